@@ -1,0 +1,100 @@
+//! The permission that a tool needs to run.
+
+use mainpath_types::{CallId, Decision, EffectClass, TraceId, Verdict};
+
+/// The permission to run one attempt of one call. Only [`Grant::issue`] makes one; the tool runtime accepts nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    trace: TraceId,
+    call: CallId,
+    attempt: u32,
+    tool: String,
+    effect: EffectClass,
+    rule: String,
+}
+
+impl Grant {
+    /// The grant that follows from a verdict: from `allow`, or from `ask` once somebody has approved. Nothing else.
+    pub fn issue(
+        (trace, call, attempt): (&TraceId, CallId, u32),
+        (tool, effect): (&str, EffectClass),
+        verdict: &Verdict,
+        approved: bool,
+    ) -> Option<Grant> {
+        let allowed = match verdict.decision {
+            Decision::Allow => true,
+            Decision::Ask => approved,
+            Decision::Deny => false,
+        };
+        allowed.then(|| Grant {
+            trace: trace.clone(),
+            call,
+            attempt,
+            tool: tool.into(),
+            effect,
+            rule: verdict.rule.clone(),
+        })
+    }
+
+    /// The trace that the call belongs to.
+    pub fn trace(&self) -> &TraceId {
+        &self.trace
+    }
+    /// The call.
+    pub fn call(&self) -> CallId {
+        self.call
+    }
+    /// The attempt, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+    /// The tool's own name.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+    /// What the tool may do.
+    pub fn effect(&self) -> EffectClass {
+        self.effect
+    }
+    /// The rule that allowed it.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+    /// The effect's id, stable across restarts: the idempotency key that a tool hands on.
+    pub fn effect_id(&self) -> String {
+        format!("{}/tool/{}", self.trace, self.call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_types::Seq;
+
+    fn issue(decision: Decision, approved: bool) -> Option<Grant> {
+        let trace: TraceId = "t1".parse().unwrap();
+        let call = CallId { seq: Seq(4), index: 2 };
+        let verdict = Verdict { decision, rule: "some.rule".into(), reason: String::new() };
+        Grant::issue((&trace, call, 3), ("bash", EffectClass::ProcessControl), &verdict, approved)
+    }
+
+    #[test]
+    fn only_allow_or_an_approved_ask_makes_a_grant() {
+        assert_eq!(issue(Decision::Deny, true), None);
+        assert_eq!(issue(Decision::Deny, false), None);
+        assert_eq!(issue(Decision::Ask, false), None);
+        assert_eq!(issue(Decision::Ask, true), issue(Decision::Allow, false));
+        assert!(issue(Decision::Allow, false).is_some());
+    }
+
+    #[test]
+    fn a_grant_names_its_call_and_cites_its_rule() {
+        let grant = issue(Decision::Allow, false).unwrap();
+        assert_eq!(
+            (grant.trace().as_str(), grant.call().to_string().as_str(), grant.attempt(), grant.tool()),
+            ("t1", "4.2", 3, "bash")
+        );
+        assert_eq!((grant.rule(), grant.effect()), ("some.rule", EffectClass::ProcessControl));
+        assert_eq!(grant.effect_id(), "t1/tool/4.2");
+    }
+}

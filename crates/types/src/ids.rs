@@ -1,0 +1,215 @@
+//! Ids and time.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(try_from = "String", into = "String")]
+        #[schemars(with = "String")]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadName;
+            fn from_str(text: &str) -> Result<Self, BadName> {
+                check_name(text)?;
+                Ok(Self(text.into()))
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadName;
+            fn try_from(text: String) -> Result<Self, BadName> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0.into()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name_type! {
+    /// A trace: one agent, one append-only log. Children are named `{parent}@delegate-{time}-001` and the like.
+    TraceId
+}
+name_type! {
+    /// Whose data it is; data of different tenants lies apart.
+    TenantId
+}
+name_type! {
+    /// Who did something: a person, a program or the system, as authenticated at the boundary.
+    Principal
+}
+
+impl TenantId {
+    /// The tenant of a single-user installation.
+    pub fn local() -> TenantId {
+        TenantId("local".into())
+    }
+}
+
+impl Principal {
+    /// The person at this machine's terminal.
+    pub fn local_user() -> Principal {
+        Principal("user".into())
+    }
+    /// The system itself.
+    pub fn system() -> Principal {
+        Principal("system".into())
+    }
+}
+
+/// A name that cannot be a file name, a path segment or an id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a valid id: 1 to 200 characters out of letters, digits, '-', '_', '.', '@', not starting with '.'")]
+pub struct BadName(String);
+
+fn check_name(text: &str) -> Result<(), BadName> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    if text.is_empty() || text.len() > 200 || text.starts_with('.') || !text.chars().all(allowed) {
+        return Err(BadName(text.chars().take(80).collect()));
+    }
+    Ok(())
+}
+
+/// The number of an event in its trace, from 1, without gaps.
+pub type EventId = u64;
+
+/// The number of a mailbox entry in its trace, from 1.
+pub type MailId = u64;
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;
+
+/// The number of a message in its trace, from 1; never reused, also after a rewind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Seq(pub u32);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A tool call: the assistant message that made it and its place among that message's calls, from 0. Written `12.0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
+pub struct CallId {
+    /// The assistant message that made the call.
+    pub seq: Seq,
+    /// Its place among that message's calls.
+    pub index: u16,
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.seq.0, self.index)
+    }
+}
+
+/// Text that is no call id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a call id: expected MESSAGE.INDEX, such as 12.0")]
+pub struct BadCallId(String);
+
+impl FromStr for CallId {
+    type Err = BadCallId;
+    fn from_str(text: &str) -> Result<Self, BadCallId> {
+        let bad = || BadCallId(text.chars().take(40).collect());
+        let (seq, index) = text.split_once('.').ok_or_else(bad)?;
+        Ok(CallId { seq: Seq(seq.parse().map_err(|_| bad())?), index: index.parse().map_err(|_| bad())? })
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = CallId;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a call id such as \"12.0\"")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<CallId, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// The hash of a blob's bytes: SHA-256, 64 lower-case hex digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct BlobHash(Box<str>);
+
+impl BlobHash {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for BlobHash {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
+            return Ok(BlobHash(text.into()));
+        }
+        Err("a blob hash is 64 lower-case hex digits".into())
+    }
+}
+
+impl From<BlobHash> for String {
+    fn from(hash: BlobHash) -> String {
+        hash.0.into()
+    }
+}
+
+impl fmt::Display for BlobHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A time as people and logs write it: RFC 3339 in UTC with milliseconds.
+pub fn format_time(at: Millis) -> String {
+    // Year 9999 is where the format ends; a later time is shown as that.
+    let at = at.min(253_402_300_799_999);
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at)).to_string()
+}
+
+/// The inverse of [`format_time`]; `None` for anything that is no such time.
+pub fn parse_time(text: &str) -> Option<Millis> {
+    let time: SystemTime = humantime::parse_rfc3339(text).ok()?;
+    time.duration_since(UNIX_EPOCH).ok()?.as_millis().try_into().ok()
+}

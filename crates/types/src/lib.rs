@@ -1,0 +1,24 @@
+//! Mainpath's data: ids, messages, events, tool specs, limits, usage and money.
+//!
+//! **This crate owns** the meaning and the serialised shape of everything that is written to a log, sent to a model or
+//! shown to a person. **Its callers own** everything that happens: it reads no clock, draws no randomness and does no I/O.
+//!
+//! All times are milliseconds since the Unix epoch ([`Millis`]), all money is integer micro-units ([`Micros`]),
+//! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
+
+mod event;
+mod ids;
+mod message;
+mod model;
+pub mod schema;
+mod spec;
+mod tool;
+mod usage;
+
+pub use event::*;
+pub use ids::*;
+pub use message::*;
+pub use model::*;
+pub use spec::*;
+pub use tool::*;
+pub use usage::*;

@@ -1,0 +1,17 @@
+//! The JSON Schema of every public type.
+
+use crate::*;
+use schemars::{Schema, schema_for};
+
+/// Every public type that crosses a boundary, by name, with its JSON Schema (2020-12).
+pub fn all() -> Vec<(&'static str, Schema)> {
+    macro_rules! list {
+        ($($name:ident),* $(,)?) => { vec![$((stringify!($name), schema_for!($name))),*] };
+    }
+    list![
+        Event, Spec, Limits, Profile, FinishReason, Message, Part, Role, Source, Signature, ToolSpec, ToolOutput, Artifact,
+        EffectClass, Verdict, Decision, Resolution, RequestHead, ModelRequest, ModelReply, ModelError, ModelErrorKind,
+        Delta, StopReason, Usage, Price, Goal, GoalOp, GoalStatus, GoalId, TraceId, TenantId, Principal, Seq, CallId,
+        BlobHash, ApprovalMode, Protocol, BudgetMode, Recovery,
+    ]
+}

@@ -1,0 +1,255 @@
+//! What an agent is: it enters a trace by event and changes only at a turn boundary.
+
+use crate::{Micros, Millis, Price, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an agent is. Names of secrets appear here, secrets never.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spec {
+    /// The model in Mainpath's notation, such as `openai-compatible:http://127.0.0.1:8080/v1#name` or `scripted`.
+    pub model: String,
+    /// The system text.
+    #[serde(default)]
+    pub instructions: String,
+    /// The tools on offer.
+    #[serde(default)]
+    pub tools: Vec<ToolSpec>,
+    /// How the model's output becomes a turn.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// The profile that the limits came from.
+    #[serde(default)]
+    pub profile: Profile,
+    /// The limits of every run under this spec.
+    pub limits: Limits,
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// The model's window in tokens.
+    pub context_window: u32,
+    /// The part of the window kept free for the answer; also the most tokens that may come back.
+    pub reserved_output: u32,
+    /// What the model costs.
+    #[serde(default)]
+    pub price: Price,
+    /// What policy allows without asking.
+    #[serde(default)]
+    pub mode: ApprovalMode,
+    /// The folder that the tools work in, as the tool runtime knows it.
+    #[serde(default)]
+    pub workspace: String,
+    /// The names of the secrets whose handles may be resolved by tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+}
+
+/// How a model's output becomes a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// The vendor's own tool calls.
+    #[default]
+    Native,
+    /// One JSON object of text per turn.
+    Json,
+}
+
+/// What happens to calls that a rule wants a person to decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// A person is asked.
+    #[default]
+    Ask,
+    /// Nobody can be asked: denied.
+    Deny,
+    /// The owner said yes beforehand.
+    Yes,
+}
+
+/// A named set of defaults for [`Limits`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// The controlled tool for workflows.
+    AgentCore,
+    /// The skills agent.
+    Skills,
+    /// The trace platform; the default of `mainpath run`.
+    #[default]
+    Trace,
+    /// The minimal kernel.
+    Kernel,
+}
+
+/// The limits of a run. `None` means unlimited; every limit counts per run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Limits {
+    /// Model calls on the main path.
+    pub turns: Option<u32>,
+    /// Tool calls in all.
+    pub calls: Option<u32>,
+    /// Tool calls per turn; further ones resolve as `skipped`.
+    pub calls_per_turn: Option<u32>,
+    /// Wall time of the run in milliseconds, waiting for people excluded.
+    pub run_timeout_ms: Option<Millis>,
+    /// Wall time of one tool call in milliseconds.
+    pub call_timeout_ms: Option<Millis>,
+    /// Tokens, input and output together.
+    pub tokens: Option<u64>,
+    /// Money in micro-units.
+    pub money: Option<Micros>,
+    /// Whether the token and money budgets are checked before a call, or end with one last answer.
+    pub budget: BudgetMode,
+    /// Failures of the same tool in a row that end the run.
+    pub repeated_failures: Option<u32>,
+    /// Failed model requests in a row that are retried.
+    pub model_retries: u32,
+    /// Characters of a tool's output that the model sees.
+    pub observation_chars: Option<u32>,
+    /// Messages that the model sees; older ones are cut.
+    pub window_messages: Option<u32>,
+    /// What becomes of open repeatable calls after a crash.
+    pub recovery: Recovery,
+}
+
+/// Whether a budget stops a call or asks for a last answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetMode {
+    /// Checked with the estimate before every model call.
+    #[default]
+    Hard,
+    /// The turn is finished, then one last answer is asked for.
+    Soft,
+}
+
+/// What becomes of open repeatable calls after a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// They run again.
+    #[default]
+    Rerun,
+    /// They resolve as interrupted and the model is told.
+    Notify,
+}
+
+impl Profile {
+    /// The profile's limits.
+    pub fn limits(self) -> Limits {
+        let base = Limits { model_retries: 3, ..Limits::default() };
+        match self {
+            Profile::AgentCore => Limits {
+                turns: Some(5),
+                calls: Some(10),
+                calls_per_turn: Some(1),
+                run_timeout_ms: Some(120_000),
+                call_timeout_ms: Some(30_000),
+                repeated_failures: Some(2),
+                observation_chars: Some(256),
+                ..base
+            },
+            Profile::Skills => Limits {
+                turns: Some(12),
+                calls: Some(30),
+                calls_per_turn: Some(1),
+                repeated_failures: Some(3),
+                ..base
+            },
+            Profile::Trace => Limits { turns: Some(200), ..base },
+            Profile::Kernel => Limits {
+                turns: Some(6),
+                calls_per_turn: Some(3),
+                repeated_failures: Some(3),
+                window_messages: Some(20),
+                ..base
+            },
+        }
+    }
+
+    /// The profile's sampling temperature.
+    pub fn temperature(self) -> Option<f32> {
+        match self {
+            Profile::AgentCore => Some(0.7),
+            Profile::Trace => Some(0.3),
+            Profile::Skills | Profile::Kernel => None,
+        }
+    }
+
+    /// The profile's action protocol.
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Profile::AgentCore | Profile::Skills => Protocol::Json,
+            Profile::Trace | Profile::Kernel => Protocol::Native,
+        }
+    }
+}
+
+/// Why a run ended. The strings are published and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The model gave its final answer.
+    Final,
+    /// Somebody stopped it.
+    Stopped,
+    /// The turns were used up.
+    MaxTurns,
+    /// The tool calls were used up.
+    MaxToolCalls,
+    /// The script runs were used up.
+    MaxScriptRuns,
+    /// The time was used up.
+    Timeout,
+    /// The tokens were used up.
+    TokenBudget,
+    /// The money was used up.
+    MoneyBudget,
+    /// The conversation does not fit the model's window.
+    ContextLimit,
+    /// The same tool failed too often in a row.
+    RepeatedFailure,
+    /// The model did not keep to the protocol, also after a repair.
+    ProtocolError,
+    /// The final answer did not match its schema.
+    SchemaError,
+    /// Somebody has to approve a call and nobody was there.
+    ApprovalNeeded,
+    /// A denial ended the run.
+    Denied,
+    /// The model could not be called.
+    ModelError,
+    /// A tool ended the run.
+    ToolError,
+    /// A defect of Mainpath.
+    InternalError,
+}
+
+impl FinishReason {
+    /// The published string.
+    pub fn as_str(self) -> &'static str {
+        use FinishReason::*;
+        match self {
+            Final => "final",
+            Stopped => "stopped",
+            MaxTurns => "max_turns",
+            MaxToolCalls => "max_tool_calls",
+            MaxScriptRuns => "max_script_runs",
+            Timeout => "timeout",
+            TokenBudget => "token_budget",
+            MoneyBudget => "money_budget",
+            ContextLimit => "context_limit",
+            RepeatedFailure => "repeated_failure",
+            ProtocolError => "protocol_error",
+            SchemaError => "schema_error",
+            ApprovalNeeded => "approval_needed",
+            Denied => "denied",
+            ModelError => "model_error",
+            ToolError => "tool_error",
+            InternalError => "internal_error",
+        }
+    }
+}

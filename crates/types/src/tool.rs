@@ -1,0 +1,149 @@
+//! Tools as data: what they are, what a rule said, what came back.
+
+use crate::{BlobHash, Part};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a tool can do to the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EffectClass {
+    /// Changes nothing; several run together; run again after a crash.
+    ReadOnly,
+    /// The same call twice has the effect of one; run again after a crash.
+    Idempotent,
+    /// Changes files of the workspace.
+    LocalWrite,
+    /// Sends something to somebody.
+    MessageSend,
+    /// Starts or ends processes.
+    ProcessControl,
+    /// Acts on a screen.
+    UiControl,
+    /// Waits for a person's answer.
+    AskPerson,
+    /// Starts another agent.
+    StartChild,
+    /// Undeclared: treated as the worst.
+    #[default]
+    SideEffecting,
+}
+
+impl EffectClass {
+    /// Runs beside other calls.
+    pub fn is_read_only(self) -> bool {
+        self == EffectClass::ReadOnly
+    }
+    /// May be run again after a crash without asking.
+    pub fn may_repeat(self) -> bool {
+        matches!(self, EffectClass::ReadOnly | EffectClass::Idempotent | EffectClass::AskPerson | EffectClass::StartChild)
+    }
+}
+
+/// A tool as the model and the core see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolSpec {
+    /// Its one name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema (2020-12) of its arguments: an object schema.
+    pub input_schema: serde_json::Value,
+    /// What it can do.
+    #[serde(default)]
+    pub effect: EffectClass,
+    /// Whether it can tell after a crash if a started call was done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_probe: bool,
+    /// How long a call may take, in milliseconds; the run's limit applies where this says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What policy says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Run it.
+    Allow,
+    /// Ask a person first.
+    Ask,
+    /// Never.
+    Deny,
+}
+
+/// What policy said about one call, and by which rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The decision.
+    pub decision: Decision,
+    /// The id of the rule that decided, such as `builtin.read-only`.
+    pub rule: String,
+    /// Why, in a sentence for the model and the log.
+    pub reason: String,
+}
+
+/// What a tool returned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ToolOutput {
+    /// What the model sees.
+    pub content: Vec<Part>,
+    /// Set when the call failed: a stable code such as `timeout`, `exit_code`, `not_found`. The words are in `content`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// A line to show people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What stays for the model when the full output is shortened later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_term_memory: Option<String>,
+    /// The full output is shown to the model once, then `long_term_memory` stands for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub include_output_only_once: bool,
+    /// Files and full outputs that the call produced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+}
+
+impl ToolOutput {
+    /// A success that is one text.
+    pub fn text(text: impl Into<String>) -> ToolOutput {
+        ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() }
+    }
+    /// A failure: a stable code and the words that the model sees.
+    pub fn failed(code: &str, text: impl Into<String>) -> ToolOutput {
+        ToolOutput { content: vec![Part::text(text)], error: Some(code.into()), ..ToolOutput::default() }
+    }
+}
+
+/// Something that a call produced and that lies in a blob.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Artifact {
+    /// A name to show, such as `stdout`.
+    pub name: String,
+    /// The blob.
+    pub hash: BlobHash,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its media type.
+    pub media_type: String,
+}
+
+/// How a call ended. Every call ends in exactly one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// It ran and succeeded.
+    Ok,
+    /// It ran, or was refused for its arguments, and failed.
+    Error,
+    /// A rule or a person said no.
+    Denied,
+    /// It was not started: a limit, or a person steered away.
+    Skipped,
+    /// It was stopped, or the run ended before it started.
+    Interrupted,
+    /// It was started and nobody can tell whether it was done.
+    Unknown,
+}

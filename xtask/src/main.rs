@@ -1,0 +1,2 @@
+//! Tidy.
+fn main() {}
