@@ -1,1 +1,44 @@
-//! Placeholder.
+//! Model vendors: a pure codec per wire format, one HTTP driver, and models that need no vendor.
+//!
+//! **This crate owns** how a neutral conversation becomes a request body, how bytes become a neutral answer or a
+//! [`ModelError`](mainpath_types::ModelError), and one attempt at one call: connecting, sending, the timeouts and the
+//! size limits. **Its caller owns** the conversation, the encoded prefix and its cache, when to try again and how often,
+//! what an answer costs, and when to give up: dropping the future of a call ends it.
+//!
+//! It knows nothing of agents, traces, tools that run, or logs. A codec reads no clock, no environment, no file and no
+//! key; only [`HttpProvider`] opens connections, and only [`resolve`] reads the environment, through the function it is given.
+//!
+//! ```text
+//! resolve("openai-compatible:http://127.0.0.1:8080/v1#name", env) -> Provider
+//! body  = provider.codec(): frame.before, group "," group …, frame.after     (segments, shared with the cache)
+//! reply = provider.call(Call { body, head, request }, deltas).await
+//! ```
+
+mod client;
+mod codec;
+mod endpoint;
+mod failure;
+mod http;
+mod local;
+mod neutral;
+mod openai_chat;
+mod playback;
+mod provider;
+mod resolve;
+mod script;
+mod scripted;
+pub mod sse;
+mod words;
+
+pub use client::HttpClient;
+pub use codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, encode, groups, wire_call_id};
+pub use endpoint::{BadBaseUrl, Endpoint, Key, OutputLimit, Quirks, Timeouts};
+pub use http::HttpProvider;
+pub use local::{LOCAL_SERVERS, LocalServer, first_of, local_servers};
+pub use neutral::Neutral;
+pub use openai_chat::OpenAiChat;
+pub use playback::Playback;
+pub use provider::{Call, Fut, Provider};
+pub use resolve::{UnknownModel, resolve, wire_model};
+pub use script::{BadScript, Script, ScriptCall, ScriptFailure, ScriptTurn};
+pub use scripted::Scripted;

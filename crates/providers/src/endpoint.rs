@@ -1,0 +1,193 @@
+//! Where a server is and what is peculiar about it.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A server that speaks some wire format.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    base_url: reqwest::Url,
+    /// The key, if the server wants one.
+    pub key: Option<Key>,
+    /// Where it differs from the published format.
+    pub quirks: Quirks,
+    /// How long to wait for it.
+    pub timeouts: Timeouts,
+    /// The largest answer that is read, in bytes.
+    pub max_response: usize,
+}
+
+impl Endpoint {
+    /// An endpoint without key or quirks. `base_url` is what the vendor's own SDK would be given, such as
+    /// `http://127.0.0.1:8080/v1`.
+    ///
+    /// # Errors
+    /// When it is no `http` or `https` address, or carries a password: keys do not belong into addresses, which are
+    /// logged.
+    pub fn new(base_url: &str) -> Result<Endpoint, BadBaseUrl> {
+        let mut url = reqwest::Url::parse(base_url.trim()).map_err(|_| BadBaseUrl::NoUrl(shown(base_url)))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(BadBaseUrl::NoUrl(shown(base_url)));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BadBaseUrl::HasPassword(url.host_str().unwrap_or_default().into()));
+        }
+        url.set_fragment(None);
+        Ok(Endpoint {
+            base_url: url,
+            key: None,
+            quirks: Quirks::default(),
+            timeouts: Timeouts::default(),
+            max_response: 64 << 20,
+        })
+    }
+
+    /// The base address followed by a path such as `chat/completions`; a query of the base address stays.
+    pub fn url(&self, path: &str) -> String {
+        let mut url = self.base_url.clone();
+        let joined = format!("{}/{}", url.path().trim_end_matches('/'), path);
+        url.set_path(&joined);
+        url.into()
+    }
+
+    /// Whether connections are encrypted.
+    pub(crate) fn is_https(&self) -> bool {
+        self.base_url.scheme() == "https"
+    }
+
+    /// Whether the server is on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        // A literal IPv6 host stands in brackets.
+        let host = self.base_url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let local_name = host == "localhost" || host.ends_with(".localhost");
+        local_name || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    }
+}
+
+fn shown(url: &str) -> String {
+    // What stands before an @ may be a password.
+    let text = url.trim();
+    let text = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
+    crate::words::one_line(text, 100)
+}
+
+/// An address that is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadBaseUrl {
+    /// Not an address of the web.
+    #[error("{0:?} is no http:// or https:// address")]
+    NoUrl(String),
+    /// A user name or password in the address.
+    #[error("the address of {0} contains a user name or password; leave it out and set the key's variable instead")]
+    HasPassword(String),
+}
+
+/// A key. Nothing prints it.
+#[derive(Clone)]
+pub struct Key(Box<str>);
+
+impl Key {
+    /// A key without the white space around it; `None` if nothing is left.
+    pub fn new(value: &str) -> Option<Key> {
+        let value = value.trim();
+        (!value.is_empty()).then(|| Key(value.into()))
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// Where a server differs from the published format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// Which field limits the output.
+    pub output_limit: OutputLimit,
+    /// Whether it can stream; where it cannot, answers are asked for whole.
+    pub stream: bool,
+}
+
+impl Default for Quirks {
+    /// What compatible servers understand: `max_tokens`, and streaming.
+    fn default() -> Quirks {
+        Quirks { output_limit: OutputLimit::MaxTokens, stream: true }
+    }
+}
+
+/// The name of the field that limits the output in Chat Completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputLimit {
+    /// `max_tokens`: deprecated at OpenAI, and the only one that many compatible servers know.
+    MaxTokens,
+    /// `max_completion_tokens`: the one that OpenAI's reasoning models accept.
+    MaxCompletionTokens,
+}
+
+/// How long to wait. There is no limit on the whole: a long answer that keeps coming is fine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From sending to the first byte of the answer: a local model may read a long prompt for minutes.
+    pub first_byte: Duration,
+    /// Between two pieces of the answer.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    /// Five minutes to the first byte, 120 seconds between pieces.
+    fn default() -> Timeouts {
+        Timeouts { first_byte: Duration::from_secs(300), idle: Duration::from_secs(120) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_joined_with_one_slash_and_keeps_the_query() {
+        let url = |base: &str| Endpoint::new(base).unwrap().url("chat/completions");
+        assert_eq!(url("http://127.0.0.1:8080/v1"), "http://127.0.0.1:8080/v1/chat/completions");
+        assert_eq!(url("http://127.0.0.1:8080/v1/"), "http://127.0.0.1:8080/v1/chat/completions");
+        assert_eq!(url("http://host"), "http://host/chat/completions");
+        assert_eq!(url("https://host/a?api-version=1"), "https://host/a/chat/completions?api-version=1");
+    }
+
+    #[test]
+    fn what_is_no_web_address_or_carries_a_password_is_refused_without_showing_it() {
+        let refused = |base: &str| Endpoint::new(base).unwrap_err().to_string();
+        assert_eq!(refused("ftp://x"), "\"ftp://x\" is no http:// or https:// address");
+        assert_eq!(refused("127.0.0.1:80"), "\"127.0.0.1:80\" is no http:// or https:// address");
+        let with_password = refused("http://me:hunter2@host/v1");
+        assert_eq!(
+            with_password,
+            "the address of host contains a user name or password; leave it out and set the key's variable instead"
+        );
+        assert!(!refused("htp://me:hunter2@host").contains("hunter2"));
+    }
+
+    #[test]
+    fn loopback_is_known_by_name_and_by_number() {
+        let local = |base: &str| Endpoint::new(base).unwrap().is_loopback();
+        for base in ["http://localhost:1", "http://a.localhost", "http://127.8.0.1", "http://[::1]:9/v1"] {
+            assert!(local(base), "{base}");
+        }
+        for base in ["http://10.0.0.1", "http://localhost.example.com", "https://[2001:db8::1]"] {
+            assert!(!local(base), "{base}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_trimmed_and_its_debug_shows_nothing() {
+        let mut endpoint = Endpoint::new("http://host").unwrap();
+        endpoint.key = Key::new(" sk-secret\n");
+        assert_eq!(endpoint.key.as_ref().map(Key::reveal), Some("sk-secret"));
+        assert!(!format!("{endpoint:?}").contains("secret"));
+        assert!(Key::new(" \n").is_none());
+    }
+}

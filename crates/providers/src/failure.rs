@@ -1,0 +1,112 @@
+//! What a failed exchange means: one line with the address and what to do.
+
+use crate::client::CONNECT_TIMEOUT;
+use crate::words::{error, one_line};
+use mainpath_types::{ModelError, ModelErrorKind};
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+/// The first error in the chain of causes that is a `T`, also where an [`io::Error`] carries it.
+fn cause<'a, T: Error + 'static>(top: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let mut next: Option<&'a (dyn Error + 'static)> = Some(top);
+    while let Some(here) = next {
+        if let Some(found) = here.downcast_ref::<T>() {
+            return Some(found);
+        }
+        let carried = here.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = match carried {
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => here.source(),
+        };
+    }
+    None
+}
+
+/// The words of the last cause, which are the most telling.
+pub(crate) fn innermost(top: &(dyn Error + 'static)) -> String {
+    let mut here = top;
+    while let Some(inner) = here.source() {
+        here = inner;
+    }
+    one_line(&here.to_string(), 200)
+}
+
+/// No answer came, not even its first line.
+pub(crate) fn before_answer(failure: &reqwest::Error, url: &str) -> ModelError {
+    use ModelErrorKind::{Connection, Server, Timeout};
+    let why = innermost(failure);
+    if failure.is_builder() {
+        return error(ModelErrorKind::BadRequest, format!("cannot send a request to {url}: {why}"));
+    }
+    if failure.is_timeout() {
+        let seconds = CONNECT_TIMEOUT.as_secs();
+        return error(
+            Timeout,
+            format!("no connection to {url} within {seconds} s; is the server running and reachable?"),
+        );
+    }
+    if let Some(tls) = cause::<rustls::Error>(failure) {
+        return error(
+            Connection,
+            format!("no secure connection to {url}: {}; is the address right?", one_line(&tls.to_string(), 200)),
+        );
+    }
+    if failure.is_connect() {
+        let words = chain(failure);
+        let message = if cause::<io::Error>(failure).is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+            format!("cannot reach {url}: connection refused; is the server running?")
+        } else if words.contains("dns error") {
+            format!("cannot reach {url}: its host name is not known ({why}); is the address right?")
+        } else if words.contains("proxy") || words.contains("tunnel") {
+            format!("cannot reach {url} through the proxy: {why}; check HTTP_PROXY, HTTPS_PROXY and NO_PROXY")
+        } else {
+            format!("cannot reach {url}: {why}; is the server running and reachable?")
+        };
+        return error(Connection, message);
+    }
+    if cause::<hyper::Error>(failure).is_some_and(hyper::Error::is_parse) {
+        return error(Server, format!("{url} answered with something that is no HTTP: {why}; is this a model server?"));
+    }
+    error(Connection, format!("{url} closed the connection without an answer: {why}"))
+}
+
+fn chain(top: &(dyn Error + 'static)) -> String {
+    let mut words = top.to_string();
+    let mut here = top.source();
+    while let Some(inner) = here {
+        words.push(' ');
+        words.push_str(&inner.to_string());
+        here = inner.source();
+    }
+    words.to_lowercase()
+}
+
+/// The answer had begun.
+pub(crate) fn in_answer(failure: &reqwest::Error, url: &str, received: usize) -> ModelError {
+    let why = innermost(failure);
+    error(ModelErrorKind::StreamCut, format!("the answer from {url} broke off after {received} bytes: {why}"))
+}
+
+/// Nothing came for too long.
+pub(crate) fn silent(url: &str, waited: Duration, received: usize) -> ModelError {
+    let waited = if waited.as_millis() < 1000 {
+        format!("{} ms", waited.as_millis())
+    } else {
+        format!("{} s", waited.as_secs())
+    };
+    let message = if received == 0 {
+        format!("no answer from {url} within {waited}; is the server overloaded or still loading the model?")
+    } else {
+        format!("the answer from {url} stopped after {received} bytes and nothing came for {waited}")
+    };
+    error(ModelErrorKind::Timeout, message)
+}
+
+/// The answer is larger than what is read.
+pub(crate) fn too_large(url: &str, limit: usize) -> ModelError {
+    error(
+        ModelErrorKind::Server,
+        format!("the answer from {url} is larger than {limit} bytes, which no model's answer is"),
+    )
+}

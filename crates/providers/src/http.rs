@@ -1,0 +1,233 @@
+//! The one HTTP driver.
+
+use crate::client::HttpClient;
+use crate::codec::Codec;
+use crate::endpoint::{Endpoint, Key};
+use crate::failure;
+use crate::openai_chat::OpenAiChat;
+use crate::provider::{Call, Fut, Provider};
+use crate::words::{error, one_line};
+use bytes::Bytes;
+use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, RequestHead};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How much of the body of an error is read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// How long the end of the body may take after the answer is complete. Reading it lets the connection be used again.
+const TAIL: Duration = Duration::from_millis(100);
+
+/// A model behind an HTTP server.
+pub struct HttpProvider {
+    client: HttpClient,
+    endpoint: Endpoint,
+    codec: Box<dyn Codec>,
+}
+
+impl HttpProvider {
+    /// A model behind this endpoint that speaks the codec's format. Nothing is opened yet.
+    pub fn new(client: &HttpClient, endpoint: Endpoint, codec: Box<dyn Codec>) -> HttpProvider {
+        HttpProvider { client: client.clone(), endpoint, codec }
+    }
+
+    /// A model that speaks Chat Completions.
+    pub fn openai_chat(client: &HttpClient, endpoint: Endpoint) -> HttpProvider {
+        let codec = Box::new(OpenAiChat::new(endpoint.quirks));
+        HttpProvider::new(client, endpoint, codec)
+    }
+
+    /// The server.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    async fn exchange(&self, call: Call<'_>, deltas: &mut (dyn FnMut(Delta) + Send)) -> Result<ModelReply, ModelError> {
+        let client = self.client.for_endpoint(&self.endpoint)?;
+        let route = self.codec.route(&self.endpoint, call.head);
+        let url = shown(&route.url);
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in &route.headers {
+            headers.insert(HeaderName::from_static(name), header(value)?);
+        }
+        if let Some(key) = &self.endpoint.key {
+            let mut value = header(&format!("{}{}", route.key.prefix, key.reveal()))?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(route.key.name), value);
+        }
+        let request = client.post(&route.url).headers(headers).body(Segments::body(call.body));
+        let first_byte = self.endpoint.timeouts.first_byte;
+        let response = match timeout(first_byte, request.send()).await {
+            Err(_) => return Err(failure::silent(&url, first_byte, 0)),
+            Ok(Err(failed)) => return Err(failure::before_answer(&failed, &url)),
+            Ok(Ok(response)) => response,
+        };
+        if response.status().is_success() {
+            self.read_answer(response, &url, call.head, deltas).await
+        } else {
+            Err(self.read_error(response, &url).await)
+        }
+    }
+
+    async fn read_answer(
+        &self,
+        mut response: reqwest::Response,
+        url: &str,
+        head: &RequestHead,
+        deltas: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<ModelReply, ModelError> {
+        let content_type =
+            response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        // A server that cannot stream answers whole, whatever was asked.
+        let whole = !head.stream || content_type.contains("json") && !content_type.contains("stream");
+        // A server that streams although it was not asked to is understood as well.
+        let mut decoder = (!whole || content_type.contains("event-stream")).then(|| self.codec.stream());
+        let mut unheard = |_: Delta| {};
+        let deltas: &mut (dyn FnMut(Delta) + Send) = if head.stream { deltas } else { &mut unheard };
+        let mut body = Vec::new();
+        let mut received = 0;
+        let limit = self.endpoint.max_response;
+        loop {
+            let idle = if received == 0 { self.endpoint.timeouts.first_byte } else { self.endpoint.timeouts.idle };
+            let chunk = match timeout(idle, response.chunk()).await {
+                Err(_) => return Err(failure::silent(url, idle, received)),
+                Ok(Err(failed)) => return Err(failure::in_answer(&failed, url, received)),
+                Ok(Ok(chunk)) => chunk,
+            };
+            let Some(chunk) = chunk else { break };
+            received += chunk.len();
+            if received > limit {
+                return Err(failure::too_large(url, limit));
+            }
+            match &mut decoder {
+                Some(decoder) => {
+                    decoder.push(&chunk, &mut |delta| deltas(delta)).map_err(|e| located(e, url))?;
+                    if decoder.is_done() {
+                        let _ = timeout(TAIL, drain(&mut response)).await;
+                        break;
+                    }
+                }
+                None => body.extend_from_slice(&chunk),
+            }
+        }
+        let reply = match decoder {
+            Some(mut decoder) => decoder.finish(),
+            None => self.codec.decode_reply(&body),
+        };
+        reply.map_err(|e| located(e, url))
+    }
+
+    async fn read_error(&self, mut response: reqwest::Response, url: &str) -> ModelError {
+        let status = response.status();
+        let text = |name: HeaderName| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        let retry_after = text(RETRY_AFTER);
+        let milliseconds = text(HeaderName::from_static("retry-after-ms")).and_then(|value| value.trim().parse().ok());
+        let location = text(LOCATION).filter(|_| status.is_redirection());
+        let mut body = Vec::new();
+        // What can be had of the body is enough: the status alone is an answer.
+        while let Ok(Ok(Some(chunk))) = timeout(self.endpoint.timeouts.idle, response.chunk()).await {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_ERROR_BODY {
+                body.truncate(MAX_ERROR_BODY);
+                break;
+            }
+        }
+        let mut error = self.codec.decode_error(status.as_u16(), retry_after.as_deref(), &body);
+        error.retry_after_ms = milliseconds.or(error.retry_after_ms);
+        if let Some(location) = location {
+            error.message = format!("the server redirects to {}; use that address", shown(&one_line(&location, 200)));
+        }
+        located(error, url)
+    }
+}
+
+impl Provider for HttpProvider {
+    fn codec(&self) -> &dyn Codec {
+        &*self.codec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: Call<'a>,
+        deltas: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> Fut<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let outcome = self.exchange(call, deltas).await;
+            outcome.map_err(|error| without_key(error, self.endpoint.key.as_ref()))
+        })
+    }
+}
+
+async fn drain(response: &mut reqwest::Response) {
+    while let Ok(Some(_)) = response.chunk().await {}
+}
+
+/// An address as it may be shown: its query may hold a key.
+fn shown(url: &str) -> String {
+    url.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+fn located(mut error: ModelError, url: &str) -> ModelError {
+    error.message = match error.status {
+        Some(status) => format!("{url} answered {status}: {}", error.message),
+        None => format!("{url}: {}", error.message),
+    };
+    error
+}
+
+/// A server may repeat the key in what it says.
+fn without_key(mut error: ModelError, key: Option<&Key>) -> ModelError {
+    if let Some(key) = key {
+        error.message = error.message.replace(key.reveal(), "[key]");
+    }
+    error
+}
+
+fn header(value: &str) -> Result<HeaderValue, ModelError> {
+    HeaderValue::from_str(value).map_err(|_| {
+        let message = "the key contains characters that cannot be sent; check the variable that holds it";
+        error(ModelErrorKind::Auth, message)
+    })
+}
+
+/// A request body that is sent from the segments of the caller's cache, with its length known.
+struct Segments {
+    segments: std::vec::IntoIter<Bytes>,
+    left: u64,
+}
+
+impl Segments {
+    fn body(segments: Vec<Bytes>) -> reqwest::Body {
+        let left = segments.iter().map(|segment| segment.len() as u64).sum();
+        reqwest::Body::wrap(Segments { segments: segments.into_iter(), left })
+    }
+}
+
+impl http_body::Body for Segments {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        let next = self.segments.by_ref().find(|segment| !segment.is_empty());
+        if let Some(segment) = &next {
+            self.left -= segment.len() as u64;
+        }
+        Poll::Ready(next.map(|segment| Ok(http_body::Frame::data(segment))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        http_body::SizeHint::with_exact(self.left)
+    }
+}

@@ -1,0 +1,119 @@
+//! What a failed response means.
+
+use crate::words::{error, one_line};
+use mainpath_types::{ModelError, ModelErrorKind};
+use serde_json::Value;
+
+/// What a server says about an error, as far as it says anything.
+#[derive(Default)]
+struct Said {
+    message: String,
+    /// `code` and `type`, in lower case.
+    codes: Vec<String>,
+    /// A numeric `code` that is an HTTP status.
+    status: Option<u16>,
+}
+
+/// The meaning of a response without success.
+pub(super) fn decode(status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError {
+    let said = match serde_json::from_slice::<Value>(body) {
+        Ok(value) => said(&value),
+        Err(_) => Said { message: one_line(&String::from_utf8_lossy(body), 200), ..Said::default() },
+    };
+    let mut meaning = meaning(status, &said);
+    meaning.status = Some(status);
+    meaning.retry_after_ms = retry_after.and_then(milliseconds);
+    meaning
+}
+
+/// The meaning of an error that came inside a successful response: the text of its `error` field, or all there is.
+pub(super) fn in_answer(text: &str) -> ModelError {
+    let said = match serde_json::from_str::<Value>(text) {
+        Ok(value) => said(&value),
+        Err(_) => Said { message: one_line(text, 200), ..Said::default() },
+    };
+    let status = said.status.unwrap_or(500);
+    meaning(status, &said)
+}
+
+fn milliseconds(retry_after: &str) -> Option<u64> {
+    let seconds: f64 = retry_after.trim().parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1000.0).ceil() as u64)
+}
+
+/// Finds the words in the shapes that servers use: `{"error": {…}}` and `{"error": "…"}` (most), the object itself (vLLM,
+/// errors in streams), `{"detail": …}` (FastAPI).
+fn said(value: &Value) -> Said {
+    let inner = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let fields = ["message", "detail", "error"];
+    let message = match inner {
+        Value::String(text) => text.clone(),
+        _ => fields.iter().find_map(|field| inner.get(field)).map_or_else(|| inner.to_string(), text),
+    };
+    let codes = ["code", "type"].iter().filter_map(|field| inner.get(field)?.as_str()).map(str::to_lowercase).collect();
+    let number = inner.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+    let status = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
+    Said { message: one_line(&message, 300), codes, status }
+}
+
+fn meaning(status: u16, said: &Said) -> ModelError {
+    use ModelErrorKind::*;
+    let code = |wanted: &[&str]| said.codes.iter().any(|code| wanted.contains(&code.as_str()));
+    let words = said.message.to_lowercase();
+    let (kind, what) = if code(&["insufficient_quota", "billing_hard_limit_reached"]) {
+        // Waiting does not help, so this is no rate limit.
+        (BadRequest, "the account has no credit left; add credit or use another key")
+    } else if code(&["content_filter", "content_policy_violation"]) {
+        (ContentFilter, "the server's content filter refused the request")
+    } else if matches!(status, 400 | 413 | 422 | 500) && is_overflow(&said.codes, &words) || status == 413 {
+        (Overflow, "the request is larger than the model's window")
+    } else if code(&["rate_limit_exceeded", "rate_limit_error"]) {
+        (RateLimit, "too many requests; wait a little")
+    } else if code(&["overloaded_error", "engine_overloaded", "server_is_overloaded"]) {
+        (Overloaded, "the server is over capacity")
+    } else if code(&["invalid_api_key", "authentication_error"]) {
+        (Auth, "the server does not accept the key")
+    } else {
+        match status {
+            401 => (Auth, "the server does not accept the key, or wants one"),
+            402 => (BadRequest, "the account has no credit left; add credit or use another key"),
+            403 => (Auth, "the key may not do this"),
+            404 => {
+                (NotFound, "no such model or address; check the model's name and the base URL (it often ends in /v1)")
+            }
+            408 | 504 => (Timeout, "the server gave up waiting"),
+            429 => (RateLimit, "too many requests; wait a little"),
+            503 | 529 => (Overloaded, "the server is over capacity"),
+            500..=599 => (Server, "the server failed"),
+            300..=399 => (BadRequest, "the server redirects, which is not followed; use the address it points to"),
+            _ => (BadRequest, "the server does not accept the request"),
+        }
+    };
+    let message = if said.message.is_empty() { what.to_owned() } else { format!("{what}: {}", said.message) };
+    error(kind, message)
+}
+
+/// `context_length_exceeded` is OpenAI's code; the words are those of vLLM, llama.cpp, LM Studio, Ollama and gateways, which
+/// have no common code.
+fn is_overflow(codes: &[String], words: &str) -> bool {
+    let by_code = ["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"];
+    let by_words = [
+        "maximum context length",
+        "context length exceeded",
+        "exceeds the context",
+        "exceed the context",
+        "exceeds the available context",
+        "larger than the context",
+        "greater than the context length",
+        "context window",
+        "context size",
+        "prompt is too long",
+        "input is too long",
+        "too many tokens",
+    ];
+    codes.iter().any(|code| by_code.contains(&code.as_str())) || by_words.iter().any(|part| words.contains(part))
+}

@@ -1,0 +1,318 @@
+//! OpenAI's Chat Completions, which most local servers and gateways speak too.
+//!
+//! Source of names and shapes: the official Python package `openai` 3.54.0 (`openai/types/chat`,
+//! `openai/types/completion_usage.py`, `openai/_exceptions.py`). Beyond it, `reasoning_content` and `reasoning` (DeepSeek,
+//! vLLM, llama.cpp, OpenRouter, Ollama) and DeepSeek's `prompt_cache_hit_tokens` are read.
+
+mod errors;
+mod reply;
+mod stream;
+
+use crate::codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, wire_call_id};
+use crate::endpoint::{Endpoint, OutputLimit, Quirks};
+use crate::words::push_json;
+use mainpath_types::{CallId, Delta, Message, ModelError, ModelReply, Part, RequestHead, Role, Seq, Source};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The codec of Chat Completions.
+///
+/// What it does beyond renaming fields:
+/// - A call's arguments are sent as the model wrote them if they are a JSON object. Nothing becomes `{}`; anything else
+///   is sent as `{"unparsed_arguments": "<the text>"}`, because servers parse the arguments of earlier turns and refuse
+///   the whole conversation if they cannot.
+/// - A tool name that the format does not allow (a model can invent any) is sent with `_` in place of what is not
+///   allowed, and at most 64 characters long.
+/// - Thinking is read but not sent back, and the format has no place for signatures.
+/// - A tool result carries text only; pictures, sound and documents in one are named, not sent.
+/// - A blob must have been replaced by its bytes; what still is a blob is named, not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenAiChat {
+    quirks: Quirks,
+}
+
+impl OpenAiChat {
+    /// The codec for a server with these quirks.
+    pub fn new(quirks: Quirks) -> OpenAiChat {
+        OpenAiChat { quirks }
+    }
+}
+
+impl Codec for OpenAiChat {
+    fn format(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn encode_group(&self, group: &[Message], out: &mut Vec<u8>) {
+        let mut first = true;
+        for message in group {
+            match message.role {
+                Role::User => push_element(out, &mut first, &user(&message.parts)),
+                Role::Assistant => push_element(out, &mut first, &assistant(message)),
+                Role::Tool => {
+                    for part in &message.parts {
+                        if let Part::ToolResult { call, content, .. } = part {
+                            let element =
+                                Element::Tool { tool_call_id: wire_call_id(*call), content: result_text(content) };
+                            push_element(out, &mut first, &element);
+                        }
+                    }
+                }
+            }
+        }
+        if first && !group.is_empty() {
+            // A tool message without a result is a bug of the packer; the array must stay well-formed nevertheless.
+            push_element(out, &mut first, &Element::User { content: Content::Text(String::new()) });
+        }
+    }
+
+    fn encode_frame(&self, head: &RequestHead) -> Frame {
+        let stream = head.stream && self.quirks.stream;
+        let limit = |name: OutputLimit| head.max_output.filter(|_| self.quirks.output_limit == name);
+        let fields = HeadFields {
+            model: &head.model,
+            max_tokens: limit(OutputLimit::MaxTokens),
+            max_completion_tokens: limit(OutputLimit::MaxCompletionTokens),
+            temperature: head.temperature.filter(|t| t.is_finite()),
+            stream,
+            stream_options: stream.then_some(StreamOptions { include_usage: true }),
+            tools: head.tools.iter().map(tool).collect(),
+        };
+        let mut before = Vec::with_capacity(1024);
+        push_json(&mut before, &fields);
+        before.pop();
+        before.extend_from_slice(b",\"messages\":[");
+        if !head.system.is_empty() {
+            push_json(&mut before, &Element::System { content: &head.system });
+            before.push(b',');
+        }
+        Frame { before, after: b"]}".to_vec() }
+    }
+
+    fn route(&self, endpoint: &Endpoint, _head: &RequestHead) -> Route {
+        let key = KeyHeader { name: "authorization", prefix: "Bearer " };
+        Route { url: endpoint.url("chat/completions"), headers: Vec::new(), key }
+    }
+
+    fn decode_reply(&self, body: &[u8]) -> Result<ModelReply, ModelError> {
+        reply::decode(body)
+    }
+
+    fn decode_error(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError {
+        errors::decode(status, retry_after, body)
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::ChatStream::new())
+    }
+}
+
+/// The request without its messages. The prefix that a server caches begins with tools and system text; their place
+/// among the JSON fields is ours to choose, and what is long comes last.
+#[derive(Serialize)]
+struct HeadFields<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: ToolFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct ToolFunction<'a> {
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters: &'a serde_json::Value,
+}
+
+fn tool(spec: &mainpath_types::ToolSpec) -> Tool<'_> {
+    let function =
+        ToolFunction { name: wire_name(&spec.name), description: &spec.description, parameters: &spec.input_schema };
+    Tool { r#type: "function", function }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Element<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Content,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<CallElement<'a>>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<serde_json::Value>),
+}
+
+#[derive(Serialize)]
+struct CallElement<'a> {
+    id: String,
+    r#type: &'static str,
+    function: CallFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CallFunction<'a> {
+    name: Cow<'a, str>,
+    arguments: Cow<'a, str>,
+}
+
+fn push_element(out: &mut Vec<u8>, first: &mut bool, element: &Element<'_>) {
+    if !std::mem::take(first) {
+        out.push(b',');
+    }
+    push_json(out, element);
+}
+
+fn user(parts: &[Part]) -> Element<'static> {
+    let only_text = parts.iter().all(|part| matches!(part, Part::Text { .. }));
+    let content = match parts {
+        [Part::Text { text }] => Content::Text(text.clone()),
+        _ if only_text => Content::Text(mainpath_types::text_of(parts)),
+        _ => Content::Parts(parts.iter().filter_map(input_part).collect()),
+    };
+    Element::User { content }
+}
+
+/// A part of a user message; `None` for parts that have no place in one.
+fn input_part(part: &Part) -> Option<serde_json::Value> {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    Some(match part {
+        Part::Text { text: value } => text(value),
+        Part::Image { source: Source::Url { url } } => json!({"type": "image_url", "image_url": {"url": url}}),
+        Part::Image { source: Source::Base64 { data, media_type } } => {
+            json!({"type": "image_url", "image_url": {"url": data_url(media_type, data)}})
+        }
+        Part::Audio { source: Source::Base64 { data, media_type } } => {
+            // The format knows wav and mp3; the subtype is the best name for anything else.
+            let subtype = media_type.rsplit('/').next().unwrap_or_default();
+            let format = match subtype {
+                "x-wav" | "wave" | "vnd.wave" => "wav",
+                "mpeg" => "mp3",
+                other => other,
+            };
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        }
+        Part::Document { source: Source::Base64 { data, media_type }, name } => {
+            let filename = name.as_deref().unwrap_or("document");
+            json!({"type": "file", "file": {"filename": filename, "file_data": data_url(media_type, data)}})
+        }
+        Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => text(&placeholder(part)?),
+        Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
+    })
+}
+
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// What stands in the text for content that cannot be sent; `None` for parts that are not content.
+fn placeholder(part: &Part) -> Option<String> {
+    let (what, source) = match part {
+        Part::Image { source } => ("image", source),
+        Part::Audio { source } => ("audio", source),
+        Part::Document { source, .. } => ("document", source),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
+    };
+    Some(match source {
+        Source::Url { url } => format!("[{what} not shown here: {url}]"),
+        Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => {
+            format!("[{what} not shown here: {media_type}]")
+        }
+    })
+}
+
+fn result_text(content: &[Part]) -> String {
+    let texts: Vec<Cow<'_, str>> = content
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text } => Some(Cow::Borrowed(text.as_str())),
+            other => placeholder(other).map(Cow::Owned),
+        })
+        .collect();
+    texts.join("\n")
+}
+
+fn assistant(message: &Message) -> Element<'_> {
+    let text = mainpath_types::text_of(&message.parts);
+    let seq = message.seq.unwrap_or(Seq(0));
+    let calls = message.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+        _ => None,
+    });
+    let tool_calls: Vec<CallElement<'_>> = calls
+        .zip(0u16..)
+        .map(|((name, arguments), index)| CallElement {
+            id: wire_call_id(CallId { seq, index }),
+            r#type: "function",
+            function: CallFunction { name: wire_name(name), arguments: wire_arguments(arguments) },
+        })
+        .collect();
+    // Content may be null only beside calls.
+    let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
+    Element::Assistant { content, tool_calls }
+}
+
+/// A tool's name as the format allows it: letters, digits, `_` and `-`, 1 to 64 of them.
+fn wire_name(name: &str) -> Cow<'_, str> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() {
+        return Cow::Borrowed("_");
+    }
+    if name.len() <= 64 && name.chars().all(allowed) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect())
+}
+
+fn wire_arguments(arguments: &str) -> Cow<'_, str> {
+    if arguments.trim().is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    let is_object = arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok();
+    if is_object {
+        return Cow::Borrowed(arguments);
+    }
+    let mut wrapped = Vec::new();
+    push_json(&mut wrapped, &BTreeMap::from([("unparsed_arguments", arguments)]));
+    Cow::Owned(String::from_utf8(wrapped).unwrap_or_else(|_| "{}".into()))
+}
+
+/// Reads a delta and forgets it: for answers that come whole.
+fn unheard(_: Delta) {}

@@ -1,0 +1,316 @@
+//! From the vendor's answer, whole or in pieces, to the neutral one.
+
+use super::{errors, unheard};
+use crate::words::{error, snippet};
+use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, StopReason, Usage};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// More calls than this in one answer are garbage, not an answer.
+const MAX_CALLS: usize = 4096;
+
+/// A whole answer or one chunk of a stream: they differ in whether a choice has `message` or `delta`.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(default)]
+    pub(super) model: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    #[serde(default)]
+    pub(super) usage: Option<WireUsage>,
+    /// Some servers report errors with status 200 or in mid-stream.
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(borrow, default)]
+    message: Option<WireMessage<'a>>,
+    #[serde(borrow, default)]
+    delta: Option<WireMessage<'a>>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage<'a> {
+    #[serde(default)]
+    content: Option<Text>,
+    #[serde(default)]
+    refusal: Option<String>,
+    #[serde(default)]
+    reasoning_content: Option<String>,
+    #[serde(default)]
+    reasoning: Option<String>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<WireCall<'a>>>,
+}
+
+/// Text, or parts of which those with text count.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Text {
+    Whole(String),
+    Parts(Vec<TextPart>),
+}
+
+#[derive(Deserialize)]
+struct TextPart {
+    #[serde(default)]
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireCall<'a> {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(borrow, default)]
+    function: Option<WireFunction<'a>>,
+}
+
+#[derive(Deserialize)]
+struct WireFunction<'a> {
+    #[serde(default)]
+    name: Option<String>,
+    /// A string by the format; some servers send the object itself.
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct WireUsage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<PromptDetails>,
+    #[serde(default)]
+    completion_tokens_details: Option<CompletionDetails>,
+    #[serde(default)]
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct PromptDetails {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+    #[serde(default)]
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct CompletionDetails {
+    #[serde(default)]
+    reasoning_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    /// `None` if it says nothing: a row of zeros would pass for a count.
+    fn neutral(self) -> Option<Usage> {
+        if self.prompt_tokens.is_none() && self.completion_tokens.is_none() {
+            return None;
+        }
+        let details = self.prompt_tokens_details;
+        let cached = details.and_then(|d| d.cached_tokens).or(self.prompt_cache_hit_tokens);
+        Some(Usage {
+            input: self.prompt_tokens.unwrap_or(0),
+            output: self.completion_tokens.unwrap_or(0),
+            cache_read: cached.unwrap_or(0),
+            cache_write: details.and_then(|d| d.cache_write_tokens).unwrap_or(0),
+            reasoning: self.completion_tokens_details.and_then(|d| d.reasoning_tokens).unwrap_or(0),
+        })
+    }
+}
+
+/// An answer under construction.
+#[derive(Default)]
+pub(super) struct Draft {
+    text: String,
+    thinking: String,
+    calls: Vec<CallDraft>,
+    usage: Option<Usage>,
+    model: Option<String>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Default)]
+struct CallDraft {
+    /// The vendor's number for it, under which later pieces come.
+    number: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl Draft {
+    /// Whether the server has said why it ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// Whether nothing has come that could be part of an answer.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.thinking.is_empty() && self.calls.is_empty()
+    }
+
+    pub(super) fn add(&mut self, chunk: Chunk<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
+        if let Some(body) = chunk.error.filter(|raw| raw.get() != "null") {
+            return Err(errors::in_answer(body.get()));
+        }
+        if let Some(usage) = chunk.usage.and_then(WireUsage::neutral) {
+            self.usage = Some(usage);
+        }
+        if self.model.is_none() {
+            self.model = chunk.model.filter(|model| !model.is_empty());
+        }
+        let choices = chunk.choices.unwrap_or_default();
+        // One answer is asked for; what a server sends beside the first is not ours.
+        for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            if let Some(message) = choice.message.or(choice.delta) {
+                self.add_message(message, deltas)?;
+            }
+            if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+                self.finish_reason = Some(reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_message(&mut self, message: WireMessage<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
+        // Servers that send both fields send the same text in both.
+        let thinking = message.reasoning_content.filter(|text| !text.is_empty()).or(message.reasoning);
+        if let Some(text) = thinking.filter(|text| !text.is_empty()) {
+            self.thinking.push_str(&text);
+            deltas(Delta::Thinking { text });
+        }
+        let content = match message.content {
+            Some(Text::Whole(text)) => text,
+            Some(Text::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
+            None => String::new(),
+        };
+        // A refusal is what the model says instead of content.
+        for text in [content, message.refusal.unwrap_or_default()] {
+            if !text.is_empty() {
+                self.text.push_str(&text);
+                deltas(Delta::Text { text });
+            }
+        }
+        for call in message.tool_calls.unwrap_or_default() {
+            self.add_call(call, deltas)?;
+        }
+        Ok(())
+    }
+
+    fn add_call(&mut self, call: WireCall<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
+        let id = call.id.unwrap_or_default();
+        let (name, arguments) = match call.function {
+            Some(function) => (function.name.unwrap_or_default(), function.arguments.map(argument_text)),
+            None => (String::new(), None),
+        };
+        let place = self.place_of(call.index, &id, &name);
+        let place = match place {
+            Some(place) => place,
+            None if self.calls.len() >= MAX_CALLS => {
+                return Err(error(
+                    ModelErrorKind::Server,
+                    format!("the server sent more than {MAX_CALLS} calls in one answer"),
+                ));
+            }
+            None => {
+                self.calls.push(CallDraft { number: call.index, ..CallDraft::default() });
+                self.calls.len() - 1
+            }
+        };
+        let draft = &mut self.calls[place];
+        if draft.id.is_empty() {
+            draft.id = id;
+        }
+        let new_name = (draft.name.is_empty() && !name.is_empty()).then_some(name);
+        if let Some(name) = &new_name {
+            draft.name.clone_from(name);
+        }
+        let text = arguments.unwrap_or_default();
+        draft.arguments.push_str(&text);
+        if new_name.is_some() || !text.is_empty() {
+            let index = u16::try_from(place).unwrap_or(u16::MAX);
+            deltas(Delta::Arguments { index, name: new_name, text });
+        }
+        Ok(())
+    }
+
+    /// Which call a piece belongs to; `None` for a new one. By the format the index says it. Some servers leave the index
+    /// out or give every call the same: there, another id begins another call.
+    fn place_of(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        let place = match number {
+            Some(_) => self.calls.iter().rposition(|call| call.number == number),
+            None => self.calls.len().checked_sub(1),
+        }?;
+        let known = &self.calls[place];
+        let other_id = !id.is_empty() && !known.id.is_empty() && known.id != id;
+        // Without any ids and numbers, a second name is a second call.
+        let other_name = number.is_none() && id.is_empty() && !name.is_empty() && !known.name.is_empty();
+        (!other_id && !other_name).then_some(place)
+    }
+
+    /// The answer. A call without arguments gets `{}`, unless the answer was cut: then its arguments stay as they are.
+    pub(super) fn finish(&mut self) -> ModelReply {
+        let draft = std::mem::take(self);
+        let stop = stop_reason(draft.finish_reason.as_deref(), !draft.calls.is_empty());
+        let mut parts = Vec::new();
+        if !draft.thinking.is_empty() {
+            parts.push(Part::Thinking { text: draft.thinking, signature: None });
+        }
+        if !draft.text.is_empty() {
+            parts.push(Part::text(draft.text));
+        }
+        for CallDraft { name, mut arguments, .. } in draft.calls {
+            if arguments.trim().is_empty() && stop == StopReason::ToolCalls {
+                arguments = "{}".into();
+            }
+            parts.push(Part::ToolCall { name, arguments, signature: None });
+        }
+        ModelReply { parts, usage: draft.usage, stop, model: draft.model }
+    }
+}
+
+/// By the format `stop`, `length`, `tool_calls`, `content_filter`, `function_call`. Some servers say `stop` beside calls, and
+/// other words for the limit.
+fn stop_reason(finish_reason: Option<&str>, has_calls: bool) -> StopReason {
+    match finish_reason {
+        Some("length" | "max_tokens" | "model_length") => StopReason::MaxTokens,
+        Some("content_filter") => StopReason::ContentFilter,
+        _ if has_calls => StopReason::ToolCalls,
+        _ => StopReason::End,
+    }
+}
+
+fn argument_text(raw: &RawValue) -> String {
+    match raw.get() {
+        "null" => String::new(),
+        text if text.starts_with('"') => serde_json::from_str(text).unwrap_or_default(),
+        text => text.to_owned(),
+    }
+}
+
+/// The answer in a whole body.
+pub(super) fn decode(body: &[u8]) -> Result<ModelReply, ModelError> {
+    let no_answer = || {
+        let message = format!(
+            "the server answered with something that is no chat completion: {}; is the base URL right (it often ends in /v1)?",
+            snippet(body)
+        );
+        error(ModelErrorKind::Server, message)
+    };
+    let chunk: Chunk<'_> = serde_json::from_slice(body).map_err(|_| no_answer())?;
+    let has_choice =
+        chunk.choices.as_ref().is_some_and(|choices| choices.iter().any(|choice| choice.message.is_some()));
+    let mut draft = Draft::default();
+    draft.add(chunk, &mut unheard)?;
+    if has_choice { Ok(draft.finish()) } else { Err(no_answer()) }
+}

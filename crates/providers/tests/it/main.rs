@@ -1,0 +1,1 @@
+//! Codecs, driver and scripted models from outside.
