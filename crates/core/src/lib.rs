@@ -1,1 +1,57 @@
-//! Placeholder.
+//! The agent as a state machine.
+//!
+//! ```text
+//!  Input ──decide──▶ [Event] ──append──▶ log ──apply──▶ State ──pending──▶ {EffectKey: Effect}
+//!    ▲                                                                            │
+//!    └─────────────── the caller carries effects out and reports back ────────────┘
+//! ```
+//!
+//! **This crate owns** what an agent does next: which events follow an input ([`Machine::handle`]), what state they make
+//! ([`apply()`]), which effects that state obliges the caller to ([`pending()`]), and what the model is shown ([`pack()`]).
+//!
+//! **Its caller owns** time, ids of traces, randomness, the log, and the carrying out of effects. In particular:
+//!
+//! 1. Append before act: append the batch that `handle` returns, then [`Machine::commit`]; only then look at
+//!    [`Machine::pending`].
+//! 2. Reconcile: start `pending − in flight`, cancel `in flight − pending`, and report what happens as inputs.
+//! 3. When an append's fate is unknown, drop the machine, read the log again, [`Machine::fold`] it, and offer the input
+//!    again: an input that has already happened is refused.
+//! 4. After every fold, offer one [`InputKind::Recovered`].
+//!
+//! Nothing here reads a clock, draws a random number, does I/O, spawns or waits. Time comes with every input. A model's or
+//! a tool's failure is data, a wrong input is a [`Refusal`] that changes nothing.
+
+mod apply;
+mod calls;
+mod context;
+mod decide;
+mod effect;
+mod error;
+mod goals;
+mod input;
+mod machine;
+mod next;
+mod pending;
+mod queues;
+mod report;
+mod run;
+mod state;
+mod tree;
+
+pub use apply::apply;
+pub use calls::{Call, CallState, Calls};
+pub use context::bodies::{Bodies, Log, message, result_text};
+pub use context::estimate::{estimate, estimate_parts};
+pub use context::pack::{Item, PACK_VERSION, Packed, pack};
+pub use effect::{Effect, EffectKey, TimerKey};
+pub use error::Refusal;
+pub use goals::Goals;
+pub use input::{Answered, Edit, Input, InputKind, Probed, Reply};
+pub use machine::{Draft, Machine};
+pub use next::next_step;
+pub use pending::pending;
+pub use queues::{Queued, Queues};
+pub use report::{Ending, degraded_answer, ending};
+pub use run::{ModelCall, Run};
+pub use state::{Branch, MailCursor, Opening, Rewind, SpecHead, State, ToolHead, Turn};
+pub use tree::{Cut, Node, NodeKind, Tree};

@@ -235,9 +235,9 @@ pub struct ModelRequested {
     /// Money set aside until the answer is settled.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reserve_cost: Micros,
-    /// Set on the one request that asks for a last answer after a soft budget ran out.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub last: bool,
+    /// Set when it asks for a last answer because a soft budget ran out: what the run will end with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<FinishReason>,
 }
 
 fn is_zero(n: &u64) -> bool {

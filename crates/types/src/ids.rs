@@ -83,7 +83,9 @@ impl Principal {
 
 /// A name that cannot be a file name, a path segment or an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid id: 1 to 200 characters out of letters, digits, '-', '_', '.', '@', not starting with '.'")]
+#[error(
+    "{0:?} is not a valid id: 1 to 200 characters out of letters, digits, '-', '_', '.', '@', not starting with '.'"
+)]
 pub struct BadName(String);
 
 fn check_name(text: &str) -> Result<(), BadName> {

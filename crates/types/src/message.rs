@@ -95,7 +95,10 @@ impl Part {
 
 /// The texts of the parts that are text, one after the other, a line break between two.
 pub fn text_of(parts: &[Part]) -> String {
-    let texts: Vec<&str> = parts.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None }).collect();
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+        .collect();
     texts.join("\n")
 }
 

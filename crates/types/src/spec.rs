@@ -152,13 +152,9 @@ impl Profile {
                 observation_chars: Some(256),
                 ..base
             },
-            Profile::Skills => Limits {
-                turns: Some(12),
-                calls: Some(30),
-                calls_per_turn: Some(1),
-                repeated_failures: Some(3),
-                ..base
-            },
+            Profile::Skills => {
+                Limits { turns: Some(12), calls: Some(30), calls_per_turn: Some(1), repeated_failures: Some(3), ..base }
+            }
             Profile::Trace => Limits { turns: Some(200), ..base },
             Profile::Kernel => Limits {
                 turns: Some(6),

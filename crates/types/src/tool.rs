@@ -36,7 +36,10 @@ impl EffectClass {
     }
     /// May be run again after a crash without asking.
     pub fn may_repeat(self) -> bool {
-        matches!(self, EffectClass::ReadOnly | EffectClass::Idempotent | EffectClass::AskPerson | EffectClass::StartChild)
+        matches!(
+            self,
+            EffectClass::ReadOnly | EffectClass::Idempotent | EffectClass::AskPerson | EffectClass::StartChild
+        )
     }
 }
 

@@ -1,0 +1,366 @@
+//! From a state and an event to the next state. Total: no event, however odd, makes it fail.
+
+use crate::state::*;
+use crate::{Call, CallState, Cut, ModelCall, NodeKind, Queued, Run, estimate};
+use mainpath_types::*;
+use std::sync::Arc;
+
+/// Applies an event. This alone makes state; replay is nothing but this.
+pub fn apply(state: &mut State, event: &Event) {
+    let (id, at) = (event.id, event.ts);
+    state.last = id;
+    state.now = state.now.max(at);
+    if let Some(mail) = event.mail {
+        state.mail.note(mail);
+    }
+    match &event.kind {
+        EventKind::SpecChanged(data) => state.next_spec = Some(SpecHead::new(id, &data.spec)),
+        EventKind::MessageQueued(data) => state.queues.push(data.mode, Queued { event: id, tokens: data.tokens }),
+        EventKind::MessageJoined(data) => state.join(data.of),
+        EventKind::RunStarted(data) => state.start_run(data, at),
+        EventKind::RunClosing(data) => state.close(data.reason),
+        EventKind::RunFinished(data) => state.finish_run(data.reason),
+        EventKind::ModelRequested(data) => state.request(data, at),
+        EventKind::ModelFinished(data) => state.answer(id, data),
+        EventKind::ModelMalformed(data) => state.malformed(id, data),
+        EventKind::ModelFailed(data) => state.model_failed(data),
+        EventKind::ModelAbandoned(data) => {
+            state.settle(data.usage, data.cost);
+        }
+        EventKind::RetryDue(RetryDue {}) => state.with_run(|run| run.retry_at = None),
+        EventKind::ActionStarted(data) => {
+            let first = state.calls.get(data.call).is_some_and(|call| call.attempt == 0);
+            state.calls.start(data.call, data.attempt, at);
+            state.with_run(|run| run.calls += u32::from(first));
+        }
+        EventKind::ApprovalGranted(data) => state.approve(id, data),
+        EventKind::CallCancelling(data) => state.set_call(data.call, CallState::Cancelling(data.cause)),
+        EventKind::CallProbing(data) => state.set_call(data.call, CallState::Probing),
+        EventKind::CallResolved(data) => state.resolve(id, data),
+        EventKind::LateResult(data) => {
+            if let Some(call) = state.calls.get_mut(data.call) {
+                call.may_be_late = false;
+            }
+        }
+        EventKind::TurnFinished(TurnFinished { .. }) => state.finish_turn(),
+        EventKind::RewindRequested(data) => {
+            let message = data.parts.is_some().then_some(Queued { event: id, tokens: data.tokens });
+            state.rewind = Some(Rewind { after: data.after, message });
+            state.close(FinishReason::Stopped);
+        }
+        EventKind::Rewound(data) => state.rewound(data),
+        EventKind::BranchOpened(data) => state.open_branch(id, data),
+        EventKind::BranchClosed(BranchClosed { .. }) => state.close_branch(),
+        EventKind::Compacted(data) => {
+            let cut = Cut {
+                first_kept: data.first_kept,
+                pinned: data.pinned.clone(),
+                summary: Some(data.summary),
+                tokens: data.tokens,
+            };
+            state.cut(id, cut);
+            if let Some(branch) = &mut state.branch {
+                branch.done = true;
+            }
+        }
+        EventKind::ContextCut(data) => {
+            let (first_kept, pinned) = (data.first_kept, data.pinned.clone());
+            let above = state.tree.cut_at(state.tree.head);
+            let (summary, tokens) = above.map_or((None, 0), |cut| (cut.summary, cut.tokens));
+            state.cut(id, Cut { first_kept, pinned, summary, tokens });
+        }
+        EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
+        EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
+        EventKind::MailRefused(MailRefused { .. }) | EventKind::TailCut(TailCut { .. }) => {}
+    }
+    let (waits, now) = (state.waits_for_people(), state.now);
+    state.with_run(|run| run.note_waiting(waits, now));
+}
+
+impl SpecHead {
+    /// The head of a spec that lies in an event.
+    pub fn new(event: EventId, spec: &Spec) -> SpecHead {
+        let head = |tool: &ToolSpec| ToolHead {
+            name: tool.name.as_str().into(),
+            effect: tool.effect,
+            can_probe: tool.can_probe,
+            timeout_ms: tool.timeout_ms,
+        };
+        let size = |tool: &ToolSpec| {
+            estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
+        };
+        SpecHead {
+            event,
+            limits: spec.limits.clone(),
+            tools: spec.tools.iter().map(head).collect(),
+            context_window: spec.context_window,
+            reserved_output: spec.reserved_output,
+            fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
+            price: spec.price,
+        }
+    }
+}
+
+impl State {
+    fn with_run(&mut self, change: impl FnOnce(&mut Run)) {
+        if let Some(run) = &mut self.run {
+            change(run);
+        }
+    }
+
+    fn close(&mut self, reason: FinishReason) {
+        self.with_run(|run| run.closing = Some(run.closing.unwrap_or(reason)));
+    }
+
+    /// Ends the model call in flight.
+    fn settle(&mut self, usage: Usage, cost: Micros) -> Option<ModelCall> {
+        self.usage += usage;
+        self.cost = self.cost.saturating_add(cost);
+        self.with_run(|run| run.settle(usage, cost));
+        self.model.take()
+    }
+
+    /// A new spec takes effect. Its system text and tools have another size, so the count no longer holds.
+    fn take_spec(&mut self) {
+        if let Some(spec) = self.next_spec.take() {
+            self.spec = Some(spec);
+            self.counted = None;
+        }
+    }
+
+    fn start_run(&mut self, data: &RunStarted, at: Millis) {
+        self.take_spec();
+        self.runs = data.run;
+        let opening = self.opening.take().or_else(|| self.queues.front().map(Opening::Message));
+        self.run = Some(Run::new(data.run, data.cause, at, opening));
+        if opening == Some(Opening::Again) {
+            self.with_run(|run| run.opening = None);
+        }
+    }
+
+    fn finish_run(&mut self, reason: FinishReason) {
+        self.run = None;
+        self.finished = Some(reason);
+        self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+    }
+
+    fn join(&mut self, of: EventId) {
+        let opening = self.run.as_ref().and_then(|run| run.opening);
+        let tokens = match (self.queues.take(of), opening) {
+            (Some(message), _) => message.tokens,
+            (None, Some(Opening::Message(message))) if message.event == of => message.tokens,
+            (None, _) => 0,
+        };
+        let seq = self.tree.push(self.tree.head, of, NodeKind::User, tokens, self.goals.focus);
+        self.tree.head = Some(seq);
+        self.with_run(|run| {
+            run.opening = None;
+            run.answered = false;
+            run.first = run.first.or(Some(seq));
+        });
+    }
+
+    fn request(&mut self, data: &ModelRequested, at: Millis) {
+        if self.branch.is_none() {
+            self.take_spec();
+        }
+        self.requests = data.request;
+        self.model = Some(ModelCall {
+            request: data.request,
+            since: at,
+            head: data.head,
+            input: data.input,
+            reserve: data.reserve,
+            last: data.last.is_some(),
+        });
+        self.with_run(|run| run.last_answer = data.last.or(run.last_answer));
+        match &mut self.branch {
+            Some(branch) => branch.rounds += 1,
+            None if self.run.as_ref().is_some_and(|run| !run.asking) => {
+                self.turn_number += 1;
+                self.with_run(|run| {
+                    run.turns += 1;
+                    run.asking = true;
+                });
+            }
+            None => {}
+        }
+    }
+
+    /// A valid answer. In a repair it is the turn that was asked for, so it continues the main path.
+    fn answer(&mut self, id: EventId, data: &ModelFinished) {
+        let model = self.settle(data.usage, data.cost);
+        let repaired = self.branch.is_some_and(|branch| branch.kind == BranchKind::Repair);
+        if repaired {
+            self.branch = None;
+            self.counted = None;
+        }
+        let asked_at = model.and_then(|model| model.head);
+        let calls = u16::try_from(data.calls.len()).unwrap_or(u16::MAX);
+        let tip = self.tip();
+        let goal = self.goals.focus;
+        let seq = self.tree.push(tip, id, NodeKind::Assistant { calls }, data.tokens, goal);
+        self.set_tip(seq);
+        self.change_goals(&data.goals);
+        for (index, planned) in (0..calls).zip(&data.calls) {
+            self.plan(id, CallId { seq, index }, planned);
+        }
+        let last = model.is_some_and(|model| model.last);
+        if calls > 0 {
+            self.turn = Some(Turn { assistant: seq, last });
+        }
+        if let Some(branch) = &mut self.branch {
+            if calls == 0 {
+                branch.result = Some((id, data.tokens));
+            }
+            return;
+        }
+        self.recalled.clear();
+        if data.counted && !repaired {
+            self.counted = asked_at.map(|seq| (seq, data.usage.input));
+        }
+        self.with_run(|run| {
+            run.asking = false;
+            run.model_failures = 0;
+            run.answered = calls == 0;
+        });
+    }
+
+    /// A call enters the table: to wait, to be asked for, or as good as ended.
+    fn plan(&mut self, event: EventId, id: CallId, planned: &PlannedCall) {
+        let named = |tool: &&ToolHead| planned.tool.as_deref() == Some(&*tool.name);
+        let tool = self.spec.as_ref().and_then(|spec| spec.tools.iter().find(named)).cloned();
+        let decision = planned.verdict.as_ref().map(|verdict| verdict.decision);
+        let state = match (&planned.problem, decision) {
+            (Some(_), _) | (None, None) => CallState::Done(Resolution::Error),
+            (None, Some(Decision::Deny)) => CallState::Done(Resolution::Denied),
+            (None, Some(Decision::Ask)) => CallState::Asked,
+            (None, Some(Decision::Allow)) => CallState::Ready,
+        };
+        let text = planned.problem.as_deref().or(planned.verdict.as_ref().map(|verdict| verdict.reason.as_str()));
+        self.calls.push(Call {
+            id,
+            tool: tool.as_ref().map(|tool| Arc::clone(&tool.name)),
+            effect: tool.as_ref().map_or(EffectClass::SideEffecting, |tool| tool.effect),
+            can_probe: tool.as_ref().is_some_and(|tool| tool.can_probe),
+            timeout_ms: tool.as_ref().and_then(|tool| tool.timeout_ms),
+            state,
+            attempt: 0,
+            started: 0,
+            verdict: planned.verdict.clone().filter(|_| !state.is_done()).map(Box::new),
+            approved: false,
+            arguments: event,
+            result: event,
+            tokens: text.filter(|_| state.is_done()).map_or(0, estimate),
+            may_be_late: false,
+        });
+        if state == CallState::Done(Resolution::Error) {
+            self.with_run(|run| run.note_outcome(tool.map(|tool| tool.name), true));
+        }
+    }
+
+    /// The answer and the request to repair it hang off the frozen path; a second one gives up.
+    fn malformed(&mut self, id: EventId, data: &ModelMalformed) {
+        self.settle(data.usage, data.cost);
+        let tip = self.tip();
+        let answer = self.tree.push(tip, id, NodeKind::Malformed, data.tokens, None);
+        let head = self.tree.push(Some(answer), id, NodeKind::RepairPrompt, data.repair_tokens, None);
+        match &mut self.branch {
+            Some(branch) => {
+                branch.failed = true;
+                if branch.kind == BranchKind::Repair {
+                    self.close(FinishReason::ProtocolError);
+                }
+            }
+            None => {
+                let kind = BranchKind::Repair;
+                self.branch = Some(Branch { kind, head, rounds: 0, result: None, done: false, failed: false });
+            }
+        }
+    }
+
+    fn model_failed(&mut self, data: &ModelFailed) {
+        self.settle(data.usage, data.cost);
+        self.with_run(|run| {
+            run.model_failures += 1;
+            run.retry_at = data.retry_at;
+        });
+        if data.retry_at.is_none() {
+            let overflow = data.error.kind == ModelErrorKind::Overflow;
+            self.close(if overflow { FinishReason::ContextLimit } else { FinishReason::ModelError });
+        }
+    }
+
+    fn set_call(&mut self, id: CallId, state: CallState) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.state = state;
+        }
+    }
+
+    fn approve(&mut self, id: EventId, data: &ApprovalGranted) {
+        let Some(call) = self.calls.get_mut(data.call) else { return };
+        call.state = CallState::Ready;
+        call.approved = true;
+        if data.arguments.is_some() {
+            call.arguments = id;
+            call.verdict = data.verdict.clone().map(Box::new);
+        }
+    }
+
+    fn resolve(&mut self, id: EventId, data: &CallResolved) {
+        let may_be_late = data.attempt > 0 && data.cause != ResolveCause::Result;
+        self.calls.resolve(data.call, data.resolution, id, data.tokens, may_be_late);
+        let tool = self.calls.get(data.call).and_then(|call| call.tool.clone());
+        self.with_run(|run| match data.resolution {
+            Resolution::Ok => run.note_outcome(tool, false),
+            Resolution::Error => run.note_outcome(tool, true),
+            Resolution::Skipped => run.calls_spent |= data.cause == ResolveCause::CallBudget,
+            Resolution::Denied | Resolution::Interrupted | Resolution::Unknown => {}
+        });
+    }
+
+    /// The results enter the tree in call order. They serve their assistant message's goal.
+    fn finish_turn(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let goal = self.tree.node(turn.assistant).and_then(|node| node.goal);
+        let results: Vec<(CallId, EventId, u32)> =
+            self.calls.of(turn.assistant).iter().map(|call| (call.id, call.result, call.tokens)).collect();
+        for (call, event, tokens) in results {
+            let tip = self.tip();
+            let seq = self.tree.push(tip, event, NodeKind::Result(call), tokens, goal);
+            self.set_tip(seq);
+        }
+    }
+
+    fn rewound(&mut self, data: &Rewound) {
+        self.tree.head = data.head;
+        self.goals.rewind(data.head);
+        self.counted = None;
+        self.recalled.clear();
+        let message = self.rewind.take().and_then(|rewind| rewind.message);
+        self.opening = Some(message.map_or(Opening::Again, Opening::Message));
+    }
+
+    fn open_branch(&mut self, id: EventId, data: &BranchOpened) {
+        let head = self.tree.push(self.tree.head, id, NodeKind::SummaryPrompt, data.tokens, None);
+        self.branch = Some(Branch { kind: data.kind, head, rounds: 0, result: None, done: false, failed: false });
+        self.with_run(|run| run.compacted_at = Some(run.turns));
+    }
+
+    fn close_branch(&mut self) {
+        self.branch = None;
+    }
+
+    fn cut(&mut self, event: EventId, cut: Cut) {
+        self.tree.push_cut(event, cut);
+        self.counted = None;
+    }
+
+    fn change_goals(&mut self, ops: &[GoalOp]) {
+        let head = self.tree.head;
+        for op in ops {
+            // What was refused when it was offered is not in the log; an odd log changes nothing.
+            let _ = self.goals.change(op, head);
+        }
+    }
+}

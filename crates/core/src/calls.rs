@@ -1,0 +1,120 @@
+//! The table of calls: tools, children and people alike.
+
+use mainpath_types::{CallId, CancelCause, EffectClass, EventId, Millis, Resolution, Verdict};
+use std::sync::Arc;
+
+/// All calls of a trace, oldest first. A call is never removed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calls(Vec<Call>);
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Which.
+    pub id: CallId,
+    /// The tool; `None` for a name that no tool has.
+    pub tool: Option<Arc<str>>,
+    /// What it can do.
+    pub effect: EffectClass,
+    /// Whether its tool can tell after a crash if it was done.
+    pub can_probe: bool,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: Option<Millis>,
+    /// Where it stands.
+    pub state: CallState,
+    /// The latest attempt, from 1; 0 before it started.
+    pub attempt: u32,
+    /// When the latest attempt started.
+    pub started: Millis,
+    /// What rules said; dropped once it has ended.
+    pub verdict: Option<Box<Verdict>>,
+    /// Whether somebody approved it.
+    pub approved: bool,
+    /// The event that holds its arguments: the model's answer, or the approval that changed them.
+    pub arguments: EventId,
+    /// The event that holds its result, once it has ended.
+    pub result: EventId,
+    /// The result's estimated size.
+    pub tokens: u32,
+    /// Whether a result may still come that nobody uses, and has not come yet.
+    pub may_be_late: bool,
+}
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// It waits for an approval.
+    Asked,
+    /// It may start when its turn has come.
+    Ready,
+    /// It runs, or may have run.
+    Started,
+    /// It is being ended.
+    Cancelling(CancelCause),
+    /// Somebody looks whether it was done.
+    Probing,
+    /// It has ended.
+    Done(Resolution),
+}
+
+impl CallState {
+    /// Whether it has not started.
+    pub fn is_unstarted(self) -> bool {
+        matches!(self, CallState::Asked | CallState::Ready)
+    }
+    /// Whether it has ended.
+    pub fn is_done(self) -> bool {
+        matches!(self, CallState::Done(_))
+    }
+}
+
+impl Calls {
+    /// A call by its id.
+    pub fn get(&self, id: CallId) -> Option<&Call> {
+        self.0.binary_search_by_key(&id, |call| call.id).ok().and_then(|at| self.0.get(at))
+    }
+
+    /// A call by its id, to change.
+    pub fn get_mut(&mut self, id: CallId) -> Option<&mut Call> {
+        self.0.binary_search_by_key(&id, |call| call.id).ok().and_then(|at| self.0.get_mut(at))
+    }
+
+    /// All calls, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Call> {
+        self.0.iter()
+    }
+
+    /// The calls of one assistant message, in order.
+    pub fn of(&self, seq: mainpath_types::Seq) -> &[Call] {
+        let start = self.0.partition_point(|call| call.id.seq < seq);
+        let end = self.0.partition_point(|call| call.id.seq <= seq);
+        self.0.get(start..end).unwrap_or(&[])
+    }
+
+    /// Adds a call. Ids only grow; one that does not is ignored.
+    pub fn push(&mut self, call: Call) {
+        if self.0.last().is_none_or(|last| last.id < call.id) {
+            self.0.push(call);
+        }
+    }
+
+    /// A new attempt.
+    pub fn start(&mut self, id: CallId, attempt: u32, at: Millis) {
+        if let Some(call) = self.get_mut(id) {
+            call.state = CallState::Started;
+            call.attempt = attempt;
+            call.started = at;
+        }
+    }
+
+    /// The end of a call.
+    pub fn resolve(&mut self, id: CallId, resolution: Resolution, result: EventId, tokens: u32, may_be_late: bool) {
+        if let Some(call) = self.get_mut(id) {
+            call.state = CallState::Done(resolution);
+            call.result = result;
+            call.tokens = tokens;
+            call.verdict = None;
+            call.may_be_late = may_be_late;
+        }
+    }
+}

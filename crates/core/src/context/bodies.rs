@@ -1,0 +1,164 @@
+//! From references to texts: the messages of a packed request, looked up in the log.
+
+use crate::{Call, CallState, Item, State};
+use mainpath_types::*;
+use std::collections::BTreeMap;
+
+/// Where the bodies of events can be looked up.
+pub trait Bodies {
+    /// The event with this number, if it is there.
+    fn get(&self, event: EventId) -> Option<&EventKind>;
+}
+
+/// A log in memory: all that a user of this crate alone needs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Log(BTreeMap<EventId, EventKind>);
+
+impl Log {
+    /// Adds events.
+    pub fn extend<'a>(&mut self, events: impl IntoIterator<Item = &'a Event>) {
+        self.0.extend(events.into_iter().map(|event| (event.id, event.kind.clone())));
+    }
+}
+
+impl Bodies for Log {
+    fn get(&self, event: EventId) -> Option<&EventKind> {
+        self.0.get(&event)
+    }
+}
+
+const SUMMARY_PROMPT: &str = "The conversation is about to outgrow the context window. Write a summary that lets the work \
+     go on without the earlier messages. Use these sections: Goal, Constraints, Decisions, Open Items, Tool Facts. Keep file \
+     names, numbers and identifiers exact. Do not call tools.";
+const LAST_ANSWER: &str = "The budget of this run is used up. Give your final answer now, without calling tools: what was \
+     done, what blocks, and what to do next.";
+
+/// The message that an item shows. `None` if the log does not hold its body (it was erased, or is not at hand).
+pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Message> {
+    let note = |text: &str| Message { seq: None, role: Role::User, parts: vec![Part::text(text)] };
+    let numbered = |seq: Seq, role: Role, parts: Vec<Part>| Message { seq: Some(seq), role, parts };
+    Some(match item {
+        Item::User { seq, event } => match bodies.get(*event)? {
+            EventKind::MessageQueued(data) => numbered(*seq, Role::User, data.parts.clone()),
+            EventKind::RewindRequested(data) => numbered(*seq, Role::User, data.parts.clone()?),
+            _ => return None,
+        },
+        Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?.parts.clone()),
+        Item::Result { seq, call, event } => {
+            let row = state.calls.get(*call)?;
+            let content = result(state, bodies, row, *event)?;
+            let is_error = row.state != CallState::Done(Resolution::Ok);
+            let name = called_name(bodies, *call, state)?;
+            numbered(*seq, Role::Tool, vec![Part::ToolResult { call: *call, name, content, is_error }])
+        }
+        Item::Malformed { seq, event } => {
+            let EventKind::ModelMalformed(data) = bodies.get(*event)? else { return None };
+            // As text only: a call that was not understood has no result, and no vendor takes an empty message.
+            let text = text_of(&data.parts);
+            let text = if text.trim().is_empty() { "(no valid answer)".into() } else { text };
+            numbered(*seq, Role::Assistant, vec![Part::text(text)])
+        }
+        Item::RepairPrompt { seq, event } => {
+            let EventKind::ModelMalformed(data) = bodies.get(*event)? else { return None };
+            numbered(*seq, Role::User, vec![Part::text(repair_prompt(&data.problem))])
+        }
+        Item::Summary { event } => {
+            let text = text_of(&answer(bodies, *event)?.parts);
+            note(&format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
+        }
+        Item::SummaryPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(SUMMARY_PROMPT)]),
+        Item::Recalled { call, event } => {
+            let row = state.calls.get(*call)?;
+            let name = called_name(bodies, *call, state)?;
+            let text = text_of(&result(state, bodies, row, *event)?);
+            note(&format!("The result of the earlier call {call} of {name}, shown again:\n\n{text}"))
+        }
+        Item::LastAnswer => note(LAST_ANSWER),
+    })
+}
+
+/// What the model is told to repair its answer.
+fn repair_prompt(problem: &str) -> String {
+    format!("Your last answer could not be used: {problem}\nAnswer again in the required form.")
+}
+
+fn answer(bodies: &dyn Bodies, event: EventId) -> Option<&ModelFinished> {
+    match bodies.get(event)? {
+        EventKind::ModelFinished(data) => Some(data),
+        _ => None,
+    }
+}
+
+/// The name that the model called, so that vendors that match by name find it again.
+fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
+    let calls = |part: &Part| if let Part::ToolCall { name, .. } = part { Some(name.clone()) } else { None };
+    let event = state.tree.node(call.seq)?.event;
+    answer(bodies, event)?.parts.iter().filter_map(calls).nth(call.index.into())
+}
+
+/// What the model is told about a call that has ended.
+fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Option<Vec<Part>> {
+    let mut parts = match bodies.get(event)? {
+        EventKind::ModelFinished(data) => {
+            let planned = data.calls.get(usize::from(call.id.index))?;
+            let refused =
+                planned.verdict.as_ref().map(|verdict| format!("Denied ({}): {}", verdict.rule, verdict.reason));
+            vec![Part::text(planned.problem.clone().or(refused)?)]
+        }
+        EventKind::CallResolved(data) => result_text(data),
+        _ => return None,
+    };
+    if let Some(most) = state.limits().and_then(|limits| limits.observation_chars) {
+        parts.iter_mut().for_each(|part| shorten(part, most as usize));
+    }
+    if call.approved
+        && let Some(EventKind::ApprovalGranted(granted)) = bodies.get(call.arguments)
+        && let Some(arguments) = &granted.arguments
+    {
+        let note = format!("[{} approved this call with other arguments: {arguments}]", granted.by);
+        parts.insert(0, Part::text(note));
+    }
+    Some(parts)
+}
+
+fn shorten(part: &mut Part, most: usize) {
+    if let Part::Text { text } = part
+        && let Some((end, _)) = text.char_indices().nth(most)
+    {
+        text.truncate(end);
+        text.push_str(" […]");
+    }
+}
+
+/// The words for the end of a call: what came back, or why nothing did.
+pub fn result_text(resolved: &CallResolved) -> Vec<Part> {
+    let words = match resolved.cause {
+        ResolveCause::Result => None,
+        ResolveCause::DeniedByPerson => Some(match &resolved.reason {
+            Some(reason) => format!("A person denied this call: {reason}"),
+            None => "A person denied this call.".into(),
+        }),
+        ResolveCause::Closing => {
+            Some("Not started: the run was ended first. Call it again if it is still needed.".into())
+        }
+        ResolveCause::Steer => Some("Not started: a new message came in first.".into()),
+        ResolveCause::TurnCap => Some("Not started: only so many calls are allowed per turn. Call it again.".into()),
+        ResolveCause::CallBudget => Some("Not started: the calls of this run are used up.".into()),
+        ResolveCause::LastAnswer => Some("Not started: only a final answer was asked for.".into()),
+        ResolveCause::Timeout => Some(format!("Ended after {} ms: its time was up.", resolved.elapsed_ms)),
+        ResolveCause::Stopped => Some("Interrupted while it ran. What it had done by then stays done.".into()),
+        ResolveCause::Crash => Some("Interrupted by a restart. Call it again if it is still needed.".into()),
+        ResolveCause::Uncertain => Some(
+            "Unknown: the system was restarted while this ran, and it may or may not have taken effect. Check before \
+             calling it again."
+                .into(),
+        ),
+    };
+    let mut parts: Vec<Part> = words.map(Part::text).into_iter().collect();
+    parts.extend(resolved.output.iter().flat_map(|output| output.content.iter().cloned()));
+    if parts.is_empty() || parts.iter().all(|part| matches!(part, Part::Text { text } if text.is_empty())) {
+        // No vendor takes an empty result.
+        parts = vec![Part::text("(no output)")];
+    }
+    parts
+}

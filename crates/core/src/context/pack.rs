@@ -1,0 +1,124 @@
+//! Packing: from a state to the ordered list of what a request shows, as references with their provenance.
+
+use crate::{NodeKind, State};
+use mainpath_types::{CallId, EventId, Seq};
+
+/// The version of the packer. A request is rebuilt by the version that its event names.
+pub const PACK_VERSION: u16 = 1;
+
+/// What a request shows, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// The event that holds the spec: model, system text, tools.
+    pub spec: EventId,
+    /// The conversation.
+    pub items: Vec<Item>,
+}
+
+/// One message of a request. The event is where its body is, and so where it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// From outside.
+    User {
+        /// Its number.
+        seq: Seq,
+        /// Where its body is.
+        event: EventId,
+    },
+    /// From the model.
+    Assistant {
+        /// Its number.
+        seq: Seq,
+        /// Where its body is.
+        event: EventId,
+    },
+    /// What became of a call.
+    Result {
+        /// Its number.
+        seq: Seq,
+        /// The call.
+        call: CallId,
+        /// Where its body is.
+        event: EventId,
+    },
+    /// From the model, in no valid form.
+    Malformed {
+        /// Its number.
+        seq: Seq,
+        /// Where its body is.
+        event: EventId,
+    },
+    /// Asks for a repair.
+    RepairPrompt {
+        /// Its number.
+        seq: Seq,
+        /// The event that says what was wrong.
+        event: EventId,
+    },
+    /// Stands for what is left out.
+    Summary {
+        /// The event whose text it is.
+        event: EventId,
+    },
+    /// Asks for a summary.
+    SummaryPrompt {
+        /// Its number.
+        seq: Seq,
+    },
+    /// A past call, shown again in this one request.
+    Recalled {
+        /// The call.
+        call: CallId,
+        /// Where its result is.
+        event: EventId,
+    },
+    /// Asks for a last answer.
+    LastAnswer,
+}
+
+/// Packs the request in flight, or the one that would be made now. Pure: the same state packs the same, always.
+pub fn pack(state: &State) -> Option<Packed> {
+    let spec = state.spec.as_ref()?.event;
+    let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
+    let mut items = path(state, tip);
+    for call in state.recalled.iter().filter_map(|id| state.calls.get(*id)) {
+        items.push(Item::Recalled { call: call.id, event: call.result });
+    }
+    if state.model.is_some_and(|model| model.last) {
+        items.push(Item::LastAnswer);
+    }
+    Some(Packed { spec, items })
+}
+
+fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
+    let tree = &state.tree;
+    let cut = tree.cut_at(tip);
+    let mut items = Vec::new();
+    let mut summary = cut.and_then(|cut| cut.summary);
+    let is_early_pin =
+        |seq: Seq| cut.is_some_and(|cut| cut.pinned.contains(&seq) && cut.first_kept.is_none_or(|first| seq < first));
+    // A message whose calls have not all joined ends the pack before it.
+    let open = state.turn.map(|turn| turn.assistant);
+    for seq in tree.shown(tip).into_iter().take_while(|seq| Some(*seq) != open) {
+        let Some(node) = tree.node(seq) else { continue };
+        if !is_early_pin(seq)
+            && let Some(event) = summary.take()
+        {
+            items.push(Item::Summary { event });
+        }
+        let event = node.event;
+        items.push(match node.kind {
+            NodeKind::User => Item::User { seq, event },
+            NodeKind::Assistant { .. } => Item::Assistant { seq, event },
+            NodeKind::Result(call) => Item::Result { seq, call, event },
+            NodeKind::Malformed => Item::Malformed { seq, event },
+            NodeKind::RepairPrompt => Item::RepairPrompt { seq, event },
+            NodeKind::SummaryPrompt => Item::SummaryPrompt { seq },
+            NodeKind::Cut => continue,
+        });
+    }
+    if let Some(event) = summary {
+        items.push(Item::Summary { event });
+    }
+    items
+}

@@ -1,0 +1,384 @@
+//! From a state and an input to the one event that it decides, or a refusal. What follows is `next_step`'s.
+
+use crate::input::*;
+use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate_parts};
+use mainpath_types::*;
+
+type Decided = Result<EventKind, Refusal>;
+
+/// The events that an input decides: one, but for `Recovered`, which heals every row for itself. The pieces of an answer
+/// that is still coming decide none; they never get here.
+pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
+    let decided = match input {
+        InputKind::SetSpec { spec } => Ok(SpecChanged { spec: spec.clone() }.into()),
+        InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
+        InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),
+        InputKind::Stop { by } => stop(state, by),
+        InputKind::Interrupt { call } => interrupt(state, *call),
+        InputKind::ModelChunk { .. } | InputKind::ToolStarted { .. } => return Ok(Vec::new()),
+        InputKind::ModelFinished(reply) => answer(state, at, reply),
+        InputKind::ModelMalformed { reply, problem, repair_tokens } => {
+            malformed(state, at, reply, problem, *repair_tokens)
+        }
+        InputKind::ModelFailed { request, error, retry_at } => model_failed(state, *request, error, *retry_at),
+        InputKind::ToolFinished { call, attempt, output, tokens } => {
+            finished(state, at, *call, *attempt, output, *tokens)
+        }
+        InputKind::ToolDead { call, attempt, output, tokens } => {
+            dead(state, at, *call, *attempt, output.as_ref(), *tokens)
+        }
+        InputKind::ToolProbed { call, attempt, answer } => probed(state, at, *call, *attempt, answer),
+        InputKind::Answered(answered) => person_answered(state, at, answered),
+        InputKind::Approve { call, by, edit } => approve(state, *call, by, edit.as_ref()),
+        InputKind::Deny { call, by, reason } => deny(state, *call, by, reason.as_deref()),
+        InputKind::Timer { key } => timer(state, at, *key),
+        InputKind::ExpandContext { by } => expand(state, *by),
+        InputKind::RecallCalls { calls } => recall(state, calls),
+        InputKind::ChangeGoals { ops, by } => goals(state, ops, by),
+        InputKind::Recovered { tail_cut } => return Ok(recovered(state, tail_cut.as_ref())),
+    };
+    decided.map(|event| vec![event])
+}
+
+fn message(state: &State, mode: MessageMode, parts: &[Part], tokens: u32, from: &Principal) -> Decided {
+    if state.coming_spec().is_none() {
+        return Err(Refusal::NoSpec);
+    }
+    if parts.is_empty() {
+        return Err(Refusal::Empty);
+    }
+    Ok(MessageQueued { mode, parts: parts.to_vec(), tokens, from: from.clone() }.into())
+}
+
+fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, tokens: u32, by: &Principal) -> Decided {
+    if state.coming_spec().is_none() {
+        return Err(Refusal::NoSpec);
+    }
+    if state.rewind.is_some() {
+        return Err(Refusal::Rewinding);
+    }
+    if after == Seq(0) {
+        parts.ok_or(Refusal::NothingToAnswer)?;
+    } else {
+        state.tree.node(after).ok_or(Refusal::NoSuchMessage(after))?;
+        if !state.tree.is_on_path(state.tree.head, after) {
+            return Err(Refusal::OffPath(after));
+        }
+    }
+    if parts.is_some_and(<[Part]>::is_empty) {
+        return Err(Refusal::Empty);
+    }
+    Ok(RewindRequested { after, parts: parts.map(<[Part]>::to_vec), tokens, by: by.clone() }.into())
+}
+
+fn stop(state: &State, by: &Principal) -> Decided {
+    let run = state.run.as_ref().ok_or(Refusal::NotRunning)?;
+    if run.closing.is_some() {
+        return Err(Refusal::AlreadyClosing);
+    }
+    Ok(RunClosing { reason: FinishReason::Stopped, by: Some(by.clone()) }.into())
+}
+
+fn interrupt(state: &State, id: CallId) -> Decided {
+    let call = find(state, id)?;
+    match call.state {
+        CallState::Started if call.effect != EffectClass::AskPerson => {
+            Ok(CallCancelling { call: id, cause: CancelCause::Interrupt }.into())
+        }
+        CallState::Done(_) => Err(Refusal::AlreadyResolved(id)),
+        CallState::Asked | CallState::Ready => Err(Refusal::NotStarted(id)),
+        CallState::Started | CallState::Cancelling(_) | CallState::Probing => Err(Refusal::NotWaiting(id)),
+    }
+}
+
+fn awaited(state: &State, request: u32) -> Result<&ModelCall, Refusal> {
+    state.model.as_ref().filter(|model| model.request == request).ok_or(Refusal::StaleRequest(request))
+}
+
+/// The vendor's count, or what was estimated.
+fn used(model: &ModelCall, reply: &Reply) -> Usage {
+    let estimate = Usage { input: model.input.into(), output: reply.tokens.into(), ..Usage::default() };
+    reply.usage.unwrap_or(estimate)
+}
+
+fn cost(state: &State, usage: &Usage) -> Micros {
+    state.spec.as_ref().map_or(0, |spec| spec.price.cost(usage))
+}
+
+fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
+    let model = awaited(state, reply.request)?;
+    let usage = used(model, reply);
+    let finished = ModelFinished {
+        request: reply.request,
+        seq: state.tree.next_seq(),
+        parts: reply.parts.clone(),
+        calls: reply.calls.clone(),
+        goals: reply.goals.clone(),
+        stop: reply.stop,
+        tokens: reply.tokens,
+        usage,
+        counted: reply.usage.is_some(),
+        cost: cost(state, &usage),
+        elapsed_ms: at.saturating_sub(model.since),
+        sent: reply.sent.clone(),
+    };
+    Ok(finished.into())
+}
+
+fn malformed(state: &State, at: Millis, reply: &Reply, problem: &str, repair_tokens: u32) -> Decided {
+    let model = awaited(state, reply.request)?;
+    let usage = used(model, reply);
+    let seq = state.tree.next_seq();
+    let malformed = ModelMalformed {
+        request: reply.request,
+        seq,
+        repair_seq: Seq(seq.0.saturating_add(1)),
+        parts: reply.parts.clone(),
+        problem: problem.into(),
+        tokens: reply.tokens,
+        repair_tokens,
+        usage,
+        cost: cost(state, &usage),
+        elapsed_ms: at.saturating_sub(model.since),
+        sent: reply.sent.clone(),
+    };
+    Ok(malformed.into())
+}
+
+/// A request that may have run is charged in full, one that the server refused is free.
+fn model_failed(state: &State, request: u32, error: &ModelError, retry_at: Option<Millis>) -> Decided {
+    let model = awaited(state, request)?;
+    let failures = state.run.as_ref().map_or(0, |run| run.model_failures);
+    let retries = state.limits().map_or(0, |limits| limits.model_retries);
+    let may_retry = error.kind.is_retryable() && failures < retries;
+    let (usage, cost) = match error.kind {
+        ModelErrorKind::Timeout | ModelErrorKind::StreamCut => state.reserved(model),
+        _ => (Usage::default(), 0),
+    };
+    Ok(ModelFailed { request, error: error.clone(), retry_at: retry_at.filter(|_| may_retry), usage, cost }.into())
+}
+
+fn find(state: &State, id: CallId) -> Result<&Call, Refusal> {
+    state.calls.get(id).ok_or(Refusal::NoSuchCall(id))
+}
+
+/// A call whose attempt is running, or may be.
+fn running(state: &State, id: CallId, attempt: u32) -> Result<&Call, Refusal> {
+    let call = find(state, id)?;
+    match call.state {
+        CallState::Asked | CallState::Ready => Err(Refusal::NotStarted(id)),
+        _ if call.attempt != attempt => Err(Refusal::WrongAttempt(id, attempt)),
+        CallState::Done(_) => Err(Refusal::AlreadyResolved(id)),
+        CallState::Started | CallState::Cancelling(_) | CallState::Probing => Ok(call),
+    }
+}
+
+fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: ResolveCause) -> CallResolved {
+    let started = call.attempt > 0;
+    CallResolved {
+        call: call.id,
+        attempt: call.attempt,
+        resolution,
+        cause,
+        output: None,
+        reason: None,
+        by: None,
+        tokens: 24,
+        elapsed_ms: if started { at.saturating_sub(call.started) } else { 0 },
+    }
+}
+
+fn with_output(call: &Call, at: Millis, output: &ToolOutput, tokens: u32) -> CallResolved {
+    let resolution = if output.error.is_some() { Resolution::Error } else { Resolution::Ok };
+    CallResolved { output: Some(output.clone()), tokens, ..resolved(call, at, resolution, ResolveCause::Result) }
+}
+
+fn finished(state: &State, at: Millis, id: CallId, attempt: u32, output: &ToolOutput, tokens: u32) -> Decided {
+    match running(state, id, attempt) {
+        Ok(call) => Ok(with_output(call, at, output, tokens).into()),
+        Err(Refusal::AlreadyResolved(_)) if state.calls.get(id).is_some_and(|call| call.may_be_late) => {
+            Ok(LateResult { call: id, attempt, output: output.clone() }.into())
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+fn dead(state: &State, at: Millis, id: CallId, attempt: u32, output: Option<&ToolOutput>, tokens: u32) -> Decided {
+    let call = running(state, id, attempt)?;
+    let (resolution, cause) = match call.state {
+        CallState::Cancelling(CancelCause::Timeout) => (Resolution::Error, ResolveCause::Timeout),
+        CallState::Cancelling(CancelCause::Closing | CancelCause::Interrupt) => {
+            (Resolution::Interrupted, ResolveCause::Stopped)
+        }
+        // Nobody asked for its end: it may or may not have done its work.
+        _ if call.effect.may_repeat() => (Resolution::Interrupted, ResolveCause::Crash),
+        _ => (Resolution::Unknown, ResolveCause::Uncertain),
+    };
+    let mut event = resolved(call, at, resolution, cause);
+    if let Some(output) = output {
+        event.output = Some(output.clone());
+        event.tokens = event.tokens.saturating_add(tokens);
+    }
+    Ok(event.into())
+}
+
+fn probed(state: &State, at: Millis, id: CallId, attempt: u32, answer: &Probed) -> Decided {
+    let call = running(state, id, attempt)?;
+    if call.state != CallState::Probing {
+        return Err(Refusal::NotWaiting(id));
+    }
+    match answer {
+        Probed::Done { output, tokens } => Ok(with_output(call, at, output, *tokens).into()),
+        Probed::NotDone if state.closing().is_none() => Ok(started(call).into()),
+        Probed::NotDone => Ok(resolved(call, at, Resolution::Interrupted, ResolveCause::Closing).into()),
+        Probed::Unknown => Ok(resolved(call, at, Resolution::Unknown, ResolveCause::Uncertain).into()),
+    }
+}
+
+/// The next attempt of a call.
+pub(crate) fn started(call: &Call) -> ActionStarted {
+    let rule = call.verdict.as_ref().map_or_else(String::new, |verdict| verdict.rule.clone());
+    ActionStarted { call: call.id, attempt: call.attempt + 1, rule }
+}
+
+fn person_answered(state: &State, at: Millis, answered: &Answered) -> Decided {
+    let call = find(state, answered.call)?;
+    let waits = matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild);
+    match call.state {
+        CallState::Started | CallState::Cancelling(_) if waits => {
+            let event = with_output(call, at, &answered.output, answered.tokens);
+            Ok(CallResolved { by: Some(answered.by.clone()), ..event }.into())
+        }
+        CallState::Done(_) => Err(Refusal::AlreadyResolved(call.id)),
+        _ => Err(Refusal::NotWaiting(call.id)),
+    }
+}
+
+fn asked(state: &State, id: CallId) -> Result<&Call, Refusal> {
+    let call = find(state, id)?;
+    match call.state {
+        CallState::Asked => Ok(call),
+        CallState::Done(_) => Err(Refusal::AlreadyResolved(id)),
+        _ => Err(Refusal::NotWaiting(id)),
+    }
+}
+
+/// A fresh `deny` on edited arguments wins over the approval; a fresh `ask` counts as answered.
+fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>) -> Decided {
+    let call = asked(state, id)?;
+    if let Some(edit) = edit.filter(|edit| edit.verdict.decision == Decision::Deny) {
+        let event = resolved(call, 0, Resolution::Denied, ResolveCause::DeniedByPerson);
+        let reason = format!("The arguments as changed by the approver were denied. {}", edit.verdict.reason);
+        return Ok(CallResolved { reason: Some(reason), by: Some(by.clone()), ..event }.into());
+    }
+    Ok(ApprovalGranted {
+        call: id,
+        by: by.clone(),
+        arguments: edit.map(|edit| edit.arguments.clone()),
+        verdict: edit.map(|edit| edit.verdict.clone()),
+    }
+    .into())
+}
+
+fn deny(state: &State, id: CallId, by: &Principal, reason: Option<&str>) -> Decided {
+    let call = asked(state, id)?;
+    let event = resolved(call, 0, Resolution::Denied, ResolveCause::DeniedByPerson);
+    Ok(CallResolved { reason: reason.map(Into::into), by: Some(by.clone()), ..event }.into())
+}
+
+/// Deadlines come from the state; a timer before its time is refused.
+fn timer(state: &State, at: Millis, key: TimerKey) -> Decided {
+    let due = match crate::pending(state).get(&EffectKey::Timer(key)) {
+        Some(crate::Effect::Timer { at }) => *at,
+        _ => return Err(Refusal::NoTimer),
+    };
+    if at < due {
+        return Err(Refusal::NotDue(due));
+    }
+    Ok(match key {
+        TimerKey::Run => RunClosing { reason: FinishReason::Timeout, by: None }.into(),
+        TimerKey::Call(call) => CallCancelling { call, cause: CancelCause::Timeout }.into(),
+        TimerKey::Retry => RetryDue {}.into(),
+    })
+}
+
+/// Shows `by` more messages than the cut that holds now, and the rest of the call group that this would split.
+fn expand(state: &State, by: u32) -> Decided {
+    if state.branch.is_some() {
+        return Err(Refusal::InBranch);
+    }
+    let (tree, head) = (&state.tree, state.tree.head);
+    let cut = tree.cut_at(head).ok_or(Refusal::NothingCut)?;
+    let holder = head.and_then(|head| tree.node(head)).and_then(|node| node.cut);
+    let left_out = tree.up(cut.first_kept.or(holder)).skip(1).filter(|(_, node)| node.kind != NodeKind::Cut);
+    let (oldest, node) = left_out.take(by as usize).last().ok_or(Refusal::NothingCut)?;
+    let first_kept = if let NodeKind::Result(call) = node.kind { call.seq } else { oldest };
+    let pinned = cut.pinned.iter().copied().filter(|seq| *seq < first_kept).collect();
+    let (seq, cause) = (tree.next_seq(), CutCause::Expand);
+    Ok(ContextCut { seq, first_kept: Some(first_kept), pinned, cause }.into())
+}
+
+fn recall(state: &State, calls: &[CallId]) -> Decided {
+    if state.model.is_some() {
+        return Err(Refusal::Busy);
+    }
+    if calls.is_empty() {
+        return Err(Refusal::Empty);
+    }
+    for id in calls {
+        if !find(state, *id)?.state.is_done() {
+            return Err(Refusal::NotWaiting(*id));
+        }
+    }
+    Ok(CallsRecalled { calls: calls.to_vec() }.into())
+}
+
+fn goals(state: &State, ops: &[GoalOp], by: &Principal) -> Decided {
+    let mut after = state.goals.clone();
+    for op in ops {
+        after.change(op, state.tree.head)?;
+    }
+    Ok(GoalsChanged { ops: ops.to_vec(), by: by.clone() }.into())
+}
+
+/// Heals what a crash left: the table of recovery, a row at a time, so that a torn batch of these heals further.
+fn recovered(state: &State, tail_cut: Option<&TailCut>) -> Vec<EventKind> {
+    let mut events: Vec<EventKind> = tail_cut.cloned().map(EventKind::from).into_iter().collect();
+    if let Some(model) = &state.model {
+        events.push(abandoned(state, model, true).into());
+    }
+    let rerun = state.limits().is_none_or(|limits| limits.recovery == Recovery::Rerun);
+    for call in state.turn_calls().iter().filter(|call| call.state == CallState::Started) {
+        let at = state.now;
+        let event = match call.effect {
+            // The person or the child is still there: announced again, attached to again.
+            EffectClass::AskPerson | EffectClass::StartChild => continue,
+            effect if effect.may_repeat() && state.closing().is_some() => {
+                resolved(call, at, Resolution::Interrupted, ResolveCause::Stopped).into()
+            }
+            effect if effect.may_repeat() && rerun => started(call).into(),
+            effect if effect.may_repeat() => resolved(call, at, Resolution::Interrupted, ResolveCause::Crash).into(),
+            _ if call.can_probe => CallProbing { call: call.id }.into(),
+            _ => resolved(call, at, Resolution::Unknown, ResolveCause::Uncertain).into(),
+        };
+        events.push(event);
+    }
+    events
+}
+
+/// A model call that is given up, charged in full.
+pub(crate) fn abandoned(state: &State, model: &ModelCall, lost: bool) -> ModelAbandoned {
+    let (usage, cost) = state.reserved(model);
+    ModelAbandoned { request: model.request, lost, usage, cost }
+}
+
+/// A call that ends without having started.
+pub(crate) fn unstarted(call: &Call, resolution: Resolution, cause: ResolveCause) -> CallResolved {
+    resolved(call, 0, resolution, cause)
+}
+
+/// Takes what a `ModelFinished` left out from the draft's text.
+pub(crate) fn fill(reply: &Reply, text: &str) -> Reply {
+    let parts = vec![Part::text(text)];
+    Reply { tokens: estimate_parts(&parts), parts, ..reply.clone() }
+}

@@ -1,0 +1,124 @@
+//! Effects: obligations derived from the state.
+
+use mainpath_policy::Grant;
+use mainpath_types::{CallId, EventId, Millis, TraceId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The id of an effect, stable across restarts. With the trace's id in front it is unique everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectKey {
+    /// Model request N.
+    Model(u32),
+    /// An attempt of a tool call.
+    Tool(CallId, u32),
+    /// A call waits for an approval.
+    Approval(CallId),
+    /// A call waits for a person's answer.
+    Answer(CallId),
+    /// A call waits for a child agent.
+    Child(CallId),
+    /// An attempt is to be ended.
+    Kill(CallId, u32),
+    /// An attempt of an earlier process is to be looked into.
+    Probe(CallId, u32),
+    /// A time is waited for.
+    Timer(TimerKey),
+}
+
+/// Which time is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "timer", content = "call", rename_all = "snake_case")]
+pub enum TimerKey {
+    /// The run's deadline.
+    Run,
+    /// A call's deadline.
+    Call(CallId),
+    /// The end of the wait before a retry.
+    Retry,
+}
+
+impl fmt::Display for EffectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EffectKey::Model(n) => write!(f, "model/{n}"),
+            EffectKey::Tool(call, attempt) => write!(f, "tool/{call}/{attempt}"),
+            EffectKey::Approval(call) => write!(f, "approval/{call}"),
+            EffectKey::Answer(call) => write!(f, "answer/{call}"),
+            EffectKey::Child(call) => write!(f, "child/{call}"),
+            EffectKey::Kill(call, attempt) => write!(f, "kill/{call}/{attempt}"),
+            EffectKey::Probe(call, attempt) => write!(f, "probe/{call}/{attempt}"),
+            EffectKey::Timer(TimerKey::Run) => write!(f, "timer/run"),
+            EffectKey::Timer(TimerKey::Call(call)) => write!(f, "timer/call/{call}"),
+            EffectKey::Timer(TimerKey::Retry) => write!(f, "timer/retry"),
+        }
+    }
+}
+
+impl EffectKey {
+    /// Whether this only waits: for a person, a child, a time. A trace with nothing but these can be parked.
+    pub fn is_waiting(self) -> bool {
+        match self {
+            EffectKey::Approval(_) | EffectKey::Answer(_) | EffectKey::Child(_) | EffectKey::Timer(_) => true,
+            EffectKey::Model(_) | EffectKey::Tool(..) | EffectKey::Kill(..) | EffectKey::Probe(..) => false,
+        }
+    }
+}
+
+/// What is to be done. The caller starts it once and reports back with an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask the model; what to send is [`crate::pack()`].
+    CallModel {
+        /// The request's number.
+        request: u32,
+    },
+    /// Run a tool.
+    RunTool {
+        /// The permission, and which call it is.
+        grant: Grant,
+        /// The event that holds the arguments: the model's answer, or the approval that changed them.
+        arguments: EventId,
+    },
+    /// Start a child agent, or attach to it if it exists.
+    StartChild {
+        /// The call.
+        call: CallId,
+        /// The child's id, derived from the call.
+        child: TraceId,
+        /// The event that holds the task.
+        arguments: EventId,
+    },
+    /// Tell people that a call waits for them.
+    AwaitApproval {
+        /// The call.
+        call: CallId,
+    },
+    /// Tell people that the agent asks them something.
+    AwaitAnswer {
+        /// The call.
+        call: CallId,
+        /// The event that holds the question.
+        arguments: EventId,
+    },
+    /// End an attempt and confirm that it is dead.
+    Kill {
+        /// The call.
+        call: CallId,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// Find out whether an attempt of an earlier process was done.
+    Probe {
+        /// The permission, and which call it is.
+        grant: Grant,
+        /// The event that holds the arguments.
+        arguments: EventId,
+    },
+    /// Report when a time has come.
+    Timer {
+        /// The time.
+        at: Millis,
+    },
+}

@@ -1,0 +1,71 @@
+//! Why an input was refused. A refused input has changed nothing.
+
+use mainpath_types::{CallId, MailId, Millis, Seq};
+
+/// Why an input was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The last batch has not been committed.
+    #[error("the last batch is not committed yet")]
+    Busy,
+    /// No spec was ever set.
+    #[error("the trace has no spec yet: set one first")]
+    NoSpec,
+    /// This mailbox entry has been consumed.
+    #[error("mailbox entry {0} has been consumed before")]
+    MailConsumed(MailId),
+    /// No run is going on.
+    #[error("nothing is running")]
+    NotRunning,
+    /// The run is already ending.
+    #[error("the run is already ending")]
+    AlreadyClosing,
+    /// Not the request that is being waited for.
+    #[error("model request {0} is not being waited for")]
+    StaleRequest(u32),
+    /// No such call.
+    #[error("there is no call {0}")]
+    NoSuchCall(CallId),
+    /// The call has not started.
+    #[error("call {0} has not started")]
+    NotStarted(CallId),
+    /// The call has ended.
+    #[error("call {0} has ended already")]
+    AlreadyResolved(CallId),
+    /// Another attempt of the call is running.
+    #[error("call {0} is in another attempt than {1}")]
+    WrongAttempt(CallId, u32),
+    /// The call does not wait for that.
+    #[error("call {0} is not waiting for that")]
+    NotWaiting(CallId),
+    /// The timer's time has not come.
+    #[error("that time comes at {0} ms")]
+    NotDue(Millis),
+    /// No such timer.
+    #[error("there is no such timer")]
+    NoTimer,
+    /// No such message.
+    #[error("there is no message {0}")]
+    NoSuchMessage(Seq),
+    /// The message exists, but not on the main path.
+    #[error("message {0} is not on the main path: fork the trace there instead")]
+    OffPath(Seq),
+    /// There is nothing before the first message to answer.
+    #[error("a rewind to before the first message needs a new message")]
+    NothingToAnswer,
+    /// A rewind is under way.
+    #[error("a rewind is already under way")]
+    Rewinding,
+    /// Nothing is left out that could be shown.
+    #[error("nothing is left out of the context")]
+    NothingCut,
+    /// A side branch is under way.
+    #[error("not while a side branch is under way")]
+    InBranch,
+    /// The plan does not allow that.
+    #[error("{0}")]
+    BadGoal(String),
+    /// The input says nothing.
+    #[error("the message is empty")]
+    Empty,
+}

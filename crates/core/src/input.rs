@@ -1,0 +1,247 @@
+//! Inputs: something happened outside.
+
+use crate::TimerKey;
+use mainpath_types::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Something happened outside. It may be refused, and then changes nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Input {
+    /// When.
+    pub at: Millis,
+    /// The mailbox entry that it came in, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mail: Option<MailId>,
+    /// What.
+    pub kind: InputKind,
+}
+
+impl Input {
+    /// An input that came by no mailbox.
+    pub fn new(at: Millis, kind: InputKind) -> Input {
+        Input { at, mail: None, kind }
+    }
+}
+
+/// What happened. Whatever needs text (verdicts, token estimates, schema checks) was decided before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum InputKind {
+    /// The agent is to be this from the next turn on.
+    SetSpec {
+        /// The whole spec.
+        spec: Spec,
+    },
+    /// Somebody said something.
+    UserMessage {
+        /// When it is to be read.
+        mode: MessageMode,
+        /// What was said.
+        parts: Vec<Part>,
+        /// Its estimated size.
+        tokens: u32,
+        /// Who said it.
+        from: Principal,
+    },
+    /// Go back to a message, and answer it again or continue from there with another one.
+    Rewind {
+        /// The message; 0 is before the first one.
+        after: Seq,
+        /// What to say there; `None` to answer again.
+        #[serde(default)]
+        parts: Option<Vec<Part>>,
+        /// Its estimated size.
+        #[serde(default)]
+        tokens: u32,
+        /// Who asked.
+        by: Principal,
+    },
+    /// End the run as soon as nothing is open any more.
+    Stop {
+        /// Who asked.
+        by: Principal,
+    },
+    /// End one running call.
+    Interrupt {
+        /// The call.
+        call: CallId,
+    },
+    /// A piece of a model's answer. Fills the draft and makes no event.
+    ModelChunk {
+        /// The request that is being answered.
+        request: u32,
+        /// The piece.
+        delta: Delta,
+    },
+    /// A model's answer is complete.
+    ModelFinished(Box<Reply>),
+    /// A model's answer is complete and in no valid form.
+    ModelMalformed {
+        /// The answer as it came; its calls are not used.
+        reply: Box<Reply>,
+        /// What is wrong, for the model.
+        problem: String,
+        /// The estimated size of the message that says so.
+        repair_tokens: u32,
+    },
+    /// A model could not be called or did not answer.
+    ModelFailed {
+        /// The request.
+        request: u32,
+        /// How it failed.
+        error: ModelError,
+        /// When to try again, should the limits allow it.
+        retry_at: Option<Millis>,
+    },
+    /// A tool has really begun. Fills the draft and makes no event.
+    ToolStarted {
+        /// The call.
+        call: CallId,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// A tool has returned.
+    ToolFinished {
+        /// The call.
+        call: CallId,
+        /// The attempt.
+        attempt: u32,
+        /// What it returned.
+        output: ToolOutput,
+        /// The output's estimated size.
+        tokens: u32,
+    },
+    /// Nothing of a call runs any more, and it gave no result.
+    ToolDead {
+        /// The call.
+        call: CallId,
+        /// The attempt.
+        attempt: u32,
+        /// What there was until then.
+        #[serde(default)]
+        output: Option<ToolOutput>,
+        /// Its estimated size.
+        #[serde(default)]
+        tokens: u32,
+    },
+    /// A tool was asked whether a call of an earlier process was done.
+    ToolProbed {
+        /// The call.
+        call: CallId,
+        /// The attempt.
+        attempt: u32,
+        /// What it said.
+        answer: Probed,
+    },
+    /// A person or a child agent has answered a call.
+    Answered(Answered),
+    /// Somebody approved a call.
+    Approve {
+        /// The call.
+        call: CallId,
+        /// Who.
+        by: Principal,
+        /// Other arguments than the model's, with a fresh verdict on them.
+        #[serde(default)]
+        edit: Option<Edit>,
+    },
+    /// Somebody denied a call.
+    Deny {
+        /// The call.
+        call: CallId,
+        /// Who.
+        by: Principal,
+        /// Why, for the model.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// A time has come.
+    Timer {
+        /// Which.
+        key: TimerKey,
+    },
+    /// Show more of what was left out.
+    ExpandContext {
+        /// How many more messages.
+        by: u32,
+    },
+    /// Show past calls again in the next request.
+    RecallCalls {
+        /// Which.
+        calls: Vec<CallId>,
+    },
+    /// Change the plan.
+    ChangeGoals {
+        /// How.
+        ops: Vec<GoalOp>,
+        /// Who asked.
+        by: Principal,
+    },
+    /// The state was folded from a log; whatever was in flight is lost.
+    Recovered {
+        /// What had to be cut off the log.
+        #[serde(default)]
+        tail_cut: Option<TailCut>,
+    },
+}
+
+/// A model's answer, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reply {
+    /// The request that was answered.
+    pub request: u32,
+    /// The answer; empty to take its text from the draft.
+    pub parts: Vec<Part>,
+    /// One entry for each tool call among the parts, in order.
+    pub calls: Vec<PlannedCall>,
+    /// Operations on the plan.
+    pub goals: Vec<GoalOp>,
+    /// Why the model stopped.
+    pub stop: StopReason,
+    /// The answer's estimated size.
+    pub tokens: u32,
+    /// The vendor's count; `None` to charge the estimate.
+    pub usage: Option<Usage>,
+    /// The hash of the request as it was sent.
+    pub sent: Option<String>,
+}
+
+/// What a probe found out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "found", rename_all = "snake_case")]
+pub enum Probed {
+    /// The call was done.
+    Done {
+        /// Its result.
+        output: ToolOutput,
+        /// The result's estimated size.
+        tokens: u32,
+    },
+    /// The call was not done.
+    NotDone,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// A person's or a child agent's answer to a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// The call.
+    pub call: CallId,
+    /// The answer.
+    pub output: ToolOutput,
+    /// Its estimated size.
+    pub tokens: u32,
+    /// Who answered.
+    pub by: Principal,
+}
+
+/// Other arguments than the model's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Edit {
+    /// The arguments: JSON text.
+    pub arguments: String,
+    /// What rules say about them. A fresh `ask` counts as answered.
+    pub verdict: Verdict,
+}

@@ -1,0 +1,141 @@
+//! The machine: one input in, one batch out, effects once the batch is durable.
+
+use crate::decide::{decide, fill};
+use crate::{Effect, EffectKey, Input, InputKind, Refusal, State, apply, next_step, pending};
+use mainpath_types::{CallId, Delta, Event, EventId, EventKind, MailRefused, TraceId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An agent. `handle` decides and remembers, the caller appends the batch, `commit` releases the effects.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    state: State,
+    draft: Draft,
+    uncommitted: Option<EventId>,
+}
+
+/// What is known of things that are still under way. It is in no log and outlives no crash.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The text of the model's answer so far.
+    pub text: String,
+    /// Its reasoning so far.
+    pub thinking: String,
+    /// The calls whose tools have really begun.
+    pub running: BTreeSet<CallId>,
+}
+
+impl Machine {
+    /// The machine of a trace whose log is empty.
+    pub fn new(trace: TraceId) -> Machine {
+        Machine::resume(State::new(trace))
+    }
+
+    /// The machine of a trace with this log. Offer [`InputKind::Recovered`] next.
+    pub fn fold<'a>(trace: TraceId, log: impl IntoIterator<Item = &'a Event>) -> Machine {
+        let mut state = State::new(trace);
+        log.into_iter().for_each(|event| apply(&mut state, event));
+        Machine::resume(state)
+    }
+
+    /// The machine of a state that was folded elsewhere.
+    pub fn resume(state: State) -> Machine {
+        Machine { state, draft: Draft::default(), uncommitted: None }
+    }
+
+    /// The state, the uncommitted batch included.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What is still under way.
+    pub fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// Decides what follows from an input. The batch is empty where nothing durable follows; otherwise append it as one,
+    /// then [`Machine::commit`]. A refusal has changed nothing, but for a mailbox entry: its refusal is an event, so that it
+    /// is not read again.
+    pub fn handle(&mut self, input: &Input) -> Result<Vec<Event>, Refusal> {
+        if self.uncommitted.is_some() {
+            return Err(Refusal::Busy);
+        }
+        if let Some(mail) = input.mail.filter(|mail| self.state.mail.has(*mail)) {
+            return Err(Refusal::MailConsumed(mail));
+        }
+        let kind = self.draw(&input.kind)?;
+        let decided = match decide(&self.state, input.at, kind.as_ref().unwrap_or(&input.kind)) {
+            Ok(events) => events,
+            Err(Refusal::Busy) => return Err(Refusal::Busy),
+            Err(refusal) if input.mail.is_some() => vec![MailRefused { problem: refusal.to_string() }.into()],
+            Err(refusal) => return Err(refusal),
+        };
+        let mut batch = Vec::new();
+        for (index, kind) in decided.into_iter().enumerate() {
+            let mail = input.mail.filter(|_| index == 0);
+            batch.push(self.advance(input, mail, kind));
+        }
+        while let Some(kind) = next_step(&self.state) {
+            batch.push(self.advance(input, None, kind));
+        }
+        self.uncommitted = batch.last().map(|event| event.id);
+        Ok(batch)
+    }
+
+    /// The batch that ends with this event is durable.
+    pub fn commit(&mut self, id: EventId) {
+        self.uncommitted = self.uncommitted.filter(|last| id < *last);
+    }
+
+    /// What is to be going on now. `None` while a batch is not committed: then nothing may start or end.
+    pub fn pending(&self) -> Option<BTreeMap<EffectKey, Effect>> {
+        self.uncommitted.is_none().then(|| pending(&self.state))
+    }
+
+    fn advance(&mut self, input: &Input, mail: Option<u64>, kind: EventKind) -> Event {
+        let ts = input.at.max(self.state.now);
+        let mut event = Event { id: self.state.last + 1, ts, turn: 0, mail, kind };
+        apply(&mut self.state, &event);
+        event.turn = self.state.turn_number;
+        if self.state.model.is_none() {
+            self.draft.text.clear();
+            self.draft.thinking.clear();
+        }
+        if let EventKind::CallResolved(resolved) = &event.kind {
+            self.draft.running.remove(&resolved.call);
+        }
+        event
+    }
+
+    /// Fills the draft, or fills an answer from it.
+    fn draw(&mut self, input: &InputKind) -> Result<Option<InputKind>, Refusal> {
+        match input {
+            InputKind::ModelChunk { request, delta } => {
+                let awaited = self.state.model.is_some_and(|model| model.request == *request);
+                if !awaited {
+                    return Err(Refusal::StaleRequest(*request));
+                }
+                match delta {
+                    Delta::Text { text } => self.draft.text.push_str(text),
+                    Delta::Thinking { text } => self.draft.thinking.push_str(text),
+                    Delta::Arguments { .. } | Delta::ToolOutput { .. } => {}
+                }
+                Ok(None)
+            }
+            InputKind::ToolStarted { call, attempt } => {
+                let row = self.state.calls.get(*call).ok_or(Refusal::NoSuchCall(*call))?;
+                if row.state != crate::CallState::Started {
+                    return Err(Refusal::NotStarted(*call));
+                }
+                if row.attempt != *attempt {
+                    return Err(Refusal::WrongAttempt(*call, *attempt));
+                }
+                self.draft.running.insert(*call);
+                Ok(None)
+            }
+            InputKind::ModelFinished(reply) if reply.parts.is_empty() && reply.calls.is_empty() => {
+                Ok(Some(InputKind::ModelFinished(Box::new(fill(reply, &self.draft.text)))))
+            }
+            _ => Ok(None),
+        }
+    }
+}

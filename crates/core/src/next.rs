@@ -1,0 +1,213 @@
+//! What follows from the state alone: one event at a time, until nothing does. Budgets and stop conditions live here only.
+
+use crate::decide::{abandoned, started, unstarted};
+use crate::{CallState, Opening, PACK_VERSION, Run, SpecHead, State, Turn};
+use mainpath_types::*;
+
+/// A context this full, in hundredths of the window, is summarised.
+const COMPACT_AT: u64 = 80;
+/// A summary keeps the newest messages up to this many hundredths of the window.
+const KEEP: u64 = 30;
+/// The estimated size of the request for a summary.
+const SUMMARY_PROMPT_TOKENS: u32 = 120;
+
+/// The next event that the state itself demands; `None` when only the outside can go on.
+pub fn next_step(state: &State) -> Option<EventKind> {
+    let Some(run) = &state.run else { return between_runs(state) };
+    if let Some(model) = &state.model {
+        return run.closing.map(|_| abandoned(state, model, false).into());
+    }
+    match state.turn {
+        Some(turn) => in_turn(state, run, turn),
+        None => at_boundary(state, run),
+    }
+}
+
+fn between_runs(state: &State) -> Option<EventKind> {
+    if let Some(rewind) = &state.rewind {
+        let head = state.tree.rewind_point(rewind.after, rewind.message.is_none());
+        return Some(Rewound { asked: rewind.after, head, goal_tree_snapshot: state.goals.list().to_vec() }.into());
+    }
+    let cause = match state.opening {
+        Some(Opening::Message(_)) => RunCause::Rewind,
+        Some(Opening::Again) => RunCause::Regenerate,
+        None if state.queues.is_empty() || state.queues.held => return None,
+        None if state.tree.head.is_none() => RunCause::New,
+        None => RunCause::Continue,
+    };
+    let spec = state.coming_spec()?.event;
+    Some(RunStarted { run: state.runs + 1, cause, spec }.into())
+}
+
+/// An open turn: end what will not start, end what must not go on, start what may, and close once all have ended.
+fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {
+    let calls = state.turn_calls();
+    let limits = state.limits()?;
+    for call in calls.iter().filter(|call| call.state.is_unstarted()) {
+        let end = |resolution, cause| Some(unstarted(call, resolution, cause).into());
+        if run.closing.is_some() {
+            return end(Resolution::Interrupted, ResolveCause::Closing);
+        }
+        if turn.last {
+            return end(Resolution::Skipped, ResolveCause::LastAnswer);
+        }
+        if !state.queues.steers.is_empty() && state.branch.is_none() {
+            return end(Resolution::Skipped, ResolveCause::Steer);
+        }
+        if limits.calls_per_turn.is_some_and(|most| u32::from(call.id.index) >= most) {
+            return end(Resolution::Skipped, ResolveCause::TurnCap);
+        }
+        if limits.calls.is_some_and(|most| run.calls >= most) {
+            return end(Resolution::Skipped, ResolveCause::CallBudget);
+        }
+    }
+    if run.closing.is_some()
+        && let Some(call) = calls.iter().find(|call| call.state == CallState::Started)
+    {
+        return Some(match call.effect {
+            EffectClass::AskPerson => unstarted(call, Resolution::Interrupted, ResolveCause::Stopped).into(),
+            _ => CallCancelling { call: call.id, cause: CancelCause::Closing }.into(),
+        });
+    }
+    // Read-only calls run together; any other waits for all before it, and all after it wait for it.
+    let (mut open, mut barrier) = (false, false);
+    for call in calls.iter().filter(|call| !call.state.is_done()) {
+        let read_only = call.effect.is_read_only();
+        let may_start = if read_only { !barrier } else { !open };
+        if call.state == CallState::Ready && may_start {
+            return Some(started(call).into());
+        }
+        open = true;
+        barrier |= !read_only;
+    }
+    if open {
+        return None;
+    }
+    let results = u16::try_from(calls.len()).unwrap_or(u16::MAX);
+    Some(TurnFinished { seq: state.tree.next_seq(), results }.into())
+}
+
+/// Between two turns, in this order: frames, the end of the run, what was said, the limits, the context, the request.
+fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
+    if let Some(branch) = &state.branch {
+        if run.closing.is_some() || branch.failed {
+            return Some(BranchClosed { kind: branch.kind, done: false }.into());
+        }
+        if branch.done {
+            return Some(BranchClosed { kind: branch.kind, done: true }.into());
+        }
+    }
+    if let Some(reason) = run.closing {
+        return Some(finish(run, reason));
+    }
+    if run.retry_at.is_some() {
+        return None;
+    }
+    let spec = state.coming_spec()?;
+    if let Some(branch) = &state.branch {
+        if let Some((summary, tokens)) = branch.result {
+            return Some(compacted(state, spec, summary, tokens));
+        }
+        if branch.rounds >= 5 {
+            return Some(BranchClosed { kind: branch.kind, done: false }.into());
+        }
+        return Some(budget(state, run, spec).unwrap_or_else(|| request(state, spec, None)));
+    }
+    if let Some(Opening::Message(message)) = run.opening {
+        return Some(MessageJoined { of: message.event, seq: state.tree.next_seq() }.into());
+    }
+    if let Some(steer) = state.queues.steers.front() {
+        return Some(MessageJoined { of: steer.event, seq: state.tree.next_seq() }.into());
+    }
+    if let Some(reason) = run.last_answer.filter(|_| !run.asking) {
+        return Some(closing(reason));
+    }
+    if run.answered {
+        return Some(finish(run, FinishReason::Final));
+    }
+    let limits = &spec.limits;
+    let failures = run.failures.as_ref().map_or(0, |(_, times)| *times);
+    if limits.repeated_failures.is_some_and(|most| failures >= most) {
+        return Some(closing(FinishReason::RepeatedFailure));
+    }
+    if run.calls_spent {
+        return Some(closing(FinishReason::MaxToolCalls));
+    }
+    if limits.turns.is_some_and(|most| run.turns >= most) && !run.asking {
+        return Some(closing(FinishReason::MaxTurns));
+    }
+    if let Some(cut) = context(state, run, spec) {
+        return Some(cut);
+    }
+    Some(budget(state, run, spec).unwrap_or_else(|| request(state, spec, None)))
+}
+
+fn closing(reason: FinishReason) -> EventKind {
+    RunClosing { reason, by: None }.into()
+}
+
+fn finish(run: &Run, reason: FinishReason) -> EventKind {
+    let (turns, calls, usage, cost) = (run.turns, run.calls, run.usage, run.cost);
+    RunFinished { run: run.number, reason, turns, calls, usage, cost }.into()
+}
+
+/// Keeps the request inside the window: first by leaving old messages out, then by a summary, else the run ends.
+fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
+    let head = state.tree.head;
+    let most = spec.limits.window_messages.unwrap_or(u32::MAX);
+    // Half of the window at once, so that the prefix breaks seldom.
+    let keep = || state.tree.keep_from(head, |count, _| count <= most.div_ceil(2));
+    if state.tree.shown_count(head) > most
+        && let Some(first_kept) = keep().filter(|seq| state.tree.parent_is_shown(head, *seq))
+    {
+        let (seq, first_kept) = (state.tree.next_seq(), Some(first_kept));
+        return Some(ContextCut { seq, first_kept, pinned: state.pinned(), cause: CutCause::Window }.into());
+    }
+    let (tokens, window) = (state.request_tokens(), u64::from(spec.context_window));
+    let full = tokens * 100 > window * COMPACT_AT;
+    let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && !run.asking;
+    let shrinks = state.tree.shown_count(head) > 4;
+    if full && fresh && shrinks {
+        let (seq, tokens) = (state.tree.next_seq(), SUMMARY_PROMPT_TOKENS);
+        return Some(BranchOpened { kind: BranchKind::Compaction, seq, tokens }.into());
+    }
+    let too_large = tokens + u64::from(spec.reserved_output) > window;
+    too_large.then(|| closing(FinishReason::ContextLimit))
+}
+
+fn compacted(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
+    let keep = u64::from(spec.context_window) * KEEP / 100;
+    let first_kept = state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep);
+    Compacted { seq: state.tree.next_seq(), summary, first_kept, pinned: state.pinned(), tokens }.into()
+}
+
+/// What a request would use at most: tokens and money.
+fn reserve(state: &State, spec: &SpecHead) -> (u32, u64, Micros) {
+    let input = state.request_tokens();
+    let output = u64::from(spec.reserved_output);
+    let cost = spec.price.cost(&Usage { input, output, ..Usage::default() });
+    (u32::try_from(input).unwrap_or(u32::MAX), input + output, cost)
+}
+
+/// The end, or the request for a last answer, that a spent budget calls for.
+fn budget(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
+    let (limits, (_, tokens, cost)) = (&spec.limits, reserve(state, spec));
+    let soft = limits.budget == BudgetMode::Soft;
+    // A soft budget may be overrun by what is under way; a hard one is never.
+    let (more_tokens, more_cost) = if soft { (1, 1) } else { (tokens, cost) };
+    let reason = if limits.tokens.is_some_and(|most| run.usage.total().saturating_add(more_tokens) > most) {
+        FinishReason::TokenBudget
+    } else if limits.money.is_some_and(|most| run.cost.saturating_add(more_cost) > most) {
+        FinishReason::MoneyBudget
+    } else {
+        return None;
+    };
+    let may_ask = soft && state.branch.is_none() && run.turns > 0;
+    Some(if may_ask { request(state, spec, Some(reason)) } else { closing(reason) })
+}
+
+fn request(state: &State, spec: &SpecHead, last: Option<FinishReason>) -> EventKind {
+    let (input, reserve, reserve_cost) = reserve(state, spec);
+    let (request, head) = (state.requests + 1, state.tip());
+    ModelRequested { request, head, pack: PACK_VERSION, input, reserve, reserve_cost, last }.into()
+}

@@ -1,0 +1,67 @@
+//! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
+
+use crate::{Call, CallState, Effect, EffectKey, State, TimerKey};
+use mainpath_policy::Grant;
+use mainpath_types::{EffectClass, Millis, TraceId, Verdict};
+use std::collections::BTreeMap;
+
+/// Everything that is to be going on now. Keys are stable across restarts; a value may change under its key (a deadline
+/// moves while people are waited for).
+pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
+    let mut effects = BTreeMap::new();
+    let Some(run) = &state.run else { return effects };
+    if let Some(model) = &state.model {
+        effects.insert(EffectKey::Model(model.request), Effect::CallModel { request: model.request });
+    }
+    for call in state.turn_calls() {
+        let Some((key, effect)) = of_call(&state.trace, call) else { continue };
+        if let Some(at) = deadline(state, call) {
+            effects.insert(EffectKey::Timer(TimerKey::Call(call.id)), Effect::Timer { at });
+        }
+        effects.insert(key, effect);
+    }
+    if let Some(at) = state.limits().and_then(|limits| run.deadline(limits)) {
+        effects.insert(EffectKey::Timer(TimerKey::Run), Effect::Timer { at });
+    }
+    if let Some(at) = run.retry_at.filter(|_| run.closing.is_none()) {
+        effects.insert(EffectKey::Timer(TimerKey::Retry), Effect::Timer { at });
+    }
+    effects
+}
+
+fn of_call(trace: &TraceId, call: &Call) -> Option<(EffectKey, Effect)> {
+    let (id, attempt, arguments) = (call.id, call.attempt, call.arguments);
+    Some(match call.state {
+        CallState::Asked => (EffectKey::Approval(id), Effect::AwaitApproval { call: id }),
+        CallState::Started => match call.effect {
+            EffectClass::AskPerson => (EffectKey::Answer(id), Effect::AwaitAnswer { call: id, arguments }),
+            EffectClass::StartChild => {
+                (EffectKey::Child(id), Effect::StartChild { call: id, child: child_id(trace, call)?, arguments })
+            }
+            _ => (EffectKey::Tool(id, attempt), Effect::RunTool { grant: grant(trace, call)?, arguments }),
+        },
+        CallState::Cancelling(_) => (EffectKey::Kill(id, attempt), Effect::Kill { call: id, attempt }),
+        CallState::Probing => (EffectKey::Probe(id, attempt), Effect::Probe { grant: grant(trace, call)?, arguments }),
+        CallState::Ready | CallState::Done(_) => return None,
+    })
+}
+
+fn grant(trace: &TraceId, call: &Call) -> Option<Grant> {
+    let verdict: &Verdict = call.verdict.as_deref()?;
+    let tool = call.tool.as_deref()?;
+    Grant::issue((trace, call.id, call.attempt), (tool, call.effect), verdict, call.approved)
+}
+
+/// The id of a call's child: derived from the call, so starting it twice is starting it once.
+fn child_id(parent: &TraceId, call: &Call) -> Option<TraceId> {
+    format!("{parent}@delegate-{}-{:03}", call.started, call.id.index + 1).parse().ok()
+}
+
+fn deadline(state: &State, call: &Call) -> Option<Millis> {
+    let waits = matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild);
+    if call.state != CallState::Started || waits {
+        return None;
+    }
+    let limit = state.limits().and_then(|limits| limits.call_timeout_ms);
+    Some(call.started.saturating_add(call.timeout_ms.or(limit)?))
+}

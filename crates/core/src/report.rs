@@ -1,0 +1,104 @@
+//! How a run ended, in words.
+
+use crate::{Bodies, CallState, NodeKind, State};
+use mainpath_types::{EventKind, FinishReason, GoalStatus, Resolution, text_of};
+use std::collections::BTreeMap;
+
+/// How the last run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Why.
+    pub reason: FinishReason,
+    /// The model's final answer, or a stand-in that says what was done, what blocks and what to do next.
+    pub answer: String,
+}
+
+/// How the last run ended; `None` while one is going on or before the first.
+pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
+    let reason = state.finished.filter(|_| state.run.is_none())?;
+    let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
+    let said = last.filter(|(_, node)| node.kind == NodeKind::Assistant { calls: 0 }).and_then(|(_, node)| {
+        let EventKind::ModelFinished(data) = bodies.get(node.event)? else { return None };
+        Some(text_of(&data.parts))
+    });
+    let answer = match (reason, said) {
+        (FinishReason::Final, said) => said.unwrap_or_default(),
+        // A last answer that was asked for when a soft budget ran out.
+        (FinishReason::TokenBudget | FinishReason::MoneyBudget, Some(said)) => said,
+        (reason, _) => degraded_answer(state, bodies, reason),
+    };
+    Some(Ending { reason, answer })
+}
+
+/// What stands in for a final answer: what was done, what blocks, what to do next. By rules, without a model.
+pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason) -> String {
+    let mut done: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut failed = None;
+    for call in state.calls.iter() {
+        let name = call.tool.as_deref().unwrap_or("an unknown tool");
+        match call.state {
+            CallState::Done(Resolution::Ok) => *done.entry(name).or_default() += 1,
+            CallState::Done(Resolution::Error | Resolution::Unknown) => failed = Some(name),
+            _ => {}
+        }
+    }
+    let mut text = format!("The run ended before a final answer ({}).\n\nDone: ", reason.as_str());
+    let counts: Vec<String> = done.iter().map(|(name, times)| format!("{name} × {times}")).collect();
+    text.push_str(&if counts.is_empty() { "no tool call succeeded".into() } else { counts.join(", ") });
+    let goals = state.goals.list().iter().filter(|goal| goal.status == GoalStatus::Completed);
+    goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
+    text.push_str(".\nBlocked by: ");
+    text.push_str(blocker(reason));
+    if let Some(name) = failed {
+        text.push_str(&format!(" The last failure was in {name}."));
+    }
+    let said = state.tree.up(state.tree.head).find_map(|(_, node)| {
+        let NodeKind::Assistant { .. } = node.kind else { return None };
+        let EventKind::ModelFinished(data) = bodies.get(node.event)? else { return None };
+        Some(text_of(&data.parts)).filter(|said| !said.trim().is_empty())
+    });
+    if let Some(said) = said {
+        text.push_str(&format!("\nThe model's last words: {}", said.trim()));
+    }
+    text.push_str("\nNext: ");
+    text.push_str(advice(reason));
+    text
+}
+
+fn blocker(reason: FinishReason) -> &'static str {
+    use FinishReason::*;
+    match reason {
+        Final => "nothing.",
+        Stopped => "somebody stopped the run.",
+        MaxTurns => "the limit of model turns.",
+        MaxToolCalls => "the limit of tool calls.",
+        MaxScriptRuns => "the limit of script runs.",
+        Timeout => "the time limit of the run.",
+        TokenBudget => "the token budget.",
+        MoneyBudget => "the money budget.",
+        ContextLimit => "the conversation does not fit the model's window.",
+        RepeatedFailure => "the same tool failed several times in a row.",
+        ProtocolError => "the model did not keep to the form of answer, also when asked again.",
+        SchemaError => "the answer did not match its schema.",
+        ApprovalNeeded => "a call needs an approval and nobody was there to give it.",
+        Denied => "a call was denied.",
+        ModelError => "the model could not be reached or refused the request.",
+        ToolError => "a tool failed for good.",
+        InternalError => "a defect of Mainpath.",
+    }
+}
+
+fn advice(reason: FinishReason) -> &'static str {
+    use FinishReason::*;
+    match reason {
+        Final => "nothing.",
+        Stopped | Timeout | MaxTurns | MaxToolCalls | MaxScriptRuns => "continue the trace; limits count per run.",
+        TokenBudget | MoneyBudget => "continue the trace with a larger budget.",
+        ContextLimit => "rewind, compact, or use a model with a larger window.",
+        RepeatedFailure | ToolError => "look at the failure, then continue with an instruction.",
+        ProtocolError | SchemaError => "use another model or another protocol.",
+        ApprovalNeeded | Denied => "approve the call, or continue with an instruction.",
+        ModelError => "check the model server and the key, then resume the trace.",
+        InternalError => "report it with the trace.",
+    }
+}

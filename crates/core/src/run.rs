@@ -1,0 +1,129 @@
+//! A run: from what started it to its finish reason, with everything that its limits count.
+
+use crate::state::Opening;
+use mainpath_types::{FinishReason, Limits, Micros, Millis, RunCause, Seq, Usage};
+use std::sync::Arc;
+
+/// The run that is going on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Why it began.
+    pub cause: RunCause,
+    /// When it began.
+    pub started: Millis,
+    /// For how long it has waited for nothing but people.
+    pub waited: Millis,
+    /// Since when it has, if it does.
+    pub waiting_since: Option<Millis>,
+    /// What has to enter the tree before the first request.
+    pub opening: Option<Opening>,
+    /// The message that opened it.
+    pub first: Option<Seq>,
+    /// Model calls on the main path; a retry or a repair is none.
+    pub turns: u32,
+    /// Whether the latest of them has not been answered validly.
+    pub asking: bool,
+    /// Tool calls that were started.
+    pub calls: u32,
+    /// Whether a call had to be skipped for the run's limit.
+    pub calls_spent: bool,
+    /// What its model calls used, lost ones included.
+    pub usage: Usage,
+    /// What they cost.
+    pub cost: Micros,
+    /// The tool that failed last, and how often in a row.
+    pub failures: Option<(Option<Arc<str>>, u32)>,
+    /// Model requests that failed in a row.
+    pub model_failures: u32,
+    /// When to ask again after a failure.
+    pub retry_at: Option<Millis>,
+    /// Set by the model's final answer, until something else is said.
+    pub answered: bool,
+    /// Set by a soft budget: one last answer has been asked for, and this is what the run will end with.
+    pub last_answer: Option<FinishReason>,
+    /// The number of turns at the last compaction.
+    pub compacted_at: Option<u32>,
+    /// What the run will end with once nothing is open.
+    pub closing: Option<FinishReason>,
+}
+
+/// The model call that is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelCall {
+    /// The request's number.
+    pub request: u32,
+    /// When it was decided.
+    pub since: Millis,
+    /// The tip of the packed path.
+    pub head: Option<Seq>,
+    /// Estimated input tokens.
+    pub input: u32,
+    /// Tokens set aside.
+    pub reserve: u64,
+    /// Whether it asks for a last answer.
+    pub last: bool,
+}
+
+impl Run {
+    /// A run that has just begun.
+    pub fn new(number: u32, cause: RunCause, started: Millis, opening: Option<Opening>) -> Run {
+        Run {
+            number,
+            cause,
+            started,
+            waited: 0,
+            waiting_since: None,
+            opening,
+            first: None,
+            turns: 0,
+            asking: false,
+            calls: 0,
+            calls_spent: false,
+            usage: Usage::default(),
+            cost: 0,
+            failures: None,
+            model_failures: 0,
+            retry_at: None,
+            answered: false,
+            last_answer: None,
+            compacted_at: None,
+            closing: None,
+        }
+    }
+
+    /// Books what a model call used.
+    pub fn settle(&mut self, usage: Usage, cost: Micros) {
+        self.usage += usage;
+        self.cost = self.cost.saturating_add(cost);
+    }
+
+    /// When its time is up; `None` while it waits for people, or without a limit.
+    pub fn deadline(&self, limits: &Limits) -> Option<Millis> {
+        let running = self.waiting_since.is_none() && self.closing.is_none();
+        let timeout = limits.run_timeout_ms.filter(|_| running)?;
+        Some(self.started.saturating_add(timeout).saturating_add(self.waited))
+    }
+
+    /// Counts failures of the same tool in a row.
+    pub fn note_outcome(&mut self, tool: Option<Arc<str>>, failed: bool) {
+        self.failures = match self.failures.take() {
+            _ if !failed => None,
+            Some((last, times)) if last == tool => Some((last, times + 1)),
+            _ => Some((tool, 1)),
+        };
+    }
+
+    /// Starts or ends the time that is not counted because only people are waited for.
+    pub fn note_waiting(&mut self, waits: bool, now: Millis) {
+        match (self.waiting_since, waits) {
+            (None, true) => self.waiting_since = Some(now),
+            (Some(since), false) => {
+                self.waited = self.waited.saturating_add(now.saturating_sub(since));
+                self.waiting_since = None;
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
+
+use crate::{Calls, Goals, ModelCall, NodeKind, Queued, Queues, Run, Tree};
+use mainpath_types::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Everything that an agent's next step depends on. Made by folding a log with [`crate::apply()`], and by nothing else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// The trace.
+    pub trace: TraceId,
+    /// The last event.
+    pub last: EventId,
+    /// The last event's time.
+    pub now: Millis,
+    /// Model calls on the main path so far, retries and repairs not counted.
+    pub turn_number: u32,
+    /// What the agent is.
+    pub spec: Option<SpecHead>,
+    /// What it will be from the next turn on.
+    pub next_spec: Option<SpecHead>,
+    /// The messages.
+    pub tree: Tree,
+    /// The calls.
+    pub calls: Calls,
+    /// The turn whose calls have not all ended.
+    pub turn: Option<Turn>,
+    /// The model call in flight.
+    pub model: Option<ModelCall>,
+    /// The side branch under way; the main path is frozen meanwhile.
+    pub branch: Option<Branch>,
+    /// The run that is going on.
+    pub run: Option<Run>,
+    /// Runs so far.
+    pub runs: u32,
+    /// Why the last run ended.
+    pub finished: Option<FinishReason>,
+    /// Model requests so far.
+    pub requests: u32,
+    /// A rewind that waits for the run to close.
+    pub rewind: Option<Rewind>,
+    /// What a rewind wants the next run to open with.
+    pub opening: Option<Opening>,
+    /// Messages that wait.
+    pub queues: Queues,
+    /// The plan.
+    pub goals: Goals,
+    /// Which mailbox entries have been consumed.
+    pub mail: MailCursor,
+    /// Past calls that the next request shows again.
+    pub recalled: Vec<CallId>,
+    /// The vendor's last count of input tokens, and the message that it ended with.
+    pub counted: Option<(Seq, u64)>,
+    /// What all runs used.
+    pub usage: Usage,
+    /// What they cost.
+    pub cost: Micros,
+}
+
+/// The part of a spec that decisions need. The texts stay in the event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpecHead {
+    /// The event that holds the whole spec.
+    pub event: EventId,
+    /// The limits.
+    pub limits: Limits,
+    /// The tools.
+    pub tools: Arc<[ToolHead]>,
+    /// The model's window.
+    pub context_window: u32,
+    /// The part of it kept free for the answer.
+    pub reserved_output: u32,
+    /// The estimated size of system text and tools.
+    pub fixed_tokens: u32,
+    /// What the model costs.
+    pub price: Price,
+}
+
+/// The part of a tool's spec that decisions need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolHead {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it can do.
+    pub effect: EffectClass,
+    /// Whether it can tell after a crash if a call was done.
+    pub can_probe: bool,
+    /// How long a call may take.
+    pub timeout_ms: Option<Millis>,
+}
+
+/// A turn whose calls have not all ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The assistant message that made the calls.
+    pub assistant: Seq,
+    /// Whether it was a last answer, so that no call starts.
+    pub last: bool,
+}
+
+/// A side branch: its messages hang below the frozen head and leave the main path again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// What it is for.
+    pub kind: BranchKind,
+    /// Its tip.
+    pub head: Seq,
+    /// Model calls on it.
+    pub rounds: u32,
+    /// The event that holds what it was for, once it is there.
+    pub result: Option<(EventId, u32)>,
+    /// Whether its aim is reached.
+    pub done: bool,
+    /// Whether it cannot be reached.
+    pub failed: bool,
+}
+
+/// A rewind that waits for the run to close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewind {
+    /// The message, as asked; 0 is before the first.
+    pub after: Seq,
+    /// What to say there.
+    pub message: Option<Queued>,
+}
+
+/// What a run opens with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// A message.
+    Message(Queued),
+    /// Nothing new: the model answers again.
+    Again,
+}
+
+/// Which mailbox entries have been consumed. Urgent ones overtake, so there may be gaps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MailCursor {
+    /// All entries up to this one.
+    pub upto: MailId,
+    /// Those beyond it.
+    pub ahead: BTreeSet<MailId>,
+}
+
+impl MailCursor {
+    /// Whether an entry has been consumed.
+    pub fn has(&self, mail: MailId) -> bool {
+        mail <= self.upto || self.ahead.contains(&mail)
+    }
+    /// Notes that an entry has been consumed.
+    pub fn note(&mut self, mail: MailId) {
+        if mail > self.upto {
+            self.ahead.insert(mail);
+        }
+        while self.ahead.remove(&(self.upto + 1)) {
+            self.upto += 1;
+        }
+    }
+}
+
+impl State {
+    /// The state of a trace whose log is empty.
+    pub fn new(trace: TraceId) -> State {
+        State {
+            trace,
+            last: 0,
+            now: 0,
+            turn_number: 0,
+            spec: None,
+            next_spec: None,
+            tree: Tree::default(),
+            calls: Calls::default(),
+            turn: None,
+            model: None,
+            branch: None,
+            run: None,
+            runs: 0,
+            finished: None,
+            requests: 0,
+            rewind: None,
+            opening: None,
+            queues: Queues::default(),
+            goals: Goals::default(),
+            mail: MailCursor::default(),
+            recalled: Vec::new(),
+            counted: None,
+            usage: Usage::default(),
+            cost: 0,
+        }
+    }
+
+    /// The spec that the next request is made under: a new one takes effect there.
+    pub fn coming_spec(&self) -> Option<&SpecHead> {
+        self.next_spec.as_ref().or(self.spec.as_ref())
+    }
+
+    /// The limits of the run.
+    pub fn limits(&self) -> Option<&Limits> {
+        self.spec.as_ref().map(|spec| &spec.limits)
+    }
+
+    /// The tip of the path that the model works on: the side branch's, or the main path's.
+    pub fn tip(&self) -> Option<Seq> {
+        self.branch.map_or(self.tree.head, |branch| Some(branch.head))
+    }
+
+    /// Moves the tip.
+    pub(crate) fn set_tip(&mut self, seq: Seq) {
+        match &mut self.branch {
+            Some(branch) => branch.head = seq,
+            None => self.tree.head = Some(seq),
+        }
+    }
+
+    /// The calls of the open turn, in order.
+    pub fn turn_calls(&self) -> &[crate::Call] {
+        self.turn.map_or(&[], |turn| self.calls.of(turn.assistant))
+    }
+
+    /// What the run will end with, if it is ending.
+    pub fn closing(&self) -> Option<FinishReason> {
+        self.run.as_ref().and_then(|run| run.closing)
+    }
+
+    /// Whether a run goes on that waits for nothing but people.
+    pub fn waits_for_people(&self) -> bool {
+        use crate::CallState::*;
+        if self.run.is_none() || self.model.is_some() || self.turn.is_none() {
+            return false;
+        }
+        self.turn_calls().iter().all(|call| match call.state {
+            Asked | Ready | Done(_) => true,
+            Started => call.effect == EffectClass::AskPerson,
+            Cancelling(_) | Probing => false,
+        }) && self.turn_calls().iter().any(|call| matches!(call.state, Asked | Started))
+    }
+
+    /// The size of the next request: the vendor's last count, plus an estimate of what came since.
+    pub fn request_tokens(&self) -> u64 {
+        let tip = self.tip();
+        let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
+        let shown = self.tree.shown_tokens(tip);
+        match self.counted {
+            Some((seq, count)) => {
+                let size = |seq| self.tree.node(seq).map_or(0, |node| node.path_tokens);
+                count + tip.map_or(0, size).saturating_sub(size(seq))
+            }
+            None => fixed + shown,
+        }
+    }
+
+    /// What a lost request is charged: all that was set aside.
+    pub(crate) fn reserved(&self, model: &ModelCall) -> (Usage, Micros) {
+        let input = u64::from(model.input);
+        let usage = Usage { input, output: model.reserve.saturating_sub(input), ..Usage::default() };
+        (usage, self.spec.as_ref().map_or(0, |spec| spec.price.cost(&usage)))
+    }
+
+    /// The messages that a cut must keep whatever it leaves out: the task, and what opened the run.
+    pub(crate) fn pinned(&self) -> Vec<Seq> {
+        let task = self.tree.up(self.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
+        let mut pinned: Vec<Seq> = task.map(|(seq, _)| seq).into_iter().collect();
+        let first = self.run.as_ref().and_then(|run| run.first);
+        pinned.extend(first.filter(|seq| !pinned.contains(seq)));
+        pinned
+    }
+}

@@ -1,0 +1,3 @@
+//! The core, driven from outside.
+
+mod simulation;

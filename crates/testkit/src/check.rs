@@ -1,0 +1,161 @@
+//! The invariants of an agent, as checks on states, packs and logs.
+
+use mainpath_core::*;
+use mainpath_types::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Check = Result<(), String>;
+
+fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(problem()) }
+}
+
+/// What must hold when this event follows this state. `not_done`: calls whose probe found that they were not done.
+pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Check {
+    ensure(event.id == before.last + 1, || format!("event {} after {}", event.id, before.last))?;
+    ensure(event.ts >= before.now, || format!("event {} goes back in time", event.id))?;
+    let closing = before.closing();
+    match &event.kind {
+        EventKind::ActionStarted(data) => {
+            ensure(closing.is_none(), || format!("call {} started while the run was closing", data.call))?;
+            let call = before.calls.get(data.call).ok_or_else(|| format!("call {} started from nowhere", data.call))?;
+            let rerun = call.attempt > 0;
+            ensure(!rerun || call.effect.may_repeat() || not_done.contains(&data.call), || {
+                format!("call {} with side effects was repeated blindly", data.call)
+            })?;
+            ensure(call.approved || call.verdict.as_ref().is_some_and(|v| v.decision == Decision::Allow), || {
+                format!("call {} started without a verdict that allows it", data.call)
+            })?;
+            let mut others = before.turn_calls().iter().filter(|other| other.id != data.call);
+            let alone = others.all(|other| {
+                let runs = !other.state.is_done() && !other.state.is_unstarted();
+                !runs || rerun || (other.effect.is_read_only() && call.effect.is_read_only())
+            });
+            ensure(alone, || format!("call {} overlaps with another that does not only read", data.call))?;
+            let earlier = before.turn_calls().iter().take_while(|other| other.id < data.call);
+            let ordered = call.effect.is_read_only() || earlier.into_iter().all(|other| other.state.is_done());
+            ensure(ordered || rerun, || format!("call {} overtook an earlier one", data.call))
+        }
+        EventKind::ModelRequested(data) => {
+            ensure(closing.is_none(), || format!("request {} while the run was closing", data.request))?;
+            ensure(before.turn.is_none(), || format!("request {} while calls were open", data.request))?;
+            ensure(data.request == before.requests + 1, || format!("request {} is out of order", data.request))
+        }
+        EventKind::CallResolved(data) => {
+            let open = before.calls.get(data.call).is_some_and(|call| !call.state.is_done());
+            ensure(open, || format!("call {} was resolved twice", data.call))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What must hold after a run has finished.
+pub fn finished(state: &State, finished: &RunFinished) -> Check {
+    ensure(state.model.is_none(), || "a reservation is left at the end of the run".into())?;
+    ensure(state.turn.is_none() && state.branch.is_none(), || {
+        "a turn or a branch is left at the end of the run".into()
+    })?;
+    let limits = state.limits().ok_or("a run without limits")?;
+    ensure(limits.turns.is_none_or(|most| finished.turns <= most), || format!("{} turns", finished.turns))?;
+    ensure(limits.calls.is_none_or(|most| finished.calls <= most), || format!("{} calls", finished.calls))?;
+    if limits.budget == BudgetMode::Hard {
+        let used = finished.usage.total();
+        ensure(limits.tokens.is_none_or(|most| used <= most), || format!("{used} tokens against {:?}", limits.tokens))?;
+        ensure(limits.money.is_none_or(|most| finished.cost <= most), || format!("{} micros", finished.cost))?;
+    }
+    if finished.reason == FinishReason::Final {
+        let tip = state.tree.head.and_then(|head| state.tree.node(head)).map(|node| node.kind);
+        ensure(tip == Some(NodeKind::Assistant { calls: 0 }), || format!("final, but the tip is {tip:?}"))?;
+    }
+    Ok(())
+}
+
+/// A running trace always has something to wait for that is not a timer, but for the wait before a retry.
+pub fn alive(state: &State, pending: &BTreeMap<EffectKey, Effect>) -> Check {
+    ensure(next_step(state).is_none(), || format!("a step was left: {:?}", next_step(state)))?;
+    let Some(run) = &state.run else {
+        return ensure(pending.is_empty(), || format!("obligations without a run: {pending:?}"));
+    };
+    let real = |key: &EffectKey| !matches!(key, EffectKey::Timer(_)) || run.retry_at.is_some();
+    ensure(pending.keys().any(real), || format!("a run that waits for nothing: {pending:?}"))
+}
+
+/// A packed request that every vendor takes: begins with the user, every call answered once, in order, directly after it.
+pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
+    let mut open: Vec<CallId> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (at, item) in packed.items.iter().enumerate() {
+        let message = message(state, bodies, item).ok_or_else(|| format!("{item:?} has no body"))?;
+        ensure(at > 0 || message.role == Role::User, || format!("the request begins with {item:?}"))?;
+        ensure(!message.parts.is_empty(), || format!("{item:?} is empty"))?;
+        if let Item::Result { call, seq, .. } = item {
+            ensure(open.first() == Some(call), || format!("the result of {call} is out of place, open: {open:?}"))?;
+            open.remove(0);
+            ensure(seen.insert(*seq), || format!("{seq} is shown twice"))?;
+            continue;
+        }
+        ensure(open.is_empty(), || format!("{item:?} comes before the results of {open:?}"))?;
+        if let Item::Assistant { seq, .. } | Item::User { seq, .. } = item {
+            ensure(seen.insert(*seq), || format!("{seq} is shown twice"))?;
+        }
+        if let Item::Assistant { seq, .. } = item {
+            let made = message.parts.iter().filter(|part| matches!(part, Part::ToolCall { .. })).count();
+            open = state.calls.of(*seq).iter().map(|call| call.id).collect();
+            ensure(made == open.len(), || format!("{seq} shows {made} calls and has {}", open.len()))?;
+        }
+    }
+    ensure(open.is_empty(), || format!("no result for {open:?}"))?;
+    let last = packed.items.last();
+    ensure(!matches!(last, Some(Item::Assistant { .. } | Item::Malformed { .. })), || {
+        "ends with the assistant".into()
+    })?;
+    let task = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
+    let shows = |task| packed.items.iter().any(|item| matches!(item, Item::User { seq, .. } if *seq == task));
+    ensure(task.is_none_or(|(task, _)| shows(task)), || "the task is not shown".into())
+}
+
+/// Between two requests the earlier one's items stay the beginning of the later's, or an event says what broke that.
+pub fn prefix<'a>(before: &Packed, after: &Packed, mut since: impl Iterator<Item = &'a Event>) -> Check {
+    let breaks = |event: &Event| {
+        matches!(
+            event.kind,
+            EventKind::Rewound(_)
+                | EventKind::Compacted(_)
+                | EventKind::ContextCut(_)
+                | EventKind::BranchOpened(_)
+                | EventKind::BranchClosed(_)
+                | EventKind::ModelMalformed(_)
+                | EventKind::SpecChanged(_)
+                | EventKind::CallsRecalled(_)
+        )
+    };
+    let branchy = |packed: &Packed| {
+        packed.items.iter().any(|item| {
+            matches!(
+                item,
+                Item::SummaryPrompt { .. } | Item::RepairPrompt { .. } | Item::LastAnswer | Item::Recalled { .. }
+            )
+        })
+    };
+    let holds = after.items.starts_with(&before.items) && before.spec == after.spec;
+    ensure(holds || branchy(before) || since.any(breaks), || {
+        format!("the prefix broke for no reason:\n{before:?}\n{after:?}")
+    })
+}
+
+/// What must hold of a whole log.
+pub fn log(log: &[Event]) -> Check {
+    let (mut resolved, mut joined) = (BTreeSet::new(), BTreeSet::new());
+    for event in log {
+        match &event.kind {
+            EventKind::CallResolved(data) => {
+                ensure(resolved.insert(data.call), || format!("call {} was resolved twice", data.call))?;
+            }
+            EventKind::MessageJoined(data) => {
+                ensure(joined.insert(data.of), || format!("message {} joined twice", data.of))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

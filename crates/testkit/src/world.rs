@@ -1,0 +1,467 @@
+//! A seeded simulation of an agent's life: random inputs, crashes after single events, virtual time. No I/O, so the same
+//! seed gives the same life on every machine.
+
+use crate::check;
+use fastrand::Rng;
+use mainpath_core::*;
+use mainpath_types::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How hostile the world is.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// Of a hundred steps, how many crash the process somewhere inside the last batch.
+    pub crashes: u32,
+    /// Of a hundred steps, how many offer an input that makes no sense.
+    pub nonsense: u32,
+}
+
+/// An agent, what surrounds it, and everything that is checked about it.
+pub struct World {
+    /// The virtual time.
+    pub now: Millis,
+    /// The seed, for messages.
+    pub seed: u64,
+    faults: Faults,
+    rng: Rng,
+    /// The agent.
+    pub machine: Machine,
+    /// Its log.
+    pub log: Vec<Event>,
+    bodies: Log,
+    last_batch: usize,
+    recovered_batch: bool,
+    packs: BTreeMap<u32, Packed>,
+    not_done: BTreeSet<CallId>,
+}
+
+const TOOLS: [(&str, EffectClass, bool); 6] = [
+    ("read", EffectClass::ReadOnly, false),
+    ("put", EffectClass::Idempotent, false),
+    ("write", EffectClass::LocalWrite, true),
+    ("bash", EffectClass::ProcessControl, false),
+    ("ask", EffectClass::AskPerson, false),
+    ("agent", EffectClass::StartChild, false),
+];
+
+/// A spec with one tool of each kind.
+pub fn spec(limits: Limits, context_window: u32) -> Spec {
+    let tool = |&(name, effect, can_probe): &(&str, EffectClass, bool)| ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        input_schema: serde_json::json!({}),
+        effect,
+        can_probe,
+        timeout_ms: None,
+    };
+    Spec {
+        model: "simulated".into(),
+        instructions: "Work.".into(),
+        tools: TOOLS.iter().map(tool).collect(),
+        protocol: Protocol::Native,
+        profile: Profile::Trace,
+        limits,
+        temperature: None,
+        context_window,
+        reserved_output: 64,
+        price: Price { input: 3_000_000, output: 15_000_000, cache_read: 0, cache_write: 0 },
+        mode: ApprovalMode::Ask,
+        workspace: String::new(),
+        secrets: Vec::new(),
+    }
+}
+
+impl World {
+    /// A new world. The seed also draws the limits.
+    pub fn new(seed: u64, faults: Faults) -> World {
+        let mut rng = Rng::with_seed(seed);
+        let machine = Machine::new("sim".parse().expect("a valid id"));
+        let some = |rng: &mut Rng, low: u32, high: u32| rng.bool().then(|| rng.u32(low..high));
+        let limits = Limits {
+            turns: some(&mut rng, 1, 12),
+            calls: some(&mut rng, 1, 12),
+            calls_per_turn: some(&mut rng, 1, 4),
+            run_timeout_ms: some(&mut rng, 500, 20_000).map(u64::from),
+            call_timeout_ms: some(&mut rng, 100, 2_000).map(u64::from),
+            tokens: some(&mut rng, 300, 20_000).map(u64::from),
+            money: some(&mut rng, 1_000, 100_000).map(u64::from),
+            budget: if rng.bool() { BudgetMode::Soft } else { BudgetMode::Hard },
+            repeated_failures: some(&mut rng, 1, 4),
+            model_retries: rng.u32(0..3),
+            observation_chars: None,
+            window_messages: some(&mut rng, 2, 12),
+            recovery: if rng.bool() { Recovery::Rerun } else { Recovery::Notify },
+        };
+        let window = if rng.bool() { rng.u32(200..900) } else { 100_000 };
+        let mut world = World {
+            now: 1_000,
+            seed,
+            faults,
+            rng,
+            machine,
+            log: Vec::new(),
+            bodies: Log::default(),
+            last_batch: 0,
+            recovered_batch: false,
+            packs: BTreeMap::new(),
+            not_done: BTreeSet::new(),
+        };
+        let set = world.offer(InputKind::SetSpec { spec: spec(limits, window) });
+        assert!(set.is_ok(), "seed {seed}: {set:?}");
+        world.say(MessageMode::Message);
+        world
+    }
+
+    /// Lives for so many steps, then lets everything come to its end, and checks all along.
+    pub fn live(&mut self, steps: u32) {
+        for _ in 0..steps {
+            self.step();
+        }
+        self.end();
+    }
+
+    fn step(&mut self) {
+        self.now += self.rng.u64(0..400);
+        let roll = self.rng.u32(0..100);
+        if roll < self.faults.crashes {
+            return self.crash();
+        }
+        if roll < self.faults.crashes + self.faults.nonsense {
+            let kind = self.nonsense();
+            let before = self.machine.state().clone();
+            if self.offer(kind.clone()).is_err() {
+                assert_eq!(
+                    before,
+                    *self.machine.state(),
+                    "seed {}: a refused input changed the state: {kind:?}",
+                    self.seed
+                );
+            }
+            return;
+        }
+        match self.rng.u32(0..20) {
+            0 => self.say(MessageMode::Message),
+            1 => self.say(MessageMode::Steer),
+            2 => self.say(MessageMode::FollowUp),
+            3 if self.rng.u32(0..4) == 0 => self.offer_any(InputKind::Stop { by: Principal::local_user() }),
+            4 => self.rewind(),
+            5 => self.tick(),
+            6 if self.rng.bool() => {
+                let by = self.rng.u32(1..5);
+                self.offer_any(InputKind::ExpandContext { by });
+            }
+            7 if self.rng.bool() => self.plan(),
+            _ => self.work(),
+        }
+    }
+
+    /// Answers one effect that is pending.
+    fn work(&mut self) {
+        let pending: Vec<(EffectKey, Effect)> = self.machine.pending().expect("committed").into_iter().collect();
+        let Some((key, effect)) = self.rng.choice(&pending).cloned() else { return self.say(MessageMode::Message) };
+        let kind = match (key, &effect) {
+            (EffectKey::Model(request), _) => self.model(request),
+            (EffectKey::Tool(call, attempt), _) => {
+                let output = self.output();
+                let tokens = self.rng.u32(1..60);
+                InputKind::ToolFinished { call, attempt, output, tokens }
+            }
+            (EffectKey::Kill(call, attempt), _) if self.rng.u32(0..4) > 0 => {
+                InputKind::ToolDead { call, attempt, output: None, tokens: 0 }
+            }
+            (EffectKey::Kill(call, attempt), _) => {
+                InputKind::ToolFinished { call, attempt, output: ToolOutput::text("late"), tokens: 3 }
+            }
+            (EffectKey::Probe(call, attempt), _) => {
+                let answer = match self.rng.u32(0..3) {
+                    0 => Probed::Done { output: ToolOutput::text("was done"), tokens: 3 },
+                    1 => Probed::NotDone,
+                    _ => Probed::Unknown,
+                };
+                if answer == Probed::NotDone {
+                    self.not_done.insert(call);
+                }
+                InputKind::ToolProbed { call, attempt, answer }
+            }
+            (EffectKey::Approval(call), _) => self.decision(call),
+            (EffectKey::Answer(call) | EffectKey::Child(call), _) => {
+                let by = Principal::local_user();
+                InputKind::Answered(Answered { call, output: ToolOutput::text("yes"), tokens: 3, by })
+            }
+            (EffectKey::Timer(key), Effect::Timer { at }) => {
+                self.now = self.now.max(*at);
+                InputKind::Timer { key }
+            }
+            (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
+        };
+        let outcome = self.offer(kind.clone());
+        assert!(outcome.is_ok(), "seed {}: {key} was pending, yet {kind:?} was refused: {outcome:?}", self.seed);
+    }
+
+    fn model(&mut self, request: u32) -> InputKind {
+        let model = self.machine.state().model.expect("a request is pending");
+        let room = u32::try_from(model.reserve).unwrap_or(u32::MAX).saturating_sub(model.input).max(1);
+        let usage = Usage { input: model.input.into(), output: self.rng.u32(0..room).into(), ..Usage::default() };
+        let usage = self.rng.bool().then_some(usage);
+        match self.rng.u32(0..12) {
+            0 => {
+                let kinds = [ModelErrorKind::RateLimit, ModelErrorKind::StreamCut, ModelErrorKind::Auth];
+                let kind = *self.rng.choice(&kinds).expect("three kinds");
+                let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
+                InputKind::ModelFailed { request, error, retry_at: Some(self.now + self.rng.u64(1..900)) }
+            }
+            1 => {
+                let reply = Box::new(self.reply(request, 0, usage));
+                InputKind::ModelMalformed { reply, problem: "no JSON".into(), repair_tokens: 12 }
+            }
+            _ => {
+                let calls = if self.rng.u32(0..3) == 0 { 0 } else { self.rng.u16(1..5) };
+                InputKind::ModelFinished(Box::new(self.reply(request, calls, usage)))
+            }
+        }
+    }
+
+    fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {
+        let mut parts = vec![Part::text(format!("answer {request}"))];
+        let mut planned = Vec::new();
+        for _ in 0..calls {
+            let (name, effect, _) = *self.rng.choice(&TOOLS).expect("six tools");
+            parts.push(Part::ToolCall { name: name.into(), arguments: "{}".into(), signature: None });
+            let decision = match self.rng.u32(0..10) {
+                0 => Decision::Deny,
+                1..4 => Decision::Ask,
+                _ => Decision::Allow,
+            };
+            let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
+            planned.push(match self.rng.u32(0..12) {
+                0 => PlannedCall { tool: None, verdict: None, problem: Some("unknown tool".into()) },
+                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), problem: None },
+            });
+        }
+        let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
+        let goals = Vec::new();
+        Reply { request, parts, calls: planned, goals, stop, tokens: self.rng.u32(1..60), usage, sent: None }
+    }
+
+    fn decision(&mut self, call: CallId) -> InputKind {
+        let by = Principal::local_user();
+        let edit = |decision| Edit {
+            arguments: "{\"edited\":true}".into(),
+            verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
+        };
+        match self.rng.u32(0..6) {
+            0 => InputKind::Deny { call, by, reason: Some("not today".into()) },
+            1 => InputKind::Approve { call, by, edit: Some(edit(Decision::Deny)) },
+            2 => InputKind::Approve { call, by, edit: Some(edit(Decision::Ask)) },
+            _ => InputKind::Approve { call, by, edit: None },
+        }
+    }
+
+    fn output(&mut self) -> ToolOutput {
+        if self.rng.u32(0..4) == 0 {
+            ToolOutput::failed("exit_code", "it failed")
+        } else {
+            ToolOutput::text("it worked")
+        }
+    }
+
+    fn say(&mut self, mode: MessageMode) {
+        let parts = vec![Part::text(format!("message at {}", self.now))];
+        let tokens = self.rng.u32(4..40);
+        let said = self.offer(InputKind::UserMessage { mode, parts, tokens, from: Principal::local_user() });
+        assert!(said.is_ok(), "seed {}: {said:?}", self.seed);
+    }
+
+    fn rewind(&mut self) {
+        let most = u32::try_from(self.machine.state().tree.len()).unwrap_or(0);
+        let parts = self.rng.bool().then(|| vec![Part::text("another way")]);
+        let kind =
+            InputKind::Rewind { after: Seq(self.rng.u32(0..=most)), parts, tokens: 6, by: Principal::local_user() };
+        self.offer_any(kind);
+    }
+
+    fn tick(&mut self) {
+        let pending = self.machine.pending().expect("committed");
+        let next = pending.iter().find_map(|(key, effect)| match (key, effect) {
+            (EffectKey::Timer(key), Effect::Timer { at }) => Some((*key, *at)),
+            _ => None,
+        });
+        if let Some((key, at)) = next {
+            if self.now < at {
+                assert_eq!(self.offer(InputKind::Timer { key }), Err(Refusal::NotDue(at)), "seed {}", self.seed);
+            }
+            self.now = self.now.max(at);
+            let due = self.offer(InputKind::Timer { key });
+            assert!(due.is_ok(), "seed {}: {due:?}", self.seed);
+        }
+    }
+
+    fn plan(&mut self) {
+        let goal = GoalId(self.rng.u32(1..5));
+        let op = match self.rng.u32(0..4) {
+            0 => GoalOp::Focus { id: goal },
+            1 => GoalOp::Done { id: None, summary: "done".into() },
+            2 => GoalOp::Add { description: "sub".into(), reason: String::new(), under: Some(goal), after: None },
+            _ => GoalOp::Add { description: "goal".into(), reason: String::new(), under: None, after: None },
+        };
+        self.offer_any(InputKind::ChangeGoals { ops: vec![op], by: Principal::local_user() });
+    }
+
+    fn nonsense(&mut self) -> InputKind {
+        let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
+        let attempt = self.rng.u32(0..3);
+        let by = Principal::local_user();
+        match self.rng.u32(0..9) {
+            0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
+            1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
+            2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
+            3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None },
+            4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
+            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, by },
+            6 => InputKind::RecallCalls { calls: vec![call] },
+            7 => InputKind::Interrupt { call },
+            _ => InputKind::Timer { key: TimerKey::Call(call) },
+        }
+    }
+
+    /// The process dies inside the last batch: any part of it may be lost, but nothing before.
+    fn crash(&mut self) {
+        let from = self.log.len() - self.last_batch;
+        let keep = if self.last_batch == 0 { from } else { from + self.rng.usize(0..=self.last_batch) };
+        if !self.recovered_batch && keep > from {
+            self.check_remainder(keep);
+        }
+        self.log.truncate(keep);
+        self.last_batch = 0;
+        self.bodies = Log::default();
+        self.bodies.extend(&self.log);
+        self.machine = Machine::fold(self.machine.state().trace.clone(), &self.log);
+        self.packs.retain(|request, _| *request <= self.machine.state().requests);
+        if self.log.is_empty() {
+            return;
+        }
+        let recovered = self.offer(InputKind::Recovered { tail_cut: None });
+        assert!(recovered.is_ok(), "seed {}: {recovered:?}", self.seed);
+        self.recovered_batch = true;
+    }
+
+    /// What a torn batch lost is what `next_step` says again.
+    fn check_remainder(&self, keep: usize) {
+        let mut state = State::new(self.machine.state().trace.clone());
+        self.log[..keep].iter().for_each(|event| apply(&mut state, event));
+        for lost in &self.log[keep..] {
+            let derived = next_step(&state);
+            assert_eq!(derived.as_ref(), Some(&lost.kind), "seed {}: a torn batch is not derived again", self.seed);
+            apply(&mut state, lost);
+        }
+        assert_eq!(next_step(&state), None, "seed {}", self.seed);
+    }
+
+    fn offer_any(&mut self, kind: InputKind) {
+        let before = self.machine.state().clone();
+        if self.offer(kind).is_err() {
+            assert_eq!(before, *self.machine.state(), "seed {}: a refusal changed the state", self.seed);
+        }
+    }
+
+    fn offer(&mut self, kind: InputKind) -> Result<(), Refusal> {
+        let before = self.machine.state().clone();
+        let batch = self.machine.handle(&Input::new(self.now, kind))?;
+        assert!(batch.len() < 200, "seed {}: a batch of {} events", self.seed, batch.len());
+        if let Some(last) = batch.last() {
+            assert_eq!(self.machine.pending(), None, "seed {}: effects before the commit", self.seed);
+            self.machine.commit(last.id);
+            self.recovered_batch = false;
+            self.last_batch = batch.len();
+        }
+        let mut live = before;
+        for event in &batch {
+            check::event(&live, event, &self.not_done)
+                .unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+            apply(&mut live, event);
+            if let EventKind::RunFinished(finished) = &event.kind {
+                check::finished(&live, finished).unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+            }
+        }
+        assert_eq!(live, *self.machine.state(), "seed {}: the live state is not the fold of its log", self.seed);
+        self.bodies.extend(&batch);
+        self.log.extend(batch);
+        self.check();
+        Ok(())
+    }
+
+    fn check(&mut self) {
+        let state = self.machine.state();
+        let fail = |problem: String| {
+            panic!("seed {}: {problem}\n{:#?}", self.seed, self.log.iter().rev().take(12).collect::<Vec<_>>())
+        };
+        let pending = self.machine.pending().expect("committed");
+        check::alive(state, &pending).unwrap_or_else(fail);
+        let Some(model) = state.model else { return };
+        let packed = pack(state).expect("a run has a spec");
+        check::packed(state, &self.bodies, &packed).unwrap_or_else(fail);
+        if let Some(first) = self.packs.get(&model.request) {
+            assert_eq!(*first, packed, "seed {}: the pack of a pending request changed", self.seed);
+        } else {
+            if let Some((last, before)) = self.packs.last_key_value() {
+                let since = self.log.iter().rev().take_while(
+                    |event| !matches!(&event.kind, EventKind::ModelRequested(data) if data.request == *last),
+                );
+                check::prefix(before, &packed, since).unwrap_or_else(fail);
+            }
+            self.packs.insert(model.request, packed);
+        }
+    }
+
+    /// Everything that is pending is answered kindly until nothing is, then nothing may be left over.
+    fn end(&mut self) {
+        for round in 0..2_000 {
+            let pending = self.machine.pending().expect("committed");
+            if pending.is_empty() {
+                break;
+            }
+            assert!(round < 1_999, "seed {}: no end", self.seed);
+            let (key, effect) =
+                pending.iter().find(|(key, _)| !key.is_waiting()).or(pending.iter().next()).expect("some");
+            let (key, effect) = (*key, effect.clone());
+            let kind = match (key, effect) {
+                (EffectKey::Model(request), _) => {
+                    let model = self.machine.state().model.expect("pending");
+                    let usage = Some(Usage { input: model.input.into(), output: 1, ..Usage::default() });
+                    InputKind::ModelFinished(Box::new(self.reply(request, 0, usage)))
+                }
+                (EffectKey::Timer(key), Effect::Timer { at }) => {
+                    self.now = self.now.max(at);
+                    InputKind::Timer { key }
+                }
+                (EffectKey::Tool(call, attempt), _) => {
+                    InputKind::ToolFinished { call, attempt, output: ToolOutput::text("ok"), tokens: 2 }
+                }
+                (EffectKey::Kill(call, attempt), _) => InputKind::ToolDead { call, attempt, output: None, tokens: 0 },
+                (EffectKey::Probe(call, attempt), _) => {
+                    InputKind::ToolProbed { call, attempt, answer: Probed::Unknown }
+                }
+                (EffectKey::Approval(call), _) => InputKind::Deny { call, by: Principal::local_user(), reason: None },
+                (EffectKey::Answer(call) | EffectKey::Child(call), _) => InputKind::Answered(Answered {
+                    call,
+                    output: ToolOutput::text("yes"),
+                    tokens: 2,
+                    by: Principal::local_user(),
+                }),
+                (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
+            };
+            let outcome = self.offer(kind);
+            assert!(outcome.is_ok(), "seed {}: {key}: {outcome:?}", self.seed);
+        }
+        let state = self.machine.state();
+        assert_eq!(
+            (&state.run, &state.model, &state.turn, &state.branch),
+            (&None, &None, &None, &None),
+            "seed {}",
+            self.seed
+        );
+        assert!(state.calls.iter().all(|call| call.state.is_done()), "seed {}: a call is left over", self.seed);
+        assert!(state.queues.is_empty() || state.queues.held, "seed {}: mail is left over", self.seed);
+        check::log(&self.log).unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+    }
+}
