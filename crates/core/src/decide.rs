@@ -35,7 +35,8 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ExpandContext { by } => expand(state, *by),
         InputKind::RecallCalls { calls } => recall(state, calls),
         InputKind::ChangeGoals { ops, by } => goals(state, ops, by),
-        InputKind::Recovered { tail_cut } => return Ok(recovered(state, tail_cut.as_ref())),
+        InputKind::BadMail { problem } => Err(Refusal::BadMail(problem.clone())),
+        InputKind::Recovered { lost, tail_cut } => return Ok(recovered(state, *lost, tail_cut.as_ref())),
     };
     decided.map(|event| vec![event])
 }
@@ -342,8 +343,11 @@ fn goals(state: &State, ops: &[GoalOp], by: &Principal) -> Decided {
 }
 
 /// Heals what a crash left: the table of recovery, a row at a time, so that a torn batch of these heals further.
-fn recovered(state: &State, tail_cut: Option<&TailCut>) -> Vec<EventKind> {
+fn recovered(state: &State, lost: bool, tail_cut: Option<&TailCut>) -> Vec<EventKind> {
     let mut events: Vec<EventKind> = tail_cut.cloned().map(EventKind::from).into_iter().collect();
+    if !lost {
+        return events;
+    }
     if let Some(model) = &state.model {
         events.push(abandoned(state, model, true).into());
     }

@@ -65,6 +65,9 @@ pub enum Refusal {
     /// The plan does not allow that.
     #[error("{0}")]
     BadGoal(String),
+    /// A mailbox entry that says nothing that could be done.
+    #[error("{0}")]
+    BadMail(String),
     /// The input says nothing.
     #[error("the message is empty")]
     Empty,

@@ -178,8 +178,15 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
-    /// The state was folded from a log; whatever was in flight is lost.
+    /// A mailbox entry that says nothing that could be done.
+    BadMail {
+        /// Why, in a sentence.
+        problem: String,
+    },
+    /// The state was folded from a log.
     Recovered {
+        /// Whether what was in flight is lost: true after a crash, false where the same process reads its log again.
+        lost: bool,
         /// What had to be cut off the log.
         #[serde(default)]
         tail_cut: Option<TailCut>,

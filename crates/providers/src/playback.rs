@@ -63,7 +63,11 @@ pub(crate) fn stream_parts(parts: &[Part], head: &RequestHead, deltas: &mut dyn 
                 deltas(Delta::Arguments { index: calls, name, text: arguments.clone() });
                 calls = calls.saturating_add(1);
             }
-            Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } | Part::ToolResult { .. } => {}
+            Part::Image { .. }
+            | Part::Audio { .. }
+            | Part::Document { .. }
+            | Part::StoredText { .. }
+            | Part::ToolResult { .. } => {}
         }
     }
 }

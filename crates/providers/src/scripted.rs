@@ -82,6 +82,7 @@ fn add_text(parts: &[Part], text: &mut String) {
             }
             Part::ToolResult { content, .. } => add_text(content, text),
             Part::Thinking { .. }
+            | Part::StoredText { .. }
             | Part::Image { .. }
             | Part::Audio { .. }
             | Part::Document { .. }

@@ -340,7 +340,7 @@ impl World {
         if self.log.is_empty() {
             return;
         }
-        let recovered = self.offer(InputKind::Recovered { tail_cut: None });
+        let recovered = self.offer(InputKind::Recovered { lost: true, tail_cut: None });
         assert!(recovered.is_ok(), "seed {}: {recovered:?}", self.seed);
         self.recovered_batch = true;
     }

@@ -36,6 +36,13 @@ pub enum Part {
         /// The text.
         text: String,
     },
+    /// Text that is too long for the log and lies in a blob; a codec never sees it.
+    StoredText {
+        /// Which blob.
+        hash: BlobHash,
+        /// Its size in bytes.
+        bytes: u64,
+    },
     /// The model's reasoning, with what its vendor needs to accept it again.
     Thinking {
         /// Readable reasoning; may be empty.
@@ -92,6 +99,9 @@ impl Part {
         Part::Text { text: text.into() }
     }
 }
+
+/// Text longer than this, in bytes, lies in a blob.
+pub const BLOB_FROM: usize = 16 * 1024;
 
 /// The texts of the parts that are text, one after the other, a line break between two.
 pub fn text_of(parts: &[Part]) -> String {

@@ -21,6 +21,7 @@ pub fn estimate_parts(parts: &[Part]) -> u32 {
 fn part(part: &Part) -> u32 {
     match part {
         Part::Text { text } => estimate(text),
+        Part::StoredText { bytes, .. } => u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX),
         Part::Thinking { text, signature } => {
             estimate(text) + signature.as_ref().map_or(0, |signature| estimate(&signature.value))
         }

@@ -233,7 +233,9 @@ fn input_part(part: &Part) -> Option<serde_json::Value> {
             let filename = name.as_deref().unwrap_or("document");
             json!({"type": "file", "file": {"filename": filename, "file_data": data_url(media_type, data)}})
         }
-        Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => text(&placeholder(part)?),
+        Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } | Part::StoredText { .. } => {
+            text(&placeholder(part)?)
+        }
         Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
     })
 }
@@ -248,6 +250,8 @@ fn placeholder(part: &Part) -> Option<String> {
         Part::Image { source } => ("image", source),
         Part::Audio { source } => ("audio", source),
         Part::Document { source, .. } => ("document", source),
+        // The caller resolves these; one that it could not resolve is named, not dropped.
+        Part::StoredText { bytes, .. } => return Some(format!("[{bytes} bytes of text that are not at hand]")),
         Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
     };
     Some(match source {
