@@ -1,1 +1,70 @@
-//! Placeholder.
+//! What an agent can do: the [`Tool`] trait, the registry, four kernel tools, and the launcher that owns what they start.
+//!
+//! **This crate owns** running one call: it checks the arguments, resolves every path inside the workspace, runs the tool
+//! under its [`Grant`](mainpath_policy::Grant), stops it when asked, and returns only when nothing of the call runs any
+//! more. **Its caller owns** the decision: whether a call may run, what its result means, and where output is kept.
+//!
+//! What never happens here:
+//! - no tool runs without a grant for that very tool;
+//! - no path is followed out of the workspace or into Mainpath's own files, not even when a link is swapped meanwhile;
+//! - no process of a call outlives the call, its cancellation or its owner's death;
+//! - no panic of a tool reaches the caller, and no failure is anything but a [`ToolOutput`](mainpath_types::ToolOutput)
+//!   with a code in its `error`.
+//!
+//! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
+//! `protected`, `not_found`, `is_directory`, `not_a_file`, `binary`, `not_utf8`, `too_large`, `out_of_range`, `io`,
+//! `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`, `interrupted`, `launch`,
+//! `no_grant`, `panicked`.
+//!
+//! # A tool in ten lines
+//! ```
+//! use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
+//! use mainpath_types::{EffectClass, ToolOutput};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Words {
+//!     /// The text to count in.
+//!     text: String,
+//! }
+//! struct CountWords;
+//!
+//! impl Tool for CountWords {
+//!     type Args = Words;
+//!     const NAME: &'static str = "count_words";
+//!     fn describe(&self) -> ToolDoc {
+//!         ToolDoc::new("Counts the words of a text.", EffectClass::ReadOnly)
+//!     }
+//!     fn run<'a>(&'a self, _: &'a ToolContext, args: Words) -> Fut<'a, ToolOutput> {
+//!         Box::pin(async move { ToolOutput::text(args.text.split_whitespace().count().to_string()) })
+//!     }
+//! }
+//!
+//! let tools = Tools::kernel().with(CountWords);
+//! assert_eq!(tools.resolve("count_words"), Some("count_words"));
+//! assert_eq!(tools.specs()[1].input_schema["properties"]["text"]["description"], "The text to count in.");
+//! ```
+
+mod arguments;
+mod bash;
+mod context;
+mod edit;
+mod launch;
+mod launcher;
+mod matching;
+mod output;
+mod read;
+mod registry;
+mod tool;
+mod workspace;
+mod write;
+
+pub use bash::Bash;
+pub use context::{BlobSink, MemoryBlobs, NoSecrets, Secrets, ToolContext};
+pub use edit::EditTextFile;
+pub use launch::launcher_main;
+pub use launcher::Launcher;
+pub use read::ReadTextFile;
+pub use registry::{Planned, Tools};
+pub use tool::{Fut, ProbeAnswer, Problem, Tool, ToolDoc};
+pub use workspace::{PathProblem, Resolved, Workspace};
+pub use write::WriteTextFile;

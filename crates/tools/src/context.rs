@@ -1,0 +1,124 @@
+//! What a running call has at hand.
+
+use crate::{Fut, Launcher, Workspace};
+use mainpath_policy::Grant;
+use mainpath_types::{BlobHash, ToolOutput};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What a running call has at hand. It cannot be made without a grant, so nothing runs without one.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The files that the call may touch.
+    pub workspace: Arc<Workspace>,
+    /// The permission under which it runs.
+    pub grant: Grant,
+    /// Fires when the call is to end: somebody stopped it, or its time is up.
+    pub cancel: CancellationToken,
+    /// How long it may take; the registry fires `cancel` when this has passed.
+    pub timeout: Option<Duration>,
+    /// Where outputs too large to show are kept.
+    pub blobs: Arc<dyn BlobSink>,
+    /// Takes output while the call runs. Ephemeral: nothing depends on anybody listening.
+    pub progress: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Resolves secrets in arguments and hides them in output.
+    pub secrets: Arc<dyn Secrets>,
+    /// How processes are started.
+    pub launcher: Launcher,
+    pub(crate) timed_out: Arc<AtomicBool>,
+}
+
+impl ToolContext {
+    /// A context with no limits and no secrets, which drops progress and keeps blobs in memory. Set the fields that
+    /// matter.
+    pub fn new(workspace: Arc<Workspace>, grant: Grant, launcher: Launcher) -> ToolContext {
+        ToolContext {
+            workspace,
+            grant,
+            cancel: CancellationToken::new(),
+            timeout: None,
+            blobs: Arc::new(MemoryBlobs::default()),
+            progress: Arc::new(|_| {}),
+            secrets: Arc::new(NoSecrets),
+            launcher,
+            timed_out: Arc::default(),
+        }
+    }
+
+    /// The code of an output that ends because `cancel` fired: `timeout` or `interrupted`.
+    pub fn stop_code(&self) -> &'static str {
+        if self.timed_out.load(Ordering::Acquire) { "timeout" } else { "interrupted" }
+    }
+
+    /// The failed output of a call that was ended with nothing to show.
+    pub fn stopped(&self) -> ToolOutput {
+        let text = match (self.stop_code(), self.timeout) {
+            ("timeout", Some(limit)) => format!("The call was ended: it took longer than {limit:?}."),
+            _ => "The call was interrupted.".to_string(),
+        };
+        ToolOutput::failed(self.stop_code(), text)
+    }
+
+    /// Waits for `work`, or drops it when the call is to end and gives `None`.
+    pub async fn until_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            done = work => Some(done),
+        }
+    }
+}
+
+/// Where outputs too large to show are kept.
+pub trait BlobSink: Send + Sync {
+    /// Stores the bytes durably and names them by their SHA-256.
+    fn put(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>>;
+}
+
+/// Blobs in memory, for tests and for runs that keep nothing.
+#[derive(Debug, Default)]
+pub struct MemoryBlobs(Mutex<BTreeMap<BlobHash, Vec<u8>>>);
+
+impl MemoryBlobs {
+    /// The bytes of a blob.
+    pub fn get(&self, hash: &BlobHash) -> Option<Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+}
+
+impl BlobSink for MemoryBlobs {
+    fn put(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
+        Box::pin(async move {
+            let digits: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash = BlobHash::try_from(digits).map_err(io::Error::other)?;
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(hash.clone(), bytes);
+            Ok(hash)
+        })
+    }
+}
+
+/// Secrets and the handles that stand for them.
+pub trait Secrets: Send + Sync {
+    /// The text with every handle replaced by its secret. Only for what a tool is about to do.
+    fn reveal(&self, text: &str) -> String;
+    /// The text with every secret replaced by its handle. For everything that leaves a tool.
+    fn redact(&self, text: &str) -> String;
+}
+
+/// There are no secrets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    fn reveal(&self, text: &str) -> String {
+        text.into()
+    }
+    fn redact(&self, text: &str) -> String {
+        text.into()
+    }
+}

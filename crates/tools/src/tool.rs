@@ -1,0 +1,131 @@
+//! What a tool is.
+
+use crate::ToolContext;
+use mainpath_types::{EffectClass, ToolOutput};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A boxed future.
+pub type Fut<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Something that a model can ask for.
+///
+/// # Stopping
+/// When [`ToolContext::cancel`] fires, `run` ends what it does and returns **only once nothing of the call runs any
+/// more**; its output then fails with [`ToolContext::stop_code`] and holds what there was until then. A tool that only
+/// waits for futures wraps them in [`ToolContext::until_stopped`]; one that is quick may ignore it. A call that was
+/// nevertheless done returns its result as usual. A future that is dropped half-way must leave nothing running either.
+pub trait Tool: Send + Sync + 'static {
+    /// The arguments. The schema that models see comes from this type; its field docs are the fields' descriptions.
+    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+
+    /// The tool's one name: lower-case letters, digits and `_`.
+    const NAME: &'static str;
+
+    /// What the model and policy are told.
+    fn describe(&self) -> ToolDoc;
+
+    /// The files that a call names, for policy. They are resolved in the workspace.
+    fn paths(&self, args: &Self::Args) -> Vec<String> {
+        let _ = args;
+        Vec::new()
+    }
+
+    /// Does it. Failures are data: an output whose `error` is set.
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Self::Args) -> Fut<'a, ToolOutput>;
+
+    /// After a crash: was this started call done? Changes nothing that the call would not have cleaned up itself.
+    fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Self::Args) -> Fut<'a, ProbeAnswer> {
+        let _ = (ctx, args);
+        Box::pin(async { ProbeAnswer::Unknown })
+    }
+}
+
+/// What the model and policy are told about a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolDoc {
+    /// What it does, for the model.
+    pub description: String,
+    /// What it can do to the world.
+    pub effect: EffectClass,
+    /// Whether [`Tool::probe`] can answer something else than unknown.
+    pub can_probe: bool,
+    /// How long a call may take; the run's limit applies where this says nothing.
+    pub timeout: Option<Duration>,
+}
+
+impl ToolDoc {
+    /// A tool without a probe and without a time limit of its own.
+    pub fn new(description: impl Into<String>, effect: EffectClass) -> ToolDoc {
+        ToolDoc { description: description.into(), effect, can_probe: false, timeout: None }
+    }
+
+    /// The same, with a probe.
+    pub fn with_probe(self) -> ToolDoc {
+        ToolDoc { can_probe: true, ..self }
+    }
+}
+
+/// Whether a call that was started before a crash was done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProbeAnswer {
+    /// It was done; this is its result.
+    Done(ToolOutput),
+    /// It was not done and may run.
+    NotDone,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// Why a call cannot be run as it was written: a stable code, and the words that the model sees.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Problem {
+    /// A stable code, such as `invalid_arguments`.
+    pub code: &'static str,
+    /// What is wrong, where, and what to do.
+    pub text: String,
+}
+
+impl Problem {
+    pub(crate) fn new(code: &'static str, text: impl Into<String>) -> Problem {
+        Problem { code, text: text.into() }
+    }
+}
+
+impl From<Problem> for ToolOutput {
+    fn from(problem: Problem) -> ToolOutput {
+        ToolOutput::failed(problem.code, problem.text)
+    }
+}
+
+/// Runs blocking work aside, so that the other calls of the process go on meanwhile. A panic in it goes on here.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Problem::new("interrupted", "Mainpath is shutting down; the call was not run.")),
+        },
+    }
+}
+
+/// A number with its noun: `1 line`, `2,000 lines`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    let ending = match (number, noun.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{text} {noun}{ending}")
+}

@@ -1,0 +1,367 @@
+//! The folder that an agent works in, and the only way from a path that a model wrote to an open file.
+//!
+//! A path is resolved first, every link in it followed, to the place that it really means; policy judges that place.
+//! The file is then opened at that very place, from the root's descriptor on and with links forbidden: whatever was
+//! swapped for a link in the meantime fails to open instead of leading elsewhere.
+
+use crate::Problem;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+/// A folder that an agent works in.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    dir: OwnedFd,
+    protected: Vec<PathBuf>,
+}
+
+/// Where a path leads once every link in it is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The place itself: absolute, free of links and `..`. It need not exist.
+    pub absolute: PathBuf,
+    /// Whether it is the workspace or lies in it.
+    pub in_workspace: bool,
+    /// Whether it is one of Mainpath's own folders or lies in one.
+    pub protected: bool,
+}
+
+/// A path that leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path:?} is not a usable path: {reason}.")]
+pub struct PathProblem {
+    /// As it was written.
+    pub path: String,
+    /// Why not.
+    pub reason: String,
+}
+
+impl From<PathProblem> for Problem {
+    fn from(problem: PathProblem) -> Problem {
+        Problem::new("bad_path", problem.to_string())
+    }
+}
+
+impl Workspace {
+    /// The workspace at `root`, which must be a folder. What lies at or under one of `protected` is refused, also inside
+    /// the workspace; those need not exist yet.
+    pub fn new(root: impl AsRef<Path>, protected: Vec<PathBuf>) -> io::Result<Workspace> {
+        let root = root.as_ref().canonicalize()?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(&root, flags, Mode::empty())?;
+        let here = std::env::current_dir()?;
+        let protected = protected.iter().map(|path| follow(&here, path)).collect::<io::Result<_>>()?;
+        Ok(Workspace { root, dir, protected })
+    }
+
+    /// The folder itself: absolute, free of links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a path leads. Relative paths start at the root.
+    pub fn resolve(&self, path: &str) -> Result<Resolved, PathProblem> {
+        let problem = |reason: String| PathProblem { path: path.chars().take(200).collect(), reason };
+        if path.is_empty() || path.contains('\0') {
+            return Err(problem("it is empty or holds a NUL character".into()));
+        }
+        let absolute = follow(&self.root, Path::new(path)).map_err(|error| problem(error.to_string()))?;
+        let in_workspace = absolute.starts_with(&self.root);
+        let protected = self.protected.iter().any(|folder| absolute.starts_with(folder));
+        Ok(Resolved { absolute, in_workspace, protected })
+    }
+
+    /// The place of a path relative to the root, if it lies in the workspace and may be touched.
+    pub(crate) fn place(&self, path: &str) -> Result<Place, Problem> {
+        let resolved = self.resolve(path)?;
+        if resolved.protected {
+            let text = format!("{path:?} belongs to Mainpath itself, which no tool may touch.");
+            return Err(Problem::new("protected", text));
+        }
+        match resolved.absolute.strip_prefix(&self.root) {
+            Ok(relative) => Ok(Place { path: path.into(), relative: relative.into() }),
+            Err(_) => {
+                let text = format!("{path:?} lies outside the workspace; use a path inside it.");
+                Err(Problem::new("outside_workspace", text))
+            }
+        }
+    }
+
+    /// Opens a regular file for reading.
+    pub(crate) fn open(&self, place: &Place) -> Result<(File, Stat), Problem> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match beneath(&self.dir, &place.relative, flags) {
+            Ok(file) => file,
+            Err(error) => return Err(self.failed(place, error)),
+        };
+        let stat = rustix::fs::fstat(&file).map_err(|error| self.failed(place, error))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((File::from(file), stat)),
+            FileType::Directory => {
+                let text = format!("{:?} is a folder, not a file.", place.path);
+                Err(Problem::new("is_directory", text))
+            }
+            _ => {
+                let text = format!("{:?} is a device, pipe or socket, not a file.", place.path);
+                Err(Problem::new("not_a_file", text))
+            }
+        }
+    }
+
+    /// Puts `content` at the place in one step: readers and crashes see the old file or the new one, never a part.
+    /// Folders on the way are made; an existing file's mode and, where allowed, owner are kept (its other hard links
+    /// keep the old content). Returns whether it existed. `tag` names the call, so that a repeated attempt clears what a
+    /// crash left behind.
+    pub(crate) fn replace(&self, place: &Place, content: &[u8], tag: &str) -> Result<bool, Problem> {
+        self.try_replace(place, content, tag).map_err(|error| self.failed(place, error))
+    }
+
+    fn try_replace(&self, place: &Place, content: &[u8], tag: &str) -> Result<bool, Errno> {
+        let (folder, name) = self.folder_of(place, true)?;
+        let old = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Some(stat),
+                FileType::Directory => return Err(Errno::ISDIR),
+                // The path was resolved, so a link here has been put there since.
+                FileType::Symlink => return Err(Errno::LOOP),
+                _ => return Err(Errno::NXIO),
+            },
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(error),
+        };
+        let part = part_name(tag);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let create = || rustix::fs::openat(&folder, &part, flags, Mode::from_raw_mode(0o666));
+        let file = match create() {
+            Err(Errno::EXIST) => {
+                rustix::fs::unlinkat(&folder, &part, AtFlags::empty())?;
+                create()?
+            }
+            other => other?,
+        };
+        let written = write_synced(file, content, old.as_ref())
+            .and_then(|()| rustix::fs::renameat(&folder, &part, &folder, name));
+        if let Err(error) = written {
+            let _ = rustix::fs::unlinkat(&folder, &part, AtFlags::empty());
+            return Err(error);
+        }
+        // The rename itself is made durable; file systems that cannot sync a folder say EINVAL.
+        match rustix::fs::fsync(&folder) {
+            Ok(()) | Err(Errno::INVAL) => Ok(old.is_some()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes what an attempt that crashed may have left beside the place.
+    pub(crate) fn clear_part(&self, place: &Place, tag: &str) {
+        if let Ok((folder, _)) = self.folder_of(place, false) {
+            let _ = rustix::fs::unlinkat(&folder, part_name(tag), AtFlags::empty());
+        }
+    }
+
+    /// The open folder that holds the place, and the place's name in it.
+    fn folder_of<'p>(&self, place: &'p Place, make: bool) -> Result<(OwnedFd, &'p OsStr), Errno> {
+        let (Some(parent), Some(name)) = (place.relative.parent(), place.relative.file_name()) else {
+            return Err(Errno::ISDIR);
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match beneath(&self.dir, parent, flags) {
+            Err(Errno::NOENT) if make => {}
+            other => return Ok((other?, name)),
+        }
+        let mut folder = beneath(&self.dir, Path::new(""), flags)?;
+        for step in parent {
+            match rustix::fs::mkdirat(&folder, step, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+            folder = rustix::fs::openat(&folder, step, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        }
+        Ok((folder, name))
+    }
+
+    /// The words for a place that could not be used.
+    pub(crate) fn failed(&self, place: &Place, error: Errno) -> Problem {
+        let path = &place.path;
+        match error {
+            Errno::NOENT => Problem::new("not_found", format!("There is no file {path:?}.{}", self.near(place))),
+            Errno::ISDIR => Problem::new("is_directory", format!("{path:?} is a folder, not a file.")),
+            Errno::NXIO => Problem::new("not_a_file", format!("{path:?} is a device, pipe or socket, not a file.")),
+            Errno::NOTDIR => Problem::new("not_found", format!("{path:?} leads through something that is no folder.")),
+            Errno::LOOP | Errno::XDEV => {
+                let text = format!("{path:?} was swapped for a link while it was opened; it was not followed.");
+                Problem::new("outside_workspace", text)
+            }
+            error => Problem::new("io", format!("{path:?} cannot be used: {}.", io::Error::from(error))),
+        }
+    }
+
+    /// The names in the place's folder that are most like its own, as a sentence.
+    fn near(&self, place: &Place) -> String {
+        let (Some(parent), Some(name)) = (place.relative.parent(), place.relative.file_name()) else {
+            return String::new();
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(entries) = beneath(&self.dir, parent, flags).and_then(rustix::fs::Dir::new) else {
+            return " Its folder does not exist either.".into();
+        };
+        let wanted = name.to_string_lossy().to_lowercase();
+        let names = entries.flatten().take(5_000).map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<(f64, String)> = names
+            .filter(|name| name != "." && name != "..")
+            .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
+            .filter(|(likeness, _)| *likeness > 0.75)
+            .collect();
+        names.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let names: Vec<String> =
+            names.into_iter().take(3).map(|(_, name)| format!("{:?}", parent.join(name).to_string_lossy())).collect();
+        if names.is_empty() { String::new() } else { format!(" Similar names: {}.", names.join(", ")) }
+    }
+}
+
+/// A place in the workspace that may be touched.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// As the model wrote it.
+    pub path: String,
+    /// From the root, free of links and `..`.
+    relative: PathBuf,
+}
+
+fn part_name(tag: &str) -> String {
+    format!(".mainpath-{}.part", tag.replace('/', "-"))
+}
+
+fn write_synced(file: OwnedFd, content: &[u8], old: Option<&Stat>) -> Result<(), Errno> {
+    let mut file = File::from(file);
+    file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    if let Some(old) = old {
+        let (owner, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
+        // Only root may give a file away; where that fails the file is the writer's, as with any editor.
+        let _ = rustix::fs::fchown(&file, Some(owner), Some(group));
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777))?;
+    }
+    rustix::fs::fsync(&file)
+}
+
+/// Opens `relative` under `dir` and refuses every link on the way.
+fn beneath(dir: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    for _ in 0..8 {
+        match rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve) {
+            // A rename somewhere made the kernel unsure; it asks to be asked again.
+            Err(Errno::AGAIN) => {}
+            // Kernels before 5.6 and some containers' filters do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => return step_by_step(dir, path, flags),
+            other => return other,
+        }
+    }
+    step_by_step(dir, path, flags)
+}
+
+/// The same without `openat2`: one folder at a time, none of them a link.
+fn step_by_step(dir: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut steps = relative.components().peekable();
+    let mut folder: Option<OwnedFd> = None;
+    while let Some(step) = steps.next() {
+        let name = match step {
+            Component::Normal(name) => name,
+            Component::CurDir => OsStr::new("."),
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return Err(Errno::XDEV),
+        };
+        let on_the_way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = if steps.peek().is_some() { on_the_way } else { flags };
+        let from = folder.as_ref().unwrap_or(dir);
+        // O_PATH with O_DIRECTORY calls a link "no directory"; both mean that it is not followed.
+        folder = Some(rustix::fs::openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty())?);
+    }
+    folder.ok_or(Errno::NOENT)
+}
+
+/// The place that `path`, seen from `base`, really means: links followed as the kernel would, what does not exist taken
+/// as it is written. `base` is absolute and free of links.
+fn follow(base: &Path, path: &Path) -> io::Result<PathBuf> {
+    let mut place = if path.is_absolute() { PathBuf::from("/") } else { base.to_path_buf() };
+    let steps = |path: &Path| -> VecDeque<OsString> {
+        let steps = path.components().filter_map(|step| match step {
+            Component::Normal(name) => Some(name.to_os_string()),
+            Component::ParentDir => Some("..".into()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+        });
+        steps.collect()
+    };
+    let mut left = steps(path);
+    let mut links = 0;
+    while let Some(step) = left.pop_front() {
+        if step == ".." {
+            place.pop();
+            continue;
+        }
+        place.push(step);
+        let target = match place.symlink_metadata() {
+            Ok(meta) if meta.is_symlink() => place.read_link()?,
+            Ok(_) => continue,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
+            Err(error) => return Err(error),
+        };
+        links += 1;
+        if links > 40 {
+            return Err(io::Error::other("too many links"));
+        }
+        match target.is_absolute() {
+            true => place = PathBuf::from("/"),
+            false => drop(place.pop()),
+        }
+        let mut next = steps(&target);
+        next.append(&mut left);
+        left = next;
+    }
+    Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_openat2_links_are_refused_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("real")).unwrap();
+        std::fs::write(folder.path().join("real/a"), "x").unwrap();
+        std::os::unix::fs::symlink("real", folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("real/a", folder.path().join("file")).unwrap();
+        let workspace = Workspace::new(folder.path(), vec![]).unwrap();
+        let open = |path: &str| step_by_step(&workspace.dir, Path::new(path), OFlags::RDONLY).map(drop);
+        assert_eq!(open("real/a"), Ok(()));
+        assert_eq!(open("./real"), Ok(()));
+        assert_eq!(open("link/a"), Err(Errno::NOTDIR));
+        assert_eq!(open("file"), Err(Errno::LOOP));
+        assert_eq!(open("real/../real/a"), Err(Errno::XDEV));
+    }
+
+    #[test]
+    fn a_link_that_was_swapped_in_after_the_check_is_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("a"), "secret").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::fs::write(folder.path().join("sub/a"), "x").unwrap();
+        let workspace = Workspace::new(folder.path(), vec![]).unwrap();
+        let place = workspace.place("sub/a").unwrap();
+        std::fs::remove_dir_all(folder.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("sub")).unwrap();
+        let code = |problem: Problem| problem.code;
+        assert_eq!(workspace.open(&place).map(drop).map_err(code), Err("outside_workspace"));
+        assert_eq!(workspace.replace(&place, b"y", "t").map_err(code), Err("outside_workspace"));
+        assert_eq!(std::fs::read_to_string(outside.path().join("a")).unwrap(), "secret");
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,78 @@
+//! `write_text_file`.
+
+use crate::tool::{blocking, count};
+use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc};
+use mainpath_types::{EffectClass, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::io::Read;
+
+/// Writes a whole text file, in one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteTextFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteArgs {
+    /// The file, relative to the workspace. Missing folders are made.
+    path: String,
+    /// The whole new content.
+    content: String,
+}
+
+impl Tool for WriteTextFile {
+    type Args = WriteArgs;
+    const NAME: &'static str = "write_text_file";
+
+    fn describe(&self) -> ToolDoc {
+        let text = "Writes a text file of the workspace: creates it, or replaces its whole content. \
+                    To change a part of a file use edit_text_file.";
+        ToolDoc::new(text, EffectClass::LocalWrite).with_probe()
+    }
+
+    fn paths(&self, args: &WriteArgs) -> Vec<String> {
+        vec![args.path.clone()]
+    }
+
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: WriteArgs) -> Fut<'a, ToolOutput> {
+        let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
+        let write = move || -> Result<ToolOutput, Problem> {
+            let place = workspace.place(&args.path)?;
+            let existed = workspace.replace(&place, args.content.as_bytes(), &tag)?;
+            Ok(report(&args, if existed { "Overwrote" } else { "Created" }))
+        };
+        Box::pin(async move { blocking(write).await.unwrap_or_else(Err).unwrap_or_else(ToolOutput::from) })
+    }
+
+    fn probe<'a>(&'a self, ctx: &'a ToolContext, args: WriteArgs) -> Fut<'a, ProbeAnswer> {
+        let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
+        let look = move || -> Result<ProbeAnswer, Problem> {
+            let place = workspace.place(&args.path)?;
+            workspace.clear_part(&place, &tag);
+            let (file, stat) = match workspace.open(&place) {
+                Ok(open) => open,
+                Err(problem) if problem.code == "not_found" => return Ok(ProbeAnswer::NotDone),
+                Err(_) => return Ok(ProbeAnswer::Unknown),
+            };
+            let mut content = Vec::new();
+            let wanted = args.content.as_bytes();
+            let same_size = u64::try_from(stat.st_size) == Ok(wanted.len() as u64);
+            if !same_size {
+                return Ok(ProbeAnswer::NotDone);
+            }
+            match file.take(wanted.len() as u64 + 1).read_to_end(&mut content) {
+                Ok(_) if content == wanted => Ok(ProbeAnswer::Done(report(&args, "Wrote"))),
+                Ok(_) => Ok(ProbeAnswer::NotDone),
+                Err(_) => Ok(ProbeAnswer::Unknown),
+            }
+        };
+        Box::pin(async move { blocking(look).await.unwrap_or_else(Err).unwrap_or(ProbeAnswer::Unknown) })
+    }
+}
+
+fn report(args: &WriteArgs, verb: &str) -> ToolOutput {
+    let lines = count(args.content.lines().count() as u64, "line");
+    let bytes = count(args.content.len() as u64, "byte");
+    let text = format!("{verb} {} ({lines}, {bytes}).", args.path);
+    ToolOutput { title: Some(args.path.clone()), ..ToolOutput::text(text) }
+}

@@ -1,0 +1,157 @@
+use crate::support::{World, eventually, launcher, pair, pid_in, runs, said};
+use mainpath_tools::Launcher;
+use mainpath_types::{Artifact, ToolOutput};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+async fn bash(command: &str) -> (String, String) {
+    World::new().say("bash", json!({"command": command})).await
+}
+
+#[tokio::test]
+async fn a_command_runs_in_the_workspace_and_shows_both_outputs_in_order() {
+    let world = World::with(&[("a.txt", "")]);
+    let output = world.run("bash", json!({"command": "ls; echo err >&2; echo out\n# done"})).await;
+    let wanted =
+        ToolOutput { title: Some("ls; echo err >&2; echo out".into()), ..ToolOutput::text("a.txt\nerr\nout\n") };
+    assert_eq!(output, wanted);
+    assert_eq!(*world.progress.lock().unwrap(), "a.txt\nerr\nout\n");
+}
+
+#[tokio::test]
+async fn the_shell_is_bash_without_input_and_without_terminal() {
+    assert_eq!(
+        bash("echo ${BASH_VERSION:+bash}; cat; [ -t 0 ] || echo no terminal").await,
+        pair("ok", "bash\nno terminal\n")
+    );
+    assert_eq!(bash("echo x > /dev/tty").await.0, "exit_code");
+    assert_eq!(bash("true").await, pair("ok", "[no output]"));
+}
+
+#[tokio::test]
+async fn an_end_that_is_no_success_is_named() {
+    assert_eq!(bash("echo x; exit 3").await, pair("exit_code", "x\n[exit code 3]"));
+    assert_eq!(bash("printf x; exit 137").await, pair("exit_code", "x\n[exit code 137]"));
+    assert_eq!(bash("kill -9 $$").await, pair("signal", "[killed by signal 9 (SIGKILL)]"));
+    assert_eq!(bash("kill -SEGV $$").await, pair("signal", "[killed by signal 11 (SIGSEGV)]"));
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_start_is_told_why() {
+    let long = format!(": {}", "x".repeat(200_000));
+    let words = "The command is too long for the system (200,002 bytes); write it to a file and run that.";
+    assert_eq!(bash(&long).await, pair("launch", words));
+    assert_eq!(bash("a\0b").await, pair("launch", "The command holds a NUL character, which no command can."));
+    let world = World::new();
+    let mut ctx = world.context("bash");
+    ctx.launcher = Launcher::new("/no/such/launcher", vec![]);
+    let output = world.tools.run("bash", r#"{"command":"ls"}"#, &ctx).await;
+    let words = "The command could not be started: No such file or directory (os error 2).";
+    assert_eq!(said(&output), pair("launch", words));
+}
+
+#[tokio::test]
+async fn a_flood_is_shown_by_head_and_tail_and_kept_in_bounds() {
+    let world = World::new();
+    let command = "echo first; yes 123456789 | head -c 100000000; echo last";
+    let output = world.run("bash", json!({"command": command})).await;
+    let (code, text) = said(&output);
+    assert_eq!(code, "ok");
+    assert!(text.chars().count() < 30_200);
+    assert!(text.starts_with("first\n123456789\n"));
+    assert!(text.contains("\n[… 99,970,011 bytes left out …]\n"), "{}", &text[9_900..10_100]);
+    assert!(text.ends_with("last\n[only the first 67,108,864 bytes of the output were kept]"));
+    let [Artifact { name, hash, bytes, media_type }] = output.artifacts.as_slice() else { panic!("one artifact") };
+    assert_eq!((name.as_str(), *bytes, media_type.as_str()), ("output", 67_108_864, "text/plain; charset=utf-8"));
+    assert!(world.blobs.get(hash).unwrap().starts_with(b"first\n123456789\n"));
+}
+
+#[tokio::test]
+async fn what_is_no_utf8_is_replaced() {
+    assert_eq!(bash(r"printf 'a\xffb\n\xe2\x82'").await, pair("ok", "a\u{fffd}b\n\u{fffd}"));
+}
+
+#[tokio::test]
+async fn output_streams_while_the_command_runs() {
+    let world = World::new();
+    let progress = world.progress.clone();
+    // An unfinished line is handed on as well; the command goes on only once it has been seen.
+    let seen = world.path("seen");
+    let watcher = std::thread::spawn(move || {
+        eventually("output", || progress.lock().unwrap().contains("question? ").then_some(()));
+        std::fs::write(seen, "").unwrap();
+    });
+    let command = "printf 'question? '; until [ -e seen ]; do sleep 0.01; done; echo answer";
+    assert_eq!(world.say("bash", json!({"command": command})).await, pair("ok", "question? answer\n"));
+    watcher.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_ended_with_what_it_wrote() {
+    let world = World::new();
+    let said = world.say("bash", json!({"command": "echo begun; sleep 1000 & sleep 1000", "timeout_s": 1})).await;
+    let words = "begun\n[timed out after 1 second; the command and everything that it had started were ended]";
+    assert_eq!(said, pair("timeout", words));
+}
+
+#[tokio::test]
+async fn the_limit_of_the_run_ends_a_command_too() {
+    let world = World::new();
+    let mut ctx = world.context("bash");
+    ctx.timeout = Some(Duration::from_millis(300));
+    let output = world.tools.run("bash", r#"{"command":"trap '' TERM; while :; do sleep 1; done"}"#, &ctx).await;
+    let words = "[timed out after 300ms; the command and everything that it had started were ended]";
+    assert_eq!(said(&output), pair("timeout", words));
+}
+
+#[tokio::test]
+async fn a_polite_command_may_clean_up_when_it_is_ended() {
+    let world = World::new();
+    let ctx = world.context("bash");
+    let command = "trap 'echo bye; exit 0' TERM; touch ready; while :; do sleep 0.01; done";
+    let args = json!({ "command": command }).to_string();
+    let (cancel, ready) = (ctx.cancel.clone(), world.path("ready"));
+    let stopper = std::thread::spawn(move || {
+        eventually("the command", || ready.exists().then_some(()));
+        cancel.cancel();
+    });
+    let output = world.tools.run("bash", &args, &ctx).await;
+    let words = "bye\n[interrupted; the command and everything that it had started were ended]";
+    assert_eq!(said(&output), pair("interrupted", words));
+    stopper.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
+    let world = World::new();
+    let begun = Instant::now();
+    let said = world.say("bash", json!({"command": "sleep 1000 & echo $! > pid; echo done"})).await;
+    assert_eq!(said, pair("ok", "done\n[ended 1 background process that still ran after the command]"));
+    assert!(!runs(pid_in(&world.path("pid")).unwrap()));
+    assert!(begun.elapsed() < Duration::from_secs(100));
+}
+
+#[tokio::test]
+async fn a_background_process_may_finish_shortly_after_the_command() {
+    assert_eq!(bash("(sleep 0.05; echo late) & echo early").await, pair("ok", "early\nlate\n"));
+}
+
+#[tokio::test]
+async fn secrets_of_the_environment_stay_with_us() {
+    let world = World::new();
+    let mut ctx = world.context("bash");
+    // Cargo sets these for tests; they stand for a secret and for an ordinary variable.
+    ctx.launcher = launcher().hide_env(["CARGO_PKG_NAME"]);
+    let command = r#"{"command":"echo ${CARGO_PKG_NAME-none} ${CARGO_PKG_VERSION:+some} $MAINPATH_CALL"}"#;
+    let (code, text) = said(&world.tools.run("bash", command, &ctx).await);
+    assert_eq!(code, "ok");
+    assert!(text.starts_with("none some t1/tool/1.0#"), "{text}");
+}
+
+#[tokio::test]
+async fn nothing_of_ours_is_open_in_the_command() {
+    let _ours = std::fs::File::open("/dev/null").unwrap();
+    let (_, text) = bash("ls -l /proc/$$/fd | awk 'NR>1 {print $9}' | sort -n | tr '\\n' ' '").await;
+    // 255 is bash's own.
+    assert!(matches!(text.trim(), "0 1 2" | "0 1 2 255"), "{text}");
+}

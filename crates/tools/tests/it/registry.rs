@@ -1,0 +1,262 @@
+use crate::support::{World, grant, launcher, pair, said};
+use mainpath_policy::{CallFacts, PathFact};
+use mainpath_tools::{Fut, Planned, ProbeAnswer, Secrets, Tool, ToolContext, ToolDoc, Tools};
+use mainpath_types::{EffectClass, ToolOutput};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+/// What a tool may do wrong, and waiting.
+struct Odd(&'static str);
+
+impl Tool for Odd {
+    type Args = Nothing;
+    const NAME: &'static str = "odd";
+    fn describe(&self) -> ToolDoc {
+        ToolDoc::new("Odd.", EffectClass::ReadOnly)
+    }
+    fn run<'a>(&'a self, ctx: &'a ToolContext, _: Nothing) -> Fut<'a, ToolOutput> {
+        if self.0 == "panic at once" {
+            panic!("no future at all");
+        }
+        Box::pin(async move {
+            match self.0 {
+                "panic" => panic!("number {}", 7),
+                "panic later" => {
+                    tokio::task::yield_now().await;
+                    panic!("later");
+                }
+                "finish" => {
+                    ctx.cancel.cancelled().await;
+                    ToolOutput::text("done in spite of it")
+                }
+                _ => ctx.until_stopped(std::future::pending()).await.unwrap_or_else(|| ctx.stopped()),
+            }
+        })
+    }
+}
+
+fn world(tool: Odd) -> World {
+    let mut world = World::new();
+    world.tools = Tools::new().with(tool);
+    world
+}
+
+#[test]
+fn specs_are_plain_object_schemas() {
+    let specs = Tools::kernel().specs();
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(names, ["bash", "edit_text_file", "read_text_file", "write_text_file"]);
+    let wanted = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, relative to the workspace."},
+            "edits": {
+                "type": "array",
+                "minItems": 1,
+                "description": "The replacements, all made at once.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "old_text": {
+                            "type": "string",
+                            "description": "The text to replace, exactly as it is in the file; it must occur there once."
+                        },
+                        "new_text": {"type": "string", "description": "What takes its place."}
+                    },
+                    "required": ["old_text", "new_text"],
+                    "additionalProperties": false
+                }
+            }
+        },
+        "required": ["path", "edits"],
+        "additionalProperties": false
+    });
+    assert_eq!(specs[1].input_schema, wanted);
+    let limit = json!({"type": "integer", "minimum": 1, "description": "How many lines to show; 2000 by default."});
+    assert_eq!(specs[2].input_schema["properties"]["limit"], limit);
+    assert_eq!(specs[2].input_schema["required"], json!(["path"]));
+    let facts: Vec<(EffectClass, bool)> = specs.iter().map(|spec| (spec.effect, spec.can_probe)).collect();
+    use EffectClass::*;
+    assert_eq!(facts, [(ProcessControl, false), (LocalWrite, true), (ReadOnly, false), (LocalWrite, true)]);
+    let empty = Tools::new().with(Odd("")).specs()[0].input_schema.clone();
+    assert_eq!(empty, json!({"type": "object", "properties": {}, "additionalProperties": false}));
+}
+
+#[test]
+fn aliases_lead_to_tools_that_are_there() {
+    let tools = Tools::kernel();
+    let found = ["read", "write", "edit", "execute_bash", "bash", "glob_files", "grep", "nothing"]
+        .map(|name| tools.resolve(name));
+    let own = [Some("read_text_file"), Some("write_text_file"), Some("edit_text_file"), Some("bash"), Some("bash")];
+    assert_eq!(found, [own[0], own[1], own[2], own[3], own[4], None, None, None]);
+}
+
+#[test]
+fn a_plan_names_the_tool_and_where_its_files_lie() {
+    let world = World::new();
+    let plan = |name: &str, args: &str| world.tools.plan(name, args, &world.workspace).unwrap();
+    let facts = CallFacts {
+        tool: "read_text_file".into(),
+        effect: EffectClass::ReadOnly,
+        paths: vec![PathFact { path: "../x".into(), in_workspace: false, protected: false }],
+    };
+    assert_eq!(plan("read", r#"{"path":"../x"}"#), Planned { tool: "read_text_file".into(), facts });
+    let facts = CallFacts { tool: "bash".into(), effect: EffectClass::ProcessControl, paths: vec![] };
+    assert_eq!(plan("bash", r#"{"command":"ls"}"#), Planned { tool: "bash".into(), facts });
+}
+
+#[test]
+fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
+    let world = World::new();
+    let problem = |name: &str, args: &str| {
+        let problem = world.tools.plan(name, args, &world.workspace).unwrap_err();
+        pair(problem.code, problem.text)
+    };
+    let invalid = |text: &str| pair("invalid_arguments", text);
+    assert_eq!(
+        problem("reed", "{}"),
+        pair(
+            "unknown_tool",
+            r#"There is no tool "reed". The tools are: bash, edit_text_file, read_text_file, write_text_file."#
+        )
+    );
+    assert_eq!(
+        problem("read", r#"{"path": "a" "#),
+        invalid(
+            "The arguments of read_text_file are no valid JSON: EOF while parsing an object at line 1 column 13. \
+             Send one JSON object."
+        )
+    );
+    let read = "Expected: path (string), limit (integer, optional), offset (integer, optional).";
+    assert_eq!(
+        problem("read", ""),
+        invalid(&format!("Wrong arguments for read_text_file: missing field `path`. {read}"))
+    );
+    assert_eq!(
+        problem("read", "[1]"),
+        invalid(&format!("Wrong arguments for read_text_file: they are an array, not an object. {read}"))
+    );
+    assert_eq!(
+        problem("read", r#"{"path":"a","lines":3}"#),
+        invalid(&format!("Wrong arguments for read_text_file: there is no field `lines`. {read}"))
+    );
+    assert_eq!(
+        problem("read", r#"{"path":"a","limit":0}"#),
+        invalid(&format!(
+            "Wrong arguments for read_text_file: `limit`: invalid value: integer `0`, expected a nonzero u32. {read}"
+        ))
+    );
+    assert_eq!(
+        problem("edit", r#"{"path":"a","edits":[{"old_text":"a","new_text":5}]}"#),
+        invalid(
+            "Wrong arguments for edit_text_file: `edits[0].new_text`: invalid type: integer `5`, expected a string. \
+             Expected: edits (array of {new_text, old_text}), path (string)."
+        )
+    );
+    assert_eq!(
+        problem("read", r#"{"path":""}"#),
+        pair("bad_path", r#""" is not a usable path: it is empty or holds a NUL character."#)
+    );
+}
+
+#[test]
+fn unknown_fields_are_refused_for_every_tool() {
+    let world = world(Odd(""));
+    let problem = world.tools.plan("odd", r#"{"x":1}"#, &world.workspace).unwrap_err();
+    assert_eq!(problem.text, "Wrong arguments for odd: there is no field `x`. Expected: no fields.");
+}
+
+#[tokio::test]
+async fn a_grant_for_another_tool_or_effect_runs_nothing() {
+    let world = World::with(&[("a.txt", "old")]);
+    let run = async |tool: &str, effect| {
+        let ctx = ToolContext::new(world.workspace.clone(), grant(tool, effect), launcher());
+        let args = r#"{"path":"a.txt","content":"new"}"#;
+        assert_eq!(world.tools.probe("write", args, &ctx).await, ProbeAnswer::Unknown);
+        said(&world.tools.run("write", args, &ctx).await)
+    };
+    let words = "The grant is for read_text_file, not for write_text_file; nothing was run.";
+    assert_eq!(run("read_text_file", EffectClass::ReadOnly).await, pair("no_grant", words));
+    assert_eq!(run("write_text_file", EffectClass::ReadOnly).await.0, "no_grant");
+    assert_eq!(run("write", EffectClass::LocalWrite).await.0, "no_grant");
+    assert_eq!(world.get("a.txt"), "old");
+}
+
+#[tokio::test]
+async fn wrong_arguments_fail_a_run_as_they_fail_a_plan() {
+    let world = World::new();
+    assert_eq!(world.say("bash", json!({"comand": "ls"})).await.0, "invalid_arguments");
+    assert_eq!(world.probe("write", json!({"path": 1})).await, ProbeAnswer::Unknown);
+}
+
+#[tokio::test]
+async fn a_panic_is_a_failed_output() {
+    for (how, what) in [("panic", "number 7"), ("panic later", "later"), ("panic at once", "no future at all")] {
+        let words = format!("odd failed by a defect of its own: {what}");
+        assert_eq!(world(Odd(how)).say("odd", json!({})).await, pair("panicked", words));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_ended() {
+    let world = world(Odd(""));
+    let mut ctx = world.context("odd");
+    ctx.timeout = Some(Duration::from_millis(10));
+    let words = "The call was ended: it took longer than 10ms.";
+    assert_eq!(said(&world.tools.run("odd", "{}", &ctx).await), pair("timeout", words));
+    assert!(!ctx.cancel.is_cancelled(), "only the call's own token fires");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_is_interrupted() {
+    let world = world(Odd(""));
+    let ctx = world.context("odd");
+    ctx.cancel.cancel();
+    assert_eq!(said(&world.tools.run("odd", "{}", &ctx).await), pair("interrupted", "The call was interrupted."));
+}
+
+#[tokio::test]
+async fn a_result_that_comes_in_spite_of_a_stop_counts() {
+    let world = world(Odd("finish"));
+    let ctx = world.context("odd");
+    ctx.cancel.cancel();
+    assert_eq!(said(&world.tools.run("odd", "{}", &ctx).await), pair("ok", "done in spite of it"));
+}
+
+struct OneSecret;
+
+impl Secrets for OneSecret {
+    fn reveal(&self, text: &str) -> String {
+        text.replace("{{key}}", "s\"3\"cret")
+    }
+    fn redact(&self, text: &str) -> String {
+        text.replace("s\"3\"cret", "{{key}}")
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_known_to_tools_and_hidden_from_everyone_else() {
+    let world = World::new();
+    let context = |tool: &str| {
+        let mut ctx = world.context(tool);
+        ctx.secrets = Arc::new(OneSecret);
+        ctx
+    };
+    let args = r#"{"path":"{{key}}.txt","content":"a {{key}} b"}"#;
+    let written = world.tools.run("write", args, &context("write")).await;
+    assert_eq!(said(&written), pair("ok", "Created {{key}}.txt (1 line, 12 bytes)."));
+    assert_eq!(written.title, Some("{{key}}.txt".into()));
+    assert_eq!(world.get("s\"3\"cret.txt"), "a s\"3\"cret b");
+    let read = world.tools.run("read", r#"{"path":"{{key}}.txt"}"#, &context("read")).await;
+    assert_eq!(said(&read), pair("ok", "a {{key}} b"));
+    // A long output's blob and what watchers see, too.
+    let flood = r#"{"command":"for i in $(seq 5000); do echo '{{key}}'; done"}"#;
+    let flood = world.tools.run("bash", flood, &context("bash")).await;
+    let blob = world.blobs.get(&flood.artifacts[0].hash).unwrap();
+    assert_eq!(String::from_utf8(blob).unwrap(), "{{key}}\n".repeat(5_000));
+    assert_eq!(*world.progress.lock().unwrap(), "{{key}}\n".repeat(5_000));
+}

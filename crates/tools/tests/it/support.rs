@@ -1,0 +1,118 @@
+use mainpath_policy::Grant;
+use mainpath_tools::{Launcher, MemoryBlobs, ProbeAnswer, ToolContext, Tools, Workspace};
+use mainpath_types::{CallId, Decision, EffectClass, Seq, ToolOutput, Verdict, text_of};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A workspace in a temporary folder, with everything that a call needs.
+pub struct World {
+    folder: tempfile::TempDir,
+    pub tools: Tools,
+    pub workspace: Arc<Workspace>,
+    pub blobs: Arc<MemoryBlobs>,
+    pub progress: Arc<Mutex<String>>,
+}
+
+pub fn grant(tool: &str, effect: EffectClass) -> Grant {
+    let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
+    let call = CallId { seq: Seq(1), index: 0 };
+    Grant::issue((&"t1".parse().unwrap(), call, 1), (tool, effect), &verdict, false).unwrap()
+}
+
+pub fn launcher() -> Launcher {
+    Launcher::new(env!("CARGO_BIN_EXE_mainpath-launch"), vec![])
+}
+
+impl World {
+    pub fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Arc::new(Workspace::new(folder.path(), vec![]).unwrap());
+        World { folder, tools: Tools::kernel(), workspace, blobs: Arc::default(), progress: Arc::default() }
+    }
+
+    pub fn with(files: &[(&str, &str)]) -> World {
+        let world = World::new();
+        for (path, content) in files {
+            world.put(path, content);
+        }
+        world
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub fn get(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// The names in the workspace's root, hidden ones included.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn context(&self, tool: &str) -> ToolContext {
+        let tool = self.tools.resolve(tool).unwrap_or("read_text_file");
+        let effect = self.tools.specs().into_iter().find(|spec| spec.name == tool).unwrap().effect;
+        let mut ctx = ToolContext::new(self.workspace.clone(), grant(tool, effect), launcher());
+        let progress = self.progress.clone();
+        ctx.blobs = self.blobs.clone();
+        ctx.progress = Arc::new(move |text| progress.lock().unwrap().push_str(text));
+        ctx
+    }
+
+    pub async fn run(&self, tool: &str, args: Value) -> ToolOutput {
+        self.tools.run(tool, &args.to_string(), &self.context(tool)).await
+    }
+
+    /// The code of the error, or "ok", and the text.
+    pub async fn say(&self, tool: &str, args: Value) -> (String, String) {
+        said(&self.run(tool, args).await)
+    }
+
+    pub async fn probe(&self, tool: &str, args: Value) -> ProbeAnswer {
+        self.tools.probe(tool, &args.to_string(), &self.context(tool)).await
+    }
+}
+
+pub fn said(output: &ToolOutput) -> (String, String) {
+    (output.error.clone().unwrap_or_else(|| "ok".into()), text_of(&output.content))
+}
+
+pub fn pair(code: &str, text: impl Into<String>) -> (String, String) {
+    (code.into(), text.into())
+}
+
+/// Whether a process runs; one that only waits to be reaped does not.
+pub fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// Looks until `found` gives something; fails when that takes absurdly long.
+pub fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The number that a process has written into a file, once the whole line is there.
+pub fn pid_in(path: &Path) -> Option<u32> {
+    std::fs::read_to_string(path).ok()?.strip_suffix('\n')?.parse().ok()
+}
