@@ -1,0 +1,76 @@
+//! What every store checks in the same way: names of views, bodies of mail, hashes of blobs; and the order of lists.
+
+use crate::store::{Damage, StoreError, TraceEntry};
+use mainpath_types::BlobHash;
+use sha2::{Digest, Sha256};
+
+/// What the store itself keeps in a trace's folder.
+pub(crate) const OWN_FILES: [&str; 4] = ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock"];
+
+/// Refuses names that could leave the trace's folder or hit the store's own files.
+pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
+    let part_ok = |part: &str| {
+        !part.is_empty()
+            && part.len() <= 200
+            && !part.starts_with('.')
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.@".contains(&b))
+    };
+    if name.len() > 800
+        || !name.split('/').all(part_ok)
+        || OWN_FILES.iter().any(|own| name.split('/').next() == Some(own))
+    {
+        return Err(StoreError::BadView { name: name.chars().take(100).collect() });
+    }
+    Ok(())
+}
+
+/// Checks that a body is JSON and puts it on one line.
+pub(crate) fn one_line(body: &str) -> Result<String, StoreError> {
+    let checked: Result<&serde_json::value::RawValue, _> = serde_json::from_str(body);
+    let checked = checked.map_err(|e| StoreError::BadMail { problem: e.to_string() })?;
+    // Inside its strings JSON has no raw line breaks, so these are all between tokens.
+    Ok(checked.get().replace(['\n', '\r'], " "))
+}
+
+/// The name of a blob.
+pub(crate) fn blob_hash(bytes: &[u8]) -> Result<BlobHash, StoreError> {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    BlobHash::try_from(text).map_err(|problem| StoreError::io("name a blob", std::io::Error::other(problem)))
+}
+
+/// The bytes, if they are what the hash says; `place` is what to call them if not.
+pub(crate) fn check_blob(place: &str, hash: &BlobHash, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    if blob_hash(&bytes)? == *hash {
+        return Ok(bytes);
+    }
+    let problem = "the content does not match the name".into();
+    Err(StoreError::Damaged(Damage { file: place.into(), line: 1, problem }))
+}
+
+/// The order of a list; by name where the times are equal.
+pub(crate) fn newest_first(list: &mut [TraceEntry]) {
+    list.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.trace.cmp(&b.trace)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_stay_in_the_folder_are_taken() {
+        for good in ["meta.json", "final.md", "inputs/request.txt", "a/b/c", "x@1-2_3"] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        let long = "a".repeat(201);
+        let own = ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock", "events.jsonl/x"];
+        let bad = ["", "/", "/etc/passwd", "..", "a/../b", ".hidden", "a//b", "a/", "a b", "ä", "a\\b", "a\0b", &long];
+        for bad in own.iter().chain(&bad) {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Blobs: content under its hash.
+
+use super::layout::{Layout, make_dir_durably, sync_dir, write_whole};
+use crate::checks::{blob_hash, check_blob};
+use crate::store::StoreError;
+use mainpath_types::{BlobHash, TenantId};
+use std::io;
+use std::path::PathBuf;
+
+fn folder(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> PathBuf {
+    layout.blobs(tenant).join(hash.as_str().get(..2).unwrap_or_default())
+}
+
+pub(crate) fn put(layout: &Layout, tenant: &TenantId, bytes: &[u8]) -> Result<BlobHash, StoreError> {
+    let hash = blob_hash(bytes)?;
+    let dir = folder(layout, tenant, &hash);
+    let path = dir.join(hash.as_str());
+    let write = || {
+        // Read rather than trusted: putting a blob again mends one that was spoilt.
+        if !std::fs::read(&path).is_ok_and(|there| there == bytes) {
+            layout.make_tenant_dir(tenant, &layout.blobs(tenant))?;
+            make_dir_durably(&dir)?;
+            write_whole(&path, bytes, true)?;
+        }
+        // Also if it was there: whoever put it may not have come to this yet.
+        sync_dir(&dir)
+    };
+    write().map_err(|e: io::Error| StoreError::io(format!("write {}", path.display()), e))?;
+    Ok(hash)
+}
+
+pub(crate) fn get(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
+    let path = folder(layout, tenant, hash).join(hash.as_str());
+    match std::fs::read(&path) {
+        Ok(bytes) => check_blob(&path.display().to_string(), hash, bytes),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(StoreError::NoBlob { hash: hash.clone() }),
+        Err(e) => Err(StoreError::io(format!("read {}", path.display()), e)),
+    }
+}

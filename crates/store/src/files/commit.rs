@@ -1,0 +1,205 @@
+//! The committer: the one thread that writes logs. It takes every append that waits as one group.
+
+use super::disk::Disk;
+use super::journal::{Checkpoint, Journal, checkpoint_all};
+use super::layout::{Layout, open_to_append};
+use super::owner::Owned;
+use super::watch::Watchers;
+use crate::append::Tip;
+use crate::store::Appended;
+use mainpath_types::{TenantId, TraceId};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// What the committer is asked to do.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Append(Append),
+    /// The lease with this key is gone.
+    Forget(u64),
+    Close,
+}
+
+/// Lines of one trace. The lease stays held as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Append {
+    pub owned: Arc<Owned>,
+    pub lines: Vec<u8>,
+    /// Where the log ends after them.
+    pub tip: Tip,
+    pub answer: oneshot::Sender<Appended>,
+}
+
+/// Groups of up to this many traces are synced file by file.
+const FEW: usize = 2;
+/// At most this many logs are kept open.
+const OPEN_LOGS: usize = 256;
+/// The journal is replaced when it is longer than this, or when nothing happens for a while.
+const JOURNAL_LIMIT: u64 = 16 << 20;
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Traces whose own files are not synced yet, and whether their folders are.
+pub(crate) type Dirty = HashMap<(TenantId, TraceId), Arc<AtomicBool>>;
+
+pub(crate) struct Committer {
+    layout: Layout,
+    disk: Arc<Disk>,
+    watchers: Arc<Watchers>,
+    logs: HashMap<u64, File>,
+    journal: Option<Journal>,
+    dirty: Dirty,
+    checkpoints: mpsc::Sender<Checkpoint>,
+}
+
+impl Committer {
+    pub fn start(
+        layout: Layout,
+        disk: Arc<Disk>,
+        watchers: Arc<Watchers>,
+        jobs: Receiver<Job>,
+    ) -> io::Result<JoinHandle<()>> {
+        let (checkpoints, queue) = mpsc::channel();
+        let (to_sync, sync_disk) = (layout.clone(), Arc::clone(&disk));
+        let checkpointer = std::thread::Builder::new()
+            .name("log-checkpoint".into())
+            .spawn(move || checkpoint_all(&to_sync, &sync_disk, &queue))?;
+        let committer =
+            Committer { layout, disk, watchers, logs: HashMap::new(), journal: None, dirty: Dirty::new(), checkpoints };
+        std::thread::Builder::new().name("log-commit".into()).spawn(move || {
+            committer.run(&jobs);
+            let _ = checkpointer.join();
+        })
+    }
+
+    fn run(mut self, jobs: &Receiver<Job>) {
+        let mut open = true;
+        while open {
+            let first = match &self.journal {
+                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(_) => jobs.recv_timeout(IDLE),
+            };
+            let first = match first {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.hand_over_journal();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => Job::Close,
+            };
+            let mut group = Vec::new();
+            for job in std::iter::once(first).chain(std::iter::from_fn(|| jobs.try_recv().ok())) {
+                match job {
+                    Job::Append(append) => group.push(append),
+                    Job::Forget(key) => {
+                        self.logs.remove(&key);
+                    }
+                    Job::Close => open = false,
+                }
+            }
+            self.commit(group);
+        }
+        self.hand_over_journal();
+    }
+
+    /// A lease has one append under way at most, so every append of a group is of another trace.
+    fn commit(&mut self, group: Vec<Append>) {
+        let mut written = Vec::with_capacity(group.len());
+        for append in group {
+            match self.write(&append) {
+                Ok(()) => written.push(append),
+                Err(e) => give_up(append, "write", &e),
+            }
+        }
+        if written.len() > FEW && self.journal(&written).is_ok() {
+            for append in written {
+                self.settle(append);
+            }
+            return;
+        }
+        for append in written {
+            match self.sync(&append) {
+                Ok(()) => self.settle(append),
+                Err(e) => give_up(append, "sync", &e),
+            }
+        }
+    }
+
+    /// The trace's log, opened if need be.
+    fn log(&mut self, owned: &Owned) -> io::Result<&File> {
+        if self.logs.len() >= OPEN_LOGS && !self.logs.contains_key(&owned.key) {
+            self.logs.clear();
+        }
+        match self.logs.entry(owned.key) {
+            std::collections::hash_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                Ok(entry.insert(open_to_append(&self.layout.log(&owned.tenant, &owned.trace))?))
+            }
+        }
+    }
+
+    fn write(&mut self, append: &Append) -> io::Result<()> {
+        let disk = Arc::clone(&self.disk);
+        disk.write(self.log(&append.owned)?, &append.lines)
+    }
+
+    fn sync(&mut self, append: &Append) -> io::Result<()> {
+        let disk = Arc::clone(&self.disk);
+        let owned = &append.owned;
+        disk.sync(self.log(owned)?)?;
+        if !owned.placed.load(Ordering::Relaxed) {
+            self.layout.place(&owned.tenant, &owned.trace)?;
+            owned.placed.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Makes the group durable by one sync. Where that fails, the logs are synced one by one instead.
+    fn journal(&mut self, group: &[Append]) -> io::Result<()> {
+        let journal = match &mut self.journal {
+            Some(journal) => journal,
+            none => none.insert(Journal::create(&self.layout)?),
+        };
+        for append in group {
+            let owned = &append.owned;
+            self.dirty.insert((owned.tenant.clone(), owned.trace.clone()), Arc::clone(&owned.placed));
+        }
+        let lines = group.iter().map(|append| (&append.owned.tenant, &append.owned.trace, append.lines.as_slice()));
+        let written = journal.write(&self.disk, lines);
+        if written.is_err() || journal.len() > JOURNAL_LIMIT {
+            self.hand_over_journal();
+        }
+        written
+    }
+
+    fn settle(&self, append: Append) {
+        let Append { owned, tip, answer, .. } = append;
+        owned.settle(tip);
+        self.watchers.tell(&owned.tenant, &owned.trace, tip.head);
+        // Whoever hears the answer may lease the trace again at once. Nobody may be listening any more; the events are
+        // there all the same.
+        drop(owned);
+        let _ = answer.send(Appended::Committed { head: tip.head });
+    }
+
+    fn hand_over_journal(&mut self) {
+        if let Some(journal) = self.journal.take() {
+            let dirty = std::mem::take(&mut self.dirty);
+            // If the thread is gone, the journal stays and is played back when the folder is next opened.
+            let _ = self.checkpoints.send(Checkpoint { journal, dirty });
+        }
+    }
+}
+
+fn give_up(append: Append, what: &str, e: &io::Error) {
+    let Append { owned, answer, .. } = append;
+    let unknown = owned.lose(&format!("cannot {what} its log: {e}"));
+    drop(owned);
+    let _ = answer.send(unknown);
+}

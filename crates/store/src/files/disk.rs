@@ -1,0 +1,48 @@
+//! The way to the disk for logs and journals, with a place where tests can break it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How much still fits, and whether syncs work. The default has no end and works.
+#[derive(Debug)]
+pub struct Disk {
+    left: AtomicU64,
+    syncs_fail: AtomicBool,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Disk { left: AtomicU64::new(u64::MAX), syncs_fail: AtomicBool::new(false) }
+    }
+}
+
+impl Disk {
+    /// Lets this many more bytes through; the write that exceeds them is cut off there and fails as on a full disk.
+    pub fn set_left(&self, bytes: u64) {
+        self.left.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Makes syncs fail, or work again.
+    pub fn set_syncs_fail(&self, fail: bool) {
+        self.syncs_fail.store(fail, Ordering::SeqCst);
+    }
+
+    pub(crate) fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == u64::MAX {
+            return file.write_all(bytes);
+        }
+        let fits = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+        self.left.store(left - fits as u64, Ordering::SeqCst);
+        file.write_all(bytes.get(..fits).unwrap_or_default())?;
+        if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    pub(crate) fn sync(&self, file: &File) -> io::Result<()> {
+        if self.syncs_fail.load(Ordering::Relaxed) {
+            return Err(io::Error::other("input/output error"));
+        }
+        file.sync_data()
+    }
+}

@@ -1,0 +1,162 @@
+//! Where everything lies, and how folders and files are made.
+
+use crate::checks::newest_first;
+use crate::store::{StoreError, TraceEntry};
+use mainpath_types::{Millis, TenantId, TraceId};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub fn new(root: &Path) -> Layout {
+        Layout { root: root.to_owned() }
+    }
+
+    fn tenant(&self, tenant: &TenantId) -> PathBuf {
+        if *tenant == TenantId::local() { self.root.clone() } else { self.root.join("tenants").join(tenant.as_str()) }
+    }
+
+    pub fn traces(&self, tenant: &TenantId) -> PathBuf {
+        self.tenant(tenant).join("traces")
+    }
+
+    pub fn trace(&self, tenant: &TenantId, trace: &TraceId) -> PathBuf {
+        self.traces(tenant).join(trace.as_str())
+    }
+
+    pub fn log(&self, tenant: &TenantId, trace: &TraceId) -> PathBuf {
+        self.trace(tenant, trace).join("events.jsonl")
+    }
+
+    /// The log, if the trace exists.
+    pub fn existing_log(&self, tenant: &TenantId, trace: &TraceId) -> Result<PathBuf, StoreError> {
+        let path = self.log(tenant, trace);
+        match path.try_exists() {
+            Ok(true) => Ok(path),
+            Ok(false) => Err(StoreError::NotFound { trace: trace.clone() }),
+            Err(e) => Err(StoreError::io(format!("look at {}", path.display()), e)),
+        }
+    }
+
+    pub fn blobs(&self, tenant: &TenantId) -> PathBuf {
+        self.tenant(tenant).join("blobs")
+    }
+
+    pub fn journals(&self) -> PathBuf {
+        self.root.join("journal")
+    }
+
+    pub fn doorbell(&self) -> PathBuf {
+        self.root.join("doorbell")
+    }
+
+    pub fn make_root(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.root)?;
+        for dir in [self.root.join("traces"), self.journals()] {
+            make_dir_durably(&dir)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the trace's folder. That it is durable is the business of [`place`](Self::place), at the first append.
+    pub fn make_trace(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<()> {
+        let dir = self.trace(tenant, trace);
+        match make_dir(&dir) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                self.make_tenant_dir(tenant, &self.traces(tenant))?;
+                make_dir(&dir)
+            }
+            made => made,
+        }
+    }
+
+    /// Makes a folder right under a tenant's own, durably.
+    pub fn make_tenant_dir(&self, tenant: &TenantId, dir: &Path) -> io::Result<()> {
+        make_dir_durably(&self.root.join("tenants"))?;
+        make_dir_durably(&self.tenant(tenant))?;
+        make_dir_durably(dir)
+    }
+
+    /// Makes it durable that the trace's folder and the files in it exist.
+    pub fn place(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<()> {
+        sync_dir(&self.trace(tenant, trace))?;
+        sync_dir(&self.traces(tenant))
+    }
+
+    pub fn list(&self, tenant: &TenantId) -> Result<Vec<TraceEntry>, StoreError> {
+        let dir = self.traces(tenant);
+        let entries = match std::fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(StoreError::io(format!("list {}", dir.display()), e)),
+        };
+        let mut list = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|e| StoreError::io(format!("list {}", dir.display()), e))?;
+            let Some(Ok(trace)) = entry.file_name().to_str().map(|name| name.parse::<TraceId>()) else { continue };
+            // A trace may be removed while we look.
+            let Ok(log) = std::fs::metadata(self.log(tenant, &trace)) else { continue };
+            let modified = log.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+            list.push(TraceEntry { trace, modified: Millis::try_from(modified.as_millis()).unwrap_or(Millis::MAX) });
+        }
+        newest_first(&mut list);
+        Ok(list)
+    }
+}
+
+/// Makes a folder for its owner only; one that is there already is as good.
+fn make_dir(dir: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// The same, and that it exists is durable.
+pub(crate) fn make_dir_durably(dir: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => dir.parent().map_or(Ok(()), sync_dir),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// To read and append; made if it is not there.
+pub(crate) fn open_or_make(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+/// To append; not made.
+pub(crate) fn open_to_append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).open(path)
+}
+
+/// Writes the file whole or not at all; the new name's durability is the caller's business.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temp = path.with_file_name(format!(".tmp-{}-{count}", std::process::id()));
+    let write = || {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
+        io::Write::write_all(&mut &file, bytes)?;
+        if sync {
+            file.sync_data()?;
+        }
+        std::fs::rename(&temp, path)
+    };
+    write().inspect_err(|_| {
+        let _ = std::fs::remove_file(&temp);
+    })
+}

@@ -1,0 +1,108 @@
+//! The mailbox file: one JSON object per line, added under a lock by any process.
+
+use super::layout::{Layout, open_or_make};
+use super::read::{last_line, tail};
+use crate::checks::one_line;
+use crate::store::{Damage, Mail, Scope, StoreError};
+use mainpath_types::{MailId, Millis, Principal, TenantId, TraceId};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// An entry as it is written.
+#[derive(Serialize, Deserialize)]
+struct Line<'a> {
+    id: MailId,
+    at: Millis,
+    from: Cow<'a, Principal>,
+    urgent: bool,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+/// See [`Store::post`](crate::Store::post).
+pub(crate) fn post(
+    layout: &Layout,
+    scope: &Scope,
+    trace: &TraceId,
+    at: Millis,
+    urgent: bool,
+    body: &str,
+) -> Result<MailId, StoreError> {
+    let body = one_line(body)?;
+    layout.existing_log(&scope.tenant, trace)?;
+    let path = layout.trace(&scope.tenant, trace).join("mailbox.jsonl");
+    let posting = |e: io::Error| StoreError::io(format!("write {}", path.display()), e);
+    let mut file = open_or_make(&path).map_err(posting)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|e| posting(e.into()))?;
+    let (end, last) = last_line(&file).map_err(posting)?;
+    // A piece of a line was never acknowledged.
+    file.set_len(end).map_err(posting)?;
+    let id = match last {
+        Some(line) => parse(&line).map_err(|problem| damaged(&file, &path, end, problem))?.id + 1,
+        None => 1,
+    };
+    let body: &RawValue = serde_json::from_str(&body).map_err(|e| StoreError::BadMail { problem: e.to_string() })?;
+    let line = Line { id, at, from: Cow::Borrowed(&scope.principal), urgent, body };
+    let mut bytes = serde_json::to_vec(&line).map_err(|e| posting(e.into()))?;
+    bytes.push(b'\n');
+    let written = file.write_all(&bytes).and_then(|()| file.sync_data());
+    if let Err(e) = written {
+        let _ = file.set_len(end);
+        return Err(posting(e));
+    }
+    if end == 0 {
+        layout.place(&scope.tenant, trace).map_err(posting)?;
+    }
+    Ok(id)
+}
+
+/// See [`Store::mail`](crate::Store::mail).
+pub(crate) fn read(
+    layout: &Layout,
+    tenant: &TenantId,
+    trace: &TraceId,
+    after: MailId,
+) -> Result<Vec<Mail>, StoreError> {
+    layout.existing_log(tenant, trace)?;
+    let path = layout.trace(tenant, trace).join("mailbox.jsonl");
+    let reading = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(reading(e)),
+    };
+    let (end, _) = last_line(&file).map_err(reading)?;
+    let older = |line: &[u8]| parse(line).is_ok_and(|line| line.id <= after);
+    let (mut at, bytes) = tail(&file, end, older).map_err(reading)?;
+    let mut mail = Vec::new();
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        at += line.len() as u64;
+        let read = parse(line).map_err(|problem| damaged(&file, &path, at, problem))?;
+        if read.id > after {
+            let body = read.body.get().to_owned();
+            mail.push(Mail { id: read.id, at: read.at, from: read.from.into_owned(), urgent: read.urgent, body });
+        }
+    }
+    Ok(mail)
+}
+
+fn parse(line: &[u8]) -> Result<Line<'_>, String> {
+    serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))
+}
+
+/// The line that ends at `end` is bad.
+fn damaged(file: &File, path: &Path, end: u64, problem: String) -> StoreError {
+    let count = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
+    let bytes = match super::bytes_from(file, 0) {
+        Ok(bytes) => bytes,
+        Err(e) => return count(e),
+    };
+    let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
+    let line = memchr::memchr_iter(b'\n', bytes.get(..end).unwrap_or_default()).count() as u64;
+    StoreError::Damaged(Damage { file: path.display().to_string(), line, problem })
+}

@@ -1,0 +1,289 @@
+//! A store in plain files, for any number of processes on one machine.
+//!
+//! ```text
+//! <data>/traces/<trace>/events.jsonl    the log, see [`line`](crate::line)
+//!                       events.torn     what was cut off its end
+//!                       mailbox.jsonl   one JSON object per entry: id, at, from, urgent, body
+//!                       owner.lock      locked (flock) by the owner; its content says who: epoch, pid, placed
+//!                       …               views; may all be deleted
+//! <data>/blobs/<2 hex>/<hash>           content by its SHA-256
+//! <data>/tenants/<tenant>/…             the same for every tenant but `local`
+//! <data>/journal/<name>.wal             lines of many traces made durable together; locked by its process
+//! <data>/doorbell                       which traces got mail; only a hint
+//! ```
+//!
+//! Folders are for their owner only (0700), files too (0600). Two files need the file system to keep its word: what
+//! `fdatasync` reported done is on the disk, and `flock` excludes. Network file systems may keep neither.
+//!
+//! **Durability.** All appends go through one thread, which takes what is waiting as one group. Up to two traces are
+//! synced one by one; more share one sync of the journal, and their own files are synced later, in the background, before
+//! the journal is removed. A journal that its process left behind is played back when the next store opens the folder.
+
+mod blobs;
+mod commit;
+mod disk;
+mod doorbell;
+mod journal;
+mod layout;
+mod mailbox;
+mod owner;
+mod read;
+mod view_files;
+mod watch;
+
+pub use disk::Disk;
+pub(crate) use doorbell::Doorbell;
+
+use crate::line::Salts;
+use crate::log::{self, Report};
+use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
+use crate::store::*;
+use commit::{Committer, Job};
+use layout::Layout;
+use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
+use owner::Owned;
+use read::Marks;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use tokio::sync::{oneshot, watch as tokio_watch};
+use watch::Watchers;
+
+/// How a files store is to work.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Stamps mail and wakes timers.
+    pub clock: Clock,
+    /// Where salts come from.
+    pub salts: Salts,
+    /// Stands between log or journal and the disk, so that tests can fill it up.
+    #[doc(hidden)]
+    pub disk: Arc<Disk>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { clock: system_clock, salts: Salts::Random, disk: Arc::default() }
+    }
+}
+
+/// A [`Store`] in a data directory. Dropping it finishes what is under way and syncs what is not.
+#[derive(Debug)]
+pub struct FilesStore {
+    inner: Arc<Inner>,
+    committer: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    layout: Layout,
+    options: Options,
+    jobs: mpsc::Sender<Job>,
+    next_key: AtomicU64,
+    watchers: Arc<Watchers>,
+    scheduler: Arc<LocalScheduler>,
+    marks: Marks,
+}
+
+impl FilesStore {
+    /// Opens the data directory, making it if it is not there, and restores what a power cut may have taken.
+    ///
+    /// Raises this process's limit of open files as far as the system lets it: every leased trace needs one.
+    /// Errors: the directory cannot be made, read or written.
+    pub fn open(data: &Path, options: Options) -> Result<FilesStore, StoreError> {
+        let layout = Layout::new(data);
+        let opening = |e: std::io::Error| StoreError::io(format!("open the data directory {}", data.display()), e);
+        raise_file_limit();
+        layout.make_root().map_err(opening)?;
+        journal::replay(&layout)?;
+        let doorbell = Doorbell::open(&layout.doorbell()).map_err(opening)?;
+        let watchers = Arc::new(Watchers::new(layout.clone()));
+        let (jobs, queue) = mpsc::channel();
+        let committer = Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers), queue)
+            .map_err(opening)?;
+        let scheduler = Arc::new(LocalScheduler::with_doorbell(options.clock, doorbell));
+        let next_key = AtomicU64::new(1);
+        let inner = Inner { layout, options, jobs, next_key, watchers, scheduler, marks: Marks::default() };
+        Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
+    }
+
+    /// The scheduler that mail wakes, of this process and of others.
+    pub fn scheduler(&self) -> Arc<LocalScheduler> {
+        Arc::clone(&self.inner.scheduler)
+    }
+
+    /// Where a trace's files are, for people and for [`verify_file`](crate::verify_file). The folder need not exist.
+    pub fn trace_dir(&self, tenant: &TenantId, trace: &TraceId) -> PathBuf {
+        self.inner.layout.trace(tenant, trace)
+    }
+}
+
+impl Drop for FilesStore {
+    fn drop(&mut self) {
+        // Both fail only if the thread has died, which it says itself.
+        let _ = self.inner.jobs.send(Job::Close);
+        if let Some(thread) = self.committer.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Soft limit up to the hard one. Where that is not allowed, the limit shows later as an error with a name.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        limit.current = limit.maximum;
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
+/// Runs on a thread where blocking is allowed.
+fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Fut<'static, Result<T, StoreError>> {
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(stopped) => Err(StoreError::io("finish, the program is ending", std::io::Error::other(stopped))),
+        }
+    })
+}
+
+/// A file's bytes from an offset on.
+fn bytes_from(file: &File, from: u64) -> std::io::Result<Vec<u8>> {
+    let len = file.metadata()?.len();
+    bytes_between(file, from, len)
+}
+
+/// A file's bytes between two offsets; fewer if it ends before. It may, since an owner may be cutting off its tail.
+fn bytes_between(file: &File, from: u64, to: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).map_err(std::io::Error::other)?];
+    let (mut read, mut at) = (0, from);
+    while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, at) {
+            Ok(0) => break,
+            Ok(n) => (read, at) = (read + n, at + n as u64),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+impl Store for FilesStore {
+    fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || owner::lease(&inner, &scope.tenant, &trace, create))
+    }
+
+    fn append<'a>(&'a self, lease: &'a Lease, expected: EventId, batch: Vec<Event>) -> Fut<'a, Appended> {
+        Box::pin(async move {
+            let Some(owned) = lease.hold::<Owned>() else { return Appended::Refused(Refused::StaleEpoch) };
+            let (answer, answered) = oneshot::channel();
+            match owned.prepare(self.inner.options.salts, expected, &batch, answer) {
+                Err(refused) => return Appended::Refused(refused),
+                Ok(None) => return Appended::Committed { head: expected },
+                Ok(Some(job)) => {
+                    if self.inner.jobs.send(job).is_err() {
+                        return owned.lose("the store is closed");
+                    }
+                }
+            }
+            match answered.await {
+                Ok(appended) => appended,
+                Err(_) => owned.lose("the store was closed before it answered"),
+            }
+        })
+    }
+
+    fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || inner.marks.read(&inner.layout, &scope.tenant, &trace, from))
+    }
+
+    fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<tokio_watch::Receiver<EventId>, StoreError> {
+        self.inner.watchers.subscribe(&scope.tenant, trace)
+    }
+
+    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || {
+            let at = (inner.options.clock)();
+            let id = mailbox::post(&inner.layout, &scope, &trace, at, urgent, &body)?;
+            doorbell::ring(&inner.layout.doorbell(), &scope.tenant, &trace);
+            inner.scheduler.wake(&scope.tenant, &trace);
+            Ok(id)
+        })
+    }
+
+    fn mail(&self, scope: &Scope, trace: &TraceId, after: MailId) -> Fut<'_, Result<Vec<Mail>, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || mailbox::read(&inner.layout, &scope.tenant, &trace, after))
+    }
+
+    fn put_blob(&self, scope: &Scope, bytes: Vec<u8>) -> Fut<'_, Result<BlobHash, StoreError>> {
+        let (inner, scope) = (Arc::clone(&self.inner), scope.clone());
+        blocking(move || blobs::put(&inner.layout, &scope.tenant, &bytes))
+    }
+
+    fn get_blob(&self, scope: &Scope, hash: &BlobHash) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        let (inner, scope, hash) = (Arc::clone(&self.inner), scope.clone(), hash.clone());
+        blocking(move || blobs::get(&inner.layout, &scope.tenant, &hash))
+    }
+
+    fn list(&self, scope: &Scope) -> Fut<'_, Result<Vec<TraceEntry>, StoreError>> {
+        let (inner, scope) = (Arc::clone(&self.inner), scope.clone());
+        blocking(move || inner.layout.list(&scope.tenant))
+    }
+
+    fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || {
+            let path = inner.layout.existing_log(&scope.tenant, &trace)?;
+            log::verify_file(&path, &scope.tenant, &trace)
+        })
+    }
+
+    fn put_view(&self, scope: &Scope, trace: &TraceId, name: &str, bytes: Vec<u8>) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace, name) = (Arc::clone(&self.inner), scope.clone(), trace.clone(), name.to_owned());
+        blocking(move || view_files::put(&inner.layout, &scope.tenant, &trace, &name, &bytes))
+    }
+
+    fn get_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<Option<Vec<u8>>, StoreError>> {
+        let (inner, scope, trace, name) = (Arc::clone(&self.inner), scope.clone(), trace.clone(), name.to_owned());
+        blocking(move || view_files::get(&inner.layout, &scope.tenant, &trace, &name))
+    }
+
+    fn views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<String>, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || view_files::names(&inner.layout, &scope.tenant, &trace))
+    }
+
+    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || view_files::delete(&inner.layout, &scope.tenant, &trace))
+    }
+}
+
+#[cfg(any(feature = "faults", feature = "conformance"))]
+impl crate::Raw for FilesStore {
+    fn log_bytes(&self, tenant: &TenantId, trace: &TraceId) -> Vec<u8> {
+        std::fs::read(self.inner.layout.log(tenant, trace)).unwrap_or_default()
+    }
+
+    fn set_log_bytes(&self, tenant: &TenantId, trace: &TraceId, bytes: &[u8]) {
+        let path = self.inner.layout.log(tenant, trace);
+        if path.exists() {
+            // As an editor would: another file in its place.
+            let other = path.with_extension("other");
+            let put = std::fs::write(&other, bytes).and_then(|()| std::fs::rename(&other, &path));
+            debug_assert!(put.is_ok(), "{put:?}");
+        }
+    }
+}

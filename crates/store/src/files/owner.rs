@@ -1,0 +1,252 @@
+//! Ownership of a trace: a lock on `owner.lock`, and where the owner's log ends.
+
+use super::commit::{Append, Job};
+use super::layout::open_or_make;
+use super::{Inner, bytes_from};
+use crate::append::{Tip, encode_batch};
+use crate::line::{HeadHash, Salts};
+use crate::log;
+use crate::store::*;
+use mainpath_types::{Event, EventId, TenantId, TraceId};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use tokio::sync::oneshot;
+
+/// What `owner.lock` says, for people and for the next owner.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Record {
+    epoch: u64,
+    pid: u32,
+    /// Whether the trace's folder and log are known to be durable.
+    placed: bool,
+}
+
+impl Record {
+    /// A record that cannot be read is as none: it is only lost with everything that could be stale.
+    fn read(file: &File) -> Record {
+        let mut bytes = [0; 256];
+        let len = file.read_at(&mut bytes, 0).unwrap_or(0);
+        serde_json::from_slice(bytes.get(..len).unwrap_or_default()).unwrap_or_default()
+    }
+
+    fn write(&self, file: &File) -> io::Result<()> {
+        let mut text = serde_json::to_vec(self)?;
+        text.push(b'\n');
+        file.write_all_at(&text, 0)?;
+        file.set_len(text.len() as u64)
+    }
+}
+
+/// The store's side of a lease. Small, since there may be tens of thousands.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    /// Unique in its store.
+    pub key: u64,
+    pub tenant: TenantId,
+    pub trace: TraceId,
+    /// Whether the trace's folder and log are known to be durable.
+    pub placed: Arc<AtomicBool>,
+    epoch: u64,
+    read_only: bool,
+    jobs: mpsc::Sender<Job>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Locked as long as it is here.
+    lock: Option<File>,
+    tip: Tip,
+    /// Whether the record says that the trace is placed.
+    recorded: bool,
+    /// An append is under way.
+    busy: bool,
+    /// An append had no known outcome.
+    lost: bool,
+    released: bool,
+}
+
+impl Owned {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks and encodes a batch, and marks an append as under way. `None` if there is nothing to write.
+    pub fn prepare(
+        self: &Arc<Self>,
+        salts: Salts,
+        expected: EventId,
+        batch: &[Event],
+        answer: oneshot::Sender<Appended>,
+    ) -> Result<Option<Job>, Refused> {
+        let mut state = self.state();
+        if state.released {
+            return Err(Refused::StaleEpoch);
+        }
+        if self.read_only {
+            return Err(Refused::ReadOnly);
+        }
+        if state.lost {
+            return Err(Refused::Lost);
+        }
+        if state.busy {
+            return Err(Refused::Busy);
+        }
+        let encoded = encode_batch(salts, state.tip.head, &state.tip.hash, expected, batch)?;
+        let Some((lines, tip)) = encoded else { return Ok(None) };
+        state.busy = true;
+        Ok(Some(Job::Append(Append { owned: Arc::clone(self), lines, tip, answer })))
+    }
+
+    /// The append under way is durable.
+    pub fn settle(&self, tip: Tip) {
+        let mut state = self.state();
+        state.tip = tip;
+        if !state.recorded && self.placed.load(Ordering::Relaxed) {
+            state.recorded = true;
+            if let Some(file) = &state.lock {
+                // Without the record the next owner only syncs once more than it must.
+                let _ = Record { epoch: self.epoch, pid: std::process::id(), placed: true }.write(file);
+            }
+        }
+        state.rest();
+    }
+
+    /// The outcome of the append under way is not known.
+    pub fn lose(&self, problem: &str) -> Appended {
+        let mut state = self.state();
+        state.lost = true;
+        state.rest();
+        Appended::Unknown { problem: format!("{problem}; trace {} has to be opened again", self.trace) }
+    }
+}
+
+impl State {
+    fn rest(&mut self) {
+        self.busy = false;
+        if self.released {
+            self.unlock();
+        }
+    }
+
+    fn unlock(&mut self) {
+        if let Some(file) = self.lock.take() {
+            // Closing is not enough while a child process that is just being started still has a copy.
+            let _ = flock(&file, FlockOperation::Unlock);
+        }
+    }
+}
+
+impl Hold for Owned {
+    fn release(&self) {
+        let mut state = self.state();
+        state.released = true;
+        if !state.busy {
+            state.unlock();
+        }
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.state().unlock();
+        // Fails only when the store is gone, and with it the file that this would close.
+        let _ = self.jobs.send(Job::Forget(self.key));
+    }
+}
+
+/// See [`Store::lease`].
+pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: bool) -> Result<Opened, StoreError> {
+    let opening = |e: io::Error| StoreError::io(format!("open trace {trace}"), e);
+    let layout = &inner.layout;
+    if create {
+        layout.make_trace(tenant, trace).map_err(opening)?;
+    } else {
+        layout.existing_log(tenant, trace)?;
+    }
+    let dir = layout.trace(tenant, trace);
+    let (lock, earlier) = take_lock(&dir, trace)?;
+    let path = layout.log(tenant, trace);
+    let file = open_or_make(&path).map_err(opening)?;
+    let bytes = bytes_from(&file, 0).map_err(opening)?;
+    let scan = log::scan(&bytes, Some((0, HeadHash::genesis(tenant, trace))));
+    let (good, torn) = (scan.good, scan.torn);
+    inner.marks.set(tenant, trace, &file, &scan, good as u64);
+    let mut read = scan.into_read(&path.display().to_string());
+    if torn > 0 && !read.read_only() {
+        cut_tail(&dir, &file, good, bytes.get(good..).unwrap_or_default()).map_err(opening)?;
+        read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
+    }
+    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), placed: earlier.placed };
+    record.write(&lock).map_err(opening)?;
+    let owned = Owned {
+        key: inner.next_key.fetch_add(1, Ordering::Relaxed),
+        tenant: tenant.clone(),
+        trace: trace.clone(),
+        placed: Arc::new(AtomicBool::new(record.placed)),
+        epoch: record.epoch,
+        read_only: read.read_only(),
+        jobs: inner.jobs.clone(),
+        state: Mutex::new(State {
+            lock: Some(lock),
+            tip: Tip { head: read.head, hash: read.hash },
+            recorded: record.placed,
+            busy: false,
+            lost: false,
+            released: false,
+        }),
+    };
+    Ok(Opened { lease: Lease::new(trace.clone(), record.epoch, Arc::new(owned)), log: read })
+}
+
+fn take_lock(dir: &Path, trace: &TraceId) -> Result<(File, Record), StoreError> {
+    let path = dir.join("owner.lock");
+    let locking = |e: io::Error| StoreError::io(format!("lock {}", path.display()), e);
+    let file = try_lock(&path).map_err(locking)?;
+    match file {
+        Ok(file) => {
+            let record = Record::read(&file);
+            Ok((file, record))
+        }
+        Err(file) => {
+            let by = match Record::read(&file).pid {
+                0 => Owner::Unnamed,
+                pid if pid == std::process::id() => Owner::ThisProcess,
+                pid => Owner::Process(pid),
+            };
+            Err(StoreError::Held { trace: trace.clone(), by })
+        }
+    }
+}
+
+/// The file, locked; or, if somebody else has it locked, just the file.
+pub(crate) fn try_lock(path: &Path) -> io::Result<Result<File, File>> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Ok(file)),
+        Err(e) if e == rustix::io::Errno::WOULDBLOCK => Ok(Err(file)),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Keeps the bytes after the last good line beside the log, then cuts them off.
+pub(crate) fn cut_tail(dir: &Path, log: &File, good: usize, torn: &[u8]) -> io::Result<()> {
+    let mut kept = open_or_make(&dir.join("events.torn"))?;
+    kept.write_all(torn)?;
+    kept.write_all(b"\n")?;
+    log.set_len(good as u64)
+}

@@ -1,0 +1,92 @@
+//! Views: files beside the log that can be computed again.
+
+use super::layout::{Layout, write_whole};
+use crate::checks::{OWN_FILES, check_name};
+use crate::store::StoreError;
+use mainpath_types::{TenantId, TraceId};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+pub(crate) fn put(
+    layout: &Layout,
+    tenant: &TenantId,
+    trace: &TraceId,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    check_name(name)?;
+    layout.existing_log(tenant, trace)?;
+    let path = layout.trace(tenant, trace).join(name);
+    let write = || {
+        if let Some(dir) = path.parent().filter(|_| name.contains('/')) {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        }
+        write_whole(&path, bytes, false)
+    };
+    write().map_err(|e| StoreError::io(format!("write {}", path.display()), e))
+}
+
+pub(crate) fn get(
+    layout: &Layout,
+    tenant: &TenantId,
+    trace: &TraceId,
+    name: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    check_name(name)?;
+    layout.existing_log(tenant, trace)?;
+    let path = layout.trace(tenant, trace).join(name);
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(StoreError::io(format!("read {}", path.display()), e)),
+    }
+}
+
+pub(crate) fn names(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<Vec<String>, StoreError> {
+    layout.existing_log(tenant, trace)?;
+    let dir = layout.trace(tenant, trace);
+    let mut names = Vec::new();
+    collect(&dir, "", &mut names).map_err(|e| StoreError::io(format!("list {}", dir.display()), e))?;
+    names.sort();
+    Ok(names)
+}
+
+/// Only what [`put`] could have made; links are not followed.
+fn collect(dir: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let Some(name) = entry.file_name().to_str().map(|name| format!("{prefix}{name}")) else { continue };
+        if check_name(&name).is_err() {
+            continue;
+        }
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect(&entry.path(), &format!("{name}/"), names)?;
+        } else if kind.is_file() {
+            names.push(name);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn delete(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
+    layout.existing_log(tenant, trace)?;
+    let dir = layout.trace(tenant, trace);
+    let delete = || -> io::Result<()> {
+        for entry in std::fs::read_dir(&dir)? {
+            let entry = entry?;
+            if OWN_FILES.iter().any(|own| entry.file_name() == *own) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                std::fs::remove_dir_all(entry.path())?;
+            } else {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    };
+    delete().map_err(|e| StoreError::io(format!("remove the views in {}", dir.display()), e))
+}

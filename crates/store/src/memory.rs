@@ -1,0 +1,292 @@
+//! A store in memory: the same lines as in files, kept in maps. It has no threads and, with [`MemoryStore::new`], draws no
+//! randomness: the same calls give the same bytes.
+
+use crate::append::{Tip, encode_batch};
+use crate::checks::{blob_hash, check_blob, check_name, newest_first, one_line};
+use crate::line::{HeadHash, Salts};
+use crate::log::{self, Report};
+use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
+use crate::store::*;
+use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, TenantId, TraceId};
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// The log's name in reports.
+const LOG_NAME: &str = "events.jsonl";
+
+/// A [`Store`] that is gone with its process.
+#[derive(Debug)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+    scheduler: Arc<LocalScheduler>,
+    clock: Clock,
+    salts: Salts,
+}
+
+#[derive(Debug, Default)]
+struct Shared(Mutex<Tables>);
+
+type TraceKey = (TenantId, TraceId);
+
+#[derive(Debug, Default)]
+struct Tables {
+    traces: BTreeMap<TraceKey, Trace>,
+    blobs: HashMap<(TenantId, BlobHash), Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Trace {
+    log: Vec<u8>,
+    torn: Vec<u8>,
+    mail: Vec<Mail>,
+    views: BTreeMap<String, Vec<u8>>,
+    modified: Millis,
+    epoch: u64,
+    /// Whether the owner of `epoch` still has it.
+    owned: bool,
+    head: watch::Sender<EventId>,
+}
+
+impl Shared {
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tables {
+    fn trace(&mut self, key: &TraceKey) -> Result<&mut Trace, StoreError> {
+        self.traces.get_mut(key).ok_or_else(|| StoreError::NotFound { trace: key.1.clone() })
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        MemoryStore::new(system_clock, Salts::Seeded(0))
+    }
+}
+
+impl MemoryStore {
+    /// An empty store. The clock stamps mail and lists.
+    pub fn new(clock: Clock, salts: Salts) -> MemoryStore {
+        let scheduler = Arc::new(LocalScheduler::new(clock));
+        MemoryStore { shared: Arc::default(), scheduler, clock, salts }
+    }
+
+    /// The scheduler that this store's mail wakes.
+    pub fn scheduler(&self) -> Arc<LocalScheduler> {
+        Arc::clone(&self.scheduler)
+    }
+
+    fn with<T>(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        work: impl FnOnce(&mut Trace) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let key = (scope.tenant.clone(), trace.clone());
+        work(self.shared.tables().trace(&key)?)
+    }
+
+    fn lease_now(&self, scope: &Scope, trace: &TraceId, create: bool) -> Result<Opened, StoreError> {
+        let key = (scope.tenant.clone(), trace.clone());
+        let mut tables = self.shared.tables();
+        if create && !tables.traces.contains_key(&key) {
+            let new = Trace {
+                log: Vec::new(),
+                torn: Vec::new(),
+                mail: Vec::new(),
+                views: BTreeMap::new(),
+                modified: (self.clock)(),
+                epoch: 0,
+                owned: false,
+                head: watch::Sender::new(0),
+            };
+            tables.traces.insert(key.clone(), new);
+        }
+        let row = tables.trace(&key)?;
+        if row.owned {
+            return Err(StoreError::Held { trace: trace.clone(), by: Owner::ThisProcess });
+        }
+        let scan = log::scan(&row.log, Some((0, HeadHash::genesis(&scope.tenant, trace))));
+        let (good, torn) = (scan.good, scan.torn);
+        let mut read = scan.into_read(LOG_NAME);
+        if torn > 0 && !read.read_only() {
+            row.torn.extend(row.log.drain(good..));
+            read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
+        }
+        row.epoch += 1;
+        row.owned = true;
+        let tip = Tip { head: read.head, hash: read.hash };
+        let hold = MemoryHold {
+            shared: Arc::clone(&self.shared),
+            key,
+            epoch: row.epoch,
+            read_only: read.read_only(),
+            tip: Mutex::new(tip),
+        };
+        Ok(Opened { lease: Lease::new(trace.clone(), row.epoch, Arc::new(hold)), log: read })
+    }
+
+    fn append_now(&self, lease: &Lease, expected: EventId, batch: &[Event]) -> Result<EventId, Refused> {
+        let hold: Arc<MemoryHold> = lease.hold().ok_or(Refused::StaleEpoch)?;
+        let mut tables = hold.shared.tables();
+        let row = tables.traces.get_mut(&hold.key).ok_or(Refused::StaleEpoch)?;
+        if !row.owned || row.epoch != hold.epoch {
+            return Err(Refused::StaleEpoch);
+        }
+        if hold.read_only {
+            return Err(Refused::ReadOnly);
+        }
+        let mut tip = hold.tip.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = encode_batch(self.salts, tip.head, &tip.hash, expected, batch)?;
+        if let Some((bytes, next)) = written {
+            row.log.extend_from_slice(&bytes);
+            row.modified = (self.clock)();
+            *tip = next;
+            row.head.send_replace(tip.head);
+        }
+        Ok(tip.head)
+    }
+}
+
+#[derive(Debug)]
+struct MemoryHold {
+    shared: Arc<Shared>,
+    key: TraceKey,
+    epoch: u64,
+    read_only: bool,
+    tip: Mutex<Tip>,
+}
+
+impl Hold for MemoryHold {
+    fn release(&self) {
+        if let Some(row) = self.shared.tables().traces.get_mut(&self.key)
+            && row.epoch == self.epoch
+        {
+            row.owned = false;
+        }
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> Fut<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl Store for MemoryStore {
+    fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>> {
+        ready(self.lease_now(scope, trace, create))
+    }
+
+    fn append<'a>(&'a self, lease: &'a Lease, expected: EventId, batch: Vec<Event>) -> Fut<'a, Appended> {
+        ready(match self.append_now(lease, expected, &batch) {
+            Ok(head) => Appended::Committed { head },
+            Err(refused) => Appended::Refused(refused),
+        })
+    }
+
+    fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>> {
+        ready(self.with(scope, trace, |row| {
+            let genesis = HeadHash::genesis(&scope.tenant, trace);
+            let mut read = log::scan(&row.log, Some((0, genesis))).into_read(LOG_NAME);
+            read.events.retain(|event| event.id >= from);
+            read.erased.retain(|erased| erased.id >= from);
+            Ok(read)
+        }))
+    }
+
+    fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError> {
+        self.with(scope, trace, |row| {
+            let head = log::last_id(&row.log).unwrap_or(0);
+            row.head.send_if_modified(|known| std::mem::replace(known, head) != head);
+            Ok(row.head.subscribe())
+        })
+    }
+
+    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
+        let posted = self.with(scope, trace, |row| {
+            let body = one_line(&body)?;
+            let id = row.mail.last().map_or(0, |mail| mail.id) + 1;
+            row.mail.push(Mail { id, at: (self.clock)(), from: scope.principal.clone(), urgent, body });
+            Ok(id)
+        });
+        if posted.is_ok() {
+            self.scheduler.wake(&scope.tenant, trace);
+        }
+        ready(posted)
+    }
+
+    fn mail(&self, scope: &Scope, trace: &TraceId, after: MailId) -> Fut<'_, Result<Vec<Mail>, StoreError>> {
+        ready(self.with(scope, trace, |row| Ok(row.mail.iter().filter(|mail| mail.id > after).cloned().collect())))
+    }
+
+    fn put_blob(&self, scope: &Scope, bytes: Vec<u8>) -> Fut<'_, Result<BlobHash, StoreError>> {
+        ready(blob_hash(&bytes).inspect(|hash| {
+            self.shared.tables().blobs.insert((scope.tenant.clone(), hash.clone()), bytes);
+        }))
+    }
+
+    fn get_blob(&self, scope: &Scope, hash: &BlobHash) -> Fut<'_, Result<Vec<u8>, StoreError>> {
+        let found = self.shared.tables().blobs.get(&(scope.tenant.clone(), hash.clone())).cloned();
+        ready(match found {
+            Some(bytes) => check_blob(&format!("blob {hash}"), hash, bytes),
+            None => Err(StoreError::NoBlob { hash: hash.clone() }),
+        })
+    }
+
+    fn list(&self, scope: &Scope) -> Fut<'_, Result<Vec<TraceEntry>, StoreError>> {
+        let tables = self.shared.tables();
+        let own = tables.traces.iter().filter(|((tenant, _), _)| *tenant == scope.tenant);
+        let mut list: Vec<_> =
+            own.map(|((_, trace), row)| TraceEntry { trace: trace.clone(), modified: row.modified }).collect();
+        newest_first(&mut list);
+        ready(Ok(list))
+    }
+
+    fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
+        ready(self.with(scope, trace, |row| Ok(log::verify_bytes(&row.log, LOG_NAME, &scope.tenant, trace))))
+    }
+
+    fn put_view(&self, scope: &Scope, trace: &TraceId, name: &str, bytes: Vec<u8>) -> Fut<'_, Result<(), StoreError>> {
+        ready(check_name(name).and_then(|()| {
+            self.with(scope, trace, |row| {
+                row.views.insert(name.into(), bytes);
+                Ok(())
+            })
+        }))
+    }
+
+    fn get_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<Option<Vec<u8>>, StoreError>> {
+        ready(check_name(name).and_then(|()| self.with(scope, trace, |row| Ok(row.views.get(name).cloned()))))
+    }
+
+    fn views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<String>, StoreError>> {
+        ready(self.with(scope, trace, |row| Ok(row.views.keys().cloned().collect())))
+    }
+
+    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        ready(self.with(scope, trace, |row| {
+            row.views.clear();
+            Ok(())
+        }))
+    }
+}
+
+#[cfg(any(feature = "faults", feature = "conformance"))]
+impl crate::Raw for MemoryStore {
+    fn log_bytes(&self, tenant: &TenantId, trace: &TraceId) -> Vec<u8> {
+        let key = (tenant.clone(), trace.clone());
+        self.shared.tables().traces.get(&key).map(|row| row.log.clone()).unwrap_or_default()
+    }
+
+    fn set_log_bytes(&self, tenant: &TenantId, trace: &TraceId, bytes: &[u8]) {
+        if let Some(row) = self.shared.tables().traces.get_mut(&(tenant.clone(), trace.clone())) {
+            row.log = bytes.to_vec();
+        }
+    }
+}

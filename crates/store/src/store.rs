@@ -1,0 +1,371 @@
+//! The contract: what a store promises, whichever way it keeps its bytes.
+
+use crate::line::HeadHash;
+use crate::log::Report;
+use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, Principal, TenantId, TraceId};
+use std::any::Any;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A future that can be sent and needs no name.
+pub type Fut<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Whose data a call is about, and who makes the call. Every call names both.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// Whose data; nothing of another tenant can be reached.
+    pub tenant: TenantId,
+    /// Who calls, as authenticated by the caller. Mail is stamped with it.
+    pub principal: Principal,
+}
+
+impl Scope {
+    /// The person at this machine's terminal, in a single-user installation.
+    pub fn local() -> Scope {
+        Scope { tenant: TenantId::local(), principal: Principal::local_user() }
+    }
+}
+
+/// Append, read, subscribe, mailbox, blobs, views and leases. See the crate's page for who owns what.
+///
+/// Futures need a tokio runtime with time enabled. Dropping one does not undo what it has begun.
+pub trait Store: Send + Sync + 'static {
+    /// Takes exclusive ownership of a trace and reads its log. Takes the trace's next epoch, which ends every earlier one.
+    ///
+    /// `create` makes the trace if it is new. An incomplete last line is cut off and kept, see [`ReadLog::tail_cut`]; a
+    /// damaged or newer log gives a lease that cannot append.
+    ///
+    /// Errors: [`StoreError::Held`] while another owner, in this process or another, has it; [`StoreError::NotFound`];
+    /// [`StoreError::Io`].
+    fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>>;
+
+    /// The only write to a log: all of the batch, in order, durable when it answers `Committed`.
+    ///
+    /// `expected` is the head that the batch builds on: the id of the last event, 0 in a new trace. The batch's ids must
+    /// follow it without gaps. An empty batch writes nothing and is answered like any other.
+    ///
+    /// One append at a time per lease. If the future is dropped, the append goes on all the same.
+    fn append<'a>(&'a self, lease: &'a Lease, expected: EventId, batch: Vec<Event>) -> Fut<'a, Appended>;
+
+    /// The events from `from` on (1 is the first), checked. Needs no lease and works while another process appends: an
+    /// incomplete last line is simply not there yet. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>>;
+
+    /// The head's number now and whenever it grows, whichever process appends. Appends of this process are seen at once,
+    /// others within about 0.1 s. Intermediate numbers may be left out. Errors: [`StoreError::NotFound`],
+    /// [`StoreError::Io`].
+    fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError>;
+
+    /// Puts an entry into the trace's mailbox, durable when it answers, and wakes the trace. Any process may do so. `body`
+    /// is JSON text; line breaks between its tokens become spaces. The sender is the scope's principal. Errors:
+    /// [`StoreError::NotFound`], [`StoreError::BadMail`], [`StoreError::Damaged`], [`StoreError::Io`].
+    fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>>;
+
+    /// The mailbox entries after `after` (0: all), oldest first. Errors: [`StoreError::NotFound`],
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    fn mail(&self, scope: &Scope, trace: &TraceId, after: MailId) -> Fut<'_, Result<Vec<Mail>, StoreError>>;
+
+    /// Keeps the bytes under their hash, durable when it answers. The same bytes twice are kept once.
+    fn put_blob(&self, scope: &Scope, bytes: Vec<u8>) -> Fut<'_, Result<BlobHash, StoreError>>;
+
+    /// The bytes of a blob, which were checked against the hash. Errors: [`StoreError::NoBlob`],
+    /// [`StoreError::Damaged`], [`StoreError::Io`].
+    fn get_blob(&self, scope: &Scope, hash: &BlobHash) -> Fut<'_, Result<Vec<u8>, StoreError>>;
+
+    /// The tenant's traces, the one that changed last first. Cheap: opens no log.
+    fn list(&self, scope: &Scope) -> Fut<'_, Result<Vec<TraceEntry>, StoreError>>;
+
+    /// Checks the whole log and says what it could not check. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>>;
+
+    /// Writes a view beside the log, whole or not at all, not synced: a view can be computed again. `name` is a relative
+    /// path such as `meta.json` or `inputs/request.txt`. Errors: [`StoreError::BadView`], [`StoreError::NotFound`],
+    /// [`StoreError::Io`].
+    fn put_view(&self, scope: &Scope, trace: &TraceId, name: &str, bytes: Vec<u8>) -> Fut<'_, Result<(), StoreError>>;
+
+    /// A view's bytes; `None` if there is none of this name.
+    fn get_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<Option<Vec<u8>>, StoreError>>;
+
+    /// The names of all views of a trace, sorted.
+    fn views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<String>, StoreError>>;
+
+    /// Removes every view of a trace. Log, mailbox and what was cut off the log stay.
+    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>>;
+}
+
+/// A trace that was leased.
+#[derive(Debug)]
+pub struct Opened {
+    /// The right to append. Dropping it gives the trace free.
+    pub lease: Lease,
+    /// The whole log, as it is under the lease.
+    pub log: ReadLog,
+}
+
+/// Exclusive ownership of one trace, until it is dropped or released.
+pub struct Lease {
+    trace: TraceId,
+    epoch: u64,
+    hold: Arc<dyn Hold>,
+}
+
+/// A store's side of a lease. Releasing twice is as once.
+pub(crate) trait Hold: Any + Send + Sync {
+    fn release(&self);
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl Lease {
+    pub(crate) fn new(trace: TraceId, epoch: u64, hold: Arc<dyn Hold>) -> Lease {
+        Lease { trace, epoch, hold }
+    }
+
+    /// The store's side, if this lease is of a store of that kind.
+    pub(crate) fn hold<H: Hold>(&self) -> Option<Arc<H>> {
+        Arc::clone(&self.hold).into_any().downcast().ok()
+    }
+
+    /// The trace that is owned.
+    pub fn trace(&self) -> &TraceId {
+        &self.trace
+    }
+
+    /// The number of this ownership, higher than that of every earlier owner of the trace.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Gives the trace free now; later appends with this lease are refused as stale. An append under way is finished
+    /// first.
+    pub fn release(&self) {
+        self.hold.release();
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.hold.release();
+    }
+}
+
+impl std::fmt::Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lease").field("trace", &self.trace).field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+/// What became of an append.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// All of it is durable.
+    Committed {
+        /// The id of the last event now.
+        head: EventId,
+    },
+    /// None of it was written.
+    Refused(Refused),
+    /// Nobody can tell whether it, or a beginning of it, was written. The lease is of no use any more: drop it, lease
+    /// again, and read what is there.
+    Unknown {
+        /// What went wrong, in a sentence.
+        problem: String,
+    },
+}
+
+/// Why an append was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The lease was released, or is of another store.
+    #[error("this owner's time is over: the trace was given free")]
+    StaleEpoch,
+    /// The batch does not follow the head.
+    #[error("the batch does not follow event {head}, the last one")]
+    WrongId {
+        /// The id of the last event.
+        head: EventId,
+    },
+    /// The log is damaged, or was written by a newer Mainpath.
+    #[error("the log can only be read: it is damaged or newer than this program")]
+    ReadOnly,
+    /// An earlier append on this lease had no known outcome.
+    #[error("an earlier append had no known outcome; the trace has to be opened again")]
+    Lost,
+    /// An earlier append on this lease is still under way.
+    #[error("an earlier append is still under way")]
+    Busy,
+    /// An event of the batch cannot be written.
+    #[error("event {id} cannot be written: {problem}")]
+    BadEvent {
+        /// Which.
+        id: EventId,
+        /// Why, in a sentence.
+        problem: String,
+    },
+}
+
+/// What was read of a log: its good lines from the first one on, and why that may not be all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadLog {
+    /// The events, in order. An erased event is not among them.
+    pub events: Vec<Event>,
+    /// The events whose content was erased, in order.
+    pub erased: Vec<Erased>,
+    /// The id of the last good line; 0 in a new trace.
+    pub head: EventId,
+    /// The hash of the last good line's head: where the chain stands.
+    pub hash: HeadHash,
+    /// Set by a lease that found an incomplete last line and cut it off.
+    pub tail_cut: Option<TailCutInfo>,
+    /// The first bad line. What follows was not read, and the trace can only be read.
+    pub damage: Option<Damage>,
+    /// Lines of a newer Mainpath follow. They were not read, and the trace can only be read.
+    pub newer: bool,
+}
+
+impl ReadLog {
+    /// Whether appends are refused.
+    pub fn read_only(&self) -> bool {
+        self.damage.is_some() || self.newer
+    }
+}
+
+/// What is left of an event whose content was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erased {
+    /// Its number.
+    pub id: EventId,
+    /// When it was decided.
+    pub ts: Millis,
+    /// The turn it belongs to.
+    pub turn: u32,
+    /// The mailbox entry that caused it.
+    pub mail: Option<MailId>,
+    /// Its type, as the log line names it.
+    pub name: String,
+}
+
+/// An incomplete last line was cut off a log. Nothing of it had been acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TailCutInfo {
+    /// How many bytes.
+    pub bytes: u64,
+    /// The file beside the log that they were added to.
+    pub kept: String,
+}
+
+/// A line that is not right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}: {problem}")]
+pub struct Damage {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong, in a sentence.
+    pub problem: String,
+}
+
+/// A mailbox entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    /// Its number in the trace, from 1, without gaps.
+    pub id: MailId,
+    /// When it was posted.
+    pub at: Millis,
+    /// Who posted it.
+    pub from: Principal,
+    /// Whether it may overtake what is waiting.
+    pub urgent: bool,
+    /// What it says: JSON text on one line.
+    pub body: String,
+}
+
+/// A trace in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// Which.
+    pub trace: TraceId,
+    /// When its log last changed.
+    pub modified: Millis,
+}
+
+/// Why a store could not do something. One line for people each.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No such trace.
+    #[error("there is no trace {trace}; `mainpath ls` lists the traces")]
+    NotFound {
+        /// Which.
+        trace: TraceId,
+    },
+    /// Another owner has the trace.
+    #[error("trace {trace} is being run by {by}; stop it there, or wait until it is done")]
+    Held {
+        /// Which.
+        trace: TraceId,
+        /// Who has it.
+        by: Owner,
+    },
+    /// No such blob.
+    #[error("there is no blob {hash}; it was removed, or the data directory is incomplete")]
+    NoBlob {
+        /// Which.
+        hash: BlobHash,
+    },
+    /// Not a name for a view.
+    #[error(
+        "{name:?} cannot be a view's name: a relative path of letters, digits, '-', '_', '.', '@', no part beginning with \
+         '.', none of the store's own files"
+    )]
+    BadView {
+        /// The name.
+        name: String,
+    },
+    /// Not a body for mail.
+    #[error("the message is not JSON: {problem}")]
+    BadMail {
+        /// Why.
+        problem: String,
+    },
+    /// Something that was stored is not what it should be.
+    #[error("{0}; restore the file from a copy, or move it aside")]
+    Damaged(Damage),
+    /// The system said no.
+    #[error("cannot {doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> StoreError {
+        StoreError::Io { doing: doing.into(), source: source.into() }
+    }
+}
+
+/// Who has a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// This process.
+    ThisProcess,
+    /// Another process on this machine, by its process id.
+    Process(u32),
+    /// Somebody who has not said who it is.
+    Unnamed,
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Owner::ThisProcess => f.write_str("this process"),
+            Owner::Process(id) => write!(f, "process {id}"),
+            Owner::Unnamed => f.write_str("another process"),
+        }
+    }
+}

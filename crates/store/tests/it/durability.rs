@@ -1,0 +1,232 @@
+use crate::Home;
+use mainpath_store::conformance::{event, events};
+use mainpath_store::files::Disk;
+use mainpath_store::*;
+use mainpath_types::{EventId, TraceId};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn name(n: usize) -> TraceId {
+    format!("trace-{n:04}").parse().unwrap()
+}
+
+/// Appends `to - from + 1` events to each of the traces, all at the same time, `rounds` times.
+async fn together(store: &Arc<FilesStore>, leases: Vec<Lease>, rounds: u64) -> Vec<Lease> {
+    let tasks: Vec<_> = leases
+        .into_iter()
+        .map(|lease| {
+            let store = Arc::clone(store);
+            tokio::spawn(async move {
+                for head in 0..rounds {
+                    let answer = store.append(&lease, head, events(head + 1, head + 1)).await;
+                    assert_eq!(answer, Appended::Committed { head: head + 1 });
+                }
+                lease
+            })
+        })
+        .collect();
+    let mut back = Vec::new();
+    for task in tasks {
+        back.push(task.await.unwrap());
+    }
+    back
+}
+
+async fn lease_many(store: &FilesStore, count: usize) -> Vec<Lease> {
+    let mut leases = Vec::new();
+    for n in 0..count {
+        leases.push(store.lease(&Scope::local(), &name(n), true).await.unwrap().lease);
+    }
+    leases
+}
+
+fn journals(data: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(data.join("journal")).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|end| end == "wal")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_traces_share_syncs_and_all_verify() {
+    let Home { store, dir } = Home::new();
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 100).await;
+    let leases = together(&store, leases, 20).await;
+    let journal = journals(dir.path());
+    assert_eq!(journal.len(), 1, "a group of many goes through the journal");
+    assert!(std::fs::metadata(&journal[0]).unwrap().len() > 0);
+    drop(leases);
+    for n in 0..100 {
+        let report = store.verify(&Scope::local(), &name(n)).await.unwrap();
+        assert_eq!((report.events, report.damage), (20, None));
+    }
+    drop(Arc::into_inner(store).unwrap());
+    assert_eq!(journals(dir.path()), Vec::<PathBuf>::new(), "closing leaves no journal");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_leased_traces_than_open_logs_work() {
+    let Home { store, dir: _dir } = Home::new();
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 700).await;
+    let leases = together(&store, leases, 3).await;
+    for n in [0, 255, 256, 699] {
+        assert_eq!(store.read(&Scope::local(), &name(n), 1).await.unwrap().events, events(1, 3));
+    }
+    assert_eq!(leases.len(), 700);
+}
+
+/// A folder as a power cut leaves it: the journal holds events 1 to 3 of four traces, whose own files hold less.
+async fn after_power_cut() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = {
+        let store = Arc::new(FilesStore::open(dir.path(), Options::default()).unwrap());
+        let mut wal = String::new();
+        for n in 0..4 {
+            let lease = store.lease(&Scope::local(), &name(n), true).await.unwrap().lease;
+            assert_eq!(store.append(&lease, 0, events(1, 3)).await, Appended::Committed { head: 3 });
+            let log = store.log_bytes(&Scope::local().tenant, &name(n));
+            for line in String::from_utf8(log).unwrap().lines() {
+                wal.push_str(&format!("local/{} {line}\n", name(n)));
+            }
+        }
+        // What follows was never acknowledged.
+        wal.push_str("local/trace-0000 {\"v\":1,\"id\":4,\"ts");
+        let path = dir.path().join("journal/1-0.wal");
+        std::fs::write(&path, wal).unwrap();
+        path
+    };
+    (dir, journal)
+}
+
+fn log_path(data: &Path, n: usize) -> PathBuf {
+    data.join("traces").join(name(n).as_str()).join("events.jsonl")
+}
+
+async fn assert_whole(data: &Path, n: usize, to: EventId) {
+    let store = FilesStore::open(data, Options::default()).unwrap();
+    let read = store.read(&Scope::local(), &name(n), 1).await.unwrap();
+    assert_eq!((read.events, read.damage), (events(1, to), None), "trace {n}");
+}
+
+#[tokio::test]
+async fn a_left_journal_gives_back_what_the_logs_lost() {
+    let (dir, journal) = after_power_cut().await;
+    let cut = |n: usize, len: usize| {
+        let bytes = std::fs::read(log_path(dir.path(), n)).unwrap();
+        std::fs::write(log_path(dir.path(), n), &bytes[..len.min(bytes.len())]).unwrap();
+    };
+    cut(0, 0);
+    cut(1, 700);
+    std::fs::remove_dir_all(log_path(dir.path(), 2).parent().unwrap()).unwrap();
+    for n in 0..4 {
+        assert_whole(dir.path(), n, 3).await;
+    }
+    assert!(!journal.exists());
+    let torn = log_path(dir.path(), 1).with_file_name("events.torn");
+    assert!(torn.exists(), "the torn line that was replaced is kept");
+}
+
+#[tokio::test]
+async fn a_left_journal_mends_a_last_line_that_the_cut_filled_with_zeros() {
+    let (dir, _) = after_power_cut().await;
+    let path = log_path(dir.path(), 0);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let start = bytes.len() - 200;
+    let end = bytes.len() - 1;
+    bytes[start..end].fill(0);
+    std::fs::write(&path, bytes).unwrap();
+    assert_whole(dir.path(), 0, 3).await;
+}
+
+#[tokio::test]
+async fn a_left_journal_does_not_touch_a_log_that_went_on() {
+    let (dir, journal) = after_power_cut().await;
+    let wal = std::fs::read(&journal).unwrap();
+    {
+        let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+        let lease = store.lease(&Scope::local(), &name(0), false).await.unwrap().lease;
+        assert_eq!(store.append(&lease, 3, events(4, 5)).await, Appended::Committed { head: 5 });
+    }
+    std::fs::write(&journal, wal).unwrap();
+    let before = std::fs::read(log_path(dir.path(), 0)).unwrap();
+    assert_whole(dir.path(), 0, 5).await;
+    assert_eq!(std::fs::read(log_path(dir.path(), 0)).unwrap(), before);
+    assert!(!journal.exists());
+}
+
+#[tokio::test]
+async fn lines_of_two_left_journals_are_put_in_order() {
+    let (dir, journal) = after_power_cut().await;
+    let wal = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<_> = wal.lines().filter(|line| line.starts_with("local/trace-0000 ")).collect();
+    std::fs::write(&journal, format!("{}\n", lines[2])).unwrap();
+    std::fs::write(journal.with_file_name("2-0.wal"), format!("{}\n{}\n", lines[0], lines[1])).unwrap();
+    std::fs::write(log_path(dir.path(), 0), b"").unwrap();
+    assert_whole(dir.path(), 0, 3).await;
+    assert_eq!(journals(dir.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_journal_that_does_not_fit_its_damaged_log_is_kept() {
+    let (dir, journal) = after_power_cut().await;
+    let path = log_path(dir.path(), 0);
+    let bytes = std::fs::read(&path).unwrap();
+    let wal = std::fs::read_to_string(&journal).unwrap();
+    let last: Vec<_> = wal.lines().filter(|line| line.starts_with("local/trace-0000 ")).collect();
+    std::fs::write(&journal, format!("{}\n", last[2])).unwrap();
+    std::fs::write(&path, [b"garbage\n", &bytes[..]].concat()).unwrap();
+    let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+    assert_eq!(store.log_bytes(&Scope::local().tenant, &name(0)), [b"garbage\n", &bytes[..]].concat());
+    assert!(!journal.exists() && journal.with_extension("kept").exists());
+}
+
+#[tokio::test]
+async fn a_removed_trace_does_not_come_back() {
+    let (dir, journal) = after_power_cut().await;
+    let wal = std::fs::read_to_string(&journal).unwrap();
+    let last: Vec<_> = wal.lines().filter(|line| line.starts_with("local/trace-0000 ")).collect();
+    std::fs::write(&journal, format!("{}\n", last[2])).unwrap();
+    std::fs::remove_dir_all(log_path(dir.path(), 0).parent().unwrap()).unwrap();
+    let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+    assert_eq!(store.list(&Scope::local()).await.unwrap().len(), 3);
+    assert!(!journal.exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_journal_in_use_is_left_alone_by_others() {
+    let Home { store, dir } = Home::new();
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 20).await;
+    let leases = together(&store, leases, 10).await;
+    assert_eq!(journals(dir.path()).len(), 1);
+    drop(FilesStore::open(dir.path(), Options::default()).unwrap());
+    assert_eq!(journals(dir.path()).len(), 1);
+    for lease in &leases {
+        assert_eq!(store.append(lease, 10, vec![event(11, "more")]).await, Appended::Committed { head: 11 });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_journalled_is_not_acknowledged_blindly() {
+    let disk = Arc::new(Disk::default());
+    let Home { store, dir: _dir } = Home::with(Options { disk: Arc::clone(&disk), ..Options::default() });
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 50).await;
+    let leases = together(&store, leases, 2).await;
+    disk.set_syncs_fail(true);
+    let tasks: Vec<_> = leases
+        .into_iter()
+        .map(|lease| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.append(&lease, 2, events(3, 3)).await })
+        })
+        .collect();
+    for task in tasks {
+        let answer = task.await.unwrap();
+        assert!(matches!(answer, Appended::Unknown { .. }), "{answer:?}");
+    }
+    disk.set_syncs_fail(false);
+    let Opened { lease, log } = store.lease(&Scope::local(), &name(0), false).await.unwrap();
+    assert_eq!(log.events, events(1, 3), "written, though nobody could tell");
+    assert_eq!(store.append(&lease, 3, events(4, 4)).await, Appended::Committed { head: 4 });
+}

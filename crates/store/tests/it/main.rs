@@ -1,0 +1,28 @@
+//! The store from outside, with real files and real processes.
+
+mod conformance;
+mod durability;
+mod faults;
+mod files;
+mod processes;
+mod scheduling;
+
+use mainpath_store::{FilesStore, Options};
+use tempfile::TempDir;
+
+/// A files store in a folder of its own, which goes with it.
+pub(crate) struct Home {
+    pub(crate) store: FilesStore,
+    pub(crate) dir: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        Home::with(Options::default())
+    }
+
+    pub(crate) fn with(options: Options) -> Home {
+        let dir = tempfile::tempdir().unwrap();
+        Home { store: FilesStore::open(dir.path(), options).unwrap(), dir }
+    }
+}
