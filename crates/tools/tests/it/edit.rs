@@ -44,7 +44,7 @@ async fn an_old_text_that_is_missing_is_answered_with_the_nearest_place() {
 async fn differences_in_white_space_are_named() {
     let near = async |text: &str, old: &str| edit(text, &[(old, "x")]).await.0.1;
     assert!(near("one two  \nthree\n", "one two\nthree").await.contains("line 1: white space at the end"));
-    assert!(near("    deep(er)\n", "  deep(er)\nb").await.contains("line 1: the indentation\n"));
+    assert!(near("  deep(er)\n", "    deep(er)\nb").await.contains("line 1: the indentation\n"));
     assert!(near("call(a,b)\n", "call(a, b)").await.contains("line 1: white space\n"));
     assert!(near("mixed\r\nends here\n", "mixed\nends here").await.contains("line 1: the line end (CR LF against LF)"));
     assert!(near("last line", "last line\n").await.contains("only in the line break at its end"));

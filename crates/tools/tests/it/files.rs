@@ -90,12 +90,12 @@ async fn what_is_no_text_is_named_by_kind_and_size() {
 
 #[tokio::test]
 async fn what_is_no_file_is_said_to_be_none() {
-    let world = World::with(&[("src/main.rs", ""), ("src/maim.txt", ""), ("empty", "")]);
+    let world = World::with(&[("src/main.rs", ""), ("src/maim.rs", ""), ("empty", "")]);
     rustix::fs::mkfifoat(rustix::fs::CWD, world.path("fifo"), rustix::fs::Mode::RUSR).unwrap();
     let read = async |path: &str| world.say("read", json!({"path": path})).await;
     assert_eq!(
         read("src/mian.rs").await,
-        pair("not_found", r#"There is no file "src/mian.rs". Similar names: "src/main.rs", "src/maim.txt"."#)
+        pair("not_found", r#"There is no file "src/mian.rs". Similar names: "src/main.rs", "src/maim.rs"."#)
     );
     assert_eq!(read("zzz").await, pair("not_found", r#"There is no file "zzz"."#));
     assert_eq!(

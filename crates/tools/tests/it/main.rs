@@ -1,5 +1,8 @@
 //! The tools against real files and real processes.
 
+// Helpers of tests may unwrap as the tests themselves do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod bash;
 mod edit;
 mod files;
