@@ -1,1 +1,34 @@
-//! Placeholder.
+//! The one place where the core meets I/O.
+//!
+//! **This crate owns** the driving of traces: it reads the mailbox, appends what the core decides, starts and cancels
+//! what the state demands ([`Runtime`]), and tells whoever watches ([`Watcher`]). It also owns what is computed from a log for
+//! people: [`views`], [`replay`] and the events on the wire ([`wire`]).
+//!
+//! **Its caller owns** the composition: which store, tools, models, secrets and folders there are, and the tokio runtime.
+//!
+//! The rules of a driver, one per trace, in one task:
+//! - One rule for effects, reconcile: start `pending − in flight`, cancel `in flight − pending`.
+//! - No effect starts before the batch that requests it is durable.
+//! - When an append has no known outcome, the log is read again and the input offered again. An input is kept until then.
+//! - A trace that only waits has no driver: it is parked, and its next mail or its timer wakes it.
+//! - What a model or a tool says is redacted before anything is decided on it.
+
+mod driver;
+mod effects;
+mod hub;
+mod judge;
+mod mail;
+mod models;
+mod prefix;
+pub mod replay;
+mod request;
+mod runtime;
+mod secrets;
+pub mod views;
+pub mod wire;
+
+pub use hub::{Live, Phase, Waiting, Watcher};
+pub use mail::Mail;
+pub use models::{EnvModels, Models};
+pub use runtime::{Config, Runtime, RuntimeError, new_trace_id};
+pub use secrets::Vault;

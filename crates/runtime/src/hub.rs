@@ -1,0 +1,135 @@
+//! Who watches what. Durable events are resumed by number, deltas are only for those who look.
+
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_types::{CallId, Delta, Event, EventId, TraceId};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Notify, broadcast, watch};
+
+/// Something that a watcher sees.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Live {
+    /// A durable event.
+    Event(Arc<Event>),
+    /// A piece of something that is still coming. It is in no log.
+    Delta(Delta),
+    /// A word about the driving itself, for people: a retry of the store, say.
+    Notice(String),
+}
+
+/// Where the driving of a trace stands in this process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Phase {
+    /// Nothing is to be done, or nobody has looked.
+    #[default]
+    Idle,
+    /// It has a driver.
+    Running,
+    /// It is parked: only people, children or times can wake it.
+    Parked(Vec<Waiting>),
+    /// It could not be driven on. One line for people; what is in the log is safe.
+    Failed(String),
+}
+
+/// Whom or what a parked trace waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// A call waits for an approval.
+    Approval(CallId),
+    /// A call waits for a person's answer.
+    Answer(CallId),
+    /// A call waits for a child agent.
+    Child(CallId),
+    /// A time.
+    Timer,
+}
+
+/// What this process knows of a trace that it drives or watches.
+#[derive(Default)]
+pub(crate) struct Handle {
+    /// Wakes the driver.
+    pub wake: Notify,
+    /// Counts the wakes, so that none is missed while the driver parks.
+    pub wakes: AtomicU64,
+    pub driving: AtomicBool,
+    pub phase: watch::Sender<Phase>,
+    live: Mutex<Option<broadcast::Sender<Live>>>,
+}
+
+/// How many entries a slow watcher may lag behind before it reads the log again.
+const LAG: usize = 512;
+
+impl Handle {
+    pub fn subscribe(&self) -> broadcast::Receiver<Live> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe()
+    }
+
+    /// The sending end, if anybody watches.
+    pub fn audience(&self) -> Option<broadcast::Sender<Live>> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if live.as_ref().is_some_and(|sender| sender.receiver_count() == 0) {
+            *live = None;
+        }
+        live.clone()
+    }
+
+    pub fn tell(&self, live: Live) {
+        if let Some(audience) = self.audience() {
+            // Nobody listens any more: nothing is lost, watchers read the log.
+            let _ = audience.send(live);
+        }
+    }
+}
+
+/// The events of a trace from a number on, without gaps, and the deltas in between.
+pub struct Watcher {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) scope: Scope,
+    pub(crate) trace: TraceId,
+    pub(crate) next: EventId,
+    pub(crate) live: broadcast::Receiver<Live>,
+    pub(crate) backlog: VecDeque<Arc<Event>>,
+    pub(crate) handle: Arc<Handle>,
+    pub(crate) behind: bool,
+}
+
+impl Watcher {
+    /// The next thing to see. Waits for it; `Err` when the log cannot be read.
+    pub async fn next(&mut self) -> Result<Live, StoreError> {
+        loop {
+            if self.behind {
+                self.behind = false;
+                let log = self.store.read(&self.scope, &self.trace, self.next).await?;
+                self.backlog.extend(log.events.into_iter().map(Arc::new));
+            }
+            if let Some(event) = self.backlog.pop_front() {
+                if event.id >= self.next {
+                    self.next = event.id + 1;
+                    return Ok(Live::Event(event));
+                }
+                continue;
+            }
+            match self.live.recv().await {
+                Ok(Live::Event(event)) if event.id < self.next => {}
+                Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
+                Ok(Live::Event(event)) => {
+                    self.next = event.id + 1;
+                    return Ok(Live::Event(event));
+                }
+                Ok(other) => return Ok(other),
+                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Closed) => {
+                    self.live = self.handle.subscribe();
+                    self.behind = true;
+                }
+            }
+        }
+    }
+
+    /// Where the driving stands, now and whenever it changes.
+    pub fn phase(&self) -> watch::Receiver<Phase> {
+        self.handle.phase.subscribe()
+    }
+}

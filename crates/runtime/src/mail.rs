@@ -1,0 +1,128 @@
+//! What people and programs send to a trace, from any process: the bodies of mailbox entries.
+
+use mainpath_core::{Answered, InputKind, estimate_parts};
+use mainpath_types::*;
+use serde::{Deserialize, Serialize};
+
+/// What is sent. Who sent it is stamped by the store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Mail {
+    /// The agent is to be this from the next turn on.
+    SetSpec {
+        /// The whole spec.
+        spec: Box<Spec>,
+    },
+    /// Something said.
+    Message {
+        /// When it is to be read.
+        mode: MessageMode,
+        /// What.
+        parts: Vec<Part>,
+    },
+    /// Go back.
+    Rewind {
+        /// To this message; 0 is before the first.
+        after: Seq,
+        /// What to say there; without it the model answers again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parts: Option<Vec<Part>>,
+    },
+    /// End the run at the next checkpoint.
+    Stop,
+    /// End one running call.
+    Interrupt {
+        /// Which.
+        call: CallId,
+    },
+    /// Approve a call.
+    Approve {
+        /// Which.
+        call: CallId,
+        /// Other arguments than the model's: JSON text. Rules judge them afresh.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+    },
+    /// Deny a call.
+    Deny {
+        /// Which.
+        call: CallId,
+        /// Why, for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Answer what the agent asked.
+    Answer {
+        /// The call that asks.
+        call: CallId,
+        /// The answer.
+        text: String,
+    },
+    /// Change the plan.
+    Goals {
+        /// How.
+        ops: Vec<GoalOp>,
+    },
+}
+
+impl Mail {
+    /// Something said in plain text, to be read now or after the present run.
+    pub fn message(text: impl Into<String>) -> Mail {
+        Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(text)] }
+    }
+
+    /// Whether it overtakes what waits.
+    pub fn is_urgent(&self) -> bool {
+        matches!(self, Mail::Stop | Mail::Interrupt { .. })
+    }
+
+    /// The input that it is, from this sender. The caller has redacted it, and adds the verdict on edited arguments.
+    pub(crate) fn into_input(self, by: Principal) -> InputKind {
+        match self {
+            Mail::SetSpec { spec } => InputKind::SetSpec { spec: *spec },
+            Mail::Message { mode, parts } => {
+                InputKind::UserMessage { mode, tokens: estimate_parts(&parts), parts, from: by }
+            }
+            Mail::Rewind { after, parts } => {
+                let tokens = parts.as_deref().map_or(0, estimate_parts);
+                InputKind::Rewind { after, parts, tokens, by }
+            }
+            Mail::Stop => InputKind::Stop { by },
+            Mail::Interrupt { call } => InputKind::Interrupt { call },
+            Mail::Approve { call, arguments: _ } => InputKind::Approve { call, by, edit: None },
+            Mail::Deny { call, reason } => InputKind::Deny { call, by, reason },
+            Mail::Answer { call, text } => {
+                let output = ToolOutput::text(text);
+                let tokens = estimate_parts(&output.content);
+                InputKind::Answered(Answered { call, output, tokens, by })
+            }
+            Mail::Goals { ops } => InputKind::ChangeGoals { ops, by },
+        }
+    }
+
+    /// Redacts its texts.
+    pub(crate) fn redact(&mut self, vault: &crate::Vault) {
+        match self {
+            Mail::Message { parts, .. } | Mail::Rewind { parts: Some(parts), .. } => vault.redact_parts(parts),
+            Mail::Approve { arguments: Some(text), .. }
+            | Mail::Answer { text, .. }
+            | Mail::Deny { reason: Some(text), .. } => {
+                *text = vault.redact(text);
+            }
+            Mail::SetSpec { spec } => spec.instructions = vault.redact(&spec.instructions),
+            Mail::Goals { ops } => ops.iter_mut().for_each(|op| match op {
+                GoalOp::Add { description, reason, .. } => {
+                    *description = vault.redact(description);
+                    *reason = vault.redact(reason);
+                }
+                GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => *summary = vault.redact(summary),
+                GoalOp::Focus { .. } => {}
+            }),
+            Mail::Stop
+            | Mail::Interrupt { .. }
+            | Mail::Rewind { parts: None, .. }
+            | Mail::Approve { arguments: None, .. }
+            | Mail::Deny { reason: None, .. } => {}
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Replay: everything that was computed from a log is computed again and compared.
+
+use crate::models::Models;
+use crate::prefix::Prefix;
+use crate::request::{extend, request_head};
+use crate::views;
+use mainpath_core::{Log, State, apply, pack};
+use mainpath_providers::{Provider, Script, Scripted, resolve};
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_types::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a replay found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// Events that were applied.
+    pub events: u64,
+    /// Requests that were rebuilt and have the hash that was recorded.
+    pub requests: u64,
+    /// Requests that could not be compared: lost, failed or abandoned before their hash was recorded.
+    pub unanswered: u64,
+    /// Views that were deleted, rebuilt and compared.
+    pub views: u64,
+    /// What differs, a line each. Empty is what one wants.
+    pub differences: Vec<String>,
+}
+
+/// Deletes every view, rebuilds it and compares it byte for byte; rebuilds every request and compares its hash. Errors: the
+/// log or a blob cannot be read.
+pub async fn replay(
+    store: &dyn Store,
+    models: &dyn Models,
+    scope: &Scope,
+    trace: &TraceId,
+) -> Result<Replayed, StoreError> {
+    let log = store.read(scope, trace, 1).await?;
+    let mut replayed = Replayed { events: log.events.len() as u64, ..Replayed::default() };
+    if let Some(damage) = &log.damage {
+        replayed.differences.push(format!("{damage}; what follows was not replayed"));
+    }
+    if let Some(erased) = log.erased.first() {
+        replayed.differences.push(format!("event {} was erased: what depends on it differs", erased.id));
+    }
+    requests(store, models, scope, trace, &log.events, &mut replayed).await?;
+    rebuild(store, scope, trace, &log.events, &mut replayed).await?;
+    Ok(replayed)
+}
+
+async fn rebuild(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    events: &[Event],
+    replayed: &mut Replayed,
+) -> Result<(), StoreError> {
+    let mut before = HashMap::new();
+    for name in store.views(scope, trace).await? {
+        if let Some(bytes) = store.get_view(scope, trace, &name).await? {
+            before.insert(name, bytes);
+        }
+    }
+    store.delete_views(scope, trace).await?;
+    for (name, bytes) in views::build(store, scope, trace, events).await? {
+        store.put_view(scope, trace, name, bytes).await?;
+        let after = store.get_view(scope, trace, name).await?;
+        match (before.remove(name), after) {
+            (Some(before), Some(after)) if before != after => {
+                replayed.differences.push(format!("the view {name} was not what the log says"));
+            }
+            _ => replayed.views += 1,
+        }
+    }
+    let left = before.into_keys().map(|name| format!("the view {name} does not come from the log"));
+    replayed.differences.extend(left);
+    Ok(())
+}
+
+async fn requests(
+    store: &dyn Store,
+    models: &dyn Models,
+    scope: &Scope,
+    trace: &TraceId,
+    events: &[Event],
+    replayed: &mut Replayed,
+) -> Result<(), StoreError> {
+    let mut state = State::new(trace.clone());
+    let mut bodies = Log::default();
+    bodies.extend(events);
+    let mut prefix = Prefix::default();
+    let mut frame: Option<(EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>)> = None;
+    let mut sent: HashMap<u32, String> = HashMap::new();
+    for event in events {
+        apply(&mut state, event);
+        match &event.kind {
+            EventKind::ModelRequested(data) => {
+                replayed.unanswered += 1;
+                let Some(packed) = pack(&state) else { continue };
+                if frame.as_ref().is_none_or(|(spec, ..)| *spec != packed.spec) {
+                    frame = encoder(models, events, packed.spec);
+                }
+                let Some((_, provider, before, after)) = &frame else {
+                    replayed
+                        .differences
+                        .push(format!("request {}: its model's format is not known here", data.request));
+                    continue;
+                };
+                let at = (store, scope);
+                match extend(&mut prefix, (&**provider, before), (&state, &bodies), &packed, at).await? {
+                    Some(()) => {
+                        let (_, hash) = prefix.body(&before.clone().into(), &after.clone().into());
+                        sent.insert(data.request, hash);
+                    }
+                    None => replayed.differences.push(format!("request {}: a message is missing", data.request)),
+                }
+            }
+            EventKind::ModelFinished(ModelFinished { request, sent: Some(hash), .. })
+            | EventKind::ModelMalformed(ModelMalformed { request, sent: Some(hash), .. }) => {
+                match sent.remove(request) {
+                    Some(again) if again == *hash => {
+                        replayed.requests += 1;
+                        replayed.unanswered -= 1;
+                    }
+                    Some(_) => replayed.differences.push(format!("request {request} is not what was sent")),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The format that requests under a spec were sent in. Neither a key nor a script file is needed to know it.
+fn encoder(
+    models: &dyn Models,
+    events: &[Event],
+    spec: EventId,
+) -> Option<(EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>)> {
+    let spec_of = |event: &Event| match &event.kind {
+        EventKind::SpecChanged(data) if event.id == spec => Some(data.spec.clone()),
+        _ => None,
+    };
+    let body = events.iter().find_map(spec_of)?;
+    let provider: Arc<dyn Provider> = if body.model.starts_with("scripted") {
+        Arc::new(Scripted::new(Script::bundled().ok()?))
+    } else {
+        let stand_in = |name: &str| name.ends_with("_KEY").then(|| "replay".to_string());
+        models.find(&body.model).or_else(|_| resolve(&body.model, &stand_in)).ok()?
+    };
+    let frame = provider.codec().encode_frame(&request_head(&body));
+    Some((spec, provider, frame.before, frame.after))
+}

@@ -1,0 +1,122 @@
+//! From a packed request to the bytes of its body.
+
+use crate::models::Models;
+use crate::prefix::{Prefix, hex};
+use bytes::Bytes;
+use mainpath_core::{Bodies, Item, Packed, State, message};
+use mainpath_policy::Rules;
+use mainpath_providers::{Provider, groups, wire_model};
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_tools::Workspace;
+use mainpath_types::*;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// What follows from a spec alone. Traces with the same spec share it.
+pub(crate) struct Prepared {
+    pub head: RequestHead,
+    /// The request body around the conversation.
+    pub before: Bytes,
+    pub after: Bytes,
+    pub provider: Arc<dyn Provider>,
+    pub rules: Rules,
+    pub workspace: Arc<Workspace>,
+    pub secrets: Vec<String>,
+}
+
+/// The specs that are in use.
+#[derive(Default)]
+pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
+
+impl Specs {
+    /// What follows from a spec. Errors: one line for people.
+    pub fn prepare(&self, models: &dyn Models, protected: &[PathBuf], spec: &Spec) -> Result<Arc<Prepared>, String> {
+        let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
+        let key = hex(&Sha256::digest(&text));
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = known.get(&key).and_then(Weak::upgrade) {
+            return Ok(prepared);
+        }
+        known.retain(|_, prepared| prepared.strong_count() > 0);
+        let provider = models.find(&spec.model)?;
+        let workspace = Workspace::new(&spec.workspace, protected.to_vec())
+            .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
+        let head = request_head(spec);
+        let frame = provider.codec().encode_frame(&head);
+        let prepared = Arc::new(Prepared {
+            before: frame.before.into(),
+            after: frame.after.into(),
+            provider,
+            rules: Rules { mode: spec.mode, allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect() },
+            workspace: Arc::new(workspace),
+            secrets: spec.secrets.clone(),
+            head,
+        });
+        known.insert(key, Arc::downgrade(&prepared));
+        Ok(prepared)
+    }
+}
+
+/// Everything of a request that follows from the spec alone.
+pub(crate) fn request_head(spec: &Spec) -> RequestHead {
+    RequestHead {
+        model: wire_model(&spec.model).into(),
+        system: spec.instructions.clone(),
+        tools: spec.tools.clone(),
+        temperature: spec.temperature,
+        max_output: Some(spec.reserved_output.into()),
+        stream: true,
+    }
+}
+
+/// Adds to the prefix what the packed request shows beyond it. `None` when a body is not at hand.
+pub(crate) async fn extend(
+    prefix: &mut Prefix,
+    (provider, before): (&dyn Provider, &[u8]),
+    (state, bodies): (&State, &(dyn Bodies + Send + Sync)),
+    packed: &Packed,
+    (store, scope): (&dyn Store, &Scope),
+) -> Result<Option<()>, StoreError> {
+    let kept = prefix.keep(packed.spec, &packed.items, before);
+    let new: &[Item] = packed.items.get(kept..).unwrap_or(&[]);
+    let Some(mut messages) = new.iter().map(|item| message(state, bodies, item)).collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    for message in &mut messages {
+        load(store, scope, &mut message.parts).await?;
+    }
+    debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
+    prefix.extend(provider.codec(), new, &messages);
+    Ok(Some(()))
+}
+
+/// Puts texts that lie in blobs back in their places.
+pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+    for part in parts {
+        match part {
+            Part::StoredText { hash, .. } => {
+                let bytes = store.get_blob(scope, hash).await?;
+                *part = Part::text(String::from_utf8_lossy(&bytes));
+            }
+            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content)).await?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Puts texts that are too long for the log into blobs.
+pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+    for part in parts {
+        if let Part::Text { text } = part
+            && text.len() > BLOB_FROM
+        {
+            let bytes = text.len() as u64;
+            let hash = store.put_blob(scope, std::mem::take(text).into_bytes()).await?;
+            *part = Part::StoredText { hash, bytes };
+        }
+    }
+    Ok(())
+}

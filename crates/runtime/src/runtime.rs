@@ -1,0 +1,249 @@
+//! Many traces in one process: starting, waking and watching them.
+
+use crate::driver::{DriveError, Driver};
+use crate::hub::{Handle, Phase, Watcher};
+use crate::mail::Mail;
+use crate::models::Models;
+use crate::request::Specs;
+use crate::secrets::Vault;
+use mainpath_core::{InputKind, Refusal};
+use mainpath_store::{Scheduler, Scope, Store, StoreError};
+use mainpath_tools::{Launcher, Tools};
+use mainpath_types::*;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::task::JoinHandle;
+
+/// What a runtime is made of.
+pub struct Config {
+    /// Where logs are.
+    pub store: Arc<dyn Store>,
+    /// Says which trace to look at.
+    pub scheduler: Arc<dyn Scheduler>,
+    /// The tools that specs can name.
+    pub tools: Tools,
+    /// The models that specs can name.
+    pub models: Arc<dyn Models>,
+    /// The secrets to keep out of everything.
+    pub vault: Vault,
+    /// How processes are started.
+    pub launcher: Launcher,
+    /// Mainpath's own folders, which no tool may touch.
+    pub protected: Vec<PathBuf>,
+    /// The time now, in milliseconds since the Unix epoch.
+    pub clock: fn() -> Millis,
+}
+
+/// What all drivers share.
+pub(crate) struct Shared {
+    pub config: Config,
+    pub specs: Specs,
+    handles: Mutex<HashMap<(TenantId, TraceId), Arc<Handle>>>,
+}
+
+/// Drives traces. Cheap to clone; the last clone ends the listening for wakes, drivers under way go on.
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+    _listener: Arc<Listener>,
+}
+
+struct Listener(JoinHandle<()>);
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Why something could not be done. One line for people each.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The agent said no.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The trace cannot be driven.
+    #[error("{0}")]
+    Trace(String),
+}
+
+impl From<DriveError> for RuntimeError {
+    fn from(error: DriveError) -> RuntimeError {
+        match error {
+            DriveError::Store(error) => RuntimeError::Store(error),
+            DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
+            DriveError::Unwritable(_) | DriveError::TakenOver | DriveError::Spec(_) => {
+                RuntimeError::Trace(error.to_string())
+            }
+        }
+    }
+}
+
+impl Runtime {
+    /// A runtime, listening for wakes from now on. Call it inside a tokio runtime.
+    pub fn new(config: Config) -> Runtime {
+        let shared = Arc::new(Shared { config, specs: Specs::default(), handles: Mutex::default() });
+        let listening = Arc::clone(&shared);
+        let listener = tokio::spawn(async move {
+            loop {
+                let wake = listening.config.scheduler.next().await;
+                listening.wake(&wake.tenant, &wake.trace);
+            }
+        });
+        Runtime { shared, _listener: Arc::new(Listener(listener)) }
+    }
+
+    /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself.
+    pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
+        // What cannot work is said before there is a trace.
+        let Config { models, protected, .. } = &self.shared.config;
+        self.shared.specs.prepare(&**models, protected, &spec).map_err(RuntimeError::Trace)?;
+        let handle = self.shared.handle(&scope.tenant, trace);
+        if handle.driving.swap(true, Ordering::AcqRel) {
+            return Err(RuntimeError::Trace(format!("trace {trace} is running already")));
+        }
+        let opened = self.first(scope, trace, spec, message, &handle).await;
+        match opened {
+            Ok(driver) => {
+                handle.phase.send_replace(Phase::Running);
+                self.shared.spawn(scope.tenant.clone(), trace.clone(), handle, Some(driver));
+                Ok(())
+            }
+            Err(error) => {
+                handle.driving.store(false, Ordering::Release);
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn first(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        spec: Spec,
+        message: Mail,
+        handle: &Arc<Handle>,
+    ) -> Result<Driver, DriveError> {
+        let mut driver = Driver::open(Arc::clone(&self.shared), Arc::clone(handle), scope.clone(), trace, true).await?;
+        driver.offer(InputKind::SetSpec { spec }, None).await?;
+        let said = driver.read(message, scope.principal.clone()).await?;
+        driver.offer(said, None).await?;
+        Ok(driver)
+    }
+
+    /// Drives a trace that is not being driven here, if anything is to be done for it. Returns at once; see
+    /// [`Watcher::phase`] for how it goes.
+    pub fn resume(&self, scope: &Scope, trace: &TraceId) {
+        self.shared.handle(&scope.tenant, trace);
+        self.shared.wake(&scope.tenant, trace);
+    }
+
+    /// Sends mail to a trace, whoever drives it. Returns when it is durable.
+    pub async fn send(&self, scope: &Scope, trace: &TraceId, mail: &Mail) -> Result<MailId, RuntimeError> {
+        let mut mail = mail.clone();
+        mail.redact(&self.shared.config.vault);
+        let body = serde_json::to_string(&mail).map_err(|error| RuntimeError::Trace(error.to_string()))?;
+        Ok(self.shared.config.store.post(scope, trace, mail.is_urgent(), body).await?)
+    }
+
+    /// Watches a trace from an event on (1 is the first).
+    pub fn watch(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Watcher {
+        let handle = self.shared.handle(&scope.tenant, trace);
+        Watcher {
+            store: Arc::clone(&self.shared.config.store),
+            scope: scope.clone(),
+            trace: trace.clone(),
+            next: from.max(1),
+            live: handle.subscribe(),
+            backlog: VecDeque::new(),
+            handle,
+            behind: true,
+        }
+    }
+
+    /// What the runtime is made of.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+}
+
+impl Shared {
+    fn handles(&self) -> std::sync::MutexGuard<'_, HashMap<(TenantId, TraceId), Arc<Handle>>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle(&self, tenant: &TenantId, trace: &TraceId) -> Arc<Handle> {
+        Arc::clone(self.handles().entry((tenant.clone(), trace.clone())).or_default())
+    }
+
+    /// Wakes a trace that this process knows. One that it does not know is somebody else's.
+    fn wake(self: &Arc<Self>, tenant: &TenantId, trace: &TraceId) {
+        let Some(handle) = self.handles().get(&(tenant.clone(), trace.clone())).cloned() else { return };
+        handle.wakes.fetch_add(1, Ordering::AcqRel);
+        if handle.driving.swap(true, Ordering::AcqRel) {
+            handle.wake.notify_one();
+        } else {
+            handle.phase.send_replace(Phase::Running);
+            self.spawn(tenant.clone(), trace.clone(), handle, None);
+        }
+    }
+
+    fn spawn(self: &Arc<Self>, tenant: TenantId, trace: TraceId, handle: Arc<Handle>, driver: Option<Driver>) {
+        let shared = Arc::clone(self);
+        tokio::spawn(async move { shared.keep_driving(tenant, trace, handle, driver).await });
+    }
+
+    /// Drives a trace until it parks and no wake came in between.
+    async fn keep_driving(
+        self: Arc<Self>,
+        tenant: TenantId,
+        trace: TraceId,
+        handle: Arc<Handle>,
+        mut driver: Option<Driver>,
+    ) {
+        let scope = Scope { tenant, principal: Principal::system() };
+        loop {
+            let (phase, seen) = match self.drive(&scope, &trace, &handle, driver.take()).await {
+                Ok(parked) => parked,
+                Err(error) => (Phase::Failed(error.to_string()), handle.wakes.load(Ordering::Acquire)),
+            };
+            handle.phase.send_replace(phase);
+            handle.driving.store(false, Ordering::Release);
+            let missed = handle.wakes.load(Ordering::Acquire) != seen;
+            if !missed || handle.driving.swap(true, Ordering::AcqRel) {
+                return;
+            }
+            handle.phase.send_replace(Phase::Running);
+        }
+    }
+
+    async fn drive(
+        self: &Arc<Self>,
+        scope: &Scope,
+        trace: &TraceId,
+        handle: &Arc<Handle>,
+        driver: Option<Driver>,
+    ) -> Result<(Phase, u64), DriveError> {
+        let mut driver = match driver {
+            Some(driver) => driver,
+            None => Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, false).await?,
+        };
+        let parked = driver.drive().await;
+        driver.release();
+        parked
+    }
+}
+
+/// A fresh id for a trace: the time, so that ids sort, and six letters drawn, so that they differ. Errors: never, as every
+/// character is one that ids may have.
+pub fn new_trace_id(now: Millis) -> Result<TraceId, BadName> {
+    let time: String = format_time(now).chars().filter(char::is_ascii_digit).take(14).collect();
+    let (date, clock) = time.split_at(time.len().min(8));
+    let letters: String = (0..6).map(|_| fastrand::alphanumeric().to_ascii_lowercase()).collect();
+    format!("{date}-{clock}-{letters}").parse()
+}

@@ -1,0 +1,160 @@
+//! Views: files beside the log for people and other programs. Computed from the log alone, so they may be deleted and come
+//! back byte for byte.
+
+use crate::request::load;
+use mainpath_core::{CallState, Log, Queued, State, apply, ending};
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_types::*;
+use serde_json::{Value, json};
+
+/// The views of a trace with this log: name and content. Errors: a blob that a view quotes is missing.
+pub async fn build(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    events: &[Event],
+) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
+    let mut state = State::new(trace.clone());
+    events.iter().for_each(|event| apply(&mut state, event));
+    let mut log = Log::default();
+    log.extend(events);
+    let (task, spec) = (task(store, scope, events).await?, spec(events));
+    let end = ending(&state, &log);
+    let mut views = vec![
+        ("meta.json", pretty(&meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str())))),
+        ("goal.json", pretty(&json!({"mission": task, "goals": state.goals.list(), "current_id": state.goals.focus}))),
+        ("state.json", pretty(&open(&state))),
+        ("inputs/request.txt", task.clone().into_bytes()),
+    ];
+    if let Some(end) = end {
+        let mut answer = vec![Part::text(end.answer)];
+        load(store, scope, &mut answer).await?;
+        views.push(("final.md", format!("{}\n", text_of(&answer).trim_end()).into_bytes()));
+    }
+    let artifacts = artifacts(events);
+    if !artifacts.is_empty() {
+        views.push(("artifacts/index.json", pretty(&Value::Array(artifacts))));
+    }
+    Ok(views)
+}
+
+/// Writes the views of a trace. Errors: the log cannot be read, or a view cannot be written.
+pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(), StoreError> {
+    let log = store.read(scope, trace, 1).await?;
+    for (name, bytes) in build(store, scope, trace, &log.events).await? {
+        store.put_view(scope, trace, name, bytes).await?;
+    }
+    Ok(())
+}
+
+async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<String, StoreError> {
+    let first = events.iter().find_map(|event| match &event.kind {
+        EventKind::MessageQueued(data) => Some(data.parts.clone()),
+        _ => None,
+    });
+    let mut parts = first.unwrap_or_default();
+    load(store, scope, &mut parts).await?;
+    Ok(text_of(&parts))
+}
+
+fn spec(events: &[Event]) -> Option<&Spec> {
+    events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&data.spec),
+        _ => None,
+    })
+}
+
+/// One word for where a trace stands.
+pub fn status(state: &State) -> &'static str {
+    use FinishReason::*;
+    match (&state.run, state.finished) {
+        (Some(_), _) if state.waits_for_people() => "waiting",
+        (Some(_), _) => "running",
+        (None, None) => "running",
+        (None, Some(Final)) => "completed",
+        (None, Some(Stopped)) => "stopped",
+        (None, Some(_)) => "failed",
+    }
+}
+
+fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer: Option<&str>) -> Value {
+    let created = events.first().map_or(0, |event| event.ts);
+    let finished = events.iter().rev().find(|event| matches!(event.kind, EventKind::RunFinished(_)));
+    let completed = finished.filter(|_| state.run.is_none()).map(|event| event.ts);
+    let failed = state.finished.filter(|reason| *reason != FinishReason::Final && state.run.is_none());
+    json!({
+        "trace_id": state.trace,
+        "mode": "agent",
+        "task": task,
+        "status": status(state),
+        "total_messages": state.tree.iter().filter(|(_, node)| node.kind != mainpath_core::NodeKind::Cut).count(),
+        "total_tokens": state.usage.total(),
+        "total_prompt_tokens": state.usage.input,
+        "total_completion_tokens": state.usage.output,
+        "total_cost_micros": state.cost,
+        "total_duration_ms": state.now.saturating_sub(created),
+        "last_sequence": state.tree.len(),
+        "head_sequence": state.tree.head,
+        "last_event_id": state.last,
+        "model": spec.map(|spec| spec.model.as_str()),
+        "tools": spec.map(|spec| &spec.tools),
+        "llm_params": {"temperature": spec.and_then(|spec| spec.temperature)},
+        "current_goal_id": state.goals.focus,
+        "finish_reason": state.finished,
+        "result_summary": answer.filter(|_| failed.is_none()),
+        "error_message": failed.map(|reason| format!("the run ended with {}", reason.as_str())),
+        "created_at": format_time(created),
+        "completed_at": completed.map(format_time),
+    })
+}
+
+fn open(state: &State) -> Value {
+    let queue = |queue: &std::collections::VecDeque<Queued>| queue.iter().map(|one| one.event).collect::<Vec<_>>();
+    let calls: Vec<Value> = state
+        .calls
+        .iter()
+        .filter(|call| !call.state.is_done())
+        .map(|call| {
+            let at = match call.state {
+                CallState::Asked => "asked",
+                CallState::Ready => "ready",
+                CallState::Started => "started",
+                CallState::Cancelling(_) => "cancelling",
+                CallState::Probing => "probing",
+                CallState::Done(_) => "done",
+            };
+            json!({"call": call.id, "tool": call.tool.as_deref(), "state": at, "attempt": call.attempt})
+        })
+        .collect();
+    json!({
+        "trace_id": state.trace,
+        "last_event_id": state.last,
+        "run": state.runs,
+        "turn": state.turn_number,
+        "head": state.tree.head,
+        "model_request": state.model.map(|model| model.request),
+        "open_calls": calls,
+        "steers": queue(&state.queues.steers),
+        "follow_ups": queue(&state.queues.follow_ups),
+        "held": state.queues.held,
+        "usage": state.usage,
+        "cost_micros": state.cost,
+    })
+}
+
+fn artifacts(events: &[Event]) -> Vec<Value> {
+    let outputs = events.iter().filter_map(|event| match &event.kind {
+        EventKind::CallResolved(data) => Some((data.call, data.output.as_ref()?)),
+        _ => None,
+    });
+    let listed = outputs.flat_map(|(call, output)| {
+        output.artifacts.iter().map(move |artifact| json!({"call": call, "artifact": artifact}))
+    });
+    listed.collect()
+}
+
+fn pretty(value: &Value) -> Vec<u8> {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text.into_bytes()
+}

@@ -1,0 +1,1 @@
+//! The runtime, driven as its users drive it.
