@@ -37,7 +37,7 @@ pub fn event(id: EventId, text: &str) -> Event {
         tokens: 3,
         from: Principal::local_user(),
     };
-    Event { id, ts: 1_795_315_500_000 + id, turn: 0, mail: (id % 3 == 0).then_some(id), kind: said.into() }
+    Event { id, ts: 1_795_315_500_000 + id, turn: 0, mail: id.is_multiple_of(3).then_some(id), kind: said.into() }
 }
 
 /// Events `from..=to`, as [`event`] makes them.

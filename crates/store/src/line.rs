@@ -167,13 +167,6 @@ pub(crate) struct Head<'a> {
     len: usize,
 }
 
-/// What a line holds after its head.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Body {
-    Event(EventKind),
-    Erased,
-}
-
 /// Why a line cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Bad {
@@ -218,9 +211,9 @@ impl<'a> Head<'a> {
             None
         };
         at.literal(b",\"prev\":\"")?;
-        let prev = HeadHash(read_hash(at.take(HASH_TEXT)?).ok_or("\"prev\" is no hash")?);
+        let prev = HeadHash(read_base64(at.take(HASH_TEXT)?).ok_or("\"prev\" is no hash")?);
         at.literal(b"\",\"commit\":\"")?;
-        let commit = read_hash(at.take(HASH_TEXT)?).ok_or("\"commit\" is no hash")?;
+        let commit = read_base64(at.take(HASH_TEXT)?).ok_or("\"commit\" is no hash")?;
         at.literal(b"\"")?;
         Ok(Head { id, ts, turn, name, mail, prev, commit, len: at.at })
     }
@@ -230,19 +223,16 @@ impl<'a> Head<'a> {
         HeadHash::of(line.get(..self.len).unwrap_or_default())
     }
 
-    /// Checks and reads what follows the head. `line` is the line that this head was read from, without its newline.
-    pub(crate) fn body(&self, line: &[u8]) -> Result<Body, Bad> {
+    /// Checks and reads what follows the head; `None` for erased content. `line` is the line that this head was read
+    /// from, without its newline.
+    pub(crate) fn body(&self, line: &[u8]) -> Result<Option<EventKind>, Bad> {
         let rest = line.get(self.len..).unwrap_or_default();
         if rest == b",\"erased\":true}" {
-            return Ok(Body::Erased);
+            return Ok(None);
         }
         let mut at = Cursor { line: rest, at: 0 };
         at.literal(b",\"salt\":\"")?;
-        let mut salt = [0; SALT];
-        match URL_SAFE_NO_PAD.decode_slice_unchecked(at.take(SALT_TEXT)?, &mut salt) {
-            Ok(SALT) => {}
-            Ok(_) | Err(_) => return Err("\"salt\" is no salt".into()),
-        }
+        let salt: [u8; SALT] = read_base64(at.take(SALT_TEXT)?).ok_or("\"salt\" is no salt")?;
         at.literal(b"\",\"data\":")?;
         let data = at.rest().strip_suffix(b"}").ok_or("the line does not end where it should")?;
         let mut hash = Sha256::new();
@@ -253,7 +243,7 @@ impl<'a> Head<'a> {
         }
         let data = std::str::from_utf8(data).map_err(|_| "the content is not UTF-8")?;
         match EventKind::decode(self.name, data) {
-            Some(Ok(kind)) => Ok(Body::Event(kind)),
+            Some(Ok(kind)) => Ok(Some(kind)),
             Some(Err(error)) => Err(Bad::Damaged(format!("\"data\" does not fit \"{}\": {error}", self.name))),
             None => Err(Bad::Damaged(format!("unknown type \"{}\"", self.name))),
         }
@@ -320,13 +310,43 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// 43 characters to 32 bytes; only the one spelling that the writer uses.
-fn read_hash(text: &[u8]) -> Option<[u8; 32]> {
-    let mut hash = [0; 32];
-    match URL_SAFE_NO_PAD.decode_slice_unchecked(text, &mut hash) {
-        Ok(32) => Some(hash),
-        Ok(_) | Err(_) => None,
+/// The value of each character of base64url; 255 for all others.
+const BASE64: [u8; 256] = {
+    let mut values = [255; 256];
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut n = 0;
+    while n < letters.len() {
+        values[letters[n] as usize] = n as u8;
+        n += 1;
     }
+    values
+};
+
+/// `N` bytes in base64url without padding; only the one spelling that the writer uses. Three of these are read on every
+/// line of every log, and with the length known this takes a third of the time of a general decoder.
+fn read_base64<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    if text.len() != (N * 4).div_ceil(3) {
+        return None;
+    }
+    let value = |character: &u8| u32::from(BASE64[usize::from(*character)]);
+    let (mut bytes, mut seen) = ([0; N], 0);
+    for (out, four) in bytes.chunks_mut(3).zip(text.chunks(4)) {
+        let (mut bits, mut left) = (0, 24);
+        for character in four {
+            let six = value(character);
+            seen |= six;
+            left -= 6;
+            bits |= (six & 63) << left;
+        }
+        let [_, three @ ..] = u32::to_be_bytes(bits);
+        let (whole, rest) = three.split_at(out.len());
+        out.copy_from_slice(whole);
+        // The last character has bits to spare; the writer leaves them empty.
+        if rest.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+    }
+    (seen < 64).then_some(bytes)
 }
 
 /// `2026-11-22T02:45:00.123Z`; only the one spelling that the writer uses.
@@ -390,7 +410,7 @@ mod tests {
         assert_eq!((head.id, head.turn, head.mail, head.ts), (17, 3, Some(4), 1_795_315_500_123));
         assert_eq!(head.prev, genesis());
         assert_eq!(head.hash(line), hash);
-        assert_eq!(head.body(line), Ok(Body::Event(event(17, None).kind)));
+        assert_eq!(head.body(line), Ok(Some(event(17, None).kind)));
     }
 
     #[test]
@@ -446,7 +466,7 @@ mod tests {
         let erased = erase(line).unwrap();
         let head = Head::read(&erased).unwrap();
         assert_eq!(head, Head::read(line).unwrap());
-        assert_eq!((head.hash(&erased), head.body(&erased)), (hash, Ok(Body::Erased)));
+        assert_eq!((head.hash(&erased), head.body(&erased)), (hash, Ok(None)));
         assert!(!String::from_utf8_lossy(&erased).contains("salt"));
         assert_eq!(erase(&erased), Some(erased.clone()), "twice is as once");
         assert_eq!(erase(b"{}"), None);
@@ -461,6 +481,26 @@ mod tests {
         let text = String::from_utf8(out).unwrap().trim_end().replace("run_started", "run_paused");
         let problem = Bad::Damaged("unknown type \"run_paused\"".into());
         assert_eq!(Head::read(text.as_bytes()).unwrap().body(text.as_bytes()), Err(problem));
+    }
+
+    #[test]
+    fn base64_is_read_as_a_general_decoder_reads_it() {
+        let mut salts = Salts::Seeded(5).draw(&genesis(), 400).unwrap();
+        salts.push([255; 16]);
+        salts.push([0; 16]);
+        for pair in salts.chunks(2) {
+            let bytes: [u8; 32] = pair.as_flattened().try_into().unwrap();
+            assert_eq!(read_base64(URL_SAFE_NO_PAD.encode(bytes).as_bytes()), Some(bytes));
+            assert_eq!(read_base64(URL_SAFE_NO_PAD.encode(pair[0]).as_bytes()), Some(pair[0]));
+        }
+        let zeros = "A".repeat(22);
+        for last in 0..=255u8 {
+            let mut text = zeros.clone().into_bytes();
+            text[21] = last;
+            let general = URL_SAFE_NO_PAD.decode(&text).ok();
+            assert_eq!(read_base64::<16>(&text).map(|b| b.to_vec()), general, "ends in {last}");
+        }
+        assert_eq!((read_base64::<16>(b"AAAA"), read_base64::<16>(&[b'A'; 23])), (None, None));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A whole log: read and checked line by line, up to the first line that is not right.
 
-use crate::line::{Bad, Body, Head, HeadHash};
+use crate::line::{Bad, Head, HeadHash};
 use crate::store::{Damage, Erased, ReadLog, StoreError};
 use mainpath_types::{Event, EventId, TenantId, TraceId};
 use std::path::Path;
@@ -108,15 +108,18 @@ const LARGE: usize = 1 << 20;
 pub(crate) fn scan(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4);
     if bytes.len() < LARGE || threads == 1 {
-        return scan_part(bytes, before);
+        return scan_part(bytes, before, room(bytes));
     }
     // A line's hashes need no other line, so parts are read side by side and only their seams compared.
     let parts = split(bytes, threads);
     let mut scans: Vec<Scan> = std::thread::scope(|scope| {
-        let rest: Vec<_> = parts.iter().skip(1).map(|part| scope.spawn(move || scan_part(part, None))).collect();
-        let first = scan_part(parts.first().copied().unwrap_or_default(), before);
+        let rest: Vec<_> =
+            parts.iter().skip(1).map(|part| scope.spawn(move || scan_part(part, None, room(part)))).collect();
+        let first = scan_part(parts.first().copied().unwrap_or_default(), before, room(bytes));
         let rest = rest.into_iter().zip(parts.iter().skip(1));
-        std::iter::once(first).chain(rest.map(|(t, part)| t.join().unwrap_or_else(|_| scan_part(part, None)))).collect()
+        std::iter::once(first)
+            .chain(rest.map(|(t, part)| t.join().unwrap_or_else(|_| scan_part(part, None, 0))))
+            .collect()
     });
     let mut whole = scans.remove(0);
     for (scan, part) in scans.into_iter().zip(parts.iter().skip(1)) {
@@ -128,10 +131,15 @@ pub(crate) fn scan(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
     whole
 }
 
+/// About how many events these bytes hold; more is only a larger allocation.
+fn room(bytes: &[u8]) -> usize {
+    bytes.len() / 300 + 1
+}
+
 fn join(mut whole: Scan, next: Scan, part: &[u8]) -> Scan {
     if next.first.is_some_and(|first| first != (whole.last, whole.hash)) {
         // The seam does not hold; read the part again with the line before it known, which says what is wrong.
-        let bad = scan_part(part, Some((whole.last, whole.hash)));
+        let bad = scan_part(part, Some((whole.last, whole.hash)), 0);
         whole.stop = bad.stop;
         return whole;
     }
@@ -159,11 +167,12 @@ fn split(bytes: &[u8], count: usize) -> Vec<&[u8]> {
     parts
 }
 
-fn scan_part(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
+/// `room` is how many events to make room for.
+fn scan_part(bytes: &[u8], before: Option<(EventId, HeadHash)>, room: usize) -> Scan {
     // With nothing known before it, `join` does not look at these unless the part holds a good line.
     let (last, hash) = before.unwrap_or((0, HeadHash::NONE));
     let mut scan = Scan {
-        events: Vec::with_capacity(bytes.len() / 320),
+        events: Vec::with_capacity(room),
         erased: Vec::new(),
         last,
         hash,
@@ -176,16 +185,8 @@ fn scan_part(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
     let mut at = 0;
     for end in memchr::memchr_iter(b'\n', bytes) {
         let line = bytes.get(at..end).unwrap_or_default();
-        match read_line(line, expected) {
-            Ok(read) => {
-                scan.first.get_or_insert((read.id.saturating_sub(1), read.prev));
-                (scan.last, scan.hash) = (read.id, read.hash);
-                expected = Some((read.id, read.hash));
-                match read.content {
-                    Content::Event(event) => scan.events.push(event),
-                    Content::Erased(erased) => scan.erased.push(erased),
-                }
-            }
+        match read_line(line, expected, &mut scan) {
+            Ok(read) => expected = Some(read),
             Err(Bad::Newer(version)) => {
                 scan.stop = Some(Stop::Newer { version });
                 return scan;
@@ -202,19 +203,8 @@ fn scan_part(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
     scan
 }
 
-enum Content {
-    Event(Event),
-    Erased(Erased),
-}
-
-struct Line {
-    id: EventId,
-    prev: HeadHash,
-    hash: HeadHash,
-    content: Content,
-}
-
-fn read_line(line: &[u8], before: Option<(EventId, HeadHash)>) -> Result<Line, Bad> {
+/// Adds the line to the scan if it is good, and gives its id and hash.
+fn read_line(line: &[u8], before: Option<(EventId, HeadHash)>, scan: &mut Scan) -> Result<(EventId, HeadHash), Bad> {
     let head = Head::read(line)?;
     if let Some((last, hash)) = before {
         if Some(head.id) != last.checked_add(1) {
@@ -230,11 +220,13 @@ fn read_line(line: &[u8], before: Option<(EventId, HeadHash)>) -> Result<Line, B
         }
     }
     let Head { id, ts, turn, mail, prev, .. } = head;
-    let content = match head.body(line)? {
-        Body::Event(kind) => Content::Event(Event { id, ts, turn, mail, kind }),
-        Body::Erased => Content::Erased(Erased { id, ts, turn, mail, name: head.name.into() }),
-    };
-    Ok(Line { id, prev, hash: head.hash(line), content })
+    match head.body(line)? {
+        Some(kind) => scan.events.push(Event { id, ts, turn, mail, kind }),
+        None => scan.erased.push(Erased { id, ts, turn, mail, name: head.name.into() }),
+    }
+    scan.first.get_or_insert((id.saturating_sub(1), prev));
+    (scan.last, scan.hash) = (id, head.hash(line));
+    Ok((scan.last, scan.hash))
 }
 
 /// The id of the last complete line that has a readable head, searched from the end.

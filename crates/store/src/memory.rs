@@ -194,8 +194,7 @@ impl Store for MemoryStore {
         ready(self.with(scope, trace, |row| {
             let genesis = HeadHash::genesis(&scope.tenant, trace);
             let mut read = log::scan(&row.log, Some((0, genesis))).into_read(LOG_NAME);
-            read.events.retain(|event| event.id >= from);
-            read.erased.retain(|erased| erased.id >= from);
+            read.keep_from(from);
             Ok(read)
         }))
     }

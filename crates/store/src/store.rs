@@ -230,6 +230,13 @@ impl ReadLog {
     pub fn read_only(&self) -> bool {
         self.damage.is_some() || self.newer
     }
+
+    /// Forgets what lies before.
+    pub(crate) fn keep_from(&mut self, from: EventId) {
+        let earlier = self.events.partition_point(|event| event.id < from);
+        self.events.drain(..earlier);
+        self.erased.retain(|erased| erased.id >= from);
+    }
 }
 
 /// What is left of an event whose content was erased.

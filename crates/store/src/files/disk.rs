@@ -40,9 +40,23 @@ impl Disk {
     }
 
     pub(crate) fn sync(&self, file: &File) -> io::Result<()> {
+        self.may_sync()?;
+        file.sync_data()
+    }
+
+    /// Everything on the file system that this file or folder is on. Says so if a write failed since Linux 5.8.
+    pub(crate) fn sync_all_around(&self, file: &File) -> io::Result<()> {
+        self.may_sync()?;
+        #[cfg(target_os = "linux")]
+        return Ok(rustix::fs::syncfs(file)?);
+        #[cfg(not(target_os = "linux"))]
+        return Ok(file.sync_all().map(|()| rustix::fs::sync())?);
+    }
+
+    fn may_sync(&self) -> io::Result<()> {
         if self.syncs_fail.load(Ordering::Relaxed) {
             return Err(io::Error::other("input/output error"));
         }
-        file.sync_data()
+        Ok(())
     }
 }

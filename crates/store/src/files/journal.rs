@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
@@ -89,23 +90,32 @@ pub(crate) fn checkpoint_all(layout: &Layout, disk: &Disk, queue: &Receiver<Chec
     }
 }
 
+/// From so many traces on, the whole file system is synced instead of each file. Thousands of single syncs take minutes.
+const MANY: usize = 32;
+
 fn sync_all(layout: &Layout, disk: &Disk, dirty: &Dirty) -> io::Result<()> {
-    for ((tenant, trace), placed) in dirty {
-        match open_to_append(&layout.log(tenant, trace)) {
-            Ok(log) => disk.sync(&log)?,
-            // The trace was removed meanwhile.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(e),
+    let mut tenants: Vec<_> = dirty.keys().map(|(tenant, _)| tenant).collect();
+    tenants.sort();
+    tenants.dedup();
+    if dirty.len() >= MANY {
+        for tenant in tenants {
+            disk.sync_all_around(&File::open(layout.traces(tenant))?)?;
         }
-        if !placed.load(Ordering::Relaxed) {
-            sync_dir(&layout.trace(tenant, trace))?;
+    } else {
+        for ((tenant, trace), placed) in dirty {
+            match open_to_append(&layout.log(tenant, trace)) {
+                Ok(log) => disk.sync(&log)?,
+                // The trace was removed meanwhile.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                Err(e) => return Err(e),
+            }
+            if !placed.load(Ordering::Relaxed) {
+                sync_dir(&layout.trace(tenant, trace))?;
+            }
         }
-    }
-    let mut unplaced: Vec<_> = dirty.iter().filter(|(_, placed)| !placed.load(Ordering::Relaxed)).collect();
-    unplaced.sort_by(|a, b| a.0.cmp(b.0));
-    unplaced.dedup_by(|a, b| a.0.0 == b.0.0);
-    for ((tenant, _), _) in unplaced {
-        sync_dir(&layout.traces(tenant))?;
+        for tenant in tenants {
+            sync_dir(&layout.traces(tenant))?;
+        }
     }
     for placed in dirty.values() {
         placed.store(true, Ordering::Relaxed);
@@ -119,7 +129,7 @@ type Lines = Vec<(EventId, Vec<u8>)>;
 /// What became of a trace's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Replayed {
-    /// They are all in the log, synced.
+    /// They are all in the log.
     Done,
     /// Somebody runs the trace; try again another time.
     Later,
@@ -158,6 +168,7 @@ pub(crate) fn replay(layout: &Layout) -> Result<(), StoreError> {
             from.push(n);
         }
     }
+    let mut dirty = Dirty::new();
     for ((tenant, trace), (lines, from)) in traces {
         let replayed = restore(layout, &tenant, &trace, lines).map_err(replaying)?;
         for n in from {
@@ -165,7 +176,12 @@ pub(crate) fn replay(layout: &Layout) -> Result<(), StoreError> {
                 *outcome = replayed.max(*outcome);
             }
         }
+        if layout.log(&tenant, &trace).exists() {
+            dirty.insert((tenant, trace), Arc::default());
+        }
     }
+    // Also what was not missing: it may be no further than the page cache.
+    sync_all(layout, &Disk::default(), &dirty).map_err(replaying)?;
     for ((path, _), outcome) in journals.iter().zip(outcome) {
         match outcome {
             Replayed::Done => std::fs::remove_file(path).map_err(replaying)?,
@@ -236,7 +252,5 @@ fn restore(layout: &Layout, tenant: &TenantId, trace: &TraceId, mut lines: Lines
         }
         (&log_file).write_all(&missing)?;
     }
-    log_file.sync_data()?;
-    layout.place(tenant, trace)?;
     Ok(if head >= last { Replayed::Done } else { Replayed::Stuck })
 }

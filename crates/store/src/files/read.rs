@@ -82,8 +82,7 @@ impl Marks {
         };
         self.set(tenant, trace, &file, &scan, end);
         let mut read = scan.into_read(&path.display().to_string());
-        read.events.retain(|event| event.id >= from);
-        read.erased.retain(|erased| erased.id >= from);
+        read.keep_from(from);
         Ok(read)
     }
 }

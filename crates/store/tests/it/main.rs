@@ -1,4 +1,5 @@
 //! The store from outside, with real files and real processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod conformance;
 mod durability;
