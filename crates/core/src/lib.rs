@@ -55,3 +55,11 @@ pub use report::{Ending, degraded_answer, ending};
 pub use run::{ModelCall, Run};
 pub use state::{Branch, MailCursor, Opening, Rewind, SpecHead, State, ToolHead, Turn};
 pub use tree::{Cut, Node, NodeKind, Tree};
+
+/// The JSON Schema (2020-12) of every public type of this crate that crosses a boundary, by name.
+pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+    macro_rules! list {
+        ($($name:ident),* $(,)?) => { vec![$((stringify!($name), schemars::schema_for!($name))),*] };
+    }
+    list![Input, InputKind, Reply, Probed, Answered, Edit, TimerKey]
+}

@@ -1,3 +1,5 @@
 //! The core, driven from outside.
 
+mod cycle;
 mod simulation;
+mod support;

@@ -1,0 +1,73 @@
+//! The parts, put together.
+
+use crate::config::Home;
+use crate::exit::Failure;
+use mainpath_core::{Log, State, apply};
+use mainpath_runtime::{Config, EnvModels, Runtime};
+use mainpath_store::scheduler::system_clock;
+use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
+use mainpath_tools::{Launcher, Tools};
+use mainpath_types::TraceId;
+use std::sync::Arc;
+
+/// What commands work on.
+pub struct App {
+    /// Folders and configuration.
+    pub home: Home,
+    /// The logs.
+    pub store: Arc<FilesStore>,
+    /// Whose, and who asks.
+    pub scope: Scope,
+}
+
+impl App {
+    /// Opens the data directory.
+    pub fn open() -> Result<App, Failure> {
+        let home = Home::find()?;
+        let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
+        Ok(App { home, store, scope: Scope::local() })
+    }
+
+    /// A runtime on it.
+    pub fn runtime(&self) -> Runtime {
+        Runtime::new(Config {
+            store: self.store.clone(),
+            scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
+            tools: Tools::kernel(),
+            models: Arc::new(EnvModels::default()),
+            vault: self.home.vault(),
+            launcher: Launcher::current_exe(),
+            protected: self.home.protected(),
+            clock: system_clock,
+        })
+    }
+
+    /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
+    pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Failure> {
+        let traces = self.store.list(&self.scope).await?;
+        let Some(wanted) = wanted else {
+            let newest = traces.into_iter().next().map(|entry| entry.trace);
+            return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
+        };
+        let mut found: Vec<TraceId> =
+            traces.into_iter().map(|entry| entry.trace).filter(|trace| crate::args::matches(trace, wanted)).collect();
+        if let Some(exact) = found.iter().position(|trace| trace.as_str() == wanted) {
+            return Ok(found.swap_remove(exact));
+        }
+        match found.len() {
+            1 => Ok(found.swap_remove(0)),
+            0 => Err(Failure::error(format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"))),
+            n => Err(Failure::error(format!("{n} traces begin with {wanted:?}; give more of the id"))),
+        }
+    }
+
+    /// The log of a trace and the state that it makes.
+    pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Failure> {
+        let log = self.store.read(&self.scope, trace, 1).await?;
+        let mut state = State::new(trace.clone());
+        log.events.iter().for_each(|event| apply(&mut state, event));
+        let mut bodies = Log::default();
+        bodies.extend(&log.events);
+        Ok((log, state, bodies))
+    }
+}

@@ -1,0 +1,242 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mainpath_types::{CallId, Profile, Seq, TraceId};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Runs LLM agents that can be watched, stopped, rewound, resumed and replayed.
+#[derive(Parser, Debug)]
+#[command(name = "mainpath", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Give an agent a task and watch it work
+    #[command(visible_alias = "exec")]
+    Run(RunArgs),
+    /// Carry on with a trace: after a crash, a stop, a limit or an approval
+    Resume(ResumeArgs),
+    /// List the traces, newest first
+    Ls(LsArgs),
+    /// Show a trace: its main path, all of its tree, or its events
+    Show(ShowArgs),
+    /// End the run of a trace at the next checkpoint
+    Stop(OneTrace),
+    /// Approve a call that waits
+    Approve(ApproveArgs),
+    /// Deny a call that waits
+    Deny(DenyArgs),
+    /// Go back to a message and answer it again, or go on from there with another task
+    Rewind(RewindArgs),
+    /// Compute views and requests again and compare them with what was recorded
+    Replay(OneTrace),
+    /// Check that a log is whole and unchanged
+    Verify(OneTrace),
+    /// Print the JSON Schema of a public type, or of all
+    Schema(SchemaArgs),
+    /// Say what works here and what does not
+    Doctor,
+}
+
+/// `mainpath run`
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The task. What comes on standard input is added as context; `-` reads the task from there
+    pub task: Option<String>,
+    /// Continue the trace that changed last
+    #[arg(short, long, conflicts_with = "trace")]
+    pub r#continue: bool,
+    /// Continue this trace (its id, or the beginning of it)
+    #[arg(long, value_name = "ID")]
+    pub trace: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What the agent is.
+#[derive(Args, Debug, Default)]
+pub struct AgentArgs {
+    /// The model: openai:NAME, openai-compatible:URL#NAME, scripted, scripted:FILE
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// The folder to work in [default: the current one]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Allow every call inside the workspace without asking
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Where nobody can be asked: wait for `mainpath approve` (exit code 5) instead of denying
+    #[arg(long, conflicts_with = "yes")]
+    pub park: bool,
+    /// A named set of limits
+    #[arg(long, value_enum)]
+    pub profile: Option<ProfileArg>,
+    /// The most model turns of the run
+    #[arg(long, value_name = "N")]
+    pub max_turns: Option<u32>,
+    /// The most tool calls of the run
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u32>,
+    /// The most tokens of the run, input and output together
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u64>,
+    /// The longest the run may take, such as 90s or 10m; waiting for people is not counted
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// The longest one tool call may take
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub call_timeout: Option<Duration>,
+}
+
+/// Where things are printed.
+#[derive(Args, Debug, Default)]
+pub struct OutputArgs {
+    /// Print the events, one JSON line each, and nothing else on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Write the final answer to this file as well
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `mainpath resume`
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `mainpath ls`
+#[derive(Args, Debug)]
+pub struct LsArgs {
+    /// All of them, not the newest 20
+    #[arg(short, long)]
+    pub all: bool,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A command about one trace.
+#[derive(Args, Debug)]
+pub struct OneTrace {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+}
+
+/// `mainpath show`
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    /// The whole tree, with what was left by rewinds
+    #[arg(long, conflicts_with = "events")]
+    pub all: bool,
+    /// The events, one JSON line each
+    #[arg(long)]
+    pub events: bool,
+}
+
+/// `mainpath approve`
+#[derive(Args, Debug)]
+pub struct ApproveArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: Option<String>,
+    /// The call, such as 4.0 [default: the only one that waits]
+    #[arg(long)]
+    pub call: Option<CallId>,
+    /// Other arguments than the model's, as a JSON object; rules judge them afresh
+    #[arg(long, value_name = "JSON")]
+    pub arguments: Option<String>,
+}
+
+/// `mainpath deny`
+#[derive(Args, Debug)]
+pub struct DenyArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: Option<String>,
+    /// The call, such as 4.0 [default: the only one that waits]
+    #[arg(long)]
+    pub call: Option<CallId>,
+    /// Why; the model is told
+    #[arg(long)]
+    pub reason: Option<String>,
+}
+
+/// `mainpath rewind`
+#[derive(Args, Debug)]
+pub struct RewindArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: String,
+    /// The number of the message to go back to, as `mainpath show` prints it; 0 is before the first
+    #[arg(value_parser = seq)]
+    pub after: Seq,
+    /// What to say there; without it the model answers again
+    pub task: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `mainpath schema`
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// The type, such as Event [default: all]
+    pub name: Option<String>,
+}
+
+/// The names of the profiles.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ProfileArg {
+    /// The controlled tool for workflows
+    #[value(name = "agent_core")]
+    AgentCore,
+    /// The skills agent
+    Skills,
+    /// The trace platform (the default)
+    Trace,
+    /// The minimal kernel
+    Kernel,
+}
+
+impl From<ProfileArg> for Profile {
+    fn from(profile: ProfileArg) -> Profile {
+        match profile {
+            ProfileArg::AgentCore => Profile::AgentCore,
+            ProfileArg::Skills => Profile::Skills,
+            ProfileArg::Trace => Profile::Trace,
+            ProfileArg::Kernel => Profile::Kernel,
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = if text.bytes().all(|b| b.is_ascii_digit()) {
+        text.parse().map(Duration::from_secs).map_err(|error| error.to_string())
+    } else {
+        humantime::parse_duration(text).map_err(|error| error.to_string())
+    };
+    parsed.and_then(|time| if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) })
+}
+
+fn seq(text: &str) -> Result<Seq, String> {
+    text.trim_start_matches('#').parse().map(Seq).map_err(|_| "expected the number of a message".into())
+}
+
+/// The beginning of an id, or a whole one.
+pub fn matches(trace: &TraceId, wanted: &str) -> bool {
+    trace.as_str().starts_with(wanted)
+}

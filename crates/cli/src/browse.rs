@@ -1,0 +1,255 @@
+//! `ls`, `show`, `verify`, `replay` and `schema`: looking, without changing anything.
+
+use crate::app::App;
+use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
+use crate::exit::{Exit, Failure};
+use crate::text::{gist, number, plain, short, span};
+use mainpath_core::{Bodies, CallState, Log, NodeKind, State, ending, result_text};
+use mainpath_runtime::{EnvModels, replay as again, views, wire::Projector};
+use mainpath_store::Store;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+use serde_json::json;
+use std::io::Write;
+
+/// Prints a line; somebody who no longer reads is no error.
+fn out(text: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// `mainpath ls`
+pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let traces = app.store.list(&app.scope).await?;
+    let most = if args.all { usize::MAX } else { 20 };
+    if traces.is_empty() && !args.json {
+        eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
+    }
+    for entry in traces.iter().take(most) {
+        let (log, state, _) = app.read(&entry.trace).await?;
+        let task = log.events.iter().find_map(|event| match &event.kind {
+            EventKind::MessageQueued(data) => Some(text_of(&data.parts)),
+            _ => None,
+        });
+        let (task, status) =
+            (task.unwrap_or_default(), if log.damage.is_some() { "damaged" } else { views::status(&state) });
+        if args.json {
+            let line = json!({
+                "trace_id": entry.trace, "status": status, "finish_reason": state.finished, "turns": state.turn_number,
+                "tokens": state.usage.total(), "cost_micros": state.cost, "modified": format_time(entry.modified), "task": task,
+            });
+            out(&line.to_string())?;
+            continue;
+        }
+        let age = span(system_clock().saturating_sub(entry.modified));
+        let reason = state.finished.filter(|reason| state.run.is_none() && *reason != FinishReason::Final);
+        let status = reason.map_or(status, FinishReason::as_str);
+        out(&format!(
+            "{}  {:<16} {:>3} turns  {:>8} ago  {}",
+            entry.trace,
+            status,
+            state.turn_number,
+            age,
+            short(&task, 60)
+        ))?;
+    }
+    if traces.len() > most && !args.json {
+        eprintln!("{} more: mainpath ls --all", traces.len() - most);
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath show`
+pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (log, state, bodies) = app.read(&trace).await?;
+    if args.events {
+        let mut projector = Projector::new(trace.clone());
+        for event in &log.events {
+            for line in projector.project(event) {
+                out(&line.to_string())?;
+            }
+        }
+    } else if args.all {
+        tree(&state, &bodies)?;
+    } else {
+        path(&app, &trace, &log.events, &state, &bodies).await?;
+    }
+    if let Some(damage) = &log.damage {
+        return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
+    }
+    Ok(Exit::Ok)
+}
+
+async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Log) -> Result<(), Failure> {
+    let spec = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&data.spec),
+        _ => None,
+    });
+    out(&format!("trace   {trace}"))?;
+    out(&format!(
+        "status  {}{}",
+        views::status(state),
+        state.finished.map(|r| format!(" ({})", r.as_str())).unwrap_or_default()
+    ))?;
+    if let Some(spec) = spec {
+        out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
+    }
+    out(&format!("tokens  {}", number(state.usage.total())))?;
+    out(&format!("files   {}", app.store.trace_dir(&app.scope.tenant, trace).display()))?;
+    let mut path: Vec<(Seq, NodeKind, EventId)> =
+        state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
+    path.reverse();
+    for (seq, kind, event) in path {
+        out("")?;
+        out(&format!("#{seq} {}", role(kind)))?;
+        for line in body(state, bodies, kind, event).lines() {
+            out(&format!("   {line}"))?;
+        }
+    }
+    for call in state.turn_calls().iter().filter(|call| call.state == CallState::Asked) {
+        let name = call.tool.as_deref().unwrap_or_default();
+        out(&format!(
+            "\ncall {} ({name}) waits for an approval: mainpath approve {trace} --call {}",
+            call.id, call.id
+        ))?;
+    }
+    if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
+        out(&format!("\n{}", plain(&end.answer)))?;
+    }
+    Ok(())
+}
+
+fn role(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::User => "user",
+        NodeKind::Assistant { .. } => "assistant",
+        NodeKind::Result(_) => "result",
+        NodeKind::Malformed => "assistant (malformed)",
+        NodeKind::RepairPrompt => "repair",
+        NodeKind::SummaryPrompt => "summary wanted",
+        NodeKind::Cut => "cut",
+    }
+}
+
+fn body(state: &State, bodies: &Log, kind: NodeKind, event: EventId) -> String {
+    let said = |parts: &[Part]| {
+        let lines = parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(plain(text)),
+            Part::StoredText { hash, bytes } => Some(format!("[{} bytes in blob {hash}]", number(*bytes))),
+            Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", plain(name), gist(arguments))),
+            Part::Thinking { text, .. } => Some(format!("(thinking) {}", short(text, 300))),
+            Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } | Part::ToolResult { .. } => None,
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    match (kind, bodies.get(event)) {
+        (_, None) => "(erased)".into(),
+        (NodeKind::Result(call), Some(EventKind::ModelFinished(data))) => {
+            let planned = data.calls.get(usize::from(call.index));
+            let refused = planned.and_then(|planned| {
+                planned.problem.clone().or_else(|| planned.verdict.as_ref().map(|verdict| verdict.reason.clone()))
+            });
+            format!("{call} {}", plain(&refused.unwrap_or_default()))
+        }
+        (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
+            let tool = state.calls.get(call).and_then(|call| call.tool.clone());
+            format!(
+                "{call} {} {:?}\n{}",
+                tool.as_deref().unwrap_or_default(),
+                data.resolution,
+                said(&result_text(data))
+            )
+        }
+        (_, Some(EventKind::MessageQueued(data))) => said(&data.parts),
+        (_, Some(EventKind::RewindRequested(data))) => said(data.parts.as_deref().unwrap_or_default()),
+        (_, Some(EventKind::ModelFinished(data))) => said(&data.parts),
+        (NodeKind::RepairPrompt, Some(EventKind::ModelMalformed(data))) => plain(&data.problem),
+        (_, Some(EventKind::ModelMalformed(data))) => said(&data.parts),
+        (_, Some(other)) => other.name().replace('_', " "),
+    }
+}
+
+/// The whole tree, a branch being indented under what it left.
+fn tree(state: &State, bodies: &Log) -> Result<(), Failure> {
+    let on_path: std::collections::HashSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
+    let mut children: std::collections::BTreeMap<Option<Seq>, Vec<Seq>> = std::collections::BTreeMap::new();
+    for (seq, node) in state.tree.iter() {
+        children.entry(node.parent).or_default().push(seq);
+    }
+    // The main path last, so that it goes on unindented.
+    children.values_mut().for_each(|seqs| seqs.sort_by_key(|seq| (on_path.contains(seq), *seq)));
+    let mut stack: Vec<(Seq, usize)> = children.get(&None).into_iter().flatten().rev().map(|seq| (*seq, 0)).collect();
+    while let Some((seq, depth)) = stack.pop() {
+        let Some(node) = state.tree.node(seq) else { continue };
+        let mark = if on_path.contains(&seq) { "●" } else { "○" };
+        let line = short(&body(state, bodies, node.kind, node.event), 90);
+        out(&format!("{}{mark} #{seq} {}  {line}", "│ ".repeat(depth), role(node.kind)))?;
+        let below = children.get(&Some(seq)).map(Vec::as_slice).unwrap_or_default();
+        for (place, child) in below.iter().enumerate().rev() {
+            let last = place + 1 == below.len();
+            stack.push((*child, if last { depth } else { depth + 1 }));
+        }
+    }
+    Ok(())
+}
+
+/// `mainpath verify`
+pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let report = app.store.verify(&app.scope, &trace).await?;
+    let head = report.head;
+    out(&format!("{trace}: {} events, head {head}", number(report.events)))?;
+    if !report.erased.is_empty() {
+        out(&format!("{} events were erased; their place in the chain holds", report.erased.len()))?;
+    }
+    for line in &report.unchecked {
+        out(&format!("not checked: {line}"))?;
+    }
+    match report.damage {
+        Some(damage) => Err(Failure::error(format!("damaged: {damage}"))),
+        None => out("the chain holds").map(|()| Exit::Ok),
+    }
+}
+
+/// `mainpath replay`
+pub async fn replay(args: OneTrace) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let found = again::replay(&*app.store, &EnvModels::default(), &app.scope, &trace).await?;
+    let (events, requests, views) = (number(found.events), found.requests, found.views);
+    out(&format!("{trace}: {events} events applied, {requests} requests and {views} views rebuilt identically"))?;
+    if found.unanswered > 0 {
+        out(&format!("{} requests were never answered, so there is nothing to compare them with", found.unanswered))?;
+    }
+    for line in &found.differences {
+        out(&format!("differs: {}", plain(line)))?;
+    }
+    match found.differences.len() {
+        0 => Ok(Exit::Ok),
+        n => Err(Failure::error(format!("{n} differences between the log and what was computed from it"))),
+    }
+}
+
+/// `mainpath schema`
+pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let mut all = mainpath_types::schema::all();
+    all.extend(mainpath_core::schemas());
+    let Some(wanted) = &args.name else {
+        let all: serde_json::Map<String, serde_json::Value> =
+            all.into_iter().map(|(name, schema)| (name.to_string(), schema.to_value())).collect();
+        out(&format!("{:#}", serde_json::Value::Object(all)))?;
+        return Ok(Exit::Ok);
+    };
+    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let (_, schema) =
+        found.ok_or_else(|| Failure::usage(format!("there is no type {wanted:?}; there are: {}", names())))?;
+    out(&format!("{:#}", schema.as_value()))?;
+    Ok(Exit::Ok)
+}

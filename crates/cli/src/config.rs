@@ -1,0 +1,88 @@
+//! Where things are, and what the configuration file says.
+
+use crate::exit::Failure;
+use mainpath_runtime::Vault;
+use mainpath_types::{Profile, TraceId};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The folders and the configuration of this installation.
+pub struct Home {
+    /// Traces and blobs.
+    pub data: PathBuf,
+    /// Where `config.toml` is, or would be.
+    pub config_file: PathBuf,
+    /// What it says.
+    pub config: ConfigFile,
+}
+
+/// `config.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    /// The model to use when none is named.
+    pub model: Option<String>,
+    /// The profile to use when none is named.
+    pub profile: Option<Profile>,
+    /// The model's window in tokens, for models that Mainpath does not know.
+    pub context_window: Option<u32>,
+    /// The most tokens of an answer.
+    pub reserved_output: Option<u32>,
+    /// The names of secrets that tools may use.
+    pub tool_secrets: Vec<String>,
+    /// Further secrets: name and value. They are kept out of logs, streams and prompts.
+    pub secrets: BTreeMap<String, String>,
+}
+
+impl Home {
+    /// Finds the folders and reads the configuration. Errors: file, line and what is wrong.
+    pub fn find() -> Result<Home, Failure> {
+        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let user = || var("HOME").ok_or_else(|| Failure::error("neither MAINPATH_HOME nor HOME is set; set one"));
+        let (data, config_dir) = match var("MAINPATH_HOME") {
+            Some(home) => (home.clone(), home),
+            None => {
+                let data = var("XDG_DATA_HOME").map_or_else(|| user().map(|home| home.join(".local/share")), Ok)?;
+                let config = var("XDG_CONFIG_HOME").map_or_else(|| user().map(|home| home.join(".config")), Ok)?;
+                (data.join("mainpath"), config.join("mainpath"))
+            }
+        };
+        let data = std::path::absolute(&data)?;
+        let config_file = std::path::absolute(config_dir.join("config.toml"))?;
+        let config = read(&config_file)?;
+        Ok(Home { data, config_file, config })
+    }
+
+    /// Mainpath's own folders, which no tool may touch.
+    pub fn protected(&self) -> Vec<PathBuf> {
+        let mut protected = vec![self.data.clone()];
+        protected.extend(self.config_file.parent().map(Path::to_path_buf));
+        protected
+    }
+
+    /// The secrets of the environment and of the configuration.
+    pub fn vault(&self) -> Vault {
+        let env =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let env = env.filter(|(name, _)| Vault::is_secret_name(name));
+        Vault::new(env.chain(self.config.secrets.clone()))
+    }
+
+    /// The folder in which a trace's scripted demonstration works.
+    pub fn demo_workspace(&self, trace: &TraceId) -> PathBuf {
+        std::env::temp_dir().join(format!("mainpath-demo-{trace}"))
+    }
+}
+
+fn read(file: &Path) -> Result<ConfigFile, Failure> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ConfigFile::default()),
+        Err(error) => return Err(Failure::error(format!("{} cannot be read: {error}", file.display()))),
+    };
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text.get(..span.start).unwrap_or("").matches('\n').count() + 1);
+        Failure::error(format!("{}, line {line}: {}", file.display(), error.message()))
+    })
+}

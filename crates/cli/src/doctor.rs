@@ -1,0 +1,64 @@
+//! `mainpath doctor`: what works here and what does not.
+
+use crate::agent::choose_model;
+use crate::app::App;
+use crate::exit::{Exit, Failure};
+use crate::text::plain;
+use mainpath_runtime::{EnvModels, Models};
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// `mainpath doctor`
+pub async fn doctor() -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let mut fine = true;
+    let mut say = |good: bool, text: String| {
+        fine &= good;
+        println!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text));
+    };
+    say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS));
+    match sync_time(&app.home.data) {
+        Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.home.data.display())),
+        Err(error) => say(false, format!("data in {} cannot be written: {error}", app.home.data.display())),
+    }
+    let config = if app.home.config_file.exists() { "" } else { " (not there; defaults apply)" };
+    say(true, format!("configuration {}{config}", app.home.config_file.display()));
+    let chosen = choose_model(None, &app.home).await;
+    match EnvModels::default().find(&chosen.model) {
+        Ok(_) => say(
+            true,
+            format!("model {}{}", chosen.model, chosen.note.map(|note| format!(": {note}")).unwrap_or_default()),
+        ),
+        Err(problem) => say(false, format!("model {}: {problem}", chosen.model)),
+    }
+    let vault = app.home.vault();
+    let names: Vec<&str> = vault.names().collect();
+    let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    say(true, format!("secrets kept out of logs and prompts: {known}"));
+    let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
+    match shell {
+        Some(shell) => say(true, format!("bash runs under {shell}")),
+        None => say(false, "there is no shell for the bash tool: install bash".into()),
+    }
+    println!(
+        "warn bash is NOT sandboxed: an allowed command can do whatever you can do, also outside the workspace. It is asked for \
+         in a terminal and denied without one, unless --yes is given"
+    );
+    Ok(if fine { Exit::Ok } else { Exit::Error })
+}
+
+fn sync_time(folder: &Path) -> std::io::Result<u128> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    let mut file = std::fs::File::create(&path)?;
+    let measured = (0..5).map(|_| {
+        let start = Instant::now();
+        file.write_all(b"x").and_then(|()| file.sync_data())?;
+        Ok(start.elapsed().as_micros())
+    });
+    let times: std::io::Result<Vec<u128>> = measured.collect();
+    std::fs::remove_file(&path)?;
+    let mut times = times?;
+    times.sort_unstable();
+    Ok(times.get(times.len() / 2).copied().unwrap_or(0))
+}

@@ -1,0 +1,85 @@
+//! Exit codes, and errors as one line.
+
+use mainpath_runtime::RuntimeError;
+use mainpath_store::StoreError;
+use mainpath_types::{FinishReason, ModelErrorKind};
+use std::process::ExitCode;
+
+/// How the program ends. The numbers are published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Ok = 0,
+    /// Something failed.
+    Error = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The model's server refused the key, or there is none.
+    Auth = 3,
+    /// A limit ended the run.
+    Limit = 4,
+    /// A call waits for an approval.
+    ApprovalNeeded = 5,
+    /// Somebody stopped it.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+impl Exit {
+    /// The code for a run that ended for this reason; `failure` is what the last failed model call met.
+    pub fn of(reason: FinishReason, failure: Option<ModelErrorKind>) -> Exit {
+        use FinishReason::*;
+        match reason {
+            Final => Exit::Ok,
+            Stopped => Exit::Interrupted,
+            MaxTurns | MaxToolCalls | MaxScriptRuns | Timeout | TokenBudget | MoneyBudget | ContextLimit
+            | RepeatedFailure => Exit::Limit,
+            ApprovalNeeded => Exit::ApprovalNeeded,
+            ModelError if failure == Some(ModelErrorKind::Auth) => Exit::Auth,
+            ProtocolError | SchemaError | Denied | ModelError | ToolError | InternalError => Exit::Error,
+        }
+    }
+}
+
+/// A failure with its exit code: one line for people.
+#[derive(Debug)]
+pub struct Failure {
+    /// The code.
+    pub exit: Exit,
+    /// The line.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure that the command line caused.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Usage, message: message.into() }
+    }
+    /// Any other.
+    pub fn error(message: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Error, message: message.into() }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::error(error.to_string())
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Failure {
+        Failure::error(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::error(error.to_string())
+    }
+}

@@ -1,0 +1,244 @@
+//! Staying with a run until it ends, parks or fails: printing, asking, stopping.
+
+use crate::app::App;
+use crate::args::OutputArgs;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use crate::prompt::{Lines, Said, understand};
+use crate::text::plain;
+use mainpath_core::ending;
+use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
+use mainpath_store::Store;
+use mainpath_types::*;
+use std::io::{IsTerminal, Write};
+
+/// One run that is followed.
+pub struct Follow<'a> {
+    pub app: &'a App,
+    pub runtime: &'a Runtime,
+    pub trace: TraceId,
+    pub output: &'a OutputArgs,
+    /// Whether a person can be asked.
+    pub attended: bool,
+    printer: Printer,
+    lines: Lines,
+    yes_to_all: bool,
+    /// The call that a question was last asked about, to ask once.
+    asked: Option<CallId>,
+    stops: u32,
+}
+
+impl<'a> Follow<'a> {
+    /// Follows a trace from an event on.
+    pub fn new(
+        app: &'a App,
+        runtime: &'a Runtime,
+        trace: &TraceId,
+        output: &'a OutputArgs,
+        from: EventId,
+    ) -> Follow<'a> {
+        Follow {
+            app,
+            runtime,
+            trace: trace.clone(),
+            output,
+            attended: is_attended(),
+            printer: Printer::new(trace, output.json, from),
+            lines: Lines::default(),
+            yes_to_all: false,
+            asked: None,
+            stops: 0,
+        }
+    }
+
+    /// Stays until there is nothing more to see, then prints the answer.
+    pub async fn to_the_end(mut self) -> Result<Exit, Failure> {
+        let mut watcher = self.runtime.watch(&self.app.scope, &self.trace, 1);
+        let mut phases = watcher.phase();
+        loop {
+            let phase = phases.borrow_and_update().clone();
+            match phase {
+                Phase::Running => {}
+                Phase::Idle => break,
+                Phase::Failed(problem) => {
+                    self.catch_up(&mut watcher).await?;
+                    return Err(Failure::error(problem));
+                }
+                Phase::Parked(waiting) => {
+                    self.catch_up(&mut watcher).await?;
+                    if let Some(exit) = self.parked(&waiting) {
+                        return Ok(exit);
+                    }
+                }
+            }
+            let asking = self.asked.is_some();
+            tokio::select! {
+                changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime is gone"))?,
+                live = watcher.next() => self.print(&live?)?,
+                line = self.lines.next(), if asking => {
+                    if let Some(exit) = self.decide(line).await? {
+                        return Ok(exit);
+                    }
+                }
+                stop = tokio::signal::ctrl_c() => {
+                    stop?;
+                    if let Some(exit) = self.stop().await? {
+                        return Ok(exit);
+                    }
+                }
+            }
+        }
+        self.catch_up(&mut watcher).await?;
+        self.finish().await
+    }
+
+    fn print(&mut self, live: &Live) -> Result<(), Failure> {
+        if let Live::Event(event) = live
+            && let EventKind::CallResolved(CallResolved { call, .. })
+            | EventKind::ApprovalGranted(ApprovalGranted { call, .. }) = &event.kind
+            && self.asked == Some(*call)
+        {
+            self.asked = None;
+        }
+        self.printer.print(live).map_err(|error| Failure::error(format!("standard output: {error}")))
+    }
+
+    /// Prints what the log has beyond what was seen.
+    async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
+        let head = *self.app.store.subscribe(&self.app.scope, &self.trace)?.borrow();
+        while self.printer.last < head {
+            let live = watcher.next().await?;
+            self.print(&live)?;
+        }
+        Ok(())
+    }
+
+    /// A parked trace: ask, or leave it.
+    fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
+        let calls = waiting.iter().filter_map(|one| match one {
+            Waiting::Approval(call) => Some(*call),
+            Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
+        });
+        let call = calls.into_iter().next()?;
+        if !self.attended {
+            let how = format!(
+                "call {call} ({}) waits for an approval: mainpath approve {} && mainpath resume {}",
+                self.printer.call(call).0,
+                self.trace,
+                self.trace
+            );
+            self.say(&how);
+            return Some(Exit::ApprovalNeeded);
+        }
+        if self.asked != Some(call) {
+            self.asked = Some(call);
+            let (name, what) = self.printer.call(call);
+            self.printer.line("?", &format!("allow {name}: {what}"));
+            eprint!("  [y]es, [n]o (and why), [a]ll in this run, [l]ater: ");
+        }
+        None
+    }
+
+    async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
+        let Some(call) = self.asked else { return Ok(None) };
+        let said = if self.yes_to_all { Said::Yes } else { line.as_deref().map_or(Said::Later, understand) };
+        let mail = match said {
+            Said::Unclear => {
+                eprint!("  y, n, a or l: ");
+                return Ok(None);
+            }
+            Said::Later => {
+                self.say(&format!(
+                    "left waiting; decide with mainpath approve {} or mainpath deny {}",
+                    self.trace, self.trace
+                ));
+                return Ok(Some(Exit::ApprovalNeeded));
+            }
+            Said::No(reason) => Mail::Deny { call, reason },
+            Said::Yes => Mail::Approve { call, arguments: None },
+            Said::All => {
+                self.allow_all().await?;
+                Mail::Approve { call, arguments: None }
+            }
+        };
+        self.asked = None;
+        self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
+        Ok(None)
+    }
+
+    /// From the next turn on the spec says yes.
+    async fn allow_all(&mut self) -> Result<(), Failure> {
+        let (log, ..) = self.app.read(&self.trace).await?;
+        let spec = log.events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::SpecChanged(data) => Some(data.spec.clone()),
+            _ => None,
+        });
+        if let Some(spec) = spec {
+            let spec = Box::new(Spec { mode: ApprovalMode::Yes, ..spec });
+            self.runtime.send(&self.app.scope, &self.trace, &Mail::SetSpec { spec }).await?;
+        }
+        Ok(())
+    }
+
+    /// The first Ctrl-C stops at the next checkpoint, the second ends at once.
+    async fn stop(&mut self) -> Result<Option<Exit>, Failure> {
+        self.stops += 1;
+        if self.stops > 1 || self.asked.is_some() {
+            self.say(&format!("interrupted; go on with mainpath resume {}", self.trace));
+            return Ok(Some(Exit::Interrupted));
+        }
+        self.say("stopping at the next checkpoint; Ctrl-C again ends at once");
+        self.runtime.send(&self.app.scope, &self.trace, &Mail::Stop).await?;
+        Ok(None)
+    }
+
+    fn say(&mut self, text: &str) {
+        self.printer.line("mainpath:", text);
+    }
+
+    async fn finish(mut self) -> Result<Exit, Failure> {
+        let (_, state, bodies) = self.app.read(&self.trace).await?;
+        views::write(&*self.app.store, &self.app.scope, &self.trace).await?;
+        let Some(end) = ending(&state, &bodies) else { return Ok(Exit::Ok) };
+        self.printer.end_line();
+        if let Some(file) = &self.output.output {
+            std::fs::write(file, format!("{}\n", end.answer.trim_end())).map_err(|error| {
+                Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
+            })?;
+        }
+        if !self.output.json {
+            self.answer(&end.answer)?;
+        }
+        let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
+        if let Some(failure) = &failure {
+            eprintln!("mainpath: {}", plain(&failure.message));
+        }
+        if end.reason != FinishReason::Final {
+            eprintln!(
+                "mainpath: the run ended with {}; go on with mainpath resume {}",
+                end.reason.as_str(),
+                self.trace
+            );
+        }
+        Ok(Exit::of(end.reason, failure.map(|failure| failure.kind)))
+    }
+
+    /// The answer goes to standard output, unless the very same text has just been streamed to the same terminal.
+    fn answer(&self, answer: &str) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        let terminal = out.is_terminal();
+        if terminal && std::io::stderr().is_terminal() && self.printer.shown == answer {
+            return Ok(());
+        }
+        let text = if terminal { plain(answer) } else { answer.to_string() };
+        match writeln!(out, "{}", text.trim_end()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether there is a person to ask.
+pub fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}

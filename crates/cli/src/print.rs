@@ -1,0 +1,203 @@
+//! A run as it happens: text and tool lines for people, or event lines for programs.
+
+use crate::text::{gist, number, plain, short, span};
+use mainpath_runtime::Live;
+use mainpath_runtime::wire::Projector;
+use mainpath_types::*;
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+
+/// Prints what a watcher sees.
+pub struct Printer {
+    /// Set for programs: events on standard output.
+    json: Option<Projector>,
+    color: bool,
+    /// What of the present answer has been streamed.
+    streamed: String,
+    /// The last answer that was streamed as a whole.
+    pub shown: String,
+    /// The name and gist of each call.
+    calls: HashMap<CallId, (String, String)>,
+    /// Whether the cursor is in the middle of a line.
+    open_line: bool,
+    /// How the last failed model call failed.
+    pub failure: Option<ModelError>,
+    /// The first event to print; earlier ones are only read.
+    from: EventId,
+    /// The last event seen.
+    pub last: EventId,
+}
+
+impl Printer {
+    /// A printer that prints from an event on. It must be fed the log from the beginning.
+    pub fn new(trace: &TraceId, json: bool, from: EventId) -> Printer {
+        Printer {
+            json: json.then(|| Projector::new(trace.clone())),
+            color: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            streamed: String::new(),
+            shown: String::new(),
+            calls: HashMap::new(),
+            open_line: false,
+            failure: None,
+            from,
+            last: 0,
+        }
+    }
+
+    /// Prints one thing. Errors: standard output is closed.
+    pub fn print(&mut self, live: &Live) -> std::io::Result<()> {
+        match live {
+            Live::Event(event) => {
+                self.last = event.id;
+                if let Some(projector) = &mut self.json {
+                    let mut out = std::io::stdout().lock();
+                    for line in projector.project(event) {
+                        if event.id >= self.from {
+                            writeln!(out, "{line}")?;
+                        }
+                    }
+                    out.flush()?;
+                }
+                self.event(event);
+            }
+            Live::Delta(_) | Live::Notice(_) if self.json.is_some() => {}
+            Live::Delta(delta) => self.delta(delta),
+            Live::Notice(notice) => self.line("!", notice),
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text { text } => {
+                self.streamed.push_str(text);
+                self.raw(&plain(text));
+            }
+            Delta::ToolOutput { text, .. } => self.dim(&plain(text)),
+            Delta::Thinking { text } => self.dim(&plain(text)),
+            Delta::Arguments { .. } => {}
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let quiet = self.json.is_some() || event.id < self.from;
+        match &event.kind {
+            EventKind::ModelFinished(data) => self.answer(data, quiet),
+            EventKind::ModelMalformed(data) if !quiet => {
+                self.line("!", &format!("the model's answer could not be used: {} Asking again.", data.problem));
+            }
+            EventKind::ModelFailed(data) => {
+                self.failure = Some(data.error.clone());
+                let wait = data.retry_at.map(|at| span(at.saturating_sub(event.ts)));
+                if let Some(wait) = wait.filter(|_| !quiet) {
+                    self.line("!", &format!("{}; trying again in {wait}", data.error.message));
+                }
+                self.streamed.clear();
+            }
+            EventKind::CallResolved(data) if !quiet => self.resolved(data),
+            EventKind::BranchOpened(data) if data.kind == BranchKind::Compaction && !quiet => {
+                self.line("·", "the context is nearly full: summarising");
+            }
+            EventKind::MessageJoined(_) if !quiet => self.end_line(),
+            EventKind::Rewound(data) if !quiet => {
+                let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("at #{head}"));
+                self.line("·", &format!("rewound; the conversation goes on {head}"));
+            }
+            EventKind::TailCut(data) if !quiet => {
+                let kept = &data.kept;
+                self.line("!", &format!("{} bytes of a torn last line were cut off and kept in {kept}", data.bytes));
+            }
+            EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
+            EventKind::RunFinished(data) if !quiet => {
+                let tokens = number(data.usage.total());
+                let (reason, turns, calls) = (data.reason.as_str(), data.turns, data.calls);
+                self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {tokens}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, data: &ModelFinished, quiet: bool) {
+        let text = text_of(&data.parts);
+        if !quiet && self.streamed.is_empty() {
+            self.raw(&plain(&text));
+        }
+        self.streamed.clear();
+        self.shown = text;
+        let made = data.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+            _ => None,
+        });
+        for ((index, planned), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
+            let call = CallId { seq: data.seq, index };
+            let what = gist(arguments);
+            if !quiet {
+                self.line("→", &format!("{}: {what}", short(name, 40)));
+                match (&planned.problem, &planned.verdict) {
+                    (Some(problem), _) => self.line("✗", &short(problem, 200)),
+                    (None, Some(verdict)) if verdict.decision == Decision::Deny => {
+                        self.line("✗", &format!("denied by {}: {}", verdict.rule, verdict.reason));
+                    }
+                    _ => {}
+                }
+            }
+            self.calls.insert(call, (name.clone(), what));
+        }
+        if !quiet {
+            self.end_line();
+        }
+    }
+
+    fn resolved(&mut self, data: &CallResolved) {
+        let (name, _) = self.call(data.call);
+        let took = span(data.elapsed_ms);
+        let said = data.output.as_ref().map(|output| text_of(&output.content)).unwrap_or_default();
+        let title = data.output.as_ref().and_then(|output| output.title.clone());
+        match data.resolution {
+            Resolution::Ok => self.line("✓", &format!("{name} ({took}) {}", short(&title.unwrap_or(said), 100))),
+            Resolution::Error => self.line("✗", &format!("{name} failed ({took}): {}", short(&said, 200))),
+            Resolution::Denied => {
+                let why = data.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                self.line("✗", &format!("{name} was denied{}", short(&why, 200)));
+            }
+            Resolution::Skipped => self.line("✗", &format!("{name} was skipped")),
+            Resolution::Interrupted => self.line("✗", &format!("{name} was interrupted")),
+            Resolution::Unknown => self.line("✗", &format!("{name}: nobody can tell whether it was done")),
+        }
+    }
+
+    /// The name and gist of a call.
+    pub fn call(&self, call: CallId) -> (String, String) {
+        self.calls.get(&call).cloned().unwrap_or_else(|| ("a call".into(), call.to_string()))
+    }
+
+    /// A line for people.
+    pub fn line(&mut self, mark: &str, text: &str) {
+        self.end_line();
+        eprintln!("{mark} {}", plain(text).trim_end());
+    }
+
+    /// Ends a line that was begun.
+    pub fn end_line(&mut self) {
+        if self.open_line {
+            eprintln!();
+            self.open_line = false;
+        }
+    }
+
+    fn dim(&mut self, text: &str) {
+        if self.color {
+            self.raw(&format!("\u{1b}[2m{text}\u{1b}[0m"));
+            self.open_line = !text.ends_with('\n');
+        } else {
+            self.raw(text);
+        }
+    }
+
+    fn raw(&mut self, text: &str) {
+        if !text.is_empty() {
+            eprint!("{text}");
+            self.open_line = !text.ends_with('\n');
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `run`, `resume` and `rewind`: everything that lets an agent work.
+
+use crate::agent::{self, choose_model, mode};
+use crate::app::App;
+use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RewindArgs, RunArgs};
+use crate::exit::{Exit, Failure};
+use crate::follow::{Follow, is_attended};
+use mainpath_core::{EffectKey, State, pending};
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_store::Store;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+use rustix::fs::{FileType, fstat};
+use std::io::Read;
+
+/// `mainpath run`
+pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
+    let task = task(args.task.as_deref())?;
+    let app = App::open()?;
+    if args.r#continue || args.trace.is_some() {
+        let trace = app.find(args.trace.as_deref()).await?;
+        return go_on(&app, &trace, &args.agent, &args.output, Some(Mail::message(task))).await;
+    }
+    let chosen = choose_model(args.agent.model.as_deref(), &app.home).await;
+    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let demo = chosen.is_demo && args.agent.workspace.is_none();
+    let workspace = if demo {
+        let folder = app.home.demo_workspace(&trace);
+        std::fs::create_dir_all(&folder)?;
+        folder.canonicalize()?
+    } else {
+        agent::workspace(args.agent.workspace.as_deref())?
+    };
+    // In a folder made for it, the script that ships with the program needs nobody's permission.
+    let mode = if demo { ApprovalMode::Yes } else { mode(&args.agent, is_attended()) };
+    if !args.output.json {
+        if let Some(note) = &chosen.note {
+            eprintln!("mainpath: {note}");
+        }
+        if demo {
+            eprintln!("mainpath: it works in {}", workspace.display());
+        }
+    }
+    let spec = agent::spec(&args.agent, &app.home, chosen.model, &workspace, mode);
+    let runtime = app.runtime();
+    announce(&trace, &args.output);
+    runtime.start(&app.scope, &trace, spec, Mail::message(task)).await?;
+    Follow::new(&app, &runtime, &trace, &args.output, 1).to_the_end().await
+}
+
+/// `mainpath resume`
+pub async fn resume(args: ResumeArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.read(&trace).await?;
+    let mail = match (&state.run, state.finished, state.tree.head) {
+        (Some(_), ..) | (None, None, _) => None,
+        (None, Some(FinishReason::Final), _)
+            if state.queues.is_empty() && !waiting_mail(&app, &trace, &state).await? =>
+        {
+            let how =
+                format!("trace {trace} ended with its final answer; go on with mainpath run --trace {trace} \"TASK\"");
+            return Err(Failure::error(how));
+        }
+        (None, Some(FinishReason::Final), _) => None,
+        // After a limit, a stop or a failure: the model answers again, from where it was.
+        (None, Some(_), Some(head)) => Some(Mail::Rewind { after: head, parts: None }),
+        (None, Some(_), None) => None,
+    };
+    go_on(&app, &trace, &args.agent, &args.output, mail).await
+}
+
+async fn waiting_mail(app: &App, trace: &TraceId, state: &State) -> Result<bool, Failure> {
+    let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
+    Ok(mail.iter().any(|entry| !state.mail.has(entry.id)))
+}
+
+/// `mainpath rewind`
+pub async fn rewind(args: RewindArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(Some(&args.trace)).await?;
+    let (_, state, _) = app.read(&trace).await?;
+    if args.after != Seq(0) && state.tree.node(args.after).is_none() {
+        let last = state.tree.len();
+        return Err(Failure::usage(format!("trace {trace} has no message {}; its last is {last}", args.after)));
+    }
+    if !state.tree.is_on_path(state.tree.head, args.after) && args.after != Seq(0) {
+        let after = args.after;
+        return Err(Failure::usage(format!(
+            "message {after} of {trace} is not on the main path; see mainpath show --all"
+        )));
+    }
+    if args.after == Seq(0) && args.task.is_none() {
+        return Err(Failure::usage("a rewind to before the first message needs a new task"));
+    }
+    let parts = args.task.map(|task| vec![Part::text(task)]);
+    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after: args.after, parts })).await
+}
+
+/// Carries on with a trace: sends what there is to say, drives it, stays until the end.
+async fn go_on(
+    app: &App,
+    trace: &TraceId,
+    agent: &AgentArgs,
+    output: &OutputArgs,
+    mail: Option<Mail>,
+) -> Result<Exit, Failure> {
+    let (log, state, _) = app.read(trace).await?;
+    let spec = log.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&data.spec),
+        _ => None,
+    });
+    let spec =
+        spec.ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
+    let runtime = app.runtime();
+    let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
+    let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
+    announce(trace, output);
+    if let Some(spec) = agent::changed(spec, agent, mode)? {
+        runtime.send(&app.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+    }
+    if let Some(mail) = &mail {
+        runtime.send(&app.scope, trace, mail).await?;
+    } else if nothing_left(&state) && !waiting_mail(app, trace, &state).await? {
+        return Err(Failure::error(format!("trace {trace} has nothing to carry on with")));
+    }
+    let from = log.head + 1;
+    let follow = Follow::new(app, &runtime, trace, output, from);
+    runtime.resume(&app.scope, trace);
+    follow.to_the_end().await
+}
+
+fn nothing_left(state: &State) -> bool {
+    let only_timers = pending(state).keys().all(|key| matches!(key, EffectKey::Timer(_)));
+    state.run.is_none() && only_timers && state.queues.is_empty()
+}
+
+fn announce(trace: &TraceId, output: &OutputArgs) {
+    if !output.json {
+        eprintln!("trace {trace}");
+    }
+}
+
+/// The task: the argument, standard input, or both, where what comes on standard input is context for the argument.
+fn task(argument: Option<&str>) -> Result<String, Failure> {
+    let piped = match argument {
+        Some("-") => Some(read_all()?),
+        _ if has_input() => Some(read_all()?),
+        _ => None,
+    };
+    let piped = piped.filter(|text| !text.trim().is_empty());
+    match (argument.filter(|text| *text != "-" && !text.trim().is_empty()), piped) {
+        (Some(task), Some(context)) => Ok(format!("{context}\n\n{task}")),
+        (Some(task), None) => Ok(task.into()),
+        (None, Some(task)) => Ok(task),
+        (None, None) => Err(Failure::usage("there is no task: mainpath run \"TASK\", or the task on standard input")),
+    }
+}
+
+/// Whether standard input is a pipe or a file. A terminal is for approvals, and a device such as /dev/null has nothing.
+fn has_input() -> bool {
+    let kind = fstat(std::io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
+}
+
+fn read_all() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).map_err(|error| Failure::error(format!("standard input: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
+}

@@ -1,0 +1,73 @@
+//! Text for a terminal: what models and tools say must not steer it.
+
+/// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
+/// title or answer for the user.
+pub fn plain(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).filter(|c| !is_invisible(*c)).collect()
+}
+
+/// Characters that reorder or hide what a person reads.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+}
+
+/// The text on one line, at most so many characters.
+pub fn short(text: &str, most: usize) -> String {
+    let line = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// A time span for people: `0.3 s`, `4 min`, `3 h`, `2 d`.
+pub fn span(ms: u64) -> String {
+    match ms {
+        0..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        60_000..3_600_000 => format!("{} min", ms / 60_000),
+        3_600_000..86_400_000 => format!("{} h", ms / 3_600_000),
+        _ => format!("{} d", ms / 86_400_000),
+    }
+}
+
+/// A number with separators: `12,345`.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What a call is about, from its arguments: the command, the path, or all of it.
+pub fn gist(arguments: &str) -> String {
+    let parsed: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
+    let told = ["command", "path", "pattern", "url", "query"].iter().find_map(|name| parsed.get(name)?.as_str());
+    short(told.unwrap_or(arguments), 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_cannot_steer_the_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\u{7}\r\nc\td\u{202E}e"), "a[2Jb\nc\tde");
+    }
+
+    #[test]
+    fn long_text_is_cut_to_one_line() {
+        assert_eq!(short("one\n two  three", 9), "one two …");
+        assert_eq!(
+            (number(1_234_567), span(1_250), gist(r#"{"path":"a b"}"#)),
+            ("1,234,567".into(), "1.2 s".into(), "a b".into())
+        );
+    }
+}

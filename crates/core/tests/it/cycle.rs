@@ -1,0 +1,377 @@
+//! The cycle of a run: what is asked, what starts, what ends it.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+#[test]
+fn a_question_and_its_answer_are_one_run() {
+    let mut agent = Agent::new(no_limits());
+    assert_eq!(agent.pending(), [""; 0]);
+    let events = ["message_queued Message", "run_started 1 New", "message_joined 1", "model_requested 1 at 1"];
+    agent.gives(message(MessageMode::Message, "hello"), &events);
+    assert_eq!(agent.pending(), ["model/1"]);
+    assert_eq!(agent.shown(), ["User: hello"]);
+    let reply = agent.reply("hi", &[]);
+    agent.gives(InputKind::ModelFinished(reply), &["model_finished 2 calls=0", "run_finished final turns=1 calls=0"]);
+    assert_eq!(agent.pending(), [""; 0]);
+    let ended = ending(agent.state(), &agent.bodies);
+    assert_eq!(ended, Some(Ending { reason: FinishReason::Final, answer: "hi".into() }));
+}
+
+#[test]
+fn a_tool_result_goes_back_to_the_model_and_a_further_message_starts_a_further_run() {
+    let mut agent = Agent::asked(no_limits());
+    let reply = agent.reply("let me see", &[allowed("bash")]);
+    agent.gives(InputKind::ModelFinished(reply), &["model_finished 2 calls=1", "action_started 2.0 #1"]);
+    assert_eq!(agent.pending(), ["tool/2.0/1"]);
+    let events = ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"];
+    agent.gives(done("2.0", 1), &events);
+    assert_eq!(agent.shown(), ["User: do it", "Assistant: let me see <bash>", "Tool: 2.0 it worked"]);
+    agent.answers("done");
+    let events = ["message_queued Message", "run_started 2 Continue", "message_joined 5", "model_requested 3 at 5"];
+    agent.gives(message(MessageMode::Message, "more"), &events);
+}
+
+#[test]
+fn no_message_is_taken_before_there_is_a_spec_nor_an_empty_one() {
+    let mut machine = Machine::new("test".parse().unwrap());
+    let input = Input::new(1, message(MessageMode::Message, "hello"));
+    assert_eq!(machine.handle(&input), Err(Refusal::NoSpec));
+    let mut agent = Agent::new(no_limits());
+    let empty =
+        InputKind::UserMessage { mode: MessageMode::Message, parts: Vec::new(), tokens: 0, from: user() };
+    agent.refuses(empty, Refusal::Empty);
+}
+
+#[test]
+fn nothing_is_decided_or_released_while_a_batch_is_not_committed() {
+    let mut agent = Agent::new(no_limits());
+    let input = Input::new(2_000, message(MessageMode::Message, "hello"));
+    let batch = agent.machine.handle(&input).unwrap();
+    assert_eq!(agent.machine.pending(), None);
+    assert_eq!(agent.machine.handle(&input), Err(Refusal::Busy));
+    agent.machine.commit(batch[0].id);
+    assert_eq!(agent.machine.pending(), None, "only the end of the batch releases it");
+    agent.machine.commit(batch.last().unwrap().id);
+    assert_eq!(agent.pending(), ["model/1"]);
+}
+
+#[test]
+fn readers_run_together_and_everything_else_alone_in_call_order() {
+    let tools = ["read", "read", "bash", "read", "put"].map(allowed);
+    let mut agent = Agent::asked(no_limits());
+    let reply = agent.reply("", &tools);
+    agent.gives(
+        InputKind::ModelFinished(reply),
+        &["model_finished 2 calls=5", "action_started 2.0 #1", "action_started 2.1 #1"],
+    );
+    agent.gives(done("2.1", 1), &["call_resolved 2.1 Ok Result"]);
+    agent.gives(done("2.0", 1), &["call_resolved 2.0 Ok Result", "action_started 2.2 #1"]);
+    agent.gives(failed("2.2", 1), &["call_resolved 2.2 Error Result", "action_started 2.3 #1"]);
+    agent.gives(done("2.3", 1), &["call_resolved 2.3 Ok Result", "action_started 2.4 #1"]);
+    let events = ["call_resolved 2.4 Ok Result", "turn_finished 3 results=5", "model_requested 2 at 7"];
+    agent.gives(done("2.4", 1), &events);
+    let results = ["Tool: 2.0 it worked", "Tool: 2.1 it worked", "Tool: 2.2! it failed", "Tool: 2.3 it worked"];
+    assert_eq!(agent.shown()[2..6], results, "in call order, whatever came first");
+}
+
+#[test]
+fn a_call_that_cannot_run_is_answered_without_starting_anything() {
+    let problem = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
+    let mut agent = Agent::asked(no_limits());
+    let reply = agent.reply("", &[problem, planned("bash", Decision::Deny)]);
+    agent.gives(
+        InputKind::ModelFinished(reply),
+        &["model_finished 2 calls=2", "turn_finished 3 results=2", "model_requested 2 at 4"],
+    );
+    let told = ["Tool: 2.0! there is no such tool", "Tool: 2.1! Denied (test.bash): by the test"];
+    assert_eq!(agent.shown()[2..], told);
+}
+
+#[test]
+fn an_ask_waits_for_a_person_and_runs_once_approved() {
+    let mut agent = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
+    assert_eq!(agent.pending(), ["approval/2.0"]);
+    agent.refuses(done("2.0", 1), Refusal::NotStarted(call("2.0")));
+    agent.gives(approve("2.0"), &["approval_granted 2.0 edited=false", "action_started 2.0 #1"]);
+    agent.refuses(approve("2.0"), Refusal::NotWaiting(call("2.0")));
+    let Some(Effect::RunTool { grant, .. }) = agent.machine.pending().unwrap().into_values().next() else {
+        panic!("a tool runs")
+    };
+    assert_eq!((grant.rule(), grant.tool(), grant.attempt()), ("test.bash", "bash", 1));
+}
+
+#[test]
+fn a_person_s_denial_reaches_the_model_with_its_reason() {
+    let mut agent = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
+    let deny = InputKind::Deny { call: call("2.0"), by: user(), reason: Some("not today".into()) };
+    agent.gives(
+        deny.clone(),
+        &["call_resolved 2.0 Denied DeniedByPerson", "turn_finished 3 results=1", "model_requested 2 at 3"],
+    );
+    assert_eq!(agent.shown()[2], "Tool: 2.0! A person denied this call: not today");
+    agent.refuses(deny, Refusal::AlreadyResolved(call("2.0")));
+}
+
+#[test]
+fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
+    let edit = |decision| {
+        let verdict = Verdict { decision, rule: "fresh".into(), reason: "no such path".into() };
+        InputKind::Approve { call: call("2.0"), by: user(), edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict }) }
+    };
+    let asked = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
+
+    let mut agent = asked.clone();
+    agent.gives(edit(Decision::Ask), &["approval_granted 2.0 edited=true", "action_started 2.0 #1"]);
+    let approval = agent.log.iter().find(|event| event.kind.name() == "approval_granted").unwrap().id;
+    let Some(Effect::RunTool { grant, arguments }) = agent.machine.pending().unwrap().into_values().next() else {
+        panic!("a tool runs")
+    };
+    assert_eq!((grant.rule(), arguments), ("fresh", approval), "its own rule, and the arguments of the approval");
+    agent.takes(done("2.0", 1));
+    let told = "Tool: 2.0 [user approved this call with other arguments: {\"x\":1}]\nit worked";
+    assert_eq!(agent.shown()[2], told);
+
+    let mut agent = asked;
+    agent.gives(
+        edit(Decision::Deny),
+        &["call_resolved 2.0 Denied DeniedByPerson", "turn_finished 3 results=1", "model_requested 2 at 3"],
+    );
+}
+
+#[test]
+fn a_person_s_answer_and_a_child_s_end_are_results() {
+    for (tool, key) in [("ask", "answer/2.0"), ("agent", "child/2.0")] {
+        let mut agent = Agent::calling(no_limits(), &[allowed(tool)]);
+        assert_eq!(agent.pending(), [key]);
+        let answered = Answered { call: call("2.0"), output: ToolOutput::text("blue"), tokens: 3, by: user() };
+        agent.gives(
+            InputKind::Answered(answered.clone()),
+            &["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"],
+        );
+        assert_eq!(agent.shown()[2], "Tool: 2.0 blue");
+        agent.refuses(InputKind::Answered(answered), Refusal::AlreadyResolved(call("2.0")));
+    }
+}
+
+#[test]
+fn a_child_has_the_same_id_whenever_it_is_asked_for() {
+    let agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    let child = |agent: &Agent| match agent.machine.pending().unwrap().into_values().next() {
+        Some(Effect::StartChild { child, .. }) => child,
+        other => panic!("a child starts, not {other:?}"),
+    };
+    let mut after = agent.crashed();
+    after.gives(recovered(), &[]);
+    assert_eq!(child(&after), child(&agent));
+    assert_eq!(child(&agent).as_str(), "test@delegate-1000-001");
+}
+
+#[test]
+fn a_steer_skips_what_has_not_started_and_withdraws_an_approval() {
+    let tools = [allowed("bash"), allowed("write"), planned("bash", Decision::Ask)];
+    let mut agent = Agent::calling(no_limits(), &tools);
+    agent.gives(
+        message(MessageMode::Steer, "rather this"),
+        &["message_queued Steer", "call_resolved 2.1 Skipped Steer", "call_resolved 2.2 Skipped Steer"],
+    );
+    assert_eq!(agent.pending(), ["tool/2.0/1"], "what runs is let finish");
+    agent.refuses(approve("2.2"), Refusal::AlreadyResolved(call("2.2")));
+    let events =
+        ["call_resolved 2.0 Ok Result", "turn_finished 3 results=3", "message_joined 6", "model_requested 2 at 6"];
+    agent.gives(done("2.0", 1), &events);
+}
+
+#[test]
+fn a_steer_during_a_model_call_lets_it_finish_and_skips_its_calls() {
+    let mut agent = Agent::asked(no_limits());
+    agent.gives(message(MessageMode::Steer, "rather this"), &["message_queued Steer"]);
+    assert_eq!(agent.pending(), ["model/1"]);
+    let reply = agent.reply("", &[allowed("bash")]);
+    let events = [
+        "model_finished 2 calls=1",
+        "call_resolved 2.0 Skipped Steer",
+        "turn_finished 3 results=1",
+        "message_joined 4",
+        "model_requested 2 at 4",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+}
+
+#[test]
+fn a_steer_that_waits_at_the_final_answer_continues_the_run() {
+    let mut agent = Agent::asked(no_limits());
+    agent.says(MessageMode::Steer, "rather this");
+    let reply = agent.reply("done", &[]);
+    let events = ["model_finished 2 calls=0", "message_joined 3", "model_requested 2 at 3"];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+}
+
+#[test]
+fn what_waits_for_the_end_is_read_one_run_at_a_time_steers_first() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    agent.gives(message(MessageMode::FollowUp, "second"), &["message_queued FollowUp"]);
+    agent.gives(message(MessageMode::Message, "third"), &["message_queued Message"]);
+    agent.takes(done("2.0", 1));
+    let reply = agent.reply("first is done", &[]);
+    let events = [
+        "model_finished 4 calls=0",
+        "run_finished final turns=2 calls=1",
+        "run_started 2 Continue",
+        "message_joined 5",
+        "model_requested 3 at 5",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+    assert_eq!(agent.shown().last().unwrap(), "User: second");
+    agent.answers("second is done");
+    assert_eq!(agent.shown().last().unwrap(), "User: third");
+    agent.answers("third is done");
+    assert_eq!(agent.pending(), [""; 0]);
+}
+
+#[test]
+fn mail_is_held_after_a_run_that_was_stopped_until_somebody_speaks() {
+    let mut agent = Agent::asked(no_limits());
+    agent.says(MessageMode::FollowUp, "later");
+    agent.gives(
+        stop(),
+        &["run_closing stopped", "model_abandoned 1 lost=false", "run_finished stopped turns=1 calls=0"],
+    );
+    assert_eq!(agent.pending(), [""; 0]);
+    let events = ["message_queued Message", "run_started 2 Continue", "message_joined 2", "model_requested 2 at 2"];
+    agent.gives(message(MessageMode::Message, "go on"), &events);
+    assert_eq!(agent.shown().last().unwrap(), "User: later", "first come, first served");
+    agent.answers("yes");
+    assert_eq!(agent.shown().last().unwrap(), "User: go on");
+}
+
+#[test]
+fn a_stop_ends_what_has_not_started_and_waits_for_what_runs_to_be_dead() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash"), allowed("write")]);
+    agent.gives(
+        stop(),
+        &["run_closing stopped", "call_resolved 2.1 Interrupted Closing", "call_cancelling 2.0 Closing"],
+    );
+    assert_eq!(agent.pending(), ["kill/2.0/1"]);
+    agent.refuses(stop(), Refusal::AlreadyClosing);
+    let events = [
+        "call_resolved 2.0 Interrupted Stopped",
+        "turn_finished 3 results=2",
+        "run_finished stopped turns=1 calls=1",
+    ];
+    agent.gives(dead("2.0", 1), &events);
+    agent.refuses(stop(), Refusal::NotRunning);
+}
+
+#[test]
+fn a_result_that_comes_while_its_call_is_being_ended_is_the_resolution() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    agent.takes(stop());
+    agent.gives(
+        done("2.0", 1),
+        &["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "run_finished stopped turns=1 calls=1"],
+    );
+    agent.refuses(dead("2.0", 1), Refusal::AlreadyResolved(call("2.0")));
+}
+
+#[test]
+fn a_result_after_the_end_is_logged_once_and_not_used() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    agent.takes(stop());
+    agent.takes(dead("2.0", 1));
+    let before = agent.state().tree.clone();
+    agent.gives(done("2.0", 1), &["late_result 2.0 #1"]);
+    assert_eq!(agent.state().tree, before);
+    agent.refuses(done("2.0", 1), Refusal::AlreadyResolved(call("2.0")));
+}
+
+#[test]
+fn one_call_can_be_interrupted_and_the_run_goes_on() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash"), allowed("write")]);
+    agent.refuses(InputKind::Interrupt { call: call("2.1") }, Refusal::NotStarted(call("2.1")));
+    agent.gives(InputKind::Interrupt { call: call("2.0") }, &["call_cancelling 2.0 Interrupt"]);
+    assert_eq!(agent.pending(), ["kill/2.0/1"], "the next call waits until the first is dead");
+    agent.gives(dead("2.0", 1), &["call_resolved 2.0 Interrupted Stopped", "action_started 2.1 #1"]);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_person() {
+    for call in [allowed("ask"), planned("bash", Decision::Ask)] {
+        let mut agent = Agent::calling(no_limits(), &[call]);
+        agent.takes(stop());
+        assert_eq!(agent.pending(), [""; 0]);
+        assert_eq!(agent.ended().reason, FinishReason::Stopped);
+    }
+}
+
+#[test]
+fn a_malformed_answer_is_repaired_once_on_a_side_branch() {
+    let mut agent = Agent::asked(no_limits());
+    let malformed = |agent: &Agent| InputKind::ModelMalformed {
+        reply: agent.reply("no json", &[]),
+        problem: "not JSON".into(),
+        repair_tokens: 12,
+    };
+    let first = malformed(&agent);
+    agent.gives(first, &["model_malformed 2 3", "model_requested 2 at 3"]);
+    let repair = "User: Your last answer could not be used: not JSON\nAnswer again in the required form.";
+    assert_eq!(agent.shown(), ["User: do it", "Assistant: no json", repair]);
+    let mut again = agent.clone();
+    agent.answers("well formed");
+    assert_eq!(agent.ended().turns, 1, "a repair is a model call, but no turn");
+    agent.says(MessageMode::Message, "more");
+    assert_eq!(agent.shown(), ["User: do it", "Assistant: well formed", "User: more"], "the repair leaves no trace");
+
+    let second = malformed(&again);
+    let events = [
+        "model_malformed 4 5",
+        "branch_closed Repair done=false",
+        "run_finished protocol_error turns=1 calls=0",
+    ];
+    again.gives(second, &events);
+}
+
+#[test]
+fn chunks_fill_a_draft_that_an_answer_without_text_takes() {
+    let mut agent = Agent::asked(no_limits());
+    for text in ["hel", "lo"] {
+        agent.gives(InputKind::ModelChunk { request: 1, delta: Delta::Text { text: text.into() } }, &[]);
+    }
+    assert_eq!(agent.machine.draft().text, "hello");
+    let stale = InputKind::ModelChunk { request: 7, delta: Delta::Text { text: "?".into() } };
+    agent.refuses(stale, Refusal::StaleRequest(7));
+    let mut reply = agent.reply("", &[]);
+    reply.parts.clear();
+    agent.takes(InputKind::ModelFinished(reply));
+    assert_eq!(ending(agent.state(), &agent.bodies).unwrap().answer, "hello");
+    assert_eq!(*agent.machine.draft(), Draft::default());
+}
+
+#[test]
+fn an_answer_to_another_request_is_refused() {
+    let mut agent = Agent::asked(no_limits());
+    agent.refuses(InputKind::ModelFinished(reply(2, "?", &[])), Refusal::StaleRequest(2));
+    agent.answers("done");
+    agent.refuses(InputKind::ModelFinished(reply(1, "again", &[])), Refusal::StaleRequest(1));
+}
+
+#[test]
+fn a_new_spec_takes_effect_at_the_next_request_and_not_before() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    let mut spec = mainpath_testkit::world::spec(no_limits(), 100_000);
+    spec.instructions = "Work otherwise.".into();
+    agent.gives(InputKind::SetSpec { spec }, &["spec_changed"]);
+    let set = agent.log.last().unwrap().id;
+    assert_eq!(pack(agent.state()).unwrap().spec, 1);
+    agent.takes(done("2.0", 1));
+    assert_eq!(pack(agent.state()).unwrap().spec, set);
+}
+
+#[test]
+fn time_never_goes_back_in_the_log() {
+    let mut agent = Agent::asked(no_limits());
+    agent.now = 10;
+    agent.answers("done");
+    assert!(agent.log.windows(2).all(|pair| pair[0].ts <= pair[1].ts));
+}

@@ -1,0 +1,335 @@
+//! A scripted agent: inputs in, exact events and effects out.
+
+use mainpath_core::*;
+use mainpath_testkit::{check, world};
+use mainpath_types::*;
+use std::collections::BTreeSet;
+
+/// A machine with its log, whose every batch is checked and committed.
+#[derive(Clone)]
+pub struct Agent {
+    pub machine: Machine,
+    pub log: Vec<Event>,
+    pub bodies: Log,
+    pub now: Millis,
+    not_done: BTreeSet<CallId>,
+}
+
+/// Limits that limit nothing.
+pub fn no_limits() -> Limits {
+    Limits { model_retries: 2, ..Limits::default() }
+}
+
+pub fn user() -> Principal {
+    Principal::local_user()
+}
+
+pub fn call(id: &str) -> CallId {
+    id.parse().unwrap()
+}
+
+/// A call of a tool that rules allow, want asked, or deny.
+pub fn planned(tool: &str, decision: Decision) -> PlannedCall {
+    let verdict = Verdict { decision, rule: format!("test.{tool}"), reason: "by the test".into() };
+    PlannedCall { tool: Some(tool.into()), verdict: Some(verdict), problem: None }
+}
+
+pub fn allowed(tool: &str) -> PlannedCall {
+    planned(tool, Decision::Allow)
+}
+
+impl Agent {
+    /// An agent with a spec and no message yet.
+    pub fn new(limits: Limits) -> Agent {
+        Agent::with_window(limits, 100_000)
+    }
+
+    pub fn with_window(limits: Limits, window: u32) -> Agent {
+        let mut agent = Agent {
+            machine: Machine::new("test".parse().unwrap()),
+            log: Vec::new(),
+            bodies: Log::default(),
+            now: 1_000,
+            not_done: BTreeSet::new(),
+        };
+        agent.gives(InputKind::SetSpec { spec: world::spec(limits, window) }, &["spec_changed"]);
+        agent
+    }
+
+    /// An agent whose first request is pending.
+    pub fn asked(limits: Limits) -> Agent {
+        let mut agent = Agent::new(limits);
+        agent.says(MessageMode::Message, "do it");
+        agent
+    }
+
+    /// An agent whose model has just made these calls.
+    pub fn calling(limits: Limits, calls: &[PlannedCall]) -> Agent {
+        let mut agent = Agent::asked(limits);
+        agent.calls(calls);
+        agent
+    }
+
+    /// The machine of a process that read this log prefix again.
+    pub fn reopened(&self, events: usize) -> Agent {
+        let log = self.log[..events].to_vec();
+        let mut bodies = Log::default();
+        bodies.extend(&log);
+        let machine = Machine::fold(self.state().trace.clone(), &log);
+        Agent { machine, log, bodies, now: self.now, not_done: self.not_done.clone() }
+    }
+
+    /// A crash after the last event, before anybody recovered.
+    pub fn crashed(&self) -> Agent {
+        self.reopened(self.log.len())
+    }
+
+    pub fn state(&self) -> &State {
+        self.machine.state()
+    }
+
+    pub fn request(&self) -> u32 {
+        self.state().model.expect("a request is pending").request
+    }
+
+    /// Offers an input, commits what it decides, and checks every invariant along the way.
+    #[track_caller]
+    pub fn offer(&mut self, input: &Input) -> Result<Vec<String>, Refusal> {
+        let mut live = self.state().clone();
+        let batch = match self.machine.handle(input) {
+            Ok(batch) => batch,
+            Err(refusal) => {
+                assert_eq!(live, *self.state(), "a refusal changed the state");
+                return Err(refusal);
+            }
+        };
+        if let Some(last) = batch.last() {
+            assert_eq!(self.machine.pending(), None, "effects before the commit");
+            self.machine.commit(last.id);
+        }
+        for event in &batch {
+            check::event(&live, event, &self.not_done).unwrap();
+            apply(&mut live, event);
+            if let EventKind::RunFinished(finished) = &event.kind {
+                check::finished(&live, finished).unwrap();
+            }
+        }
+        assert_eq!(live, *self.state(), "the live state is not the fold of its log");
+        self.bodies.extend(&batch);
+        let shown = batch.iter().map(show).collect();
+        self.log.extend(batch);
+        Ok(shown)
+    }
+
+    /// Offers an input that decides exactly these events.
+    #[track_caller]
+    pub fn gives(&mut self, kind: InputKind, events: &[&str]) {
+        let shown = self.offer(&Input::new(self.now, kind));
+        assert_eq!(shown, Ok(events.iter().map(|event| event.to_string()).collect::<Vec<_>>()));
+        self.settled();
+    }
+
+    /// Offers an input whose events are not the point.
+    #[track_caller]
+    pub fn takes(&mut self, kind: InputKind) -> Vec<String> {
+        let shown = self.offer(&Input::new(self.now, kind)).unwrap();
+        self.settled();
+        shown
+    }
+
+    /// Offers an input that is refused, and changes nothing.
+    #[track_caller]
+    pub fn refuses(&mut self, kind: InputKind, refusal: Refusal) {
+        assert_eq!(self.offer(&Input::new(self.now, kind)), Err(refusal));
+    }
+
+    #[track_caller]
+    fn settled(&self) {
+        check::alive(self.state(), &self.machine.pending().unwrap()).unwrap();
+        if self.state().model.is_some() {
+            check::packed(self.state(), &self.bodies, &pack(self.state()).unwrap()).unwrap();
+        }
+        check::log(&self.log).unwrap();
+    }
+
+    /// What is pending now, by key.
+    pub fn pending(&self) -> Vec<String> {
+        self.machine.pending().unwrap().keys().map(ToString::to_string).collect()
+    }
+
+    #[track_caller]
+    pub fn says(&mut self, mode: MessageMode, text: &str) -> Vec<String> {
+        self.takes(message(mode, text))
+    }
+
+    pub fn reply(&self, text: &str, calls: &[PlannedCall]) -> Box<Reply> {
+        reply(self.request(), text, calls)
+    }
+
+    /// The model gives its final answer.
+    #[track_caller]
+    pub fn answers(&mut self, text: &str) -> Vec<String> {
+        self.takes(InputKind::ModelFinished(self.reply(text, &[])))
+    }
+
+    /// The model calls tools.
+    #[track_caller]
+    pub fn calls(&mut self, calls: &[PlannedCall]) -> Vec<String> {
+        self.takes(InputKind::ModelFinished(self.reply("let me see", calls)))
+    }
+
+    /// The model makes one call, and its tool succeeds.
+    #[track_caller]
+    pub fn works(&mut self) {
+        self.calls(&[allowed("read")]);
+        let open = self.state().turn_calls()[0].id;
+        self.takes(done(&open.to_string(), 1));
+    }
+
+    /// What the pending request shows, a line a message.
+    pub fn shown(&self) -> Vec<String> {
+        let packed = pack(self.state()).unwrap();
+        packed.items.iter().map(|item| line(&message_of(self, item))).collect()
+    }
+
+    /// The last event, as it is.
+    pub fn last(&self) -> &EventKind {
+        &self.log.last().unwrap().kind
+    }
+
+    /// The newest event of a kind that `pick` knows.
+    pub fn newest<'a, T>(&'a self, pick: impl Fn(&'a EventKind) -> Option<T>) -> T {
+        self.log.iter().rev().find_map(|event| pick(&event.kind)).expect("such an event")
+    }
+
+    /// How the last run ended.
+    pub fn ended(&self) -> RunFinished {
+        self.newest(|kind| if let EventKind::RunFinished(data) = kind { Some(data.clone()) } else { None })
+    }
+}
+
+fn message_of(agent: &Agent, item: &Item) -> Message {
+    mainpath_core::message(agent.state(), &agent.bodies, item).expect("a body")
+}
+
+fn line(message: &Message) -> String {
+    let part = |part: &Part| match part {
+        Part::Text { text } => text.clone(),
+        Part::ToolCall { name, .. } => format!("<{name}>"),
+        Part::ToolResult { call, content, is_error, .. } => {
+            format!("{call}{} {}", if *is_error { "!" } else { "" }, text_of(content))
+        }
+        other => format!("{other:?}"),
+    };
+    let parts: Vec<String> = message.parts.iter().map(part).collect();
+    format!("{:?}: {}", message.role, parts.join(" "))
+}
+
+pub fn message(mode: MessageMode, text: &str) -> InputKind {
+    InputKind::UserMessage { mode, parts: vec![Part::text(text)], tokens: 10, from: user() }
+}
+
+/// An answer of ten tokens, without a vendor's count.
+pub fn reply(request: u32, text: &str, calls: &[PlannedCall]) -> Box<Reply> {
+    let mut parts = vec![Part::text(text)];
+    parts.extend(calls.iter().map(|planned| Part::ToolCall {
+        name: planned.tool.clone().unwrap_or_else(|| "nonesuch".into()),
+        arguments: "{}".into(),
+        signature: None,
+    }));
+    Box::new(Reply {
+        request,
+        parts,
+        calls: calls.to_vec(),
+        goals: Vec::new(),
+        stop: if calls.is_empty() { StopReason::End } else { StopReason::ToolCalls },
+        tokens: 10,
+        usage: None,
+        sent: None,
+    })
+}
+
+/// A tool succeeds.
+pub fn done(id: &str, attempt: u32) -> InputKind {
+    InputKind::ToolFinished { call: call(id), attempt, output: ToolOutput::text("it worked"), tokens: 5 }
+}
+
+/// A tool fails.
+pub fn failed(id: &str, attempt: u32) -> InputKind {
+    InputKind::ToolFinished { call: call(id), attempt, output: ToolOutput::failed("exit_code", "it failed"), tokens: 5 }
+}
+
+/// A tool is confirmed dead.
+pub fn dead(id: &str, attempt: u32) -> InputKind {
+    InputKind::ToolDead { call: call(id), attempt, output: None, tokens: 0 }
+}
+
+pub fn approve(id: &str) -> InputKind {
+    InputKind::Approve { call: call(id), by: user(), edit: None }
+}
+
+pub fn stop() -> InputKind {
+    InputKind::Stop { by: user() }
+}
+
+pub fn rewind(after: u32, text: Option<&str>) -> InputKind {
+    let parts = text.map(|text| vec![Part::text(text)]);
+    InputKind::Rewind { after: Seq(after), parts, tokens: 6, by: user() }
+}
+
+pub fn model_failed(request: u32, kind: ModelErrorKind, retry_at: Option<Millis>) -> InputKind {
+    let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
+    InputKind::ModelFailed { request, error, retry_at }
+}
+
+/// A crash lost everything that was in flight.
+pub fn recovered() -> InputKind {
+    InputKind::Recovered { lost: true, tail_cut: None }
+}
+
+/// An event in a line: everything about it that a decision chose.
+pub fn show(event: &Event) -> String {
+    let name = event.kind.name();
+    let at = |seq: Option<Seq>| seq.map_or("-".into(), |seq| seq.to_string());
+    let list = |seqs: &[Seq]| seqs.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    match &event.kind {
+        EventKind::MessageQueued(data) => format!("{name} {:?}", data.mode),
+        EventKind::MessageJoined(data) => format!("{name} {}", data.seq),
+        EventKind::RunStarted(data) => format!("{name} {} {:?}", data.run, data.cause),
+        EventKind::RunClosing(data) => format!("{name} {}", data.reason.as_str()),
+        EventKind::RunFinished(data) => {
+            format!("{name} {} turns={} calls={}", data.reason.as_str(), data.turns, data.calls)
+        }
+        EventKind::ModelRequested(data) => {
+            let last = data.last.map_or(String::new(), |reason| format!(" last {}", reason.as_str()));
+            format!("{name} {} at {}{last}", data.request, at(data.head))
+        }
+        EventKind::ModelFinished(data) => format!("{name} {} calls={}", data.seq, data.calls.len()),
+        EventKind::ModelMalformed(data) => format!("{name} {} {}", data.seq, data.repair_seq),
+        EventKind::ModelFailed(data) => format!("{name} {:?} retry={}", data.error.kind, data.retry_at.is_some()),
+        EventKind::ModelAbandoned(data) => format!("{name} {} lost={}", data.request, data.lost),
+        EventKind::ActionStarted(data) => format!("{name} {} #{}", data.call, data.attempt),
+        EventKind::ApprovalGranted(data) => format!("{name} {} edited={}", data.call, data.arguments.is_some()),
+        EventKind::CallCancelling(data) => format!("{name} {} {:?}", data.call, data.cause),
+        EventKind::CallProbing(data) => format!("{name} {}", data.call),
+        EventKind::CallResolved(data) => format!("{name} {} {:?} {:?}", data.call, data.resolution, data.cause),
+        EventKind::LateResult(data) => format!("{name} {} #{}", data.call, data.attempt),
+        EventKind::TurnFinished(data) => format!("{name} {} results={}", data.seq, data.results),
+        EventKind::RewindRequested(data) => format!("{name} {}", data.after),
+        EventKind::Rewound(data) => format!("{name} {} to {}", data.asked, at(data.head)),
+        EventKind::BranchOpened(data) => format!("{name} {:?} {}", data.kind, data.seq),
+        EventKind::BranchClosed(data) => format!("{name} {:?} done={}", data.kind, data.done),
+        EventKind::Compacted(data) => {
+            format!("{name} {} keeps {} pins {}", data.seq, at(data.first_kept), list(&data.pinned))
+        }
+        EventKind::ContextCut(data) => {
+            format!("{name} {} keeps {} pins {} {:?}", data.seq, at(data.first_kept), list(&data.pinned), data.cause)
+        }
+        EventKind::SpecChanged(_)
+        | EventKind::RetryDue(_)
+        | EventKind::CallsRecalled(_)
+        | EventKind::GoalsChanged(_)
+        | EventKind::MailRefused(_)
+        | EventKind::TailCut(_) => name.into(),
+    }
+}
