@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// How long a server that took the connection may take to list its models.
-const ANSWER: Duration = Duration::from_millis(500);
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// More than this is no list of models.
 const MAX_LIST: usize = 1 << 20;

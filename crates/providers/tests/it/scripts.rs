@@ -221,5 +221,12 @@ fn the_bundled_script_says_first_that_it_is_one_and_uses_the_four_tools() {
     assert!(script.turns[0].text.as_deref().unwrap().contains("scripted demonstration: no model"));
     let tools: Vec<&str> = script.turns.iter().flat_map(|turn| &turn.calls).map(|call| call.tool.as_str()).collect();
     assert_eq!(tools, ["write_text_file", "read_text_file", "edit_text_file", "bash"]);
-    assert!(script.turns.last().unwrap().final_answer.is_some());
+    let model = Scripted::new(script);
+    let said = |reply: &str| vec![user(1, "go"), assistant(2, vec![call("bash", "{}")]), result(3, (2, 0), reply)];
+    assert_eq!(text(&model, &said("4 lines")), "Next I read it back.");
+    // A refused step is never followed by a claim that it was done.
+    assert!(
+        text(&model, &said("Denied (builtin.headless): nobody can be asked.")).starts_with("A rule refused a step")
+    );
+    assert!(text(&model, &said("A person denied this call.")).starts_with("You refused a step"));
 }
