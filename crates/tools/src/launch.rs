@@ -204,8 +204,15 @@ fn running(command: Pid) -> Result<bool, Errno> {
 
 /// How many descendants besides the command run.
 fn others(command: Pid) -> Result<usize, Errno> {
-    reap(command)?;
-    Ok(descendants(getpid())?.into_iter().filter(|pid| *pid != command && is_alive(*pid)).count())
+    loop {
+        reap(command)?;
+        let found: Vec<Pid> = descendants(getpid())?.into_iter().filter(|pid| *pid != command).collect();
+        let alive = found.iter().filter(|pid| is_alive(**pid)).count();
+        // One that ended between the two looks may have left children behind, which are ours now: look again.
+        if alive > 0 || found.is_empty() {
+            return Ok(alive);
+        }
+    }
 }
 
 /// Reaps the children that have ended, the command excepted.

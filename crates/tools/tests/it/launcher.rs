@@ -1,6 +1,6 @@
 //! Nothing that a command starts outlives its call or its owner.
 
-use crate::support::{World, eventually, launcher, pair, pid_in, runs, said};
+use crate::support::{World, eventually, pair, pid_in, runs, said};
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -46,6 +46,33 @@ async fn a_command_that_ends_takes_its_daemons_with_it() {
     assert_eq!(said.0, "ok");
     assert!(said.1.ends_with("background processes that still ran after the command]"), "{}", said.1);
     assert_eq!(family(&world.path("")).unwrap().iter().map(|pid| runs(*pid)).collect::<Vec<_>>(), [false; 4]);
+}
+
+/// How many processes have the folder as their working directory; those that have ended have none.
+fn working_in(folder: &Path) -> usize {
+    let folder = folder.canonicalize().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.filter(|entry| entry.path().join("cwd").read_link().is_ok_and(|cwd| cwd == folder)).count()
+}
+
+#[tokio::test]
+async fn daemons_that_are_just_being_born_are_found_too() {
+    let world = World::new();
+    for _ in 0..8 {
+        let command = "for i in 1 2 3 4 5 6 7 8; do (setsid sh -c '(sleep 1000 &) ; (sleep 1000 &)' &) & done";
+        assert_eq!(world.say("bash", json!({ "command": command })).await.0, "ok");
+        assert_eq!(working_in(&world.path("")), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_it_starts_starts_nothing() {
+    let world = World::new();
+    let ctx = world.context("bash");
+    ctx.cancel.cancel();
+    let output = world.tools.run("bash", r#"{"command":"touch begun"}"#, &ctx).await;
+    assert_eq!(said(&output), pair("interrupted", "The call was interrupted."));
+    assert_eq!(world.names(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -106,12 +133,7 @@ fn an_owner_that_is_killed_at_any_moment_leaves_nothing() {
         std::thread::sleep(delay);
         owner.kill().unwrap();
         owner.wait().unwrap();
-        let place = folder.path().canonicalize().unwrap();
-        eventually("the end of all that works in the folder", || {
-            let processes = std::fs::read_dir("/proc").unwrap().flatten();
-            let there = processes.filter(|entry| entry.path().join("cwd").read_link().is_ok_and(|cwd| cwd == place));
-            (there.count() == 0).then_some(())
-        });
+        eventually("the end of all that works in the folder", || (working_in(folder.path()) == 0).then_some(()));
     }
 }
 
@@ -164,5 +186,4 @@ async fn cost() {
         time("bash -c true, plain", 200, &plain).await;
         time("the tool", 200, &call).await;
     }
-    let _ = launcher();
 }
