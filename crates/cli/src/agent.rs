@@ -2,8 +2,8 @@
 
 use crate::args::AgentArgs;
 use crate::config::Home;
-use crate::exit::Failure;
-use mainpath_providers::local_servers;
+use crate::exit::{Exit, Failure};
+use mainpath_providers::{UnknownModel, local_servers, resolve};
 use mainpath_tools::Tools;
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,15 @@ pub async fn choose_model(flag: Option<&str>, home: &Home) -> Chosen {
                 MAINPATH_MODEL or OPENAI_API_KEY"
             .to_string();
     Chosen { model: "scripted".into(), note: Some(note), is_demo: true }
+}
+
+/// Whether there can be such a model. Errors: no such name, or no key for it.
+pub fn check_model(model: &str) -> Result<(), Failure> {
+    match resolve(model, &|name| std::env::var(name).ok()) {
+        Ok(_) => Ok(()),
+        Err(error @ UnknownModel::NoKey { .. }) => Err(Failure { exit: Exit::Auth, message: error.to_string() }),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    }
 }
 
 /// What happens to calls that need a person.

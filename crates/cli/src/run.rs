@@ -22,6 +22,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return go_on(&app, &trace, &args.agent, &args.output, Some(Mail::message(task))).await;
     }
     let chosen = choose_model(args.agent.model.as_deref(), &app.home).await;
+    agent::check_model(&chosen.model)?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let demo = chosen.is_demo && args.agent.workspace.is_none();
     let workspace = if demo {
@@ -43,8 +44,8 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let spec = agent::spec(&args.agent, &app.home, chosen.model, &workspace, mode);
     let runtime = app.runtime();
-    announce(&trace, &args.output);
     runtime.start(&app.scope, &trace, spec, Mail::message(task)).await?;
+    announce(&trace, &args.output);
     Follow::new(&app, &runtime, &trace, &args.output, 1).to_the_end().await
 }
 
@@ -112,6 +113,7 @@ async fn go_on(
     });
     let spec =
         spec.ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
+    agent::check_model(agent.model.as_deref().unwrap_or(&spec.model))?;
     let runtime = app.runtime();
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
