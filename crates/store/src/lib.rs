@@ -1,6 +1,6 @@
 //! Where traces live: append, read, subscribe, mailbox, blobs, views, leases, and the scheduler that wakes them.
 //!
-//! **This crate owns** the bytes. It says what a log line looks like ([`line`]), keeps one writer per trace, makes a
+//! **This crate owns** the bytes. It says what a log line looks like ([`mod@line`]), keeps one writer per trace, makes a
 //! batch durable before it answers, tells a torn end from damage, and keeps tenants apart. It draws the salts of the
 //! lines and knows the time only to stamp mail.
 //!

@@ -9,7 +9,7 @@
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `v` | the version of the vocabulary, [`LOG_VERSION`](mainpath_types::LOG_VERSION) when written |
+//! | `v` | the version of the vocabulary, [`LOG_VERSION`] when written |
 //! | `id` | the event's number in the trace, from 1, without gaps; also its line number |
 //! | `ts` | when it was decided: RFC 3339, UTC, milliseconds |
 //! | `turn` | the turn it belongs to |
@@ -328,25 +328,25 @@ fn read_base64<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     if text.len() != (N * 4).div_ceil(3) {
         return None;
     }
-    let value = |character: &u8| u32::from(BASE64[usize::from(*character)]);
-    let (mut bytes, mut seen) = ([0; N], 0);
-    for (out, four) in bytes.chunks_mut(3).zip(text.chunks(4)) {
-        let (mut bits, mut left) = (0, 24);
-        for character in four {
-            let six = value(character);
-            seen |= six;
-            left -= 6;
-            bits |= (six & 63) << left;
-        }
-        let [_, three @ ..] = u32::to_be_bytes(bits);
-        let (whole, rest) = three.split_at(out.len());
-        out.copy_from_slice(whole);
-        // The last character has bits to spare; the writer leaves them empty.
-        if rest.iter().any(|byte| *byte != 0) {
-            return None;
-        }
+    let mut seen = 0;
+    let mut read = |four: [u8; 4]| {
+        let [a, b, c, d] = four.map(|character| BASE64[usize::from(character)]);
+        seen |= a | b | c | d;
+        [a << 2 | (b & 63) >> 4, b << 4 | (c & 63) >> 2, c << 6 | (d & 63)]
+    };
+    let mut bytes = [0; N];
+    let (threes, last) = bytes.as_chunks_mut::<3>();
+    let (fours, rest) = text.as_chunks::<4>();
+    for (three, four) in threes.iter_mut().zip(fours) {
+        *three = read(*four);
     }
-    (seen < 64).then_some(bytes)
+    // "A" stands for no bits. What the last character has to spare, the writer leaves empty.
+    let mut four = [b'A'; 4];
+    four[..rest.len()].copy_from_slice(rest);
+    let three = read(four);
+    let (used, spare) = three.split_at_checked(last.len())?;
+    last.copy_from_slice(used);
+    (seen < 64 && spare.iter().all(|bits| *bits == 0)).then_some(bytes)
 }
 
 /// `2026-11-22T02:45:00.123Z`; only the one spelling that the writer uses.

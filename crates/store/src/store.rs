@@ -178,7 +178,7 @@ pub enum Appended {
 /// Why an append was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The lease was released, or is of another store.
+    /// The lease was released, or is of another kind of store.
     #[error("this owner's time is over: the trace was given free")]
     StaleEpoch,
     /// The batch does not follow the head.

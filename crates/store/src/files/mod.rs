@@ -1,7 +1,7 @@
 //! A store in plain files, for any number of processes on one machine.
 //!
 //! ```text
-//! <data>/traces/<trace>/events.jsonl    the log, see [`line`](crate::line)
+//! <data>/traces/<trace>/events.jsonl    the log, see [`mod@crate::line`]
 //!                       events.torn     what was cut off its end
 //!                       mailbox.jsonl   one JSON object per entry: id, at, from, urgent, body
 //!                       owner.lock      locked (flock) by the owner; its content says who: epoch, pid, placed
@@ -190,7 +190,7 @@ impl Store for FilesStore {
                 Err(refused) => return Appended::Refused(refused),
                 Ok(None) => return Appended::Committed { head: expected },
                 Ok(Some(job)) => {
-                    if self.inner.jobs.send(job).is_err() {
+                    if !owned.submit(job) {
                         return owned.lose("the store is closed");
                     }
                 }

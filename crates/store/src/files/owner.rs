@@ -106,6 +106,11 @@ impl Owned {
         Ok(Some(Job::Append(Append { owned: Arc::clone(self), lines, tip, answer })))
     }
 
+    /// Hands the job to the store that gave the lease, which need not be the one that was asked; false if it is closed.
+    pub fn submit(&self, job: Job) -> bool {
+        self.jobs.send(job).is_ok()
+    }
+
     /// The append under way is durable.
     pub fn settle(&self, tip: Tip) {
         let mut state = self.state();

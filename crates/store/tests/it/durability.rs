@@ -207,6 +207,38 @@ async fn a_journal_in_use_is_left_alone_by_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_journal_alone_gives_back_what_was_acknowledged_through_it() {
+    let Home { store, dir } = Home::new();
+    let store = Arc::new(store);
+    let leases = lease_many(&store, 30).await;
+    let leases = together(&store, leases, 15).await;
+    // The disk as it would be if nothing had reached it but what was synced.
+    let after = tempfile::tempdir().unwrap();
+    std::fs::create_dir(after.path().join("journal")).unwrap();
+    let journal = journals(dir.path()).remove(0);
+    std::fs::copy(&journal, after.path().join("journal").join(journal.file_name().unwrap())).unwrap();
+    let journalled = std::fs::read_to_string(&journal).unwrap();
+    let mut lost = 0;
+    for n in 0..30 {
+        let log = std::fs::read_to_string(log_path(dir.path(), n)).unwrap();
+        let in_journal = |line: &str| journalled.contains(&format!("local/{} {line}\n", name(n)));
+        // A line that is not in the journal was synced in its file, and with it what stands before it.
+        let synced = log.lines().collect::<Vec<_>>().iter().rposition(|line| !in_journal(line)).map_or(0, |at| at + 1);
+        lost += 15 - synced;
+        let path = log_path(after.path(), n);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, log.split_inclusive('\n').take(synced).collect::<String>()).unwrap();
+    }
+    assert!(lost > 100, "{lost}: hardly anything went through the journal");
+    let restored = FilesStore::open(after.path(), Options::default()).unwrap();
+    for n in 0..30 {
+        let read = restored.read(&Scope::local(), &name(n), 1).await.unwrap();
+        assert_eq!((read.events, read.damage), (events(1, 15), None), "trace {n}");
+    }
+    drop(leases);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_journalled_is_not_acknowledged_blindly() {
     let disk = Arc::new(Disk::default());
     let Home { store, dir: _dir } = Home::with(Options { disk: Arc::clone(&disk), ..Options::default() });

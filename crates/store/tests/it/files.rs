@@ -50,11 +50,11 @@ async fn a_large_log_reads_alike_in_parts_and_whole_and_damage_is_found_anywhere
     let store = MemoryStore::default();
     let scope = Scope::local();
     let lease = store.lease(&scope, &trace(), true).await.unwrap().lease;
-    let count = 12_000;
+    let count = 6_000;
     assert_eq!(store.append(&lease, 0, events(1, count)).await, Appended::Committed { head: count });
     drop(lease);
     let bytes = store.log_bytes(&scope.tenant, &trace());
-    assert!(bytes.len() > 2 << 20, "{}: too small to be read in parts", bytes.len());
+    assert!(bytes.len() > 3 << 19, "{}: too small to be read in parts", bytes.len());
     let read = store.read(&scope, &trace(), 1).await.unwrap();
     assert_eq!((read.head, read.damage), (count, None));
     assert!(read.events == events(1, count));
@@ -62,7 +62,7 @@ async fn a_large_log_reads_alike_in_parts_and_whole_and_damage_is_found_anywhere
         .chain(bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1))
         .collect();
     let half = (0..starts.len()).min_by_key(|n| starts[*n].abs_diff(bytes.len() / 2)).unwrap();
-    for line in [0, 1, 77, half - 2, half - 1, half, half + 1, half + 2, count as usize - 1] {
+    for line in [0, 77, half - 1, half, half + 1, count as usize - 1] {
         for (what, with) in [("left out", &b""[..]), ("garbage", b"{\"v\":1,\"id\":5}\n"), ("doubled", b"")] {
             let (start, end) = (starts[line], starts[line + 1]);
             let with =
@@ -172,6 +172,21 @@ async fn posts_from_many_sides_all_get_their_own_number() {
     ids.sort_unstable();
     assert_eq!(ids, (1..=40).collect::<Vec<_>>());
     assert_eq!(other.mail(&scope, &trace(), 0).await.unwrap().len(), 40);
+}
+
+#[tokio::test]
+async fn a_lease_writes_its_own_trace_whichever_store_is_asked() {
+    let (one, two) = (Home::new(), Home::new());
+    let scope = Scope::local();
+    let lease = one.store.lease(&scope, &trace(), true).await.unwrap().lease;
+    let other = two.store.lease(&scope, &"other".parse().unwrap(), true).await.unwrap().lease;
+    assert_eq!(two.store.append(&other, 0, events(1, 1)).await, Appended::Committed { head: 1 });
+    assert_eq!(two.store.append(&lease, 0, events(1, 2)).await, Appended::Committed { head: 2 });
+    assert_eq!(one.store.read(&scope, &trace(), 1).await.unwrap().events, events(1, 2));
+    let read = two.store.read(&scope, &"other".parse().unwrap(), 1).await.unwrap();
+    assert_eq!((read.events, read.damage), (events(1, 1), None));
+    let memory = MemoryStore::default();
+    assert_eq!(memory.append(&lease, 2, events(3, 3)).await, Appended::Refused(Refused::StaleEpoch));
 }
 
 #[tokio::test]
