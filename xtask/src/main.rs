@@ -1,2 +1,84 @@
-//! Tidy.
-fn main() {}
+//! Rules about the tree that no compiler checks: `cargo xtask tidy`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A source file holds one idea; longer than this and it holds two. Tests at its end are not counted.
+const LONGEST: usize = 600;
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("tidy") => tidy(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").as_path()),
+        other => {
+            eprintln!("xtask: unknown task {other:?}; there is: tidy");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn tidy(root: &Path) -> ExitCode {
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask", "bench"] {
+        walk(&root.join(folder), &mut files);
+    }
+    let mut problems: Vec<String> = Vec::new();
+    for file in &files {
+        let Ok(text) = fs::read_to_string(file) else { continue };
+        let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        check(&name, &text, &mut problems);
+    }
+    for problem in &problems {
+        eprintln!("tidy: {problem}");
+    }
+    println!("tidy: {} files, {} problems", files.len(), problems.len());
+    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn check(name: &str, text: &str, problems: &mut Vec<String>) {
+    let is_source = name.contains("/src/");
+    let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let lines = code.lines().count();
+    if is_source && lines > LONGEST {
+        problems.push(format!("{name} has {lines} lines without its tests; {LONGEST} is the most"));
+    }
+    if is_source && !text.starts_with("//!") {
+        problems.push(format!("{name} does not begin by saying what it is for (//!)"));
+    }
+    // Put together here, so that this file does not contain them.
+    let left = ["FIX", "XX", "TO"].into_iter().zip(["ME", "X", "DO"]).map(|(a, b)| format!("{a}{b}"));
+    for word in left {
+        if text.split(|c: char| !c.is_ascii_alphanumeric()).any(|found| found == word) {
+            problems.push(format!("{name} has a left-over {word}"));
+        }
+    }
+    if is_source && code.contains(&["allow(dead", "code"].join("_")) {
+        problems.push(format!("{name} allows dead code: cut it"));
+    }
+    if text.lines().any(|line| line.ends_with(' ') || line.contains('\t')) {
+        problems.push(format!("{name} has trailing blanks or tabs"));
+    }
+    let pure = ["crates/types/src/", "crates/policy/src/", "crates/core/src/"];
+    if pure.iter().any(|folder| name.starts_with(folder)) {
+        for word in
+            ["std::fs", "std::net", "std::process", "std::env", "std::thread", "tokio", "now()", "fastrand", "async "]
+        {
+            if code.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(word)) {
+                problems.push(format!("{name} is pure and must not know {word}"));
+            }
+        }
+    }
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && !path.ends_with("target") {
+            walk(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}

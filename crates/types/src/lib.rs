@@ -7,6 +7,8 @@
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
 mod event;
+mod facts;
+mod goal;
 mod ids;
 mod message;
 mod model;
@@ -16,6 +18,8 @@ mod tool;
 mod usage;
 
 pub use event::*;
+pub use facts::*;
+pub use goal::*;
 pub use ids::*;
 pub use message::*;
 pub use model::*;

@@ -1,0 +1,43 @@
+# mainpath: `make run` does the main job, `make test` proves that it works. See CONTRIBUTING.md.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+TASK ?= Look around in this folder and say in three sentences what is in it.
+MODEL ?=
+SEEDS ?= 10000
+
+.PHONY: run build test lint bench simulation mutants clean
+
+## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
+run: build
+	@./target/release/mainpath run $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))' </dev/null
+
+build:
+	$(CARGO) build --release --locked -p mainpath-cli
+
+## Everything that CI runs. Needs Rust, make and a C compiler; installs nothing else.
+test: lint
+	$(CARGO) test --workspace --locked
+	@echo "tests done"
+
+lint:
+	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) xtask tidy
+
+## The table of the README. Takes about three minutes.
+bench: build
+	$(CARGO) run --release --locked -p mainpath-bench
+
+## The seeded simulation of the core, at length.
+simulation:
+	MAINPATH_SEEDS=$(SEEDS) $(CARGO) test --release --locked -p mainpath-core --test it simulation
+
+## Mutation testing of core and policy; survivors are explained in crates/core/MUTANTS.md.
+mutants:
+	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
+	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 120
+
+clean:
+	$(CARGO) clean

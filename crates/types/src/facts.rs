@@ -1,0 +1,490 @@
+//! What each event says: the `data` of its log line.
+
+use crate::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `spec_changed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpecChanged {
+    /// The whole new spec.
+    pub spec: Spec,
+}
+
+/// When a message is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageMode {
+    /// Now, or after the present run.
+    Message,
+    /// After the running tool; what was planned is skipped.
+    Steer,
+    /// After the present run, one at a time.
+    FollowUp,
+}
+
+/// `message_queued`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageQueued {
+    /// When it is to be read.
+    pub mode: MessageMode,
+    /// What was said.
+    pub parts: Vec<Part>,
+    /// Its estimated size.
+    pub tokens: u32,
+    /// Who said it.
+    pub from: Principal,
+}
+
+/// `message_joined`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageJoined {
+    /// The event that holds the message.
+    pub of: EventId,
+    /// Its number in the tree.
+    pub seq: Seq,
+}
+
+/// Why a run began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunCause {
+    /// The trace's first message.
+    New,
+    /// A further message, or one that waited.
+    Continue,
+    /// A rewind with a message.
+    Rewind,
+    /// A rewind without one.
+    Regenerate,
+}
+
+/// `run_started`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunStarted {
+    /// The run's number, from 1.
+    pub run: u32,
+    /// Why it began.
+    pub cause: RunCause,
+    /// The event that holds its spec.
+    pub spec: EventId,
+}
+
+/// `run_closing`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunClosing {
+    /// What the run will end with.
+    pub reason: FinishReason,
+    /// Who asked, where somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
+}
+
+/// `run_finished`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFinished {
+    /// The run.
+    pub run: u32,
+    /// Why it ended.
+    pub reason: FinishReason,
+    /// Model calls on the main path.
+    pub turns: u32,
+    /// Tool calls that were started.
+    pub calls: u32,
+    /// What all its model calls used, lost ones included.
+    pub usage: Usage,
+    /// What they cost, in micro-units.
+    pub cost: Micros,
+}
+
+/// `model_requested`. The request itself is computed from the state at this event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRequested {
+    /// The request's number in the trace, from 1; a retry is a new request.
+    pub request: u32,
+    /// The tip of the packed path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Seq>,
+    /// The version of the packer.
+    pub pack: u16,
+    /// Estimated input tokens.
+    pub input: u32,
+    /// Tokens set aside until the answer is settled.
+    pub reserve: u64,
+    /// Money set aside until the answer is settled.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reserve_cost: Micros,
+    /// Set when it asks for a last answer because a soft budget ran out: what the run will end with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<FinishReason>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// A tool call of a model's answer, judged before the answer was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedCall {
+    /// The tool's own name (aliases resolved), or `None` for a name that no tool has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What rules said. `None` when the call never got that far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Why the call cannot be run as it is (unknown tool, invalid arguments), for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// `model_finished`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelFinished {
+    /// The request that was answered.
+    pub request: u32,
+    /// The answer's number in the tree.
+    pub seq: Seq,
+    /// The answer.
+    pub parts: Vec<Part>,
+    /// One entry for each tool call among the parts, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<PlannedCall>,
+    /// Operations on the plan, applied in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<GoalOp>,
+    /// Why the model stopped.
+    pub stop: StopReason,
+    /// The answer's estimated size.
+    pub tokens: u32,
+    /// What the call used: the vendor's count, or an estimate.
+    pub usage: Usage,
+    /// Whether `usage` is the vendor's count.
+    pub counted: bool,
+    /// What it cost, in micro-units.
+    pub cost: Micros,
+    /// From request to the answer's end, in milliseconds.
+    pub elapsed_ms: u64,
+    /// The hash of the request as it was sent: see `replay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
+}
+
+/// `model_malformed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelMalformed {
+    /// The request that was answered.
+    pub request: u32,
+    /// The answer's number in the tree.
+    pub seq: Seq,
+    /// The number of the message that asks for a repair.
+    pub repair_seq: Seq,
+    /// The answer as it came.
+    pub parts: Vec<Part>,
+    /// What is wrong with it, for the model.
+    pub problem: String,
+    /// The answer's estimated size.
+    pub tokens: u32,
+    /// The repair message's estimated size.
+    pub repair_tokens: u32,
+    /// What the call used.
+    pub usage: Usage,
+    /// What it cost, in micro-units.
+    pub cost: Micros,
+    /// From request to the answer's end, in milliseconds.
+    pub elapsed_ms: u64,
+    /// The hash of the request as it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
+}
+
+/// `model_failed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelFailed {
+    /// The request that failed.
+    pub request: u32,
+    /// How.
+    pub error: ModelError,
+    /// When it is tried again; `None` when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Millis>,
+    /// What it is charged: nothing where the server refused it, the reservation where it may have run.
+    pub usage: Usage,
+    /// What that costs.
+    pub cost: Micros,
+}
+
+/// `model_abandoned`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelAbandoned {
+    /// The request.
+    pub request: u32,
+    /// Whether it was lost in a crash, as opposed to stopped.
+    pub lost: bool,
+    /// The whole reservation is charged.
+    pub usage: Usage,
+    /// What that costs.
+    pub cost: Micros,
+}
+
+/// `retry_due`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RetryDue {}
+
+/// `action_started`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ActionStarted {
+    /// The call.
+    pub call: CallId,
+    /// From 1; higher when a repeatable call runs again after a crash.
+    pub attempt: u32,
+    /// The rule that allowed it.
+    pub rule: String,
+}
+
+/// `approval_granted`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalGranted {
+    /// The call.
+    pub call: CallId,
+    /// Who approved.
+    pub by: Principal,
+    /// Arguments to use instead of the model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
+    /// What rules said about the edited arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+/// Why a started call is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelCause {
+    /// Its time was up.
+    Timeout,
+    /// The run is closing.
+    Closing,
+    /// Somebody interrupted it.
+    Interrupt,
+}
+
+/// `call_cancelling`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallCancelling {
+    /// The call.
+    pub call: CallId,
+    /// Why.
+    pub cause: CancelCause,
+}
+
+/// `call_probing`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallProbing {
+    /// The call.
+    pub call: CallId,
+}
+
+/// Why a call ended, where nothing came back from a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolveCause {
+    /// The tool, the person or the child answered.
+    Result,
+    /// A person said no.
+    DeniedByPerson,
+    /// The run ended before it started.
+    Closing,
+    /// A person steered away before it started.
+    Steer,
+    /// More calls than a turn may have.
+    TurnCap,
+    /// More calls than the run may have.
+    CallBudget,
+    /// Only a last answer was asked for.
+    LastAnswer,
+    /// It was ended after its time was up.
+    Timeout,
+    /// It was ended because the run was stopped or somebody interrupted it.
+    Stopped,
+    /// A crash, and the profile wants the model to be told rather than the call to run again.
+    Crash,
+    /// A crash, and nobody can tell whether it was done.
+    Uncertain,
+}
+
+/// `call_resolved`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallResolved {
+    /// The call.
+    pub call: CallId,
+    /// The attempt that ended; 0 when it never started.
+    pub attempt: u32,
+    /// How it ended.
+    pub resolution: Resolution,
+    /// Why.
+    pub cause: ResolveCause,
+    /// What came back, if something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<ToolOutput>,
+    /// A person's reason for a denial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who decided, where a person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
+    /// The result's estimated size.
+    pub tokens: u32,
+    /// From start to end, in milliseconds.
+    #[serde(default)]
+    pub elapsed_ms: u64,
+}
+
+/// `late_result`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LateResult {
+    /// The call.
+    pub call: CallId,
+    /// The attempt that answered.
+    pub attempt: u32,
+    /// What came back.
+    pub output: ToolOutput,
+}
+
+/// `turn_finished`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnFinished {
+    /// The number of the first result in the tree; the others follow in call order.
+    pub seq: Seq,
+    /// How many results entered the tree.
+    pub results: u16,
+}
+
+/// `rewind_requested`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RewindRequested {
+    /// The message to go back to, as asked.
+    pub after: Seq,
+    /// What to say there; `None` to answer again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<Part>>,
+    /// Its estimated size.
+    #[serde(default)]
+    pub tokens: u32,
+    /// Who asked.
+    pub by: Principal,
+}
+
+/// `rewound`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rewound {
+    /// The message to go back to, as asked.
+    pub asked: Seq,
+    /// The new head: never between a call and its results. `None`: before the first message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Seq>,
+    /// The plan as it was before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goal_tree_snapshot: Vec<Goal>,
+}
+
+/// What a side branch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchKind {
+    /// A malformed answer is asked for again.
+    Repair,
+    /// The conversation is summarised.
+    Compaction,
+}
+
+/// `branch_opened`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BranchOpened {
+    /// What it is for.
+    pub kind: BranchKind,
+    /// The number of its first message.
+    pub seq: Seq,
+    /// That message's estimated size.
+    pub tokens: u32,
+}
+
+/// `branch_closed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BranchClosed {
+    /// What it was for.
+    pub kind: BranchKind,
+    /// Whether it reached its aim.
+    pub done: bool,
+}
+
+/// `compacted`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compacted {
+    /// The node's number.
+    pub seq: Seq,
+    /// The event whose text is the summary.
+    pub summary: EventId,
+    /// The first message that is still shown after the summary; `None`: nothing before the node is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<Seq>,
+    /// Messages that are shown before the summary all the same.
+    pub pinned: Vec<Seq>,
+    /// The summary's size.
+    pub tokens: u32,
+}
+
+/// Why the context was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutCause {
+    /// More messages than the window holds.
+    Window,
+    /// Somebody asked to see more.
+    Expand,
+}
+
+/// `context_cut`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextCut {
+    /// The node's number.
+    pub seq: Seq,
+    /// The first message that is still shown; `None`: all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<Seq>,
+    /// Messages that are shown before it all the same.
+    pub pinned: Vec<Seq>,
+    /// Why.
+    pub cause: CutCause,
+}
+
+/// `calls_recalled`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallsRecalled {
+    /// The calls, oldest first.
+    pub calls: Vec<CallId>,
+}
+
+/// `goals_changed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalsChanged {
+    /// The operations, applied in order.
+    pub ops: Vec<GoalOp>,
+    /// Who asked.
+    pub by: Principal,
+}
+
+/// `mail_refused`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MailRefused {
+    /// Why, in a sentence.
+    pub problem: String,
+}
+
+/// `tail_cut`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TailCut {
+    /// How many bytes were cut.
+    pub bytes: u64,
+    /// The file, beside the log, that keeps them.
+    pub kept: String,
+}
