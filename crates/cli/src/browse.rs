@@ -87,7 +87,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
 
 async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Log) -> Result<(), Failure> {
     let spec = events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&data.spec),
+        EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
     });
     out(&format!("trace   {trace}"))?;

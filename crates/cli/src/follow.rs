@@ -5,7 +5,7 @@ use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
-use crate::text::plain;
+use crate::text::{detail, gist, plain};
 use mainpath_core::ending;
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
@@ -25,6 +25,8 @@ pub struct Follow<'a> {
     yes_to_all: bool,
     /// The call that a question was last asked about, to ask once.
     asked: Option<CallId>,
+    /// The call that was decided last: the word may still be on its way.
+    decided: Option<CallId>,
     stops: u32,
 }
 
@@ -47,6 +49,7 @@ impl<'a> Follow<'a> {
             lines: Lines::default(),
             yes_to_all: false,
             asked: None,
+            decided: None,
             stops: 0,
         }
     }
@@ -119,11 +122,11 @@ impl<'a> Follow<'a> {
             Waiting::Approval(call) => Some(*call),
             Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
         });
-        let call = calls.into_iter().next()?;
+        let call = calls.into_iter().find(|call| self.decided != Some(*call))?;
         if !self.attended {
             let how = format!(
                 "call {call} ({}) waits for an approval: mainpath approve {} && mainpath resume {}",
-                self.printer.call(call).0,
+                self.printer.call(call).name,
                 self.trace,
                 self.trace
             );
@@ -132,8 +135,11 @@ impl<'a> Follow<'a> {
         }
         if self.asked != Some(call) {
             self.asked = Some(call);
-            let (name, what) = self.printer.call(call);
-            self.printer.line("?", &format!("allow {name}: {what}"));
+            let made = self.printer.call(call);
+            self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
+            for line in detail(&made.arguments) {
+                eprintln!("  │ {line}");
+            }
             eprint!("  [y]es, [n]o (and why), [a]ll in this run, [l]ater: ");
         }
         None
@@ -162,6 +168,7 @@ impl<'a> Follow<'a> {
             }
         };
         self.asked = None;
+        self.decided = Some(call);
         self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
         Ok(None)
     }
@@ -170,7 +177,7 @@ impl<'a> Follow<'a> {
     async fn allow_all(&mut self) -> Result<(), Failure> {
         let (log, ..) = self.app.read(&self.trace).await?;
         let spec = log.events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::SpecChanged(data) => Some(data.spec.clone()),
+            EventKind::SpecChanged(data) => Some((*data.spec).clone()),
             _ => None,
         });
         if let Some(spec) = spec {

@@ -16,8 +16,7 @@ pub struct Printer {
     streamed: String,
     /// The last answer that was streamed as a whole.
     pub shown: String,
-    /// The name and gist of each call.
-    calls: HashMap<CallId, (String, String)>,
+    calls: HashMap<CallId, Made>,
     /// Whether the cursor is in the middle of a line.
     open_line: bool,
     /// How the last failed model call failed.
@@ -26,6 +25,15 @@ pub struct Printer {
     from: EventId,
     /// The last event seen.
     pub last: EventId,
+}
+
+/// A call as the model made it.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments: JSON text.
+    pub arguments: String,
 }
 
 impl Printer {
@@ -60,8 +68,8 @@ impl Printer {
                 }
                 self.event(event);
             }
-            Live::Delta(_) | Live::Notice(_) if self.json.is_some() => {}
-            Live::Delta(delta) => self.delta(delta),
+            Live::Delta { .. } | Live::Notice(_) if self.json.is_some() => {}
+            Live::Delta { delta, .. } => self.delta(delta),
             Live::Notice(notice) => self.line("!", notice),
         }
         Ok(())
@@ -130,9 +138,8 @@ impl Printer {
         });
         for ((index, planned), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
             let call = CallId { seq: data.seq, index };
-            let what = gist(arguments);
             if !quiet {
-                self.line("→", &format!("{}: {what}", short(name, 40)));
+                self.line("→", &format!("{}: {}", short(name, 40), gist(arguments)));
                 match (&planned.problem, &planned.verdict) {
                     (Some(problem), _) => self.line("✗", &short(problem, 200)),
                     (None, Some(verdict)) if verdict.decision == Decision::Deny => {
@@ -141,7 +148,7 @@ impl Printer {
                     _ => {}
                 }
             }
-            self.calls.insert(call, (name.clone(), what));
+            self.calls.insert(call, Made { name: name.clone(), arguments: arguments.clone() });
         }
         if !quiet {
             self.end_line();
@@ -149,7 +156,7 @@ impl Printer {
     }
 
     fn resolved(&mut self, data: &CallResolved) {
-        let (name, _) = self.call(data.call);
+        let name = short(&self.call(data.call).name, 40);
         let took = span(data.elapsed_ms);
         let said = data.output.as_ref().map(|output| text_of(&output.content)).unwrap_or_default();
         let title = data.output.as_ref().and_then(|output| output.title.clone());
@@ -166,9 +173,9 @@ impl Printer {
         }
     }
 
-    /// The name and gist of a call.
-    pub fn call(&self, call: CallId) -> (String, String) {
-        self.calls.get(&call).cloned().unwrap_or_else(|| ("a call".into(), call.to_string()))
+    /// A call as the model made it.
+    pub fn call(&self, call: CallId) -> Made {
+        self.calls.get(&call).cloned().unwrap_or_else(|| Made { name: format!("call {call}"), ..Made::default() })
     }
 
     /// A line for people.

@@ -108,7 +108,7 @@ async fn go_on(
 ) -> Result<Exit, Failure> {
     let (log, state, _) = app.read(trace).await?;
     let spec = log.events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&data.spec),
+        EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
     });
     let spec =

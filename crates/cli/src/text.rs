@@ -53,6 +53,36 @@ pub fn gist(arguments: &str) -> String {
     short(told.unwrap_or(arguments), 100)
 }
 
+/// The most lines of a call that are shown before it is approved.
+const MOST_LINES: usize = 40;
+
+/// What a call would do, line by line, for the person who is to approve it: the whole command, the text that is written, each
+/// edit as what goes and what comes.
+pub fn detail(arguments: &str) -> Vec<String> {
+    let Ok(parsed) = serde_json::from_str::<serde_json::Value>(arguments) else { return vec![plain(arguments)] };
+    let mut lines = Vec::new();
+    let mut add = |mark: &str, text: &str| lines.extend(plain(text).lines().map(|line| format!("{mark}{line}")));
+    let text = |value: &serde_json::Value, name: &str| value.get(name).and_then(|text| text.as_str().map(String::from));
+    if let Some(edits) = parsed.get("edits").and_then(|edits| edits.as_array()) {
+        for edit in edits {
+            add("- ", &text(edit, "old_text").unwrap_or_default());
+            add("+ ", &text(edit, "new_text").unwrap_or_default());
+        }
+    } else if let Some(content) = text(&parsed, "content") {
+        add("+ ", &content);
+    } else if let Some(command) = text(&parsed, "command") {
+        add("$ ", &command);
+    } else {
+        add("", &format!("{parsed:#}"));
+    }
+    if lines.len() > MOST_LINES {
+        let more = lines.len() - MOST_LINES;
+        lines.truncate(MOST_LINES);
+        lines.push(format!("… {more} more lines; later, then mainpath show, shows them all"));
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +90,15 @@ mod tests {
     #[test]
     fn output_cannot_steer_the_terminal() {
         assert_eq!(plain("a\u{1b}[2Jb\u{7}\r\nc\td\u{202E}e"), "a[2Jb\nc\tde");
+    }
+
+    #[test]
+    fn a_person_sees_the_whole_of_what_is_to_be_approved() {
+        let edit = r#"{"path":"a","edits":[{"old_text":"one\ntwo","new_text":"three"}]}"#;
+        assert_eq!(detail(edit), ["- one", "- two", "+ three"]);
+        assert_eq!(detail(r#"{"command":"rm -rf x\necho"}"#), ["$ rm -rf x", "$ echo"]);
+        assert_eq!(detail(r#"{"path":"a","content":"x\u001b[2Jy"}"#), ["+ x[2Jy"]);
+        assert_eq!(detail(&format!("{{\"content\":\"{}\"}}", "x\\n".repeat(50))).len(), 41);
     }
 
     #[test]

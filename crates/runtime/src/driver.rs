@@ -16,8 +16,8 @@ use mainpath_types::*;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +37,13 @@ pub(crate) enum DriveError {
 }
 
 type Work = Pin<Box<dyn Future<Output = (EffectKey, Option<InputKind>)> + Send>>;
+
+/// An append with no known outcome.
+struct Unsure {
+    problem: String,
+    /// The event that the input decided. If it is in the log, the input has happened.
+    first: Box<Event>,
+}
 
 /// An effect under way.
 struct Running {
@@ -92,6 +99,7 @@ impl Driver {
             // Differs from any count: the mailbox is read once in any case.
             seen_wakes: u64::MAX,
         };
+        driver.say_unsaid().await?;
         if !log.events.is_empty() {
             driver.offer(InputKind::Recovered { lost: true, tail_cut: tail_cut(&log) }, None).await?;
         }
@@ -187,6 +195,9 @@ impl Driver {
             InputKind::UserMessage { parts, .. } | InputKind::Rewind { parts: Some(parts), .. } => {
                 offload(&*self.shared.config.store, &self.scope, parts).await?;
             }
+            InputKind::Answered(Answered { output, .. }) => {
+                offload(&*self.shared.config.store, &self.scope, &mut output.content).await?;
+            }
             _ => {}
         }
         Ok(kind)
@@ -229,11 +240,63 @@ impl Driver {
     /// read again and the input offered again; if it was written after all, it is refused as having happened.
     pub async fn offer(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
         let input = Input { at: (self.shared.config.clock)(), mail, kind };
+        let written = self.write(&input).await;
+        let known = matches!(
+            input.kind,
+            InputKind::ModelFinished(_)
+                | InputKind::ModelMalformed { .. }
+                | InputKind::ToolFinished { .. }
+                | InputKind::ToolDead { .. }
+                | InputKind::ToolProbed { .. }
+        );
+        match &written {
+            Ok(()) | Err(DriveError::Refused(_)) => {}
+            // Mail stays in the mailbox, a time comes again. A result comes only once.
+            Err(_) if known => *self.unsaid() = Some(input),
+            Err(_) => {}
+        }
+        written
+    }
+
+    fn unsaid(&self) -> MutexGuard<'_, Option<Input>> {
+        self.handle.unsaid.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what an earlier driver of this process knew and could not write: the one event that it decides, as if the
+    /// process had ended right after it. What follows from it is recovery's, like everything else that was lost.
+    async fn say_unsaid(&mut self) -> Result<(), DriveError> {
+        let Some(input) = self.unsaid().take() else { return Ok(()) };
+        let mut decided = self.machine.clone();
+        // Refused: it was written after all, or another process has settled the matter.
+        let Ok(mut batch) = decided.handle(&input) else { return Ok(()) };
+        batch.truncate(1);
+        let Some(event) = batch.first().cloned() else { return Ok(()) };
+        match self.shared.config.store.append(&self.lease, event.id - 1, batch).await {
+            Appended::Committed { .. } => {
+                let mut state = self.machine.state().clone();
+                apply(&mut state, &event);
+                self.machine = Machine::resume(state);
+                self.bodies.extend(std::slice::from_ref(&event));
+                self.publish(vec![event]);
+                Ok(())
+            }
+            Appended::Unknown { problem } => {
+                *self.unsaid() = Some(input);
+                Err(DriveError::Unwritable(problem))
+            }
+            Appended::Refused(refused) => {
+                *self.unsaid() = Some(input);
+                Err(DriveError::Unwritable(refused.to_string()))
+            }
+        }
+    }
+
+    async fn write(&mut self, input: &Input) -> Result<(), DriveError> {
         let mut tries = 0;
         loop {
-            let problem = match self.append(&input).await? {
+            let Unsure { problem, first } = match self.append(input).await? {
                 None => return Ok(()),
-                Some(problem) => problem,
+                Some(unsure) => unsure,
             };
             loop {
                 let pause = store_pause(tries).ok_or_else(|| DriveError::Unwritable(problem.clone()))?;
@@ -244,14 +307,19 @@ impl Driver {
                     break;
                 }
             }
+            // Not every input is refused by the state when it comes again: the same words may be said twice.
+            if self.bodies.get(first.id) == Some(&first.kind) {
+                return Ok(());
+            }
         }
     }
 
-    /// One append of what follows from an input. `Some(problem)`: nobody knows whether it was written.
-    async fn append(&mut self, input: &Input) -> Result<Option<String>, DriveError> {
+    /// One append of what follows from an input. `Some`: nobody knows whether it was written.
+    async fn append(&mut self, input: &Input) -> Result<Option<Unsure>, DriveError> {
         let batch = self.machine.handle(input)?;
         let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return Ok(None) };
         let (expected, head) = (first.id - 1, last.id);
+        let unsure = |problem: String| Ok(Some(Unsure { problem, first: Box::new(first.clone()) }));
         match self.shared.config.store.append(&self.lease, expected, batch.clone()).await {
             Appended::Committed { .. } => {
                 self.machine.commit(head);
@@ -259,9 +327,9 @@ impl Driver {
                 self.publish(batch);
                 Ok(None)
             }
-            Appended::Unknown { problem } => Ok(Some(problem)),
+            Appended::Unknown { problem } => unsure(problem),
             Appended::Refused(Refused::StaleEpoch | Refused::WrongId { .. }) => Err(DriveError::TakenOver),
-            Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => Ok(Some(refused.to_string())),
+            Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => unsure(refused.to_string()),
             Appended::Refused(refused) => Err(DriveError::Unwritable(refused.to_string())),
         }
     }

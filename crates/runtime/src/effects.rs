@@ -2,11 +2,12 @@
 
 use crate::hub::{Handle, Live};
 use crate::judge::Gate;
+use crate::pieces::Pieces;
 use crate::request::{Prepared, offload};
 use crate::runtime::Shared;
-use crate::secrets::{Granted, Vault};
+use crate::secrets::Granted;
 use bytes::Bytes;
-use mainpath_core::{InputKind, Probed, estimate_parts};
+use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_store::{Scope, Store};
@@ -39,7 +40,7 @@ pub(crate) async fn call_model(
     let mut tell = |delta: Delta| {
         if let Some(audience) = handle.audience() {
             // Nobody listens any more: a delta may be missed.
-            let _ = audience.send(Live::Delta(redact_delta(vault, delta)));
+            let _ = audience.send(Live::Delta { of: EffectKey::Model(request), delta: redact_delta(vault, delta) });
         }
     };
     let call = Call { body, head: &prepared.head, request };
@@ -69,23 +70,16 @@ fn backoff(failures: u32) -> u64 {
     most / 2 + fastrand::u64(0..=most / 2)
 }
 
-fn redact_delta(vault: &Vault, delta: Delta) -> Delta {
-    match delta {
-        Delta::Text { text } => Delta::Text { text: vault.redact(&text) },
-        Delta::Thinking { text } => Delta::Thinking { text: vault.redact(&text) },
-        Delta::Arguments { index, name, text } => Delta::Arguments { index, name, text: vault.redact(&text) },
-        Delta::ToolOutput { call, text } => Delta::ToolOutput { call, text: vault.redact(&text) },
-    }
-}
-
 /// Runs a tool. The answer comes only when nothing of the call runs any more.
 pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, cancel: CancellationToken) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let store = Arc::clone(&around.shared);
     let scope = around.scope.clone();
     let handle = Arc::clone(&around.handle);
-    let context = context(around, grant, cancel.clone());
+    let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle)));
+    let context = context(around, grant, cancel.clone(), Arc::clone(&pieces));
     let mut output = store.config.tools.run(&name, &arguments, &context).await;
+    pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
     store.config.vault.redact_output(&mut output);
     let tokens = estimate_parts(&output.content);
     if let Err(error) = offload(&*store.config.store, &scope, &mut output.content).await {
@@ -102,11 +96,15 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
 pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let shared = Arc::clone(&around.shared);
-    let context = context(around, grant, CancellationToken::new());
+    let pieces = Arc::new(Mutex::new(Pieces::new(&shared.config.vault, &around.handle)));
+    let scope = around.scope.clone();
+    let context = context(around, grant, CancellationToken::new(), pieces);
     let answer = match shared.config.tools.probe(&name, &arguments, &context).await {
         ProbeAnswer::Done(mut output) => {
             shared.config.vault.redact_output(&mut output);
             let tokens = estimate_parts(&output.content);
+            // What does not get into a blob stays in the log.
+            let _ = offload(&*shared.config.store, &scope, &mut output.content).await;
             Probed::Done { output, tokens }
         }
         ProbeAnswer::NotDone => Probed::NotDone,
@@ -116,7 +114,7 @@ pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) 
 }
 
 fn context(around: Around, grant: Grant, cancel: CancellationToken) -> ToolContext {
-    let call = grant.call();
+    let (call, attempt) = (grant.call(), grant.attempt());
     let Around { shared, handle, scope, prepared } = around;
     let config = &shared.config;
     let workspace = Arc::clone(&prepared.workspace);
@@ -127,19 +125,9 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken) -> ToolConte
     context.cancel = cancel;
     context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });
-    let vault = config.vault.clone();
-    let held = Mutex::new(String::new());
     context.progress = Arc::new(move |piece: &str| {
-        // A secret may be cut in two by the pieces: what may be its beginning waits for the next one.
-        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.push_str(piece);
-        let text = vault.redact(&held);
-        let keep = vault.begun(&text);
-        let (say, rest) = text.split_at(text.len() - keep);
-        if !say.is_empty() {
-            handle.tell(Live::Delta(Delta::ToolOutput { call, text: say.into() }));
-        }
-        *held = rest.into();
+        let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.say(Delta::ToolOutput { call, text: piece.into() });
     });
     context
 }

@@ -1,9 +1,11 @@
 //! Who watches what. Durable events are resumed by number, deltas are only for those who look.
 
+use mainpath_core::EffectKey;
+use mainpath_core::Input;
 use mainpath_store::{Scope, Store, StoreError};
-use mainpath_types::{CallId, Delta, Event, EventId, TraceId};
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use mainpath_types::*;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, broadcast, watch};
 
@@ -13,7 +15,12 @@ pub enum Live {
     /// A durable event.
     Event(Arc<Event>),
     /// A piece of something that is still coming. It is in no log.
-    Delta(Delta),
+    Delta {
+        /// The effect that it comes from.
+        of: EffectKey,
+        /// The piece.
+        delta: Delta,
+    },
     /// A word about the driving itself, for people: a retry of the store, say.
     Notice(String),
 }
@@ -52,9 +59,32 @@ pub(crate) struct Handle {
     pub wake: Notify,
     /// Counts the wakes, so that none is missed while the driver parks.
     pub wakes: AtomicU64,
-    pub driving: AtomicBool,
+    driving: AtomicBool,
     pub phase: watch::Sender<Phase>,
+    /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
+    /// driven again.
+    pub unsaid: Mutex<Option<Input>>,
     live: Mutex<Option<broadcast::Sender<Live>>>,
+}
+
+/// The right to drive a trace in this process. It ends when this is dropped, however that comes about.
+pub(crate) struct Driving(Arc<Handle>);
+
+impl Driving {
+    /// `None` while somebody else has it.
+    pub fn begin(handle: &Arc<Handle>) -> Option<Driving> {
+        (!handle.driving.swap(true, Ordering::AcqRel)).then(|| Driving(Arc::clone(handle)))
+    }
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let why = "a defect of Mainpath ended the driving of this trace; resume it, and report what was printed";
+            self.0.phase.send_replace(Phase::Failed(why.into()));
+        }
+        self.0.driving.store(false, Ordering::Release);
+    }
 }
 
 /// How many entries a slow watcher may lag behind before it reads the log again.
@@ -93,6 +123,42 @@ pub struct Watcher {
     pub(crate) backlog: VecDeque<Arc<Event>>,
     pub(crate) handle: Arc<Handle>,
     pub(crate) behind: bool,
+    pub(crate) settled: Settled,
+}
+
+/// What a watcher has seen the end of. Events may be read from the log faster than deltas come in; one that comes after the
+/// end of what it is a piece of is not shown.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    request: u32,
+    calls: BTreeSet<CallId>,
+}
+
+impl Settled {
+    fn note(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ModelFinished(ModelFinished { request, .. })
+            | EventKind::ModelMalformed(ModelMalformed { request, .. })
+            | EventKind::ModelFailed(ModelFailed { request, .. })
+            | EventKind::ModelAbandoned(ModelAbandoned { request, .. }) => {
+                self.request = *request;
+                // The calls of earlier turns are long over; their deltas too.
+                self.calls.clear();
+            }
+            EventKind::CallResolved(data) => {
+                self.calls.insert(data.call);
+            }
+            _ => {}
+        }
+    }
+
+    fn has(&self, of: &EffectKey) -> bool {
+        match of {
+            EffectKey::Model(request) => *request <= self.request,
+            EffectKey::Tool(call, _) => self.calls.contains(call),
+            _ => false,
+        }
+    }
 }
 
 impl Watcher {
@@ -100,24 +166,22 @@ impl Watcher {
     pub async fn next(&mut self) -> Result<Live, StoreError> {
         loop {
             if self.behind {
-                self.behind = false;
                 let log = self.store.read(&self.scope, &self.trace, self.next).await?;
+                // Only now: whoever drops this future half-way, or comes back after an error, reads again.
+                self.behind = false;
                 self.backlog.extend(log.events.into_iter().map(Arc::new));
             }
             if let Some(event) = self.backlog.pop_front() {
                 if event.id >= self.next {
-                    self.next = event.id + 1;
-                    return Ok(Live::Event(event));
+                    return Ok(self.see(event));
                 }
                 continue;
             }
             match self.live.recv().await {
                 Ok(Live::Event(event)) if event.id < self.next => {}
                 Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
-                Ok(Live::Event(event)) => {
-                    self.next = event.id + 1;
-                    return Ok(Live::Event(event));
-                }
+                Ok(Live::Event(event)) => return Ok(self.see(event)),
+                Ok(Live::Delta { of, .. }) if self.settled.has(&of) => {}
                 Ok(other) => return Ok(other),
                 Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
                 Err(broadcast::error::RecvError::Closed) => {
@@ -126,6 +190,12 @@ impl Watcher {
                 }
             }
         }
+    }
+
+    fn see(&mut self, event: Arc<Event>) -> Live {
+        self.next = event.id + 1;
+        self.settled.note(&event);
+        Live::Event(event)
     }
 
     /// Where the driving stands, now and whenever it changes.

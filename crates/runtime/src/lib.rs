@@ -19,6 +19,7 @@ mod hub;
 mod judge;
 mod mail;
 mod models;
+mod pieces;
 mod prefix;
 pub mod replay;
 mod request;

@@ -138,7 +138,7 @@ fn encoder(
     spec: EventId,
 ) -> Option<(EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>)> {
     let spec_of = |event: &Event| match &event.kind {
-        EventKind::SpecChanged(data) if event.id == spec => Some(data.spec.clone()),
+        EventKind::SpecChanged(data) if event.id == spec => Some((*data.spec).clone()),
         _ => None,
     };
     let body = events.iter().find_map(spec_of)?;

@@ -1,7 +1,7 @@
 //! Many traces in one process: starting, waking and watching them.
 
 use crate::driver::{DriveError, Driver};
-use crate::hub::{Handle, Phase, Watcher};
+use crate::hub::{Handle, Phase, Settled, Watcher};
 use crate::mail::Mail;
 use crate::models::Models;
 use crate::request::Specs;
@@ -14,6 +14,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// What a runtime is made of.
@@ -104,21 +105,13 @@ impl Runtime {
         let Config { models, protected, .. } = &self.shared.config;
         self.shared.specs.prepare(&**models, protected, &spec).map_err(RuntimeError::Trace)?;
         let handle = self.shared.handle(&scope.tenant, trace);
-        if handle.driving.swap(true, Ordering::AcqRel) {
+        let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Trace(format!("trace {trace} is running already")));
-        }
-        let opened = self.first(scope, trace, spec, message, &handle).await;
-        match opened {
-            Ok(driver) => {
-                handle.phase.send_replace(Phase::Running);
-                self.shared.spawn(scope.tenant.clone(), trace.clone(), handle, Some(driver));
-                Ok(())
-            }
-            Err(error) => {
-                handle.driving.store(false, Ordering::Release);
-                Err(error.into())
-            }
-        }
+        };
+        let driver = self.first(scope, trace, spec, message, &handle).await?;
+        handle.phase.send_replace(Phase::Running);
+        self.shared.spawn((scope.tenant.clone(), trace.clone()), handle, driving, Some(driver));
+        Ok(())
     }
 
     async fn first(
@@ -163,7 +156,14 @@ impl Runtime {
             backlog: VecDeque::new(),
             handle,
             behind: true,
+            settled: Settled::default(),
         }
+    }
+
+    /// Where the driving of a trace stands in this process, now and whenever it changes. Cheaper than a [`Watcher`] for
+    /// those who do not want to see its events.
+    pub fn phase(&self, scope: &Scope, trace: &TraceId) -> watch::Receiver<Phase> {
+        self.shared.handle(&scope.tenant, trace).phase.subscribe()
     }
 
     /// What the runtime is made of.
@@ -185,25 +185,26 @@ impl Shared {
     fn wake(self: &Arc<Self>, tenant: &TenantId, trace: &TraceId) {
         let Some(handle) = self.handles().get(&(tenant.clone(), trace.clone())).cloned() else { return };
         handle.wakes.fetch_add(1, Ordering::AcqRel);
-        if handle.driving.swap(true, Ordering::AcqRel) {
-            handle.wake.notify_one();
-        } else {
-            handle.phase.send_replace(Phase::Running);
-            self.spawn(tenant.clone(), trace.clone(), handle, None);
+        match Driving::begin(&handle) {
+            None => handle.wake.notify_one(),
+            Some(driving) => {
+                handle.phase.send_replace(Phase::Running);
+                self.spawn((tenant.clone(), trace.clone()), handle, driving, None);
+            }
         }
     }
 
-    fn spawn(self: &Arc<Self>, tenant: TenantId, trace: TraceId, handle: Arc<Handle>, driver: Option<Driver>) {
+    fn spawn(self: &Arc<Self>, of: (TenantId, TraceId), handle: Arc<Handle>, driving: Driving, driver: Option<Driver>) {
         let shared = Arc::clone(self);
-        tokio::spawn(async move { shared.keep_driving(tenant, trace, handle, driver).await });
+        tokio::spawn(async move { shared.keep_driving(of, handle, driving, driver).await });
     }
 
     /// Drives a trace until it parks and no wake came in between.
     async fn keep_driving(
         self: Arc<Self>,
-        tenant: TenantId,
-        trace: TraceId,
+        (tenant, trace): (TenantId, TraceId),
         handle: Arc<Handle>,
+        mut driving: Driving,
         mut driver: Option<Driver>,
     ) {
         let scope = Scope { tenant, principal: Principal::system() };
@@ -213,11 +214,13 @@ impl Shared {
                 Err(error) => (Phase::Failed(error.to_string()), handle.wakes.load(Ordering::Acquire)),
             };
             handle.phase.send_replace(phase);
-            handle.driving.store(false, Ordering::Release);
-            let missed = handle.wakes.load(Ordering::Acquire) != seen;
-            if !missed || handle.driving.swap(true, Ordering::AcqRel) {
+            drop(driving);
+            if handle.wakes.load(Ordering::Acquire) == seen {
                 return;
             }
+            // A wake came while the trace was being parked; whoever sent it may have taken over already.
+            let Some(again) = Driving::begin(&handle) else { return };
+            driving = again;
             handle.phase.send_replace(Phase::Running);
         }
     }

@@ -59,7 +59,7 @@ async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<Stri
 
 fn spec(events: &[Event]) -> Option<&Spec> {
     events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&data.spec),
+        EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
     })
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// `spec_changed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecChanged {
-    /// The whole new spec.
-    pub spec: Spec,
+    /// The whole new spec. Boxed, as it is large and rare.
+    pub spec: Box<Spec>,
 }
 
 /// When a message is to be read.
