@@ -1,4 +1,4 @@
-//! The way to the disk for logs and journals, with a place where tests can break it.
+//! The way to the disk for logs and journals, with a place where tests can break it and measurements count.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Disk {
     left: AtomicU64,
     syncs_fail: AtomicBool,
+    syncs: AtomicU64,
 }
 
 impl Default for Disk {
     fn default() -> Self {
-        Disk { left: AtomicU64::new(u64::MAX), syncs_fail: AtomicBool::new(false) }
+        Disk { left: AtomicU64::new(u64::MAX), syncs_fail: AtomicBool::new(false), syncs: AtomicU64::new(0) }
     }
 }
 
@@ -26,6 +27,11 @@ impl Disk {
     /// Makes syncs fail, or work again.
     pub fn set_syncs_fail(&self, fail: bool) {
         self.syncs_fail.store(fail, Ordering::SeqCst);
+    }
+
+    /// How many syncs of logs and journals there were so far.
+    pub fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
     }
 
     pub(crate) fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -54,6 +60,7 @@ impl Disk {
     }
 
     fn may_sync(&self) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
         if self.syncs_fail.load(Ordering::Relaxed) {
             return Err(io::Error::other("input/output error"));
         }
