@@ -1,1 +1,7 @@
-//! The command, as a process.
+//! The command, as a process: real files, real tools, a model server on this machine.
+
+// Helpers of tests may unwrap as the tests themselves do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod crash;
+mod support;
