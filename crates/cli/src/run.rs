@@ -64,8 +64,8 @@ pub async fn resume(args: ResumeArgs) -> Result<Exit, Failure> {
             return Err(Failure::error(how));
         }
         (None, Some(FinishReason::Final), _) => None,
-        // After a limit, a stop or a failure: the model answers again, from where it was.
-        (None, Some(_), Some(head)) => Some(Mail::Rewind { after: head, parts: None }),
+        // After a limit, a stop or a failure: the model goes on from where it was.
+        (None, Some(_), Some(_)) => Some(Mail::Continue),
         (None, Some(_), None) => None,
     };
     go_on(&app, &trace, &args.agent, &args.output, mail).await

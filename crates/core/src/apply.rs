@@ -43,6 +43,7 @@ pub fn apply(state: &mut State, event: &Event) {
             }
         }
         EventKind::TurnFinished(TurnFinished { .. }) => state.finish_turn(),
+        EventKind::ContinueRequested(ContinueRequested { .. }) => state.opening = Some(Opening::GoOn),
         EventKind::RewindRequested(data) => {
             let message = data.parts.is_some().then_some(Queued { event: id, tokens: data.tokens });
             state.rewind = Some(Rewind { after: data.after, message });
@@ -132,10 +133,8 @@ impl State {
         self.take_spec();
         self.runs = data.run;
         let opening = self.opening.take().or_else(|| self.queues.front().map(Opening::Message));
-        self.run = Some(Run::new(data.run, data.cause, at, opening));
-        if opening == Some(Opening::Again) {
-            self.with_run(|run| run.opening = None);
-        }
+        let message = opening.filter(|opening| matches!(opening, Opening::Message(_)));
+        self.run = Some(Run::new(data.run, data.cause, at, message));
     }
 
     fn finish_run(&mut self, reason: FinishReason) {

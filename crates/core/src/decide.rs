@@ -12,6 +12,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
     let decided = match input {
         InputKind::SetSpec { spec } => Ok(SpecChanged { spec: Box::new(spec.clone()) }.into()),
         InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
+        InputKind::Continue { by } => go_on(state, by),
         InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),
         InputKind::Stop { by } => stop(state, by),
         InputKind::Interrupt { call } => interrupt(state, *call),
@@ -49,6 +50,18 @@ fn message(state: &State, mode: MessageMode, parts: &[Part], tokens: u32, from: 
         return Err(Refusal::Empty);
     }
     Ok(MessageQueued { mode, parts: parts.to_vec(), tokens, from: from.clone() }.into())
+}
+
+fn go_on(state: &State, by: &Principal) -> Decided {
+    if state.run.is_some() {
+        return Err(Refusal::Running);
+    }
+    let (_, last) =
+        state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut).ok_or(Refusal::NothingOpen)?;
+    if last.kind == (NodeKind::Assistant { calls: 0 }) {
+        return Err(Refusal::NothingOpen);
+    }
+    Ok(ContinueRequested { by: by.clone() }.into())
 }
 
 fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, tokens: u32, by: &Principal) -> Decided {

@@ -17,6 +17,9 @@ pub enum Refusal {
     /// No run is going on.
     #[error("nothing is running")]
     NotRunning,
+    /// A run is going on.
+    #[error("it is running already")]
+    Running,
     /// The run is already ending.
     #[error("the run is already ending")]
     AlreadyClosing,
@@ -50,6 +53,9 @@ pub enum Refusal {
     /// The message exists, but not on the main path.
     #[error("message {0} is not on the main path: fork the trace there instead")]
     OffPath(Seq),
+    /// The last thing said is a final answer, or nothing was said.
+    #[error("there is nothing to go on with: say something")]
+    NothingOpen,
     /// There is nothing before the first message to answer.
     #[error("a rewind to before the first message needs a new message")]
     NothingToAnswer,

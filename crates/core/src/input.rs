@@ -44,6 +44,11 @@ pub enum InputKind {
         /// Who said it.
         from: Principal,
     },
+    /// Go on from where the last run ended, without a new message: after a limit, a stop, a failure.
+    Continue {
+        /// Who asked.
+        by: Principal,
+    },
     /// Go back to a message, and answer it again or continue from there with another one.
     Rewind {
         /// The message; 0 is before the first one.

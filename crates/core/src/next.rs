@@ -31,6 +31,7 @@ fn between_runs(state: &State) -> Option<EventKind> {
     let cause = match state.opening {
         Some(Opening::Message(_)) => RunCause::Rewind,
         Some(Opening::Again) => RunCause::Regenerate,
+        Some(Opening::GoOn) => RunCause::Continue,
         None if state.queues.is_empty() || state.queues.held => return None,
         None if state.tree.head.is_none() => RunCause::New,
         None => RunCause::Continue,

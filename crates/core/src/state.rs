@@ -132,6 +132,8 @@ pub enum Opening {
     Message(Queued),
     /// Nothing new: the model answers again.
     Again,
+    /// Nothing new: the model goes on.
+    GoOn,
 }
 
 /// Which mailbox entries have been consumed. Urgent ones overtake, so there may be gaps.

@@ -20,6 +20,8 @@ pub enum Mail {
         /// What.
         parts: Vec<Part>,
     },
+    /// Go on from where the last run ended.
+    Continue,
     /// Go back.
     Rewind {
         /// To this message; 0 is before the first.
@@ -83,6 +85,7 @@ impl Mail {
             Mail::Message { mode, parts } => {
                 InputKind::UserMessage { mode, tokens: estimate_parts(&parts), parts, from: by }
             }
+            Mail::Continue => InputKind::Continue { by },
             Mail::Rewind { after, parts } => {
                 let tokens = parts.as_deref().map_or(0, estimate_parts);
                 InputKind::Rewind { after, parts, tokens, by }
@@ -118,7 +121,8 @@ impl Mail {
                 GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => *summary = vault.redact(summary),
                 GoalOp::Focus { .. } => {}
             }),
-            Mail::Stop
+            Mail::Continue
+            | Mail::Stop
             | Mail::Interrupt { .. }
             | Mail::Rewind { parts: None, .. }
             | Mail::Approve { arguments: None, .. }

@@ -143,6 +143,7 @@ impl World {
             0 => self.say(MessageMode::Message),
             1 => self.say(MessageMode::Steer),
             2 => self.say(MessageMode::FollowUp),
+            8 if self.rng.bool() => self.offer_any(InputKind::Continue { by: Principal::local_user() }),
             3 if self.rng.u32(0..4) == 0 => self.offer_any(InputKind::Stop { by: Principal::local_user() }),
             4 => self.rewind(),
             5 => self.tick(),

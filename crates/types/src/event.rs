@@ -103,6 +103,8 @@ events! {
     LateResult = "late_result",
     /// All calls of a turn have ended; their results entered the tree.
     TurnFinished = "turn_finished",
+    /// The agent was asked to go on from where it is.
+    ContinueRequested = "continue_requested",
     /// A rewind was asked for.
     RewindRequested = "rewind_requested",
     /// The head moved back.

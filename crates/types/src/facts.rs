@@ -359,6 +359,13 @@ pub struct TurnFinished {
     pub results: u16,
 }
 
+/// `continue_requested`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContinueRequested {
+    /// Who asked.
+    pub by: Principal,
+}
+
 /// `rewind_requested`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RewindRequested {
