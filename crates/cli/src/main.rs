@@ -27,11 +27,7 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Nobody reads any more: there is nobody to tell.
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok }.into();
-        }
+        Err(error) => return misused(&error).into(),
     };
     match dispatch(cli.command) {
         Ok(exit) => exit.into(),
@@ -40,6 +36,24 @@ fn main() -> ExitCode {
             exit.into()
         }
     }
+}
+
+/// Help and version as they are; a mistake as the one line that all failures are.
+fn misused(error: &clap::Error) -> Exit {
+    use clap::error::ErrorKind;
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help || !error.use_stderr() {
+        // Nobody reads any more: there is nobody to tell.
+        let _ = error.print();
+        return if is_help { Exit::Usage } else { Exit::Ok };
+    }
+    let told = error.render().to_string();
+    // Paragraphs: what is wrong, perhaps a hint, how it is used, where to read more.
+    let paragraphs = told.split("\n\n").filter(|paragraph| !paragraph.trim_start().starts_with("For more information"));
+    let words = paragraphs.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line = words.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    eprintln!("mainpath: {}", text::plain(line.strip_prefix("error: ").unwrap_or(&line)));
+    Exit::Usage
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
