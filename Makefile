@@ -10,7 +10,8 @@ SEEDS ?= 10000
 
 ## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
-	@./target/release/mainpath run $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))' </dev/null
+	@if [ ! -t 0 ]; then exec </dev/null; fi; \
+	./target/release/mainpath run $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
 
 build:
 	$(CARGO) build --release --locked -p mainpath-cli

@@ -3,6 +3,7 @@
 use crate::config::Home;
 use crate::exit::Failure;
 use mainpath_core::{Log, State, apply};
+use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Runtime};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
@@ -18,6 +19,8 @@ pub struct App {
     pub store: Arc<FilesStore>,
     /// Whose, and who asks.
     pub scope: Scope,
+    /// The models.
+    pub models: Arc<EnvModels>,
 }
 
 impl App {
@@ -25,7 +28,16 @@ impl App {
     pub fn open() -> Result<App, Failure> {
         let home = Home::find()?;
         let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
-        Ok(App { home, store, scope: Scope::local() })
+        Ok(App { home, store, scope: Scope::local(), models: Arc::default() })
+    }
+
+    /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again. Errors: no
+    /// such trace, or no such model.
+    pub async fn prepare_model(&self, model: &str) -> Result<(), Failure> {
+        let Some(wanted) = model.strip_prefix("playback:") else { return crate::agent::check_model(model) };
+        let trace = self.find(Some(wanted)).await?;
+        self.models.add(model, playback(&*self.store, &self.scope, &trace).await?);
+        Ok(())
     }
 
     /// A runtime on it.
@@ -34,7 +46,7 @@ impl App {
             store: self.store.clone(),
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
             tools: Tools::kernel(),
-            models: Arc::new(EnvModels::default()),
+            models: self.models.clone(),
             vault: self.home.vault(),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),

@@ -64,7 +64,7 @@ pub struct RunArgs {
 /// What the agent is.
 #[derive(Args, Debug, Default)]
 pub struct AgentArgs {
-    /// The model: openai:NAME, openai-compatible:URL#NAME, scripted, scripted:FILE
+    /// The model: openai:NAME, openai-compatible:URL#NAME, scripted, scripted:FILE, playback:TRACE
     #[arg(short, long)]
     pub model: Option<String>,
     /// The folder to work in [default: the current one]

@@ -11,6 +11,7 @@ use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
 use std::io::{IsTerminal, Write};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// One run that is followed.
 pub struct Follow<'a> {
@@ -58,6 +59,8 @@ impl<'a> Follow<'a> {
     pub async fn to_the_end(mut self) -> Result<Exit, Failure> {
         let mut watcher = self.runtime.watch(&self.app.scope, &self.trace, 1);
         let mut phases = watcher.phase();
+        // One listener for the whole time, so that no Ctrl-C falls between two looks.
+        let mut interrupts = signal(SignalKind::interrupt())?;
         loop {
             let phase = phases.borrow_and_update().clone();
             match phase {
@@ -83,8 +86,7 @@ impl<'a> Follow<'a> {
                         return Ok(exit);
                     }
                 }
-                stop = tokio::signal::ctrl_c() => {
-                    stop?;
+                Some(()) = interrupts.recv() => {
                     if let Some(exit) = self.stop().await? {
                         return Ok(exit);
                     }
@@ -108,7 +110,9 @@ impl<'a> Follow<'a> {
 
     /// Prints what the log has beyond what was seen.
     async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
-        let head = *self.app.store.subscribe(&self.app.scope, &self.trace)?.borrow();
+        // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
+        let log = self.app.store.read(&self.app.scope, &self.trace, self.printer.last + 1).await?;
+        let head = log.events.last().map_or(0, |event| event.id);
         while self.printer.last < head {
             let live = watcher.next().await?;
             self.print(&live)?;
@@ -217,15 +221,10 @@ impl<'a> Follow<'a> {
             self.answer(&end.answer)?;
         }
         let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
-        if let Some(failure) = &failure {
-            eprintln!("mainpath: {}", plain(&failure.message));
-        }
         if end.reason != FinishReason::Final {
-            eprintln!(
-                "mainpath: the run ended with {}; go on with mainpath resume {}",
-                end.reason.as_str(),
-                self.trace
-            );
+            let ended = format!("the run ended with {}", end.reason.as_str());
+            let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
+            eprintln!("mainpath: {why}; go on with mainpath resume {}", self.trace);
         }
         Ok(Exit::of(end.reason, failure.map(|failure| failure.kind)))
     }

@@ -12,6 +12,9 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// `mainpath run`
 pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
@@ -22,7 +25,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return go_on(&app, &trace, &args.agent, &args.output, Some(Mail::message(task))).await;
     }
     let chosen = choose_model(args.agent.model.as_deref(), &app.home).await;
-    agent::check_model(&chosen.model)?;
+    app.prepare_model(&chosen.model).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let demo = chosen.is_demo && args.agent.workspace.is_none();
     let workspace = if demo {
@@ -113,7 +116,7 @@ async fn go_on(
     });
     let spec =
         spec.ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
-    agent::check_model(agent.model.as_deref().unwrap_or(&spec.model))?;
+    app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     let runtime = app.runtime();
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
@@ -166,7 +169,17 @@ fn has_input() -> bool {
 }
 
 fn read_all() -> Result<String, Failure> {
+    let done = Arc::new(AtomicBool::new(false));
+    let waiting = Arc::clone(&done);
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(2));
+        if !waiting.load(Ordering::Acquire) {
+            eprintln!("mainpath: waiting for the end of standard input (give it </dev/null if there is nothing to read)");
+        }
+    });
     let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes).map_err(|error| Failure::error(format!("standard input: {error}")))?;
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    done.store(true, Ordering::Release);
+    read.map_err(|error| Failure::error(format!("standard input: {error}")))?;
     String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
 }

@@ -37,14 +37,12 @@ pub(crate) async fn call_model(
 ) -> InputKind {
     let Around { shared, handle, scope, prepared } = around;
     let vault = &shared.config.vault;
-    let mut tell = |delta: Delta| {
-        if let Some(audience) = handle.audience() {
-            // Nobody listens any more: a delta may be missed.
-            let _ = audience.send(Live::Delta { of: EffectKey::Model(request), delta: redact_delta(vault, delta) });
-        }
-    };
+    let mut pieces = Pieces::new(vault, &handle, EffectKey::Model(request));
+    let mut tell = |delta: Delta| pieces.say(delta);
     let call = Call { body, head: &prepared.head, request };
-    match prepared.provider.call(call, &mut tell).await {
+    let answer = prepared.provider.call(call, &mut tell).await;
+    pieces.end();
+    match answer {
         Ok(mut reply) => {
             vault.redact_parts(&mut reply.parts);
             let gate = Gate { tools: &shared.config.tools, workspace: &prepared.workspace, rules: &prepared.rules };
@@ -76,7 +74,7 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
     let store = Arc::clone(&around.shared);
     let scope = around.scope.clone();
     let handle = Arc::clone(&around.handle);
-    let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle)));
+    let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle, EffectKey::Tool(call, attempt))));
     let context = context(around, grant, cancel.clone(), Arc::clone(&pieces));
     let mut output = store.config.tools.run(&name, &arguments, &context).await;
     pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
@@ -96,7 +94,7 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
 pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let shared = Arc::clone(&around.shared);
-    let pieces = Arc::new(Mutex::new(Pieces::new(&shared.config.vault, &around.handle)));
+    let pieces = Arc::new(Mutex::new(Pieces::new(&shared.config.vault, &around.handle, EffectKey::Tool(call, attempt))));
     let scope = around.scope.clone();
     let context = context(around, grant, CancellationToken::new(), pieces);
     let answer = match shared.config.tools.probe(&name, &arguments, &context).await {
@@ -113,9 +111,9 @@ pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) 
     InputKind::ToolProbed { call, attempt, answer }
 }
 
-fn context(around: Around, grant: Grant, cancel: CancellationToken) -> ToolContext {
-    let (call, attempt) = (grant.call(), grant.attempt());
-    let Around { shared, handle, scope, prepared } = around;
+fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<Mutex<Pieces>>) -> ToolContext {
+    let call = grant.call();
+    let Around { shared, scope, prepared, .. } = around;
     let config = &shared.config;
     let workspace = Arc::clone(&prepared.workspace);
     // A secret that the spec names may be used: its variable is not hidden from processes.

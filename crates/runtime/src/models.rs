@@ -16,6 +16,13 @@ pub struct EnvModels {
     made: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
 
+impl EnvModels {
+    /// Adds a model that was made elsewhere under a name of its own.
+    pub fn add(&self, model: &str, provider: Arc<dyn Provider>) {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(model.into(), provider);
+    }
+}
+
 impl Models for EnvModels {
     fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

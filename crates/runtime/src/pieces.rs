@@ -3,6 +3,7 @@
 
 use crate::hub::{Handle, Live};
 use crate::secrets::Vault;
+use mainpath_core::EffectKey;
 use mainpath_types::Delta;
 use std::sync::Arc;
 
@@ -10,17 +11,22 @@ use std::sync::Arc;
 pub(crate) struct Pieces {
     vault: Vault,
     handle: Arc<Handle>,
+    of: EffectKey,
     /// What waits: the last piece, of which only the end that may be a secret's beginning is left.
     held: Option<Delta>,
 }
 
 impl Pieces {
-    pub fn new(vault: &Vault, handle: &Arc<Handle>) -> Pieces {
-        Pieces { vault: vault.clone(), handle: Arc::clone(handle), held: None }
+    pub fn new(vault: &Vault, handle: &Arc<Handle>, of: EffectKey) -> Pieces {
+        Pieces { vault: vault.clone(), handle: Arc::clone(handle), of, held: None }
     }
 
     /// Hands a piece on, redacted, but for an end that waits.
     pub fn say(&mut self, mut delta: Delta) {
+        if self.handle.audience().is_none() {
+            self.held = None;
+            return;
+        }
         match self.held.take() {
             Some(held) if follows(&held, &delta) => {
                 let text = text_of(&mut delta);
@@ -56,7 +62,7 @@ impl Pieces {
     }
 
     fn tell(&self, delta: Delta) {
-        self.handle.tell(Live::Delta(delta));
+        self.handle.tell(Live::Delta { of: self.of, delta });
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::models::Models;
 use crate::prefix::Prefix;
-use crate::request::{extend, request_head};
+use crate::request::{extend, load, request_head};
 use crate::views;
-use mainpath_core::{Log, State, apply, pack};
-use mainpath_providers::{Provider, Script, Scripted, resolve};
+use mainpath_core::{Log, NodeKind, State, apply, pack};
+use mainpath_providers::{Playback, Provider, Script, Scripted, resolve};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use std::collections::HashMap;
@@ -142,7 +142,8 @@ fn encoder(
         _ => None,
     };
     let body = events.iter().find_map(spec_of)?;
-    let provider: Arc<dyn Provider> = if body.model.starts_with("scripted") {
+    let is_played = body.model.starts_with("scripted") || body.model.starts_with("playback:");
+    let provider: Arc<dyn Provider> = if is_played {
         Arc::new(Scripted::new(Script::bundled().ok()?))
     } else {
         let stand_in = |name: &str| name.ends_with("_KEY").then(|| "replay".to_string());
@@ -150,4 +151,28 @@ fn encoder(
     };
     let frame = provider.codec().encode_frame(&request_head(&body));
     Some((spec, provider, frame.before, frame.after))
+}
+
+/// The model that gives the answers of a recorded trace again: those of its main path, in order. Errors: a blob is missing.
+pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Arc<dyn Provider>, StoreError> {
+    let log = store.read(scope, trace, 1).await?;
+    let mut state = State::new(trace.clone());
+    log.events.iter().for_each(|event| apply(&mut state, event));
+    let said: HashMap<EventId, &ModelFinished> = log
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ModelFinished(data) => Some((event.id, data)),
+            _ => None,
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for (_, node) in state.tree.up(state.tree.head) {
+        let Some(data) = said.get(&node.event).filter(|_| matches!(node.kind, NodeKind::Assistant { .. })) else { continue };
+        let mut parts = data.parts.clone();
+        load(store, scope, &mut parts).await?;
+        answers.push((parts, data.usage, data.stop));
+    }
+    answers.reverse();
+    Ok(Arc::new(Playback::new(answers)))
 }

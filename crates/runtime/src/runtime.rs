@@ -1,7 +1,7 @@
 //! Many traces in one process: starting, waking and watching them.
 
 use crate::driver::{DriveError, Driver};
-use crate::hub::{Handle, Phase, Settled, Watcher};
+use crate::hub::{Driving, Handle, Phase, Settled, Watcher};
 use crate::mail::Mail;
 use crate::models::Models;
 use crate::request::Specs;
