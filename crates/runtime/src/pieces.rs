@@ -94,11 +94,11 @@ mod tests {
         let handle = Arc::new(Handle::default());
         let mut audience = handle.subscribe();
         let vault = Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]);
-        let mut stream = Pieces::new(&vault, &handle);
+        let mut stream = Pieces::new(&vault, &handle, EffectKey::Model(1));
         pieces.iter().for_each(|piece| stream.say(piece.clone()));
         stream.end();
         std::iter::from_fn(|| audience.try_recv().ok())
-            .filter_map(|live| if let Live::Delta(delta) = live { Some(delta) } else { None })
+            .filter_map(|live| if let Live::Delta { delta, .. } = live { Some(delta) } else { None })
             .collect()
     }
 
