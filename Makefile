@@ -4,6 +4,8 @@ SHELL := /bin/bash
 CARGO ?= cargo
 TASK ?= Look around in this folder and say in three sentences what is in it.
 MODEL ?=
+# More flags of `mainpath run`, such as FLAGS=--yes where nobody can be asked.
+FLAGS ?=
 SEEDS ?= 10000
 
 .PHONY: run build test lint bench simulation mutants clean
@@ -11,7 +13,7 @@ SEEDS ?= 10000
 ## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
 	@if [ ! -t 0 ]; then exec </dev/null; fi; \
-	./target/release/mainpath run $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
+	./target/release/mainpath run $(FLAGS) $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
 
 build:
 	$(CARGO) build --release --locked -p mainpath-cli
