@@ -3,5 +3,6 @@
 // Helpers of tests may unwrap as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod commands;
 mod crash;
 mod support;

@@ -1,0 +1,514 @@
+//! What each command does, prints and exits with.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer, RecordedRequest};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+/// What the last message of the person said, in a request.
+fn said(request: &RecordedRequest) -> String {
+    let messages = request.body()["messages"].as_array().unwrap().clone();
+    let last = messages.iter().rfind(|message| message["role"] == "user").unwrap();
+    match &last["content"] {
+        Value::String(text) => text.clone(),
+        parts => parts.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect(),
+    }
+}
+
+/// What the last result of a tool said, in the last request.
+fn observed(server: &ModelServer) -> String {
+    let request = server.requests().pop().unwrap();
+    let messages = request.body()["messages"].as_array().unwrap().clone();
+    messages.iter().rfind(|message| message["role"] == "tool").unwrap()["content"].to_string()
+}
+
+fn simple() -> ModelServer {
+    scripted(vec![Answer::text("The answer.")])
+}
+
+#[test]
+fn the_task_comes_from_the_argument_from_standard_input_or_from_both() {
+    let (place, server) = (Place::new(), simple());
+    let model = server.model();
+    let cases: [(&[&str], Option<&str>, &str); 5] = [
+        (&["Argument."], None, "Argument."),
+        (&["Argument."], Some(""), "Argument."),
+        (&[], Some("From a pipe."), "From a pipe."),
+        (&["-"], Some("From a pipe."), "From a pipe."),
+        (&["Instruction."], Some("Context."), "Context.\n\nInstruction."),
+    ];
+    for (args, stdin, expected) in cases {
+        let args = [&["run", "-m", &model], args].concat();
+        let done = match stdin {
+            Some(stdin) => place.run_with(&args, stdin.as_bytes()),
+            None => place.run(&args),
+        };
+        assert_eq!((done.code, done.out.as_str()), (0, "The answer.\n"), "{args:?}: {done:#?}");
+        assert_eq!(said(&server.requests().pop().unwrap()), expected, "{args:?}");
+    }
+    assert_eq!(server.count(), 5);
+}
+
+#[test]
+fn without_a_task_nothing_is_begun() {
+    let (place, server) = (Place::new(), simple());
+    for (args, stdin) in [(vec!["run"], ""), (vec!["run", "-"], " \n"), (vec!["run", " "], "")] {
+        let args = [args, vec!["-m", "scripted"]].concat();
+        place.run_with(&args, stdin.as_bytes()).fails(2, "there is no task");
+    }
+    assert_eq!((place.traces().len(), server.count()), (0, 0));
+}
+
+#[test]
+fn exec_is_another_name_of_run() {
+    let (place, server) = (Place::new(), simple());
+    assert_eq!(place.ok(&["exec", "--model", &server.model(), "Do it."]), "The answer.\n");
+}
+
+#[test]
+fn a_trace_is_continued_by_being_the_newest_or_by_the_beginning_of_its_id() {
+    let (place, server) = (Place::new(), simple());
+    let newest =
+        || parsed(place.ok(&["ls", "--json"]).lines().next().unwrap())["trace_id"].as_str().unwrap().to_string();
+    place.run_on(&server, &["First."]);
+    let first = newest();
+    // The list goes by when a log was written, to the millisecond.
+    wait_until("the clock goes on", || {
+        let age = std::fs::metadata(place.file(&first, "events.jsonl")).unwrap().modified().unwrap().elapsed();
+        age.is_ok_and(|age| age.as_millis() > 20)
+    });
+    place.run_on(&server, &["Second."]);
+    let second = newest();
+    assert_ne!(first, second);
+    assert_eq!(place.ok(&["run", "-c", "More."]), "The answer.\n");
+    let prefix = &first[..first.len() - 1];
+    assert_eq!(place.ok(&["run", "--trace", prefix, "Still more."]), "The answer.\n");
+    let runs = |trace: &str| place.events(trace).iter().filter(|event| event["type"] == "run_started").count();
+    assert_eq!((runs(&first), runs(&second)), (2, 2));
+    let requests: Vec<(usize, String)> = server.requests().iter().map(|r| (r.count("user"), said(r))).collect();
+    let expected = [(1, "First."), (1, "Second."), (2, "More."), (2, "Still more.")];
+    assert_eq!(requests, expected.map(|(n, text)| (n, text.to_string())));
+}
+
+#[test]
+fn with_json_standard_output_holds_event_lines_and_nothing_else() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo hello"), Answer::text("The answer.")]));
+    let done = place.run_on(&server, &["--json", "--yes", "Do it."]);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:#?}");
+    let lines: Vec<Value> = done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let trace = place.trace();
+    assert!(lines.iter().all(|line| line["trace_id"] == trace.as_str() && line["v"] == 1), "{done:#?}");
+    assert_eq!(done.out, place.ok(&["show", "--events", &trace]));
+    let names: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    let expected = [
+        "spec_changed",
+        "message_queued",
+        "run_started",
+        "message_joined",
+        "turn_started",
+        "model_request",
+        "model_response",
+        "action_planned",
+        "action_validated",
+        "action_started",
+        "action_executed",
+        "observation_recorded",
+        "turn_finished",
+        "turn_started",
+        "model_request",
+        "model_response",
+        "run_finished",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn without_json_standard_output_holds_the_answer_alone_and_a_file_too_if_asked() {
+    let answers = vec![Answer { text: "I look first.".into(), ..bash("echo hello") }, Answer::text("The\nanswer.")];
+    let (place, server) = (Place::new(), scripted(answers));
+    let file = place.root().join("answer.md");
+    let done = place.run_on(&server, &["--yes", "-o", file.to_str().unwrap(), "Do it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The\nanswer.\n"), "{done:#?}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "The\nanswer.\n");
+    for words in [&format!("trace {}\n", place.trace()), "I look first.", "→ bash: echo hello\n", "hello\n", "✓ bash"]
+    {
+        assert!(done.err.contains(words), "{words:?} is not in {}", done.err);
+    }
+}
+
+#[test]
+fn the_list_names_every_trace_with_its_state_and_task() {
+    let (place, server) = (Place::new(), simple());
+    let nothing = place.run(&["ls"]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (0, ""));
+    assert!(nothing.err.contains("no traces yet"), "{nothing:#?}");
+    assert_eq!(place.run(&["ls", "--json"]).err, "");
+    place.run_on(&server, &["Count the\nfiles."]);
+    let trace = place.trace();
+    let list = place.ok(&["ls"]);
+    assert!(list.starts_with(&format!("{trace}  completed")) && list.ends_with("Count the files.\n"), "{list}");
+    let line = parsed(&place.ok(&["ls", "--json"]));
+    let expected = [
+        ("trace_id", json!(trace)),
+        ("status", json!("completed")),
+        ("finish_reason", json!("final")),
+        ("turns", json!(1)),
+        ("tokens", json!(15)),
+        ("cost_micros", json!(0)),
+        ("task", json!("Count the\nfiles.")),
+    ];
+    for (name, value) in expected {
+        assert_eq!(line[name], value, "{name} in {line}");
+    }
+}
+
+/// A run with one call; its messages are 1 to 4.
+fn one_call() -> (Place, ModelServer, String) {
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "content of a\n").unwrap();
+    let server = server(|request| match request.count("tool") {
+        0 if request.n < 3 => Answer::call("read_text_file", json!({"path": "a.txt"})).into(),
+        _ => Answer::text(&format!("Answer {}.", request.n)).into(),
+    });
+    let done = place.run_on(&server, &["Read a."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Answer 2.\n"), "{done:#?}");
+    let trace = place.trace();
+    (place, server, trace)
+}
+
+#[test]
+fn the_main_path_is_shown_with_calls_and_results() {
+    let (place, server, trace) = one_call();
+    let shown = place.ok(&["show"]);
+    let (head, path) = shown.split_once("\n\n").unwrap();
+    let head: Vec<&str> = head.lines().collect();
+    let (work, model) = (place.work.display().to_string(), server.model());
+    assert_eq!(
+        head[..4],
+        [
+            &format!("trace   {trace}"),
+            "status  completed (final)",
+            &format!("model   {model}"),
+            &format!("folder  {work}"),
+        ]
+    );
+    let expected = "#1 user\n   Read a.\n\n#2 assistant\n   → read_text_file: a.txt\n\n#3 result\n   2.0 read_text_file Ok\n   \
+                    content of a\n\n#4 assistant\n   Answer 2.\n";
+    assert_eq!(path, expected);
+}
+
+#[test]
+fn a_rewind_answers_again_and_the_tree_keeps_what_was_left() {
+    let (place, server, trace) = one_call();
+    let again = place.run(&["rewind", &trace, "1"]);
+    assert_eq!((again.code, again.out.as_str()), (0, "Answer 3.\n"), "{again:#?}");
+    let last = server.requests().pop().unwrap();
+    assert_eq!((last.count("user"), last.count("assistant"), last.count("tool")), (1, 0, 0));
+    let tree = place.ok(&["show", "--all", &trace]);
+    let expected = "● #1 user  Read a.\n│ ○ #2 assistant  → read_text_file: a.txt\n│ ○ #3 result  2.0 read_text_file Ok \
+                    content of a\n│ ○ #4 assistant  Answer 2.\n● #5 assistant  Answer 3.\n";
+    assert_eq!(tree, expected);
+    assert!(!place.ok(&["show", &trace]).contains("Answer 2."));
+}
+
+#[test]
+fn a_rewind_with_a_task_goes_on_from_there() {
+    let (place, server, trace) = one_call();
+    let done = place.run(&["rewind", &trace, "#1", "Do something else."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
+    assert_eq!(said(&server.requests().pop().unwrap()), "Do something else.");
+    let done = place.run(&["rewind", &trace, "0", "Begin anew."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Answer 4.\n"), "{done:#?}");
+    let last = server.requests().pop().unwrap();
+    assert_eq!((last.count("user"), said(&last)), (1, "Begin anew.".to_string()));
+    place.ok(&["verify", &trace]);
+    place.ok(&["replay", &trace]);
+}
+
+#[test]
+fn a_rewind_to_nowhere_changes_nothing() {
+    let (place, server, trace) = one_call();
+    place.run(&["rewind", &trace, "1"]);
+    let (before, requests) = (place.log(&trace), server.count());
+    place.run(&["rewind", &trace, "99"]).fails(2, "has no message 99");
+    place.run(&["rewind", &trace, "4"]).fails(2, "is not on the main path");
+    place.run(&["rewind", &trace, "0"]).fails(2, "needs a new task");
+    place.run(&["rewind", &trace, "one"]).fails(2, "expected the number of a message");
+    assert!(place.log(&trace) == before && server.count() == requests);
+}
+
+#[test]
+fn a_run_is_stopped_from_another_process_and_can_be_resumed() {
+    let server = server(|request| match request.n {
+        1 => bash("echo $$ > pid; sleep 30; echo late > late").into(),
+        _ => Answer::text("Done after all.").into(),
+    });
+    let place = Place::new();
+    let mut running = place.start_run(&server, &["--yes", "Sleep."]);
+    wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    let trace = place.trace();
+    assert_eq!(place.ok(&["stop", &trace]), format!("{trace} stops at its next checkpoint\n"));
+    let done = running.end();
+    assert_eq!(done.code, 130, "{done:#?}");
+    assert!(done.out.starts_with("The run ended before a final answer (stopped)."), "{done:#?}");
+    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+    place.run(&["stop", &trace]).fails(1, "is not running");
+    let resumed = place.run(&["resume", &trace, "--yes"]);
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "Done after all.\n"), "{resumed:#?}");
+    assert_eq!(place.text("late"), "");
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn a_run_that_nobody_drives_is_stopped_on_the_spot() {
+    let (place, server) = (Place::new(), scripted(vec![bash("sleep 30"), Answer::text("Done.")]));
+    let mut running = place.start_run(&server, &["--yes", "--json", "Sleep."]);
+    running.event("action_started");
+    running.kill();
+    let trace = place.trace();
+    assert_eq!(place.ok(&["stop"]), format!("{trace} is stopped\n"));
+    assert!(place.ok(&["show"]).contains("status  stopped (stopped)"));
+    assert_eq!(server.count(), 1);
+}
+
+/// A run that waits for an approval of `bash`.
+fn parked() -> (Place, ModelServer, String) {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("The end.")]));
+    let done = place.run_on(&server, &["--park", "Do it."]);
+    let trace = place.trace();
+    done.fails(5, &format!("waits for an approval: mainpath approve {trace} && mainpath resume {trace}"));
+    assert_eq!((done.out.as_str(), place.text("effects").as_str()), ("", ""));
+    assert!(place.ok(&["show"]).contains(&format!("call 2.0 (bash) waits for an approval: mainpath approve {trace}")));
+    (place, server, trace)
+}
+
+#[test]
+fn a_parked_call_is_approved_by_another_process() {
+    let (place, _server, trace) = parked();
+    // Still waiting: nothing has changed.
+    place.run(&["resume", &trace, "--park"]).fails(5, "waits for an approval");
+    let told = place.ok(&["approve", &trace]);
+    assert!(told.starts_with(&format!("approved call 2.0 of {trace}")), "{told}");
+    let done = place.run(&["resume", &trace, "--park"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "done\n");
+    place.run(&["approve", &trace]).fails(1, "waits for an approval");
+}
+
+#[test]
+fn a_parked_call_is_denied_by_another_process_and_the_model_is_told_why() {
+    let (place, server, trace) = parked();
+    place.ok(&["deny", &trace, "--call", "2.0", "--reason", "Not on a Friday."]);
+    let done = place.run(&["resume", &trace, "--park"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "");
+    assert!(observed(&server).contains("Not on a Friday."), "{}", observed(&server));
+}
+
+#[test]
+fn a_parked_call_is_approved_with_other_arguments_and_the_model_is_told() {
+    let (place, server, trace) = parked();
+    place.run(&["approve", &trace, "--arguments", "{"]).fails(2, "--arguments is not a JSON object");
+    place.run(&["approve", &trace, "--call", "7.0"]).fails(1, "call 7.0");
+    place.ok(&["approve", &trace, "--arguments", r#"{"command": "echo other >> effects"}"#]);
+    let done = place.run(&["resume", &trace, "--park"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "other\n");
+    assert!(observed(&server).contains("echo other"), "{}", observed(&server));
+}
+
+#[test]
+fn an_approval_reaches_a_process_that_waits_with_a_terminal_elsewhere() {
+    let (place, _server, trace) = parked();
+    place.ok(&["approve", &trace]);
+    // Twice is once: the second finds the mail of the first still unread, and is refused when it is read.
+    place.run(&["approve", &trace]);
+    let done = place.run(&["resume", &trace, "--park"]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert_eq!(place.text("effects"), "done\n");
+}
+
+#[test]
+fn without_a_person_a_change_is_denied_and_the_model_goes_on() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo done > effects"), Answer::text("Then not.")]));
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Then not.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "");
+    assert!(observed(&server).contains("--yes"), "{}", observed(&server));
+    assert!(done.err.contains("denied"), "{}", done.err);
+}
+
+#[test]
+fn a_limit_ends_the_run_with_an_answer_that_says_where_it_stands() {
+    let endless = || server(|request| bash(&format!("echo {} >> effects", request.n)).into());
+    let cases: [(&[&str], &str); 3] = [
+        (&["--max-turns", "2"], "max_turns"),
+        (&["--max-calls", "2"], "max_tool_calls"),
+        (&["--max-tokens", "6000"], "token_budget"),
+    ];
+    for (limit, reason) in cases {
+        let (place, server) = (Place::new(), endless());
+        let done = place.run_on(&server, &[limit, &["--yes", "Do it."]].concat());
+        assert_eq!(done.code, 4, "{done:#?}");
+        let begin = format!("The run ended before a final answer ({reason}).\n\nDone: ");
+        assert!(done.out.starts_with(&begin) && done.out.contains("\nNext: "), "{done:#?}");
+        assert_eq!(done.own_lines().len(), 1, "{done:#?}");
+        assert!(done.own_lines()[0].contains(reason), "{done:#?}");
+        if reason != "token_budget" {
+            assert_eq!(place.text("effects"), "1\n2\n");
+        }
+        place.ok(&["verify"]);
+    }
+}
+
+#[test]
+fn a_time_limit_ends_tool_and_run() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo $$ > pid; sleep 30"), Answer::text("Never.")]));
+    let done = place.run_on(&server, &["--timeout", "1s", "--yes", "Do it."]);
+    assert_eq!(done.code, 4, "{done:#?}");
+    assert!(done.out.starts_with("The run ended before a final answer (timeout)."), "{done:#?}");
+    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+}
+
+#[test]
+fn a_time_limit_of_calls_ends_the_call_and_the_run_goes_on() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo $$ > pid; sleep 30"), Answer::text("It hung.")]));
+    let done = place.run_on(&server, &["--call-timeout", "500ms", "--yes", "Do it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "It hung.\n"), "{done:#?}");
+    assert!(observed(&server).contains("its time was up"), "{}", observed(&server));
+}
+
+#[test]
+fn after_a_limit_the_trace_goes_on() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo 1 >> effects"), Answer::text("The end.")]));
+    assert_eq!(place.run_on(&server, &["--max-turns", "1", "--yes", "Do it."]).code, 4);
+    let done = place.run(&["resume", "--yes"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "1\n");
+    place.run(&["resume", "--yes"]).fails(1, "ended with its final answer");
+}
+
+#[test]
+fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
+    let (place, _server, trace) = one_call();
+    let views = ["meta.json", "goal.json", "state.json", "final.md", "inputs/request.txt"];
+    let read = || views.map(|name| std::fs::read(place.file(&trace, name)).unwrap());
+    let before = read();
+    assert!(place.ok(&["replay"]).contains("2 requests and 5 views rebuilt identically"));
+    views.iter().for_each(|name| std::fs::remove_file(place.file(&trace, name)).unwrap());
+    place.run(&["replay"]);
+    assert_eq!(read(), before);
+    std::fs::write(place.file(&trace, "final.md"), "Something better.\n").unwrap();
+    let done = place.run(&["replay"]);
+    done.fails(1, "1 differences");
+    assert!(done.out.contains("differs: ") && done.out.contains("final.md"), "{done:#?}");
+    assert_eq!(read(), before);
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn one_changed_byte_is_found_and_named_by_file_and_line() {
+    let (place, _server, trace) = one_call();
+    assert_eq!(place.ok(&["verify"]).lines().last(), Some("the chain holds"));
+    let path = place.file(&trace, "events.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    // Inside a text, so that the line stays JSON.
+    let changed = log.replacen("content of a", "content of b", 1);
+    assert_ne!(log, changed);
+    let line = 1 + log.lines().position(|line| line.contains("content of a")).unwrap();
+    std::fs::write(&path, &changed).unwrap();
+    let done = place.run(&["verify"]);
+    assert!(done.code == 1 && done.own_lines().len() == 1, "{done:#?}");
+    let said = done.own_lines()[0];
+    let found = (line..=line + 1).any(|line| said.contains(&format!("line {line}")));
+    assert!(said.contains(path.to_str().unwrap()) && found, "line {line}: {said}");
+    // Nothing is written to it any more, and what is before the damage can be read.
+    let resumed = place.run(&["run", "-c", "More."]);
+    assert!(resumed.code == 1 && resumed.err.contains("damaged"), "{resumed:#?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), changed);
+    let shown = place.run(&["show"]);
+    assert!(shown.code == 1 && shown.out.contains("Read a."), "{shown:#?}");
+}
+
+#[test]
+fn a_torn_last_line_is_cut_and_kept_and_the_trace_goes_on() {
+    let (place, _server, trace) = one_call();
+    let path = place.file(&trace, "events.jsonl");
+    let log = std::fs::read(&path).unwrap();
+    let last = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    std::fs::write(&path, &log[..log.len() - 9]).unwrap();
+    let done = place.run(&["resume"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Answer 2.\n"), "{done:#?}");
+    let cut: Vec<Value> = place.events(&trace).into_iter().filter(|event| event["type"] == "tail_cut").collect();
+    let bytes = log.len() - 9 - last;
+    assert_eq!(
+        cut.iter().map(|event| &event["data"]).collect::<Vec<_>>(),
+        [&json!({"bytes": bytes, "kept": "events.torn"})]
+    );
+    assert_eq!(std::fs::read(place.file(&trace, "events.torn")).unwrap(), [&log[last..log.len() - 9], b"\n"].concat());
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn schemas_are_printed_for_all_types_or_one() {
+    let place = Place::new();
+    let all: Value = serde_json::from_str(&place.ok(&["schema"])).unwrap();
+    let event: Value = serde_json::from_str(&place.ok(&["schema", "Event"])).unwrap();
+    assert_eq!(all["Event"], event);
+    assert!(all.as_object().unwrap().contains_key("Spec"));
+    place.run(&["schema", "Nope"]).fails(2, "there is no type \"Nope\"; there are: Event, ");
+    assert!(!place.home.exists(), "a schema needs no data");
+}
+
+#[test]
+fn the_doctor_says_that_bash_is_not_sandboxed() {
+    let place = Place::new();
+    let said = place.ok(&["doctor"]);
+    assert!(said.contains("bash is NOT sandboxed") && !said.contains("FAIL"), "{said}");
+    assert!(place.traces().is_empty());
+}
+
+#[test]
+fn help_names_every_command_and_version_its_number() {
+    let place = Place::new();
+    assert_eq!(place.ok(&["--version"]), concat!("mainpath ", env!("CARGO_PKG_VERSION"), "\n"));
+    let help = place.ok(&["--help"]);
+    let commands =
+        ["run", "resume", "ls", "show", "stop", "approve", "deny", "rewind", "replay", "verify", "schema", "doctor"];
+    for command in commands {
+        assert!(help.lines().any(|line| line.split_whitespace().next() == Some(command)), "{command} in {help}");
+        assert!(place.ok(&[command, "--help"]).contains("Usage: mainpath "), "{command}");
+    }
+    assert!(!place.home.exists());
+}
+
+#[test]
+fn somebody_who_no_longer_reads_is_no_error() {
+    let (place, _server, trace) = one_call();
+    let mut process = place.start(&["show", "--events", &trace]);
+    process.find(|_| true);
+    assert!(matches!(process.end().code, 0), "it was read to the end");
+    let mut command = std::process::Command::new("sh");
+    place.surround(&mut command);
+    let program = env!("CARGO_BIN_EXE_mainpath");
+    command
+        .args(["-c", &format!("{program} show --events {trace} | head -c 10 >/dev/null; {program} schema | head -1")]);
+    let done = finish(command, None);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:#?}");
+}
+
+#[test]
+fn a_watcher_that_is_killed_takes_no_other_trace_with_it() {
+    let slow = scripted(vec![bash("sleep 0.5; echo done > effects"), Answer::text("The end.")]);
+    let (place, other) = (Place::new(), scripted(vec![bash("sleep 30"), Answer::text("Never.")]));
+    let mut first = place.start_run(&slow, &["--yes", "Be slow."]);
+    let mut second = place.start_run(&other, &["--yes", "--json", "Sleep."]);
+    second.event("action_started");
+    second.signal(Signal::KILL);
+    assert_eq!(second.end().code, 137);
+    let done = first.end();
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "done\n");
+}
