@@ -9,7 +9,7 @@ fn a_question_and_its_answer_are_one_run() {
     let mut agent = Agent::new(no_limits());
     assert_eq!(agent.pending(), [""; 0]);
     let events = ["message_queued Message", "run_started 1 New", "message_joined 1", "model_requested 1 at 1"];
-    agent.gives(message(MessageMode::Message, "hello"), &events);
+    agent.gives(mail(MessageMode::Message, "hello"), &events);
     assert_eq!(agent.pending(), ["model/1"]);
     assert_eq!(agent.shown(), ["User: hello"]);
     let reply = agent.reply("hi", &[]);
@@ -28,26 +28,26 @@ fn a_tool_result_goes_back_to_the_model_and_a_further_message_starts_a_further_r
     let events = ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"];
     agent.gives(done("2.0", 1), &events);
     assert_eq!(agent.shown(), ["User: do it", "Assistant: let me see <bash>", "Tool: 2.0 it worked"]);
+    agent.refuses(done("2.0", 1), Refusal::AlreadyResolved(call("2.0")));
     agent.answers("done");
     let events = ["message_queued Message", "run_started 2 Continue", "message_joined 5", "model_requested 3 at 5"];
-    agent.gives(message(MessageMode::Message, "more"), &events);
+    agent.gives(mail(MessageMode::Message, "more"), &events);
 }
 
 #[test]
 fn no_message_is_taken_before_there_is_a_spec_nor_an_empty_one() {
     let mut machine = Machine::new("test".parse().unwrap());
-    let input = Input::new(1, message(MessageMode::Message, "hello"));
+    let input = Input::new(1, mail(MessageMode::Message, "hello"));
     assert_eq!(machine.handle(&input), Err(Refusal::NoSpec));
     let mut agent = Agent::new(no_limits());
-    let empty =
-        InputKind::UserMessage { mode: MessageMode::Message, parts: Vec::new(), tokens: 0, from: user() };
+    let empty = InputKind::UserMessage { mode: MessageMode::Message, parts: Vec::new(), tokens: 0, from: user() };
     agent.refuses(empty, Refusal::Empty);
 }
 
 #[test]
 fn nothing_is_decided_or_released_while_a_batch_is_not_committed() {
     let mut agent = Agent::new(no_limits());
-    let input = Input::new(2_000, message(MessageMode::Message, "hello"));
+    let input = Input::new(2_000, mail(MessageMode::Message, "hello"));
     let batch = agent.machine.handle(&input).unwrap();
     assert_eq!(agent.machine.pending(), None);
     assert_eq!(agent.machine.handle(&input), Err(Refusal::Busy));
@@ -118,7 +118,11 @@ fn a_person_s_denial_reaches_the_model_with_its_reason() {
 fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
     let edit = |decision| {
         let verdict = Verdict { decision, rule: "fresh".into(), reason: "no such path".into() };
-        InputKind::Approve { call: call("2.0"), by: user(), edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict }) }
+        InputKind::Approve {
+            call: call("2.0"),
+            by: user(),
+            edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict }),
+        }
     };
     let asked = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
 
@@ -156,6 +160,20 @@ fn a_person_s_answer_and_a_child_s_end_are_results() {
 }
 
 #[test]
+fn a_trace_that_only_waits_can_be_parked() {
+    let limits = Limits { run_timeout_ms: Some(60_000), ..no_limits() };
+    let parked = |calls: &[PlannedCall]| {
+        let agent = Agent::calling(limits.clone(), calls);
+        agent.machine.pending().unwrap().keys().all(|key| key.is_waiting())
+    };
+    assert!(parked(&[planned("bash", Decision::Ask)]));
+    assert!(parked(&[allowed("ask")]));
+    assert!(parked(&[allowed("agent")]));
+    assert!(!parked(&[allowed("bash"), planned("bash", Decision::Ask)]));
+    assert!(!Agent::asked(limits.clone()).machine.pending().unwrap().keys().all(|key| key.is_waiting()));
+}
+
+#[test]
 fn a_child_has_the_same_id_whenever_it_is_asked_for() {
     let agent = Agent::calling(no_limits(), &[allowed("agent")]);
     let child = |agent: &Agent| match agent.machine.pending().unwrap().into_values().next() {
@@ -173,7 +191,7 @@ fn a_steer_skips_what_has_not_started_and_withdraws_an_approval() {
     let tools = [allowed("bash"), allowed("write"), planned("bash", Decision::Ask)];
     let mut agent = Agent::calling(no_limits(), &tools);
     agent.gives(
-        message(MessageMode::Steer, "rather this"),
+        mail(MessageMode::Steer, "rather this"),
         &["message_queued Steer", "call_resolved 2.1 Skipped Steer", "call_resolved 2.2 Skipped Steer"],
     );
     assert_eq!(agent.pending(), ["tool/2.0/1"], "what runs is let finish");
@@ -186,7 +204,7 @@ fn a_steer_skips_what_has_not_started_and_withdraws_an_approval() {
 #[test]
 fn a_steer_during_a_model_call_lets_it_finish_and_skips_its_calls() {
     let mut agent = Agent::asked(no_limits());
-    agent.gives(message(MessageMode::Steer, "rather this"), &["message_queued Steer"]);
+    agent.gives(mail(MessageMode::Steer, "rather this"), &["message_queued Steer"]);
     assert_eq!(agent.pending(), ["model/1"]);
     let reply = agent.reply("", &[allowed("bash")]);
     let events = [
@@ -211,8 +229,8 @@ fn a_steer_that_waits_at_the_final_answer_continues_the_run() {
 #[test]
 fn what_waits_for_the_end_is_read_one_run_at_a_time_steers_first() {
     let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
-    agent.gives(message(MessageMode::FollowUp, "second"), &["message_queued FollowUp"]);
-    agent.gives(message(MessageMode::Message, "third"), &["message_queued Message"]);
+    agent.gives(mail(MessageMode::FollowUp, "second"), &["message_queued FollowUp"]);
+    agent.gives(mail(MessageMode::Message, "third"), &["message_queued Message"]);
     agent.takes(done("2.0", 1));
     let reply = agent.reply("first is done", &[]);
     let events = [
@@ -240,10 +258,52 @@ fn mail_is_held_after_a_run_that_was_stopped_until_somebody_speaks() {
     );
     assert_eq!(agent.pending(), [""; 0]);
     let events = ["message_queued Message", "run_started 2 Continue", "message_joined 2", "model_requested 2 at 2"];
-    agent.gives(message(MessageMode::Message, "go on"), &events);
+    agent.gives(mail(MessageMode::Message, "go on"), &events);
     assert_eq!(agent.shown().last().unwrap(), "User: later", "first come, first served");
     agent.answers("yes");
     assert_eq!(agent.shown().last().unwrap(), "User: go on");
+}
+
+#[test]
+fn a_run_that_ended_without_an_answer_goes_on_without_a_new_message() {
+    let go_on = || InputKind::Continue { by: user() };
+    let mut agent = Agent::new(no_limits());
+    agent.refuses(go_on(), Refusal::NothingOpen);
+    agent.says(MessageMode::Message, "do it");
+    agent.refuses(go_on(), Refusal::Running);
+    agent.works();
+    agent.takes(stop());
+    agent.gives(go_on(), &["continue_requested", "run_started 2 Continue", "model_requested 3 at 3"]);
+    assert_eq!(agent.shown(), ["User: do it", "Assistant: let me see <read>", "Tool: 2.0 it worked"]);
+    agent.answers("done");
+    agent.refuses(go_on(), Refusal::NothingOpen);
+    agent.takes(rewind(1, None));
+    agent.takes(stop());
+    agent.gives(go_on(), &["continue_requested", "run_started 4 Continue", "model_requested 5 at 1"]);
+}
+
+#[test]
+fn to_go_on_lets_what_was_held_wait_for_the_end() {
+    let mut agent = Agent::asked(no_limits());
+    agent.says(MessageMode::FollowUp, "later");
+    agent.takes(stop());
+    agent.takes(InputKind::Continue { by: user() });
+    assert_eq!(agent.shown(), ["User: do it"]);
+}
+
+#[test]
+fn of_what_was_held_steers_go_first() {
+    let mut agent = Agent::asked(no_limits());
+    agent.says(MessageMode::FollowUp, "later");
+    agent.says(MessageMode::Steer, "sooner");
+    agent.takes(stop());
+    agent.says(MessageMode::FollowUp, "last");
+    let mut read = Vec::new();
+    while agent.state().model.is_some() {
+        read.push(agent.shown().last().unwrap().clone());
+        agent.answers("yes");
+    }
+    assert_eq!(read, ["User: sooner", "User: later", "User: last"]);
 }
 
 #[test]
@@ -255,11 +315,8 @@ fn a_stop_ends_what_has_not_started_and_waits_for_what_runs_to_be_dead() {
     );
     assert_eq!(agent.pending(), ["kill/2.0/1"]);
     agent.refuses(stop(), Refusal::AlreadyClosing);
-    let events = [
-        "call_resolved 2.0 Interrupted Stopped",
-        "turn_finished 3 results=2",
-        "run_finished stopped turns=1 calls=1",
-    ];
+    let events =
+        ["call_resolved 2.0 Interrupted Stopped", "turn_finished 3 results=2", "run_finished stopped turns=1 calls=1"];
     agent.gives(dead("2.0", 1), &events);
     agent.refuses(stop(), Refusal::NotRunning);
 }
@@ -296,6 +353,15 @@ fn one_call_can_be_interrupted_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_question_to_a_person_has_no_process_that_could_be_interrupted() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("ask")]);
+    agent.refuses(InputKind::Interrupt { call: call("2.0") }, Refusal::NotWaiting(call("2.0")));
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    agent.gives(InputKind::Interrupt { call: call("2.0") }, &["call_cancelling 2.0 Interrupt"]);
+    assert_eq!(agent.pending(), ["kill/2.0/1"]);
+}
+
+#[test]
 fn a_stop_does_not_wait_for_a_person() {
     for call in [allowed("ask"), planned("bash", Decision::Ask)] {
         let mut agent = Agent::calling(no_limits(), &[call]);
@@ -324,11 +390,8 @@ fn a_malformed_answer_is_repaired_once_on_a_side_branch() {
     assert_eq!(agent.shown(), ["User: do it", "Assistant: well formed", "User: more"], "the repair leaves no trace");
 
     let second = malformed(&again);
-    let events = [
-        "model_malformed 4 5",
-        "branch_closed Repair done=false",
-        "run_finished protocol_error turns=1 calls=0",
-    ];
+    let events =
+        ["model_malformed 4 5", "branch_closed Repair done=false", "run_finished protocol_error turns=1 calls=0"];
     again.gives(second, &events);
 }
 

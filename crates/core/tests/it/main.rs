@@ -1,5 +1,13 @@
 //! The core, driven from outside.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
+mod conversation;
 mod cycle;
+mod golden;
+mod limits;
+mod mailbox;
+mod odd_logs;
+mod purity;
+mod recovery;
 mod simulation;
 mod support;

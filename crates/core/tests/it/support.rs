@@ -159,7 +159,7 @@ impl Agent {
 
     #[track_caller]
     pub fn says(&mut self, mode: MessageMode, text: &str) -> Vec<String> {
-        self.takes(message(mode, text))
+        self.takes(mail(mode, text))
     }
 
     pub fn reply(&self, text: &str, calls: &[PlannedCall]) -> Box<Reply> {
@@ -225,7 +225,7 @@ fn line(message: &Message) -> String {
     format!("{:?}: {}", message.role, parts.join(" "))
 }
 
-pub fn message(mode: MessageMode, text: &str) -> InputKind {
+pub fn mail(mode: MessageMode, text: &str) -> InputKind {
     InputKind::UserMessage { mode, parts: vec![Part::text(text)], tokens: 10, from: user() }
 }
 
@@ -326,6 +326,7 @@ pub fn show(event: &Event) -> String {
             format!("{name} {} keeps {} pins {} {:?}", data.seq, at(data.first_kept), list(&data.pinned), data.cause)
         }
         EventKind::SpecChanged(_)
+        | EventKind::ContinueRequested(_)
         | EventKind::RetryDue(_)
         | EventKind::CallsRecalled(_)
         | EventKind::GoalsChanged(_)

@@ -1,0 +1,397 @@
+//! The tree: rewinding, answering again, cuts, summaries, what is shown again, and the plan.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+/// One run: a message (1), a call (2), its result (3), a final answer (4).
+fn told() -> Agent {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    agent.takes(done("2.0", 1));
+    agent.answers("done");
+    agent
+}
+
+fn goals(ops: Vec<GoalOp>) -> InputKind {
+    InputKind::ChangeGoals { ops, by: user() }
+}
+
+fn add(description: &str, under: Option<u32>) -> GoalOp {
+    GoalOp::Add { description: description.into(), reason: String::new(), under: under.map(GoalId), after: None }
+}
+
+#[test]
+fn a_rewind_continues_from_the_message_with_another_one() {
+    let mut agent = told();
+    let spent = (agent.state().usage, agent.state().cost);
+    let events =
+        ["rewind_requested 1", "rewound 1 to 1", "run_started 2 Rewind", "message_joined 5", "model_requested 3 at 5"];
+    agent.gives(rewind(1, Some("another way")), &events);
+    assert_eq!(agent.shown(), ["User: do it", "User: another way"]);
+    assert_eq!((agent.state().usage, agent.state().cost), spent, "a rewind refunds nothing");
+}
+
+#[test]
+fn a_rewind_never_splits_a_call_from_its_results() {
+    for after in [2, 3] {
+        let mut agent = told();
+        let rewound = format!("rewound {after} to 3");
+        let asked = format!("rewind_requested {after}");
+        let events = [&asked, &rewound, "run_started 2 Rewind", "message_joined 5", "model_requested 3 at 5"];
+        agent.gives(rewind(after, Some("another way")), &events);
+    }
+}
+
+#[test]
+fn to_regenerate_is_to_answer_again_what_the_answer_answered() {
+    let mut agent = told();
+    let events = ["rewind_requested 4", "rewound 4 to 3", "run_started 2 Regenerate", "model_requested 3 at 3"];
+    agent.gives(rewind(4, None), &events);
+    let reply = agent.reply("done better", &[]);
+    agent.gives(InputKind::ModelFinished(reply), &["model_finished 5 calls=0", "run_finished final turns=1 calls=0"]);
+    agent.says(MessageMode::Message, "more");
+    let shown = ["User: do it", "Assistant: let me see <bash>", "Tool: 2.0 it worked", "Assistant: done better"];
+    assert_eq!(agent.shown()[..4], shown);
+}
+
+#[test]
+fn a_rewind_to_before_the_first_message_needs_a_new_one() {
+    let mut agent = told();
+    agent.refuses(rewind(0, None), Refusal::NothingToAnswer);
+    let events =
+        ["rewind_requested 0", "rewound 0 to -", "run_started 2 Rewind", "message_joined 5", "model_requested 3 at 5"];
+    agent.gives(rewind(0, Some("start over")), &events);
+    assert_eq!(agent.shown(), ["User: start over"]);
+}
+
+#[test]
+fn a_rewind_goes_only_to_messages_of_the_main_path() {
+    let mut agent = told();
+    agent.refuses(rewind(99, Some("?")), Refusal::NoSuchMessage(Seq(99)));
+    agent.takes(rewind(1, Some("another way")));
+    agent.answers("done");
+    agent.refuses(rewind(3, Some("?")), Refusal::OffPath(Seq(3)));
+}
+
+#[test]
+fn a_rewind_in_mid_turn_first_ends_what_runs() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash"), allowed("bash")]);
+    let events = ["rewind_requested 1", "call_resolved 2.1 Interrupted Closing", "call_cancelling 2.0 Closing"];
+    agent.gives(rewind(1, Some("another way")), &events);
+    agent.refuses(rewind(1, Some("a third")), Refusal::Rewinding);
+    let events = [
+        "call_resolved 2.0 Interrupted Stopped",
+        "turn_finished 3 results=2",
+        "run_finished stopped turns=1 calls=1",
+        "rewound 1 to 1",
+        "run_started 2 Rewind",
+        "message_joined 5",
+        "model_requested 2 at 5",
+    ];
+    agent.gives(dead("2.0", 1), &events);
+}
+
+#[test]
+fn a_rewind_during_a_model_call_gives_the_call_up_and_charges_it() {
+    let mut agent = Agent::asked(no_limits());
+    let events = [
+        "rewind_requested 1",
+        "model_abandoned 1 lost=false",
+        "run_finished stopped turns=1 calls=0",
+        "rewound 1 to 1",
+        "run_started 2 Regenerate",
+        "model_requested 2 at 1",
+    ];
+    agent.gives(rewind(1, None), &events);
+    assert_eq!(agent.state().usage.total(), 138);
+}
+
+#[test]
+fn message_numbers_are_never_used_twice() {
+    let mut agent = told();
+    agent.takes(rewind(1, Some("another way")));
+    agent.answers("done");
+    agent.takes(rewind(1, Some("a third")));
+    agent.answers("done");
+    let parents: Vec<(u32, u32)> =
+        agent.state().tree.iter().map(|(seq, node)| (seq.0, node.parent.map_or(0, |parent| parent.0))).collect();
+    assert_eq!(parents, [(1, 0), (2, 1), (3, 2), (4, 3), (5, 1), (6, 5), (7, 1), (8, 7)]);
+}
+
+#[test]
+fn more_messages_than_the_window_holds_are_cut_but_never_the_task() {
+    let mut agent = Agent::asked(Limits { window_messages: Some(4), ..no_limits() });
+    agent.works();
+    agent.calls(&[allowed("bash")]);
+    let events = [
+        "call_resolved 4.0 Ok Result",
+        "turn_finished 5 results=1",
+        "context_cut 6 keeps 4 pins 1 Window",
+        "model_requested 3 at 6",
+    ];
+    agent.gives(done("4.0", 1), &events);
+    assert_eq!(agent.shown(), ["User: do it", "Assistant: let me see <bash>", "Tool: 4.0 it worked"]);
+}
+
+#[test]
+fn what_was_cut_can_be_shown_again_with_its_whole_call_group() {
+    let mut agent = Agent::asked(Limits { window_messages: Some(6), ..no_limits() });
+    agent.works();
+    agent.works();
+    agent.works();
+    let request = ["User: do it", "Assistant: let me see <read>", "Tool: 6.0 it worked"];
+    assert_eq!(agent.shown(), request);
+    let mut pending = agent.clone();
+    pending.gives(InputKind::ExpandContext { by: 99 }, &["context_cut 9 keeps 1 pins  Expand"]);
+    assert_eq!(pending.shown(), request, "a pending request does not change");
+    pending.refuses(InputKind::ExpandContext { by: 1 }, Refusal::NothingCut);
+
+    agent.answers("done");
+    agent.gives(InputKind::ExpandContext { by: 1 }, &["context_cut 10 keeps 4 pins 1 Expand"]);
+    agent.refuses(InputKind::Continue { by: user() }, Refusal::NothingOpen);
+    agent.says(MessageMode::Message, "more");
+    let shown = [
+        "User: do it",
+        "Assistant: let me see <read>",
+        "Tool: 4.0 it worked",
+        "Assistant: let me see <read>",
+        "Tool: 6.0 it worked",
+        "Assistant: done",
+        "User: more",
+    ];
+    assert_eq!(agent.shown(), shown, "asked for one message, given the call that it answers as well");
+}
+
+#[test]
+fn nothing_can_be_shown_again_where_nothing_was_cut() {
+    let mut agent = told();
+    agent.refuses(InputKind::ExpandContext { by: 1 }, Refusal::NothingCut);
+}
+
+/// A conversation in a window of 400 tokens: message 1, two turns of calls with long texts (2 to 5).
+fn long(limits: Limits, second: u32) -> Agent {
+    let mut agent = Agent::with_window(limits, 400);
+    agent.says(MessageMode::Message, "do it");
+    for (id, tokens) in [("2.0", 120), ("4.0", second)] {
+        let reply = Box::new(Reply { tokens, ..*agent.reply("a long text", &[allowed("read")]) });
+        agent.takes(InputKind::ModelFinished(reply));
+        agent.takes(done(id, 1));
+    }
+    agent
+}
+
+/// The same, over four fifths of its window: the request for a summary (6) is pending.
+fn full() -> Agent {
+    long(no_limits(), 120)
+}
+
+fn malformed(agent: &Agent) -> InputKind {
+    let reply = agent.reply("?", &[]);
+    InputKind::ModelMalformed { reply, problem: "not JSON".into(), repair_tokens: 12 }
+}
+
+#[test]
+fn a_context_is_full_beyond_four_fifths_of_its_window() {
+    // 64 for system text and tools, 10 for the message, 125 for the first turn, 5 for the last result.
+    let at = |tokens: u32| long(no_limits(), tokens - 204).state().branch.map(|branch| branch.kind);
+    assert_eq!((at(320), at(321)), (None, Some(BranchKind::Compaction)));
+}
+
+#[test]
+fn calls_on_a_side_branch_run_and_are_not_skipped_for_a_steer() {
+    let mut agent = full();
+    agent.says(MessageMode::Steer, "rather this");
+    let reply = agent.reply("", &[allowed("read")]);
+    agent.gives(InputKind::ModelFinished(reply), &["model_finished 7 calls=1", "action_started 7.0 #1"]);
+    let events = ["call_resolved 7.0 Ok Result", "turn_finished 8 results=1", "model_requested 4 at 8"];
+    agent.gives(done("7.0", 1), &events);
+}
+
+#[test]
+fn a_side_branch_that_reaches_nothing_in_five_rounds_is_closed() {
+    let mut agent = full();
+    for _ in 0..4 {
+        agent.works();
+        assert!(agent.state().branch.is_some());
+    }
+    agent.calls(&[allowed("read")]);
+    let open = agent.state().turn_calls()[0].id.to_string();
+    let events = [
+        &format!("call_resolved {open} Ok Result"),
+        "turn_finished 16 results=1",
+        "branch_closed Compaction done=false",
+        "model_requested 8 at 5",
+    ];
+    agent.gives(done(&open, 1), &events);
+    assert_eq!(agent.shown().len(), 5, "the main path as it was");
+}
+
+#[test]
+fn a_retry_is_the_same_question_again_and_no_occasion_for_a_second_summary() {
+    let mut agent = full();
+    let kind = malformed(&agent);
+    agent.takes(kind);
+    agent.takes(model_failed(4, ModelErrorKind::Server, Some(agent.now)));
+    agent.gives(InputKind::Timer { key: TimerKey::Retry }, &["retry_due", "model_requested 5 at 5"]);
+}
+
+#[test]
+fn a_budget_that_is_spent_on_a_side_branch_ends_the_run_without_a_last_answer() {
+    let mut agent = long(Limits { tokens: Some(520), budget: BudgetMode::Soft, ..no_limits() }, 120);
+    agent.calls(&[allowed("read")]);
+    let events = [
+        "call_resolved 7.0 Ok Result",
+        "turn_finished 8 results=1",
+        "run_closing token_budget",
+        "branch_closed Compaction done=false",
+        "run_finished token_budget turns=2 calls=3",
+    ];
+    agent.gives(done("7.0", 1), &events);
+}
+
+#[test]
+fn a_new_spec_waits_for_the_end_of_a_side_branch() {
+    let mut agent = full();
+    agent.takes(InputKind::SetSpec { spec: mainpath_testkit::world::spec(no_limits(), 400) });
+    let set = agent.log.last().unwrap().id;
+    agent.works();
+    assert_eq!(pack(agent.state()).unwrap().spec, 1);
+    agent.answers("it was long");
+    assert_eq!(pack(agent.state()).unwrap().spec, set);
+}
+
+#[test]
+fn a_pack_ends_before_a_message_whose_results_have_not_joined() {
+    let agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    assert_eq!(agent.shown(), ["User: do it"]);
+}
+
+#[test]
+fn a_full_context_is_summarised_and_the_task_stays_in_its_own_words() {
+    let mut agent = full();
+    assert_eq!(
+        agent.log[agent.log.len() - 2..].iter().map(show).collect::<Vec<_>>(),
+        ["branch_opened Compaction 6", "model_requested 3 at 6"]
+    );
+    assert_eq!(agent.shown().len(), 6, "everything, and the request for a summary");
+    let reply = agent.reply("it was long", &[]);
+    let events = [
+        "model_finished 7 calls=0",
+        "compacted 8 keeps 4 pins 1",
+        "branch_closed Compaction done=true",
+        "model_requested 4 at 8",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+    let summary = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long";
+    let shown = ["User: do it", summary, "Assistant: a long text <read>", "Tool: 4.0 it worked"];
+    assert_eq!(agent.shown(), shown);
+    assert_eq!(agent.state().turn_number, 3, "the summary's request is no turn");
+
+    agent.answers("done");
+    agent.takes(rewind(3, Some("another way")));
+    let restored = ["User: do it", "Assistant: a long text <read>", "Tool: 2.0 it worked", "User: another way"];
+    assert_eq!(agent.shown(), restored, "a rewind to before the summary brings the originals back");
+}
+
+#[test]
+fn mail_waits_while_a_summary_is_made() {
+    let mut agent = full();
+    agent.gives(mail(MessageMode::Steer, "rather this"), &["message_queued Steer"]);
+    let reply = agent.reply("it was long", &[]);
+    let events = [
+        "model_finished 7 calls=0",
+        "compacted 8 keeps 4 pins 1",
+        "branch_closed Compaction done=true",
+        "message_joined 9",
+        "model_requested 4 at 9",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+}
+
+#[test]
+fn a_stop_or_a_malformed_summary_closes_the_side_branch() {
+    let mut agent = full();
+    let events = [
+        "run_closing stopped",
+        "model_abandoned 3 lost=false",
+        "branch_closed Compaction done=false",
+        "run_finished stopped turns=2 calls=2",
+    ];
+    agent.gives(stop(), &events);
+    let mut agent = full();
+    let kind = malformed(&agent);
+    let events = ["model_malformed 7 8", "branch_closed Compaction done=false", "model_requested 4 at 5"];
+    agent.gives(kind, &events);
+}
+
+#[test]
+fn past_calls_are_shown_again_in_one_request_only() {
+    let mut agent = told();
+    agent.refuses(InputKind::RecallCalls { calls: Vec::new() }, Refusal::Empty);
+    agent.refuses(InputKind::RecallCalls { calls: vec![call("9.0")] }, Refusal::NoSuchCall(call("9.0")));
+    agent.gives(InputKind::RecallCalls { calls: vec![call("2.0")] }, &["calls_recalled"]);
+    agent.says(MessageMode::Message, "more");
+    let again = "User: The result of the earlier call 2.0 of bash, shown again:\n\nit worked";
+    assert_eq!(agent.shown().last().unwrap(), again);
+    agent.works();
+    assert!(!agent.shown().contains(&again.to_string()));
+}
+
+#[test]
+fn a_result_serves_the_goal_of_the_message_that_asked_for_it() {
+    let mut agent = Agent::asked(no_limits());
+    agent.takes(goals(vec![add("first", None), add("second", None), GoalOp::Focus { id: GoalId(1) }]));
+    agent.calls(&[allowed("bash")]);
+    agent.gives(goals(vec![GoalOp::Focus { id: GoalId(2) }]), &["goals_changed"]);
+    agent.takes(done("2.0", 1));
+    agent.answers("done");
+    let served: Vec<Option<u32>> = agent.state().tree.iter().map(|(_, node)| node.goal.map(|goal| goal.0)).collect();
+    assert_eq!(served, [None, Some(1), Some(1), Some(2)]);
+}
+
+#[test]
+fn goals_stand_in_their_order_and_what_is_ended_is_no_longer_in_focus() {
+    let mut agent = told();
+    let after =
+        GoalOp::Add { description: "between".into(), reason: String::new(), under: None, after: Some(GoalId(1)) };
+    agent.takes(goals(vec![add("first", None), add("last", None), after, GoalOp::Focus { id: GoalId(3) }]));
+    agent.takes(goals(vec![GoalOp::Abandon { id: None, summary: "too dear".into() }]));
+    let list: Vec<(&str, GoalStatus)> =
+        agent.state().goals.list().iter().map(|goal| (goal.description.as_str(), goal.status)).collect();
+    let expected = [("first", GoalStatus::Pending), ("between", GoalStatus::Abandoned), ("last", GoalStatus::Pending)];
+    assert_eq!((list, agent.state().goals.focus), (expected.to_vec(), None));
+}
+
+#[test]
+fn a_plan_that_cannot_be_changed_so_is_refused_whole() {
+    let mut agent = told();
+    let ops = vec![add("first", None), GoalOp::Focus { id: GoalId(9) }];
+    agent.refuses(goals(ops), Refusal::BadGoal("there is no goal 9".into()));
+    agent.refuses(goals(vec![add("  ", None)]), Refusal::BadGoal("a goal needs a description".into()));
+    let none = GoalOp::Done { id: None, summary: "?".into() };
+    agent.refuses(goals(vec![none]), Refusal::BadGoal("no goal is in focus: name one".into()));
+}
+
+#[test]
+fn a_rewind_drops_later_goals_keeps_the_status_of_earlier_ones_and_records_the_plan_before() {
+    let mut agent = Agent::new(no_limits());
+    agent.takes(goals(vec![add("first", None), add("second", None), add("under second", Some(2))]));
+    agent.says(MessageMode::Message, "do it");
+    agent.works();
+    agent.takes(goals(vec![
+        GoalOp::Done { id: Some(GoalId(1)), summary: "yes".into() },
+        GoalOp::Focus { id: GoalId(3) },
+        add("late", None),
+        add("under late", Some(4)),
+    ]));
+    agent.answers("done");
+    let before = agent.state().goals.list().to_vec();
+    agent.takes(rewind(1, Some("another way")));
+    let rewound = agent.newest(|kind| if let EventKind::Rewound(data) = kind { Some(data) } else { None });
+    assert_eq!(rewound.goal_tree_snapshot, before);
+    let left: Vec<(u32, GoalStatus)> = agent.state().goals.list().iter().map(|goal| (goal.id.0, goal.status)).collect();
+    assert_eq!(left, [(1, GoalStatus::Completed), (2, GoalStatus::Pending), (3, GoalStatus::Pending)]);
+    assert_eq!(agent.state().goals.focus, None);
+    agent.takes(goals(vec![add("new", None)]));
+    assert_eq!(agent.state().goals.list().last().unwrap().id, GoalId(6), "numbers are never used twice");
+}

@@ -1,0 +1,122 @@
+//! A log of the first version, kept as it was written: today's code writes the same lines and reads them to the same state.
+//! After a deliberate change of the vocabulary: `MAINPATH_BLESS=1 cargo test -p mainpath-core golden`, and look at the diff.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_testkit::world::spec;
+use mainpath_types::*;
+use std::path::Path;
+
+/// A life that writes every event there is.
+fn life() -> Vec<Event> {
+    let limits =
+        Limits { calls_per_turn: Some(4), window_messages: Some(6), call_timeout_ms: Some(900), ..no_limits() };
+    let mut agent = Agent::with_window(limits.clone(), 400);
+    let ops = vec![
+        GoalOp::Add { description: "first".into(), reason: "why not".into(), under: None, after: None },
+        GoalOp::Focus { id: GoalId(1) },
+    ];
+    agent.takes(InputKind::ChangeGoals { ops, by: user() });
+    let sent = Input { at: 2_000, mail: Some(1), kind: mail(MessageMode::Message, "do it") };
+    agent.offer(&sent).unwrap();
+    agent.offer(&Input { at: 2_000, mail: Some(2), kind: rewind(9, None) }).unwrap();
+    agent.now = 2_100;
+    agent.takes(model_failed(1, ModelErrorKind::StreamCut, Some(2_200)));
+    agent.now = 2_200;
+    agent.takes(InputKind::Timer { key: TimerKey::Retry });
+    let malformed = agent.reply("no json", &[]);
+    agent.takes(InputKind::ModelMalformed { reply: malformed, problem: "not JSON".into(), repair_tokens: 12 });
+    let problem = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
+    agent.calls(&[planned("bash", Decision::Ask), problem, allowed("write"), allowed("read"), allowed("read")]);
+    let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
+    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict });
+    let first = agent.state().turn_calls()[0].id;
+    agent.takes(InputKind::Approve { call: first, by: user(), edit });
+    agent.now = 3_200;
+    agent.takes(InputKind::Timer { key: TimerKey::Call(first) });
+    agent.takes(InputKind::ToolDead { call: first, attempt: 1, output: Some(ToolOutput::text("so far")), tokens: 4 });
+    agent.takes(done(&first.to_string(), 1));
+    let mut agent = agent.crashed();
+    agent.takes(InputKind::Recovered { lost: true, tail_cut: Some(TailCut { bytes: 17, kept: "cut".into() }) });
+    let second = agent.state().turn_calls()[2].id;
+    let answer = Probed::Done { output: ToolOutput::text("was done"), tokens: 3 };
+    agent.takes(InputKind::ToolProbed { call: second, attempt: 1, answer });
+    let third = agent.state().turn_calls()[3].id;
+    agent.takes(failed(&third.to_string(), 1));
+    agent.says(MessageMode::Steer, "rather this");
+    agent.answers("as you like");
+    let mut agent = finish(agent);
+    agent.takes(InputKind::RecallCalls { calls: vec![second] });
+    agent.takes(InputKind::SetSpec { spec: spec(Limits { window_messages: None, ..limits }, 400) });
+    agent.says(MessageMode::Message, "again");
+    let long = Box::new(Reply { tokens: 210, ..*agent.reply("a long text", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(long));
+    let open = agent.state().turn_calls()[0].id;
+    agent.takes(done(&open.to_string(), 1));
+    let mut agent = finish(agent);
+    agent.takes(rewind(1, Some("another way")));
+    agent.takes(stop());
+    agent.takes(InputKind::Continue { by: user() });
+    finish(agent).log
+}
+
+/// Every request is answered, until nothing is asked any more.
+fn finish(mut agent: Agent) -> Agent {
+    while agent.state().model.is_some() {
+        agent.answers("done");
+    }
+    agent
+}
+
+fn lines(log: &[Event]) -> String {
+    log.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
+}
+
+fn fold(log: &[Event]) -> State {
+    let mut state = State::new("test".parse().unwrap());
+    log.iter().for_each(|event| apply(&mut state, event));
+    state
+}
+
+#[test]
+fn the_golden_log_is_written_and_read_as_ever() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/v1.jsonl");
+    let log = life();
+    if std::env::var_os("MAINPATH_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, lines(&log)).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap();
+    for (number, (new, old)) in (1..).zip(lines(&log).lines().zip(golden.lines())) {
+        assert_eq!(new, old, "line {number}");
+    }
+    assert_eq!(golden.lines().count(), log.len());
+    let read: Vec<Event> = golden.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(read, log, "what is read is what was written");
+    assert_eq!(fold(&read), fold(&log));
+    for event in &read {
+        let data = String::from_utf8(event.kind.encode().unwrap()).unwrap();
+        let decoded = EventKind::decode(event.kind.name(), &data).unwrap().unwrap();
+        assert_eq!(decoded, event.kind, "the store's way of reading says the same");
+    }
+}
+
+#[test]
+fn the_golden_log_holds_every_event_there_is() {
+    let schema = serde_json::to_value(schemars::schema_for!(EventKind)).unwrap();
+    let variants = schema["oneOf"].as_array().unwrap();
+    let mut known: Vec<&str> =
+        variants.iter().map(|variant| variant["properties"]["type"]["const"].as_str().unwrap()).collect();
+    known.sort_unstable();
+    let log = life();
+    let mut written: Vec<&str> = log.iter().map(|event| event.kind.name()).collect();
+    written.sort_unstable();
+    written.dedup();
+    assert_eq!(written, known);
+}
+
+#[test]
+fn an_event_of_an_unknown_type_is_not_taken_for_another() {
+    assert!(EventKind::decode("no_such_event", "{}").is_none());
+    assert!(serde_json::from_str::<Event>(r#"{"id":1,"ts":1,"turn":0,"type":"no_such_event","data":{}}"#).is_err());
+}
