@@ -69,6 +69,13 @@ pub fn apply(state: &mut State, event: &Event) {
             let above = state.tree.cut_at(state.tree.head);
             let (summary, tokens) = above.map_or((None, 0), |cut| (cut.summary, cut.tokens));
             state.cut(id, Cut { first_kept, pinned, summary, tokens });
+            // What was asked for is shown until half a window more has been said.
+            let window = state.coming_spec().and_then(|spec| spec.limits.window_messages);
+            let shown = state.tree.shown_count(state.tree.head);
+            state.window_extra = match (data.cause, window) {
+                (CutCause::Expand, Some(most)) => (shown + most / 2).saturating_sub(most),
+                (CutCause::Expand, None) | (CutCause::Window, _) => 0,
+            };
         }
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
         EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
@@ -334,6 +341,7 @@ impl State {
     fn rewound(&mut self, data: &Rewound) {
         self.tree.head = data.head;
         self.goals.rewind(data.head);
+        self.window_extra = 0;
         self.counted = None;
         self.recalled.clear();
         let message = self.rewind.take().and_then(|rewind| rewind.message);

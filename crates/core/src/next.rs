@@ -37,7 +37,7 @@ fn between_runs(state: &State) -> Option<EventKind> {
         None => RunCause::Continue,
     };
     let spec = state.coming_spec()?.event;
-    Some(RunStarted { run: state.runs + 1, cause, spec }.into())
+    Some(RunStarted { run: state.runs.saturating_add(1), cause, spec }.into())
 }
 
 /// An open turn: end what will not start, end what must not go on, start what may, and close once all have ended.
@@ -155,24 +155,26 @@ fn finish(run: &Run, reason: FinishReason) -> EventKind {
 /// Keeps the request inside the window: first by leaving old messages out, then by a summary, else the run ends.
 fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
     let head = state.tree.head;
-    let most = spec.limits.window_messages.unwrap_or(u32::MAX);
+    let window = spec.limits.window_messages.unwrap_or(u32::MAX);
+    let most = window.saturating_add(state.window_extra);
     // Half of the window at once, so that the prefix breaks seldom.
-    let keep = || state.tree.keep_from(head, |count, _| count <= most.div_ceil(2));
+    let keep = || state.tree.keep_from(head, |count, _| count <= most - window / 2);
+    let pinned = state.pinned();
     if state.tree.shown_count(head) > most
-        && let Some(first_kept) = keep().filter(|seq| state.tree.parent_is_shown(head, *seq))
+        && let Some(first_kept) = keep().filter(|seq| state.tree.leaves_out(head, *seq, &pinned))
     {
         let (seq, first_kept) = (state.tree.next_seq(), Some(first_kept));
-        return Some(ContextCut { seq, first_kept, pinned: state.pinned(), cause: CutCause::Window }.into());
+        return Some(ContextCut { seq, first_kept, pinned, cause: CutCause::Window }.into());
     }
     let (tokens, window) = (state.request_tokens(), u64::from(spec.context_window));
-    let full = tokens * 100 > window * COMPACT_AT;
+    let full = tokens.saturating_mul(100) > window.saturating_mul(COMPACT_AT);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && !run.asking;
     let shrinks = state.tree.shown_count(head) > 4;
     if full && fresh && shrinks {
         let (seq, tokens) = (state.tree.next_seq(), SUMMARY_PROMPT_TOKENS);
         return Some(BranchOpened { kind: BranchKind::Compaction, seq, tokens }.into());
     }
-    let too_large = tokens + u64::from(spec.reserved_output) > window;
+    let too_large = tokens.saturating_add(spec.reserved_output.into()) > window;
     too_large.then(|| closing(FinishReason::ContextLimit))
 }
 
@@ -187,7 +189,7 @@ fn reserve(state: &State, spec: &SpecHead) -> (u32, u64, Micros) {
     let input = state.request_tokens();
     let output = u64::from(spec.reserved_output);
     let cost = spec.price.cost(&Usage { input, output, ..Usage::default() });
-    (u32::try_from(input).unwrap_or(u32::MAX), input + output, cost)
+    (u32::try_from(input).unwrap_or(u32::MAX), input.saturating_add(output), cost)
 }
 
 /// The end, or the request for a last answer, that a spent budget calls for.
@@ -209,6 +211,6 @@ fn budget(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
 
 fn request(state: &State, spec: &SpecHead, last: Option<FinishReason>) -> EventKind {
     let (input, reserve, reserve_cost) = reserve(state, spec);
-    let (request, head) = (state.requests + 1, state.tip());
+    let (request, head) = (state.requests.saturating_add(1), state.tip());
     ModelRequested { request, head, pack: PACK_VERSION, input, reserve, reserve_cost, last }.into()
 }

@@ -48,6 +48,8 @@ pub struct State {
     pub goals: Goals,
     /// Which mailbox entries have been consumed.
     pub mail: MailCursor,
+    /// How many messages beyond its limit the window may show, after somebody asked to see more.
+    pub window_extra: u32,
     /// Past calls that the next request shows again.
     pub recalled: Vec<CallId>,
     /// The vendor's last count of input tokens, and the message that it ended with.
@@ -185,6 +187,7 @@ impl State {
             queues: Queues::default(),
             goals: Goals::default(),
             mail: MailCursor::default(),
+            window_extra: 0,
             recalled: Vec::new(),
             counted: None,
             usage: Usage::default(),
@@ -242,14 +245,15 @@ impl State {
     pub fn request_tokens(&self) -> u64 {
         let tip = self.tip();
         let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
-        let shown = self.tree.shown_tokens(tip);
-        match self.counted {
+        let again = self.recalled.iter().filter_map(|id| self.calls.get(*id)).map(|call| u64::from(call.tokens));
+        let path = match self.counted {
             Some((seq, count)) => {
                 let size = |seq| self.tree.node(seq).map_or(0, |node| node.path_tokens);
-                count + tip.map_or(0, size).saturating_sub(size(seq))
+                count.saturating_add(tip.map_or(0, size).saturating_sub(size(seq)))
             }
-            None => fixed + shown,
-        }
+            None => fixed.saturating_add(self.tree.shown_tokens(tip)),
+        };
+        path.saturating_add(again.sum())
     }
 
     /// What a lost request is charged: all that was set aside.

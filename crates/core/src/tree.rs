@@ -211,10 +211,11 @@ impl Tree {
         kept
     }
 
-    /// Whether a cut before `seq` would leave anything out that the path ending at `tip` shows now.
-    pub(crate) fn parent_is_shown(&self, tip: Option<Seq>, seq: Seq) -> bool {
+    /// Whether a cut before `seq` would leave anything out that the path ending at `tip` shows now, but for the pinned.
+    pub(crate) fn leaves_out(&self, tip: Option<Seq>, seq: Seq, pinned: &[Seq]) -> bool {
         let floor = self.floor(tip);
-        self.up(Some(seq)).skip(1).take_while(|(at, _)| *at >= floor).any(|(_, node)| node.kind != NodeKind::Cut)
+        let mut shown = self.up(Some(seq)).skip(1).take_while(|(at, _)| *at >= floor);
+        shown.any(|(at, node)| node.kind != NodeKind::Cut && !pinned.contains(&at))
     }
 
     /// How many messages the path ending at `tip` shows, the pinned ones not counted.

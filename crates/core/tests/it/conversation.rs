@@ -395,3 +395,32 @@ fn a_rewind_drops_later_goals_keeps_the_status_of_earlier_ones_and_records_the_p
     agent.takes(goals(vec![add("new", None)]));
     assert_eq!(agent.state().goals.list().last().unwrap().id, GoalId(6), "numbers are never used twice");
 }
+
+#[test]
+fn what_was_asked_for_stays_shown_until_half_a_window_more_was_said() {
+    let mut agent = Agent::asked(Limits { window_messages: Some(4), ..no_limits() });
+    agent.works();
+    agent.works();
+    let cut = agent.shown();
+    assert_eq!(cut.len(), 3, "{cut:?}");
+    agent.answers("done");
+    agent.gives(InputKind::ExpandContext { by: 2 }, &["context_cut 8 keeps 2 pins 1 Expand"]);
+    agent.says(MessageMode::Message, "more");
+    assert_eq!(agent.shown().len(), 7, "the expansion is seen by the next request");
+    agent.answers("again");
+    agent.says(MessageMode::Message, "and more");
+    assert!(agent.shown().len() < 7, "then the window holds again: {:?}", agent.shown());
+}
+
+#[test]
+fn a_result_that_is_shown_again_counts_in_the_budget() {
+    let mut agent = Agent::asked(no_limits());
+    agent.calls(&[allowed("read")]);
+    let output =
+        InputKind::ToolFinished { call: call("2.0"), attempt: 1, output: ToolOutput::text("long"), tokens: 1_000 };
+    agent.offer(&Input::new(agent.now, output)).unwrap();
+    agent.answers("done");
+    let before = agent.state().request_tokens();
+    agent.gives(InputKind::RecallCalls { calls: vec![call("2.0")] }, &["calls_recalled"]);
+    assert_eq!(agent.state().request_tokens(), before + 1_000);
+}

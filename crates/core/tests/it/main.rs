@@ -3,6 +3,7 @@
 
 mod conversation;
 mod cycle;
+mod example;
 mod golden;
 mod limits;
 mod mailbox;

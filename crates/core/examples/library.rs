@@ -1,0 +1,59 @@
+//! An agent with nothing but this crate: its seven inputs, by hand. The caller owns the log, the model and the tools.
+
+use mainpath_core::*;
+use mainpath_types::*;
+use serde_json::json;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut agent, mut log, user) = (Machine::new("demo".parse()?), Log::default(), Principal::local_user());
+    let mut now = 0;
+    // Offers an input and "appends" what it decides; only then would effects start.
+    let mut offer = |agent: &mut Machine, kind: InputKind| -> Result<(), Refusal> {
+        now += 1_000;
+        let batch = agent.handle(&Input::new(now, kind))?;
+        log.extend(&batch);
+        batch.last().into_iter().for_each(|event| agent.commit(event.id));
+        println!("{:?} -> {:?}", batch.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), agent.pending());
+        Ok(())
+    };
+    let spec: Spec = serde_json::from_value(json!({
+        "model": "any", "context_window": 8_000, "reserved_output": 500, "limits": {"window_messages": 4},
+        "tools": [{"name": "search", "description": "Looks things up.", "input_schema": {}, "effect": "read-only"}],
+    }))?;
+    let said = |text: &str| InputKind::UserMessage {
+        mode: MessageMode::Message,
+        parts: vec![Part::text(text)],
+        tokens: estimate(text),
+        from: user.clone(),
+    };
+    let reply = |request, parts: Vec<Part>, calls| {
+        let (stop, tokens) = (StopReason::End, estimate_parts(&parts));
+        let reply = Reply { request, parts, calls, goals: vec![], stop, tokens, usage: None, sent: None };
+        InputKind::ModelFinished(Box::new(reply))
+    };
+    offer(&mut agent, InputKind::SetSpec { spec })?;
+
+    // 1. A user message. The state now demands model request 1.
+    offer(&mut agent, said("What is a heron?"))?;
+    // 2. and 3. The model's answer, in chunks, then complete: it calls a tool, and a rule allows it.
+    offer(&mut agent, InputKind::ModelChunk { request: 1, delta: Delta::Text { text: "Let me".into() } })?;
+    let verdict = Verdict { decision: Decision::Allow, rule: "demo".into(), reason: "read-only".into() };
+    let call = Part::ToolCall { name: "search".into(), arguments: r#"{"q":"heron"}"#.into(), signature: None };
+    let planned = PlannedCall { tool: Some("search".into()), verdict: Some(verdict), problem: None };
+    offer(&mut agent, reply(1, vec![Part::text("Let me look."), call], vec![planned]))?;
+    // 4. and 5. The tool begins, and returns.
+    let call: CallId = "2.0".parse()?;
+    offer(&mut agent, InputKind::ToolStarted { call, attempt: 1 })?;
+    offer(&mut agent, InputKind::ToolFinished { call, attempt: 1, output: ToolOutput::text("A bird."), tokens: 3 })?;
+    offer(&mut agent, reply(2, vec![Part::text("A bird.")], vec![]))?;
+    // A second question outgrows the window of four messages; 6. expands it, 7. shows the old call's result again.
+    offer(&mut agent, said("And a crane?"))?;
+    offer(&mut agent, reply(3, vec![Part::text("A bird, or a machine.")], vec![]))?;
+    offer(&mut agent, InputKind::ExpandContext { by: 2 })?;
+    offer(&mut agent, InputKind::RecallCalls { calls: vec![call] })?;
+    offer(&mut agent, said("Which of them wades?"))?;
+
+    let shown = pack(agent.state()).ok_or("no request")?;
+    shown.items.iter().for_each(|item| println!("{:?}", message(agent.state(), &log, item)));
+    Ok(())
+}
