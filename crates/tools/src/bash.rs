@@ -140,7 +140,7 @@ async fn report(
     ended: Ended,
     stop: Option<Stop>,
 ) -> ToolOutput {
-    let (mut text, shortened) = collector.shown();
+    let (mut text, shortened) = collector.shown(&|text| ctx.secrets.redact(text));
     let mut notes = Vec::new();
     let mut artifacts = Vec::new();
     if shortened {
@@ -206,7 +206,8 @@ async fn report(
         }
         text.push_str(&format!("[{note}]"));
     }
-    let title: String = command.lines().next().unwrap_or_default().chars().take(100).collect();
+    let title = ctx.secrets.redact(command.lines().next().unwrap_or_default());
+    let title: String = title.chars().take(100).collect();
     ToolOutput { error: error.map(Into::into), title: Some(title), artifacts, ..ToolOutput::text(text) }
 }
 

@@ -55,14 +55,15 @@ impl Tool for EditTextFile {
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: EditArgs) -> Fut<'a, ToolOutput> {
-        let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
+        let (workspace, tag, secrets) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.secrets.clone());
         let edit = move || -> Result<ToolOutput, Problem> {
             if args.edits.is_empty() {
                 return Err(Problem::new("no_change", "`edits` is empty; nothing was changed."));
             }
             let place = workspace.place(&args.path)?;
             let old = load(&workspace, &place)?;
-            let new = apply(&args.path, &old, &in_line_ends_of(&old, &args.edits))?;
+            let redact = |text: &str| secrets.redact(text);
+            let new = apply(&args.path, &old, &in_line_ends_of(&old, &args.edits), &redact)?;
             workspace.replace(&place, new.as_bytes(), &tag)?;
             let made = count(args.edits.len() as u64, "edit");
             let text = format!("Made {made} in {}.\n{}", args.path, diff(&old, &new));
@@ -93,16 +94,18 @@ impl Tool for EditTextFile {
 
 /// Whether a file shows that the edits were made, as far as it can be told for certain.
 fn judge(text: &str, edits: &[Edit]) -> Option<bool> {
+    // What a problem would quote is not shown.
+    let plain = |text: &str| text.to_string();
     let none_left = edits.iter().all(|edit| !text.contains(&edit.old_text));
     if none_left {
         let back: Vec<Edit> = edits
             .iter()
             .map(|edit| Edit { old_text: edit.new_text.clone(), new_text: edit.old_text.clone() })
             .collect();
-        let before = apply("", text, &back).ok()?;
-        return (apply("", &before, edits).ok()? == text).then_some(true);
+        let before = apply("", text, &back, &plain).ok()?;
+        return (apply("", &before, edits, &plain).ok()? == text).then_some(true);
     }
-    apply("", text, edits).ok()?;
+    apply("", text, edits, &plain).ok()?;
     // All edits would fit. They were not made if a text that they would have left is missing …
     if edits.iter().any(|edit| !edit.new_text.is_empty() && !text.contains(&edit.new_text)) {
         return Some(false);

@@ -5,12 +5,17 @@ use crate::edit::Edit;
 use std::ops::Range;
 
 /// The file with the edits applied: all of them, each at the one place where its old text lies in `text` as it was, or
-/// none. Places may touch but not overlap.
-pub(crate) fn apply(path: &str, text: &str, edits: &[Edit]) -> Result<String, Problem> {
+/// none. Places may touch but not overlap. `redact` hides secrets in what a problem quotes, before it is shortened.
+pub(crate) fn apply(
+    path: &str,
+    text: &str,
+    edits: &[Edit],
+    redact: &dyn Fn(&str) -> String,
+) -> Result<String, Problem> {
     let mut places: Vec<(Range<usize>, usize)> = Vec::new();
     let mut problems: Vec<Problem> = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
-        match only_place(path, text, index, edit) {
+        match only_place(path, text, index, edit, redact) {
             Ok(place) => places.push((place, index)),
             Err(problem) => problems.push(problem),
         }
@@ -39,7 +44,13 @@ pub(crate) fn apply(path: &str, text: &str, edits: &[Edit]) -> Result<String, Pr
     Ok(result)
 }
 
-fn only_place(path: &str, text: &str, index: usize, edit: &Edit) -> Result<Range<usize>, Problem> {
+fn only_place(
+    path: &str,
+    text: &str,
+    index: usize,
+    edit: &Edit,
+    redact: &dyn Fn(&str) -> String,
+) -> Result<Range<usize>, Problem> {
     let old = &edit.old_text;
     if old.is_empty() {
         let words = format!("edits[{index}].old_text is empty; give the text to replace, or use write_text_file.");
@@ -52,7 +63,7 @@ fn only_place(path: &str, text: &str, index: usize, edit: &Edit) -> Result<Range
     match places.as_slice() {
         [] => Err(Problem::new(
             "no_match",
-            format!("edits[{index}].old_text does not occur in {path:?}.{}", nearest(text, old)),
+            format!("edits[{index}].old_text does not occur in {path:?}.{}", nearest(text, old, redact)),
         )),
         [place] => Ok(*place..place + old.len()),
         many => {
@@ -86,7 +97,7 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// The place that comes nearest to `old`, with its lines that differ, as sentences.
-fn nearest(text: &str, old: &str) -> String {
+fn nearest(text: &str, old: &str, redact: &dyn Fn(&str) -> String) -> String {
     let file: Vec<&str> = text.split('\n').take(50_000).collect();
     let wanted: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
     let Some(start) = best_window(&file, &wanted) else {
@@ -120,10 +131,10 @@ fn nearest(text: &str, old: &str) -> String {
                 "\n  line {}: {}\n    in the file:  {:?}\n    in old_text: {:?}",
                 start + offset + 1,
                 difference(found, wanted),
-                short(found),
-                short(wanted)
+                short(&redact(found)),
+                short(&redact(wanted))
             )),
-            None => words.push_str(&format!("\n  the file ends before {:?}", short(wanted))),
+            None => words.push_str(&format!("\n  the file ends before {:?}", short(&redact(wanted)))),
         }
     }
     if differing == 0 {

@@ -11,6 +11,10 @@ const HEAD: usize = SHOWN / 3;
 const TAIL: usize = SHOWN - HEAD;
 /// UTF-8 needs at most four bytes for a character.
 const BYTES_PER_CHAR: usize = 4;
+/// A secret longer than this, in bytes, may be shown in part where a text is cut.
+pub(crate) const LONGEST_SECRET: usize = 16 * 1024;
+/// What is kept of the end.
+const RING: usize = TAIL * BYTES_PER_CHAR + LONGEST_SECRET;
 /// What is kept in memory; the rest goes to a file.
 const IN_MEMORY: usize = 1024 * 1024;
 /// What is kept at all.
@@ -31,9 +35,9 @@ pub(crate) struct Collector {
 impl Collector {
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let end = &bytes[bytes.len().saturating_sub(TAIL * BYTES_PER_CHAR)..];
+        let end = &bytes[bytes.len().saturating_sub(RING)..];
         self.tail.extend(end);
-        self.tail.drain(..self.tail.len().saturating_sub(TAIL * BYTES_PER_CHAR));
+        self.tail.drain(..self.tail.len().saturating_sub(RING));
         let (now, later) = bytes.split_at(bytes.len().min(IN_MEMORY - self.memory.len()));
         self.memory.extend_from_slice(now);
         let room = usize::try_from(KEPT - IN_MEMORY as u64 - self.spilled).unwrap_or(usize::MAX);
@@ -55,21 +59,28 @@ impl Collector {
         file.write_all(bytes)
     }
 
-    /// What the model sees, and whether something was left out of it.
-    pub fn shown(&self) -> (String, bool) {
-        let whole = usize::try_from(self.total).is_ok_and(|total| total <= SHOWN * BYTES_PER_CHAR);
-        if whole {
-            let text = String::from_utf8_lossy(&self.memory);
+    /// What the model sees, secrets hidden by `redact`, and whether something was left out of it. Nothing is cut before it
+    /// is redacted: half a secret would not be known any more.
+    pub fn shown(&self, redact: &dyn Fn(&str) -> String) -> (String, bool) {
+        let whole = self.total == self.memory.len() as u64;
+        let (head, tail) = if whole {
+            let text = redact(&String::from_utf8_lossy(&self.memory));
             if text.chars().count() <= SHOWN {
-                return (text.into_owned(), false);
+                return (text, false);
             }
-        }
-        let head = &self.memory[..self.memory.len().min(HEAD * BYTES_PER_CHAR)];
-        let head: String = String::from_utf8_lossy(head).chars().take(HEAD).collect();
-        let tail: Vec<u8> = self.tail.iter().copied().collect();
-        // The ring may begin inside a character; its remaining bytes are no part of the text.
-        let begin = tail.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
-        let tail = String::from_utf8_lossy(&tail[begin..]);
+            (text.clone(), text)
+        } else {
+            let head = redact(&String::from_utf8_lossy(&self.memory[..HEAD * BYTES_PER_CHAR + LONGEST_SECRET]));
+            let tail: Vec<u8> = self.tail.iter().copied().collect();
+            // The ring may begin inside a character; its remaining bytes are no part of the text.
+            let begin = tail.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
+            let tail = redact(&String::from_utf8_lossy(&tail[begin..]));
+            // Where the pieces were cut out of the stream, a secret may have been cut as well.
+            let head_end = head.floor_char_boundary(head.len().saturating_sub(LONGEST_SECRET));
+            let tail_begin = tail.ceil_char_boundary(tail.len().min(LONGEST_SECRET));
+            (head[..head_end].to_string(), tail[tail_begin..].to_string())
+        };
+        let head: String = head.chars().take(HEAD).collect();
         let skip = tail.chars().count().saturating_sub(TAIL);
         let tail: String = tail.chars().skip(skip).collect();
         let left_out = self.total.saturating_sub((head.len() + tail.len()) as u64);
@@ -81,7 +92,16 @@ impl Collector {
         let kept = self.memory.len() as u64 + self.spilled;
         let mut text = Vec::with_capacity(usize::try_from(kept).unwrap_or(0));
         let mut decoder = Lines::default();
-        let mut take = |piece: String| text.extend_from_slice(redact(&piece).as_bytes());
+        // The end waits for what follows, since a secret may have begun there.
+        let mut held = String::new();
+        let mut take = |piece: String| {
+            held.push_str(&piece);
+            if held.len() > 4 * LONGEST_SECRET {
+                held = redact(&held);
+                let end = held.floor_char_boundary(held.len().saturating_sub(LONGEST_SECRET));
+                text.extend(held.drain(..end).as_str().as_bytes());
+            }
+        };
         decoder.push(&self.memory, &mut take);
         self.memory = Vec::new();
         if let Some(file) = &mut self.spill {
@@ -96,6 +116,7 @@ impl Collector {
             }
         }
         decoder.flush(true, &mut take);
+        text.extend_from_slice(redact(&held).as_bytes());
         let note = (kept < self.total).then(|| {
             let why = self.broken.map_or_else(String::new, |error| format!(" ({error})"));
             format!("only the first {} of the output were kept{why}", crate::tool::count(kept, "byte"))
@@ -160,6 +181,10 @@ fn whole_chars(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
+    fn plainly(collector: &Collector) -> (String, bool) {
+        collector.shown(&|text| text.into())
+    }
+
     fn collected(pieces: &[&[u8]]) -> Collector {
         let mut collector = Collector::default();
         pieces.iter().for_each(|piece| collector.push(piece));
@@ -169,24 +194,42 @@ mod tests {
     #[test]
     fn what_fits_is_shown_whole() {
         let exact = "é".repeat(SHOWN);
-        assert_eq!(collected(&[exact.as_bytes()]).shown(), (exact, false));
-        assert_eq!(collected(&[]).shown(), (String::new(), false));
-        assert_eq!(collected(&[b"a\xff", b"b"]).shown(), ("a\u{fffd}b".into(), false));
+        assert_eq!(plainly(&collected(&[exact.as_bytes()])), (exact, false));
+        assert_eq!(plainly(&collected(&[])), (String::new(), false));
+        assert_eq!(plainly(&collected(&[b"a\xff", b"b"])), ("a\u{fffd}b".into(), false));
     }
 
     #[test]
     fn what_does_not_fit_loses_its_middle() {
         let text = format!("{}{}{}", "a".repeat(HEAD), "b".repeat(7), "c".repeat(TAIL));
         let shown = format!("{}\n[… 7 bytes left out …]\n{}", "a".repeat(HEAD), "c".repeat(TAIL));
-        assert_eq!(collected(&[text.as_bytes()]).shown(), (shown, true));
+        assert_eq!(plainly(&collected(&[text.as_bytes()])), (shown, true));
     }
 
     #[test]
     fn a_tail_that_begins_inside_a_character_begins_at_the_next() {
         let text = format!("xy{}", "€".repeat(100_000));
-        let (shown, _) = collected(&[text.as_bytes()]).shown();
+        let (shown, _) = plainly(&collected(&[text.as_bytes()]));
         let tail = shown.rsplit_once("…]\n").unwrap().1;
         assert_eq!(tail, "€".repeat(TAIL));
+    }
+
+    #[test]
+    fn a_secret_is_hidden_before_the_middle_is_left_out() {
+        let secret = "<secret of thirty-two characters>";
+        let redact = |text: &str| text.replace(secret, "*");
+        for times in [2 * SHOWN / secret.len(), 2 * IN_MEMORY / secret.len()] {
+            // Every place where a cut may fall.
+            for before in 0..secret.len() {
+                let text = format!("{}{}", "a".repeat(before), secret.repeat(times));
+                let (shown, shortened) = collected(&[text.as_bytes()]).shown(&redact);
+                assert!(!shown.contains("secret") && !shown.contains("characters"), "{times} times after {before}");
+                assert_eq!(shortened, times > SHOWN);
+            }
+        }
+        let long_line = collected(&[secret.repeat(2 * IN_MEMORY / secret.len()).as_bytes()]);
+        let (text, _) = long_line.into_text(&redact).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "*".repeat(2 * IN_MEMORY / secret.len()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `read_text_file`.
 
+use crate::output::LONGEST_SECRET;
 use crate::tool::{blocking, count};
 use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Workspace};
@@ -59,8 +60,8 @@ impl Tool for ReadTextFile {
                 Ok(found) => found,
                 Err(problem) => return problem.into(),
             };
-            let (workspace, cancel) = (ctx.workspace.clone(), ctx.cancel.clone());
-            let work = move || read(&workspace, &place, &args, &cancel);
+            let (workspace, cancel, secrets) = (ctx.workspace.clone(), ctx.cancel.clone(), ctx.secrets.clone());
+            let work = move || read(&workspace, &place, &args, &cancel, &|text| secrets.redact(text));
             let shown = if small { work() } else { blocking(work).await.unwrap_or_else(Err) };
             match shown {
                 Ok(Some(output)) => output,
@@ -77,11 +78,12 @@ fn read(
     place: &Place,
     args: &ReadArgs,
     cancel: &CancellationToken,
+    redact: &dyn Fn(&str) -> String,
 ) -> Result<Option<ToolOutput>, Problem> {
     let (mut file, stat) = workspace.open(place)?;
     let first = args.offset.map_or(1, |n| n.get().into());
     let limit = args.limit.map_or(u64::from(LINES), |n| n.get().into());
-    let mut lines = Lines::new(first, limit);
+    let mut lines = Lines::new(first, limit, redact);
     let mut buffer = vec![0; 64 * 1024];
     let mut start = Vec::new();
     while !lines.full {
@@ -130,7 +132,9 @@ fn read(
 }
 
 /// Picks the lines that are shown out of a stream of bytes, in bounded memory.
-struct Lines {
+struct Lines<'a> {
+    /// Hides secrets in a line before it is cut.
+    redact: &'a dyn Fn(&str) -> String,
     first: u64,
     limit: u64,
     /// Lines begun so far, the shown ones included.
@@ -146,10 +150,21 @@ struct Lines {
     invalid: Option<u64>,
 }
 
-impl Lines {
-    fn new(first: u64, limit: u64) -> Lines {
+impl<'a> Lines<'a> {
+    fn new(first: u64, limit: u64, redact: &'a dyn Fn(&str) -> String) -> Lines<'a> {
         let line = Vec::new();
-        Lines { first, limit, seen: 0, shown: 0, line, length: 0, text: String::new(), full: false, invalid: None }
+        Lines {
+            redact,
+            first,
+            limit,
+            seen: 0,
+            shown: 0,
+            line,
+            length: 0,
+            text: String::new(),
+            full: false,
+            invalid: None,
+        }
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -167,7 +182,7 @@ impl Lines {
             }
             self.length += piece.len() as u64;
             if self.seen >= self.first {
-                let room = (LINE_BYTES + 4).saturating_sub(self.line.len());
+                let room = (LINE_BYTES + LONGEST_SECRET + 4).saturating_sub(self.line.len());
                 self.line.extend_from_slice(&piece[..piece.len().min(room)]);
             }
             if end.is_some() {
@@ -188,10 +203,13 @@ impl Lines {
             return;
         }
         let cut = length > line.len() as u64 || line.len() > LINE_BYTES + 1;
-        let (kept, broken) = valid_part(&line[..line.len().min(if cut { LINE_BYTES } else { usize::MAX })], cut);
+        let whole = length == line.len() as u64;
+        let (valid, broken) = valid_part(&line, !whole);
         if broken {
             self.invalid.get_or_insert(self.seen);
         }
+        let cut_line = cut.then(|| cut_off(&(self.redact)(valid), whole));
+        let kept = cut_line.as_deref().unwrap_or(valid);
         if !self.text.is_empty() && self.text.len() + kept.len() > BYTES {
             self.full = true;
             return;
@@ -205,6 +223,13 @@ impl Lines {
             }
         }
     }
+}
+
+/// The part of a redacted long line that is shown. The end of what is not the whole line may hold the beginning of a
+/// secret, so it is not shown in any case.
+fn cut_off(line: &str, whole: bool) -> String {
+    let unsure = if whole { 0 } else { LONGEST_SECRET };
+    line[..line.floor_char_boundary(line.len().saturating_sub(unsure).min(LINE_BYTES))].to_string()
 }
 
 /// The longest valid UTF-8 at the start, and whether anything but a character that the cut went through follows.

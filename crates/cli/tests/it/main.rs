@@ -5,4 +5,7 @@
 
 mod commands;
 mod crash;
+mod secrets;
+mod signals;
 mod support;
+mod terminal;

@@ -1,0 +1,101 @@
+//! Ctrl-C, as a signal.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer, Reply};
+use rustix::process::Signal;
+
+const STOPPED: &str = "The run ended before a final answer (stopped).";
+
+/// The first request gets this, all others the answer.
+fn first(reply: impl Into<Reply>) -> ModelServer {
+    let reply = reply.into();
+    server(move |request| if request.n == 1 { reply.clone() } else { Answer::text("Done after all.").into() })
+}
+
+fn resumes(place: &Place) {
+    let done = place.run(&["resume", "--yes"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn the_first_interrupt_stops_a_tool_and_the_run() {
+    let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 30")));
+    let mut process = place.start_run(&server, &["--yes", "Do it."]);
+    wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    process.signal(Signal::INT);
+    let done = process.end();
+    assert!(done.code == 130 && done.out.starts_with(STOPPED), "{done:#?}");
+    let trace = place.trace();
+    let expected = [
+        "stopping at the next checkpoint; Ctrl-C again ends at once".to_string(),
+        format!("the run ended with stopped; go on with mainpath resume {trace}"),
+    ];
+    assert_eq!(done.own_lines(), expected);
+    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+    assert_eq!(place.events(&trace).pop().unwrap()["data"]["reason"], "stopped");
+    resumes(&place);
+}
+
+#[test]
+fn the_first_interrupt_gives_up_an_answer_that_is_still_coming() {
+    let (place, server) = (Place::new(), first(Answer { delay_ms: 50_000, ..Answer::text("Never.") }));
+    let mut process = place.start_run(&server, &["--yes", "--json", "Do it."]);
+    wait_until("the server is asked", || server.count() == 1);
+    process.event("model_request");
+    process.signal(Signal::INT);
+    let done = process.end();
+    assert_eq!(done.code, 130, "{done:#?}");
+    let ends: Vec<_> = done.out.lines().map(|line| parsed(line)["type"].clone()).collect();
+    assert_eq!(ends[ends.len() - 3..], ["run_closing", "model_abandoned", "run_finished"]);
+    resumes(&place);
+}
+
+#[test]
+fn the_first_interrupt_cuts_the_wait_before_a_retry_short() {
+    let headers = vec![("retry-after".to_string(), "50".to_string())];
+    let busy = Reply::Error { status: 503, headers, body: "{}".into() };
+    let (place, server) = (Place::new(), first(busy));
+    let mut process = place.start_run(&server, &["--yes", "--json", "Do it."]);
+    let failed = process.event("model_failed");
+    assert!(failed["data"]["retry_at"].is_u64(), "{failed}");
+    process.signal(Signal::INT);
+    let done = process.end();
+    assert_eq!(done.code, 130, "{done:#?}");
+    resumes(&place);
+}
+
+#[test]
+fn the_second_interrupt_ends_at_once() {
+    // What does not hear the first wish has 0.3 s before it is killed: time enough for the second.
+    let (place, server) = (Place::new(), first(bash("trap '' TERM; echo $$ > pid; sleep 30; echo late > late")));
+    let mut process = place.start_run(&server, &["--yes", "--json", "Do it."]);
+    wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    process.signal(Signal::INT);
+    process.event("call_cancelling");
+    process.signal(Signal::INT);
+    let done = process.end();
+    assert_eq!(done.code, 130, "{done:#?}");
+    let trace = place.trace();
+    assert_eq!(done.own_lines()[1], format!("interrupted; go on with mainpath resume {trace}"), "{done:#?}");
+    assert!(!done.out.contains("run_finished"), "{done:#?}");
+    place.quiet();
+    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+    let resumed = place.run(&["resume", "--yes"]);
+    // The stop was decided before: what was open is closed, and the next resume answers.
+    assert!(resumed.code == 130 && resumed.out.starts_with(STOPPED), "{resumed:#?}");
+    resumes(&place);
+    assert_eq!(place.text("late"), "");
+}
+
+#[test]
+fn a_run_that_was_asked_to_terminate_can_be_resumed() {
+    let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 30")));
+    let mut process = place.start_run(&server, &["--yes", "Do it."]);
+    wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    process.signal(Signal::TERM);
+    assert_eq!(process.end().code, 128 + 15);
+    place.quiet();
+    resumes(&place);
+}

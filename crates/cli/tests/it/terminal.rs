@@ -1,0 +1,243 @@
+//! A person at a terminal.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const QUESTION: &str = "[y]es, [n]o (and why), [a]ll in this run, [l]ater: ";
+
+/// A terminal with the command in it.
+struct Terminal {
+    master: File,
+    child: Child,
+    screen: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Terminal {
+    fn start(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        // It makes the terminal the command's own, so that Ctrl-C reaches it.
+        let mut command = Command::new("setsid");
+        place.surround(&mut command);
+        command.envs(env.iter().copied()).args(["--ctty", "--wait", env!("CARGO_BIN_EXE_mainpath")]).args(args);
+        command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
+        let child = command.spawn().unwrap();
+        drop(command);
+        let master = File::from(master);
+        let screen = Arc::new(Mutex::new(String::new()));
+        let (mut source, shown) = (master.try_clone().unwrap(), Arc::clone(&screen));
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // The end of the last process is an error here.
+            while let Ok(n @ 1..) = source.read(&mut bytes) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n]));
+            }
+        });
+        Terminal { master, child, screen, reader: Some(reader) }
+    }
+
+    fn run(place: &Place, server: &ModelServer) -> Terminal {
+        Terminal::start(place, &["run", "--model", &server.model(), "Do it."], &[])
+    }
+
+    fn screen(&self) -> String {
+        self.screen.lock().unwrap().clone()
+    }
+
+    /// Waits until this has been shown so many times.
+    fn shows(&self, text: &str, times: usize) {
+        let until = Instant::now() + LONG;
+        while self.screen().matches(text).count() < times {
+            assert!(Instant::now() < until, "{text:?} is not shown {times} times: {:?}", self.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn types(&mut self, text: &str) {
+        self.master.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Waits for the end; gives the exit code and all that was shown.
+    fn end(mut self) -> (i32, String) {
+        let until = Instant::now() + LONG;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "it does not end: {:?}", self.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        self.reader.take().unwrap().join().unwrap();
+        (status.code().unwrap_or(-1), self.screen())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // One that has ended is none of ours any more, and says so.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn one_call() -> (Place, ModelServer) {
+    (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("The only answer.")]))
+}
+
+fn last_told(server: &ModelServer) -> String {
+    server.requests().pop().unwrap().body()["messages"].to_string()
+}
+
+#[test]
+fn a_yes_lets_the_call_run_and_the_answer_is_shown_once() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    assert!(terminal.screen().contains("? allow bash: echo done >> effects"), "{:?}", terminal.screen());
+    assert_eq!(place.text("effects"), "");
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 0, "{screen:?}");
+    assert_eq!(place.text("effects"), "done\n");
+    assert_eq!((screen.matches("The only answer.").count(), screen.matches(QUESTION).count()), (1, 1), "{screen:?}");
+}
+
+#[test]
+fn a_no_denies_the_call_and_the_model_is_told_the_reason() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("n not in this folder\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, ""), "{screen:?}");
+    assert!(last_told(&server).contains("not in this folder"), "{}", last_told(&server));
+}
+
+#[test]
+fn an_all_is_asked_once() {
+    let turn = |n: u32| bash(&format!("echo {n} >> effects"));
+    let (place, server) = (Place::new(), scripted(vec![turn(1), turn(2), turn(3), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("a\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, screen.matches(QUESTION).count()), (0, 1), "{screen:?}");
+    assert_eq!(place.text("effects"), "1\n2\n3\n");
+}
+
+#[test]
+fn every_call_has_its_question_and_nonsense_is_no_yes() {
+    let two = bash("echo 1 >> effects").and_call("bash", serde_json::json!({"command": "echo 2 >> effects"}));
+    let (place, server) = (Place::new(), scripted(vec![two, Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("\n");
+    terminal.shows("y, n, a or l: ", 1);
+    terminal.types("sure\n");
+    terminal.shows("y, n, a or l: ", 2);
+    assert_eq!(place.text("effects"), "");
+    terminal.types("y\n");
+    terminal.shows(QUESTION, 2);
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, screen.matches(QUESTION).count()), (0, 2), "{screen:?}");
+    assert_eq!(place.text("effects"), "1\n2\n");
+}
+
+#[test]
+fn later_leaves_the_call_waiting() {
+    for word in ["l\n", "\u{4}"] {
+        let (place, server) = one_call();
+        let mut terminal = Terminal::run(&place, &server);
+        terminal.shows(QUESTION, 1);
+        terminal.types(word);
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 5, "{screen:?}");
+        let trace = place.trace();
+        assert!(screen.contains(&format!("mainpath approve {trace}")), "{screen:?}");
+        place.ok(&["approve"]);
+        let done = place.run(&["resume", "--park"]);
+        assert_eq!((done.code, done.out.as_str()), (0, "The only answer.\n"), "{done:#?}");
+        assert_eq!(place.text("effects"), "done\n");
+    }
+}
+
+#[test]
+fn a_decision_from_elsewhere_takes_the_question_away() {
+    let (place, server) = one_call();
+    let terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    place.ok(&["approve"]);
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+}
+
+#[test]
+fn ctrl_c_at_the_question_leaves_a_trace_that_can_be_resumed() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("\u{3}");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 130, "{screen:?}");
+    assert!(screen.contains(&format!("mainpath resume {}", place.trace())), "{screen:?}");
+    assert_eq!(place.text("effects"), "");
+    let mut terminal = Terminal::start(&place, &["resume"], &[]);
+    terminal.shows(QUESTION, 1);
+    terminal.types("yes\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+}
+
+#[test]
+fn ctrl_c_reaches_mainpath_and_not_its_tools() {
+    let command = "trap 'echo hit > hit' INT; echo $$ > pid; while :; do sleep 0.05; done";
+    let (place, server) = (Place::new(), scripted(vec![bash(command), Answer::text("The end.")]));
+    let mut terminal = Terminal::start(&place, &["run", "--yes", "--model", &server.model(), "Do it."], &[]);
+    wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    terminal.types("\u{3}");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("hit").as_str()), (130, ""), "{screen:?}");
+    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+}
+
+#[test]
+fn nothing_that_a_model_or_a_tool_says_steers_the_terminal() {
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}\r\u{8}";
+    let shell = format!("printf '\\033[31mred\\033]0;x\\a\\r\\b'; : '{evil}'");
+    let answers = vec![
+        Answer { text: format!("First{evil}"), thinking: format!("Hm{evil}"), ..bash(&shell) },
+        Answer::text(&format!("The {evil}end.")),
+    ];
+    for colour in [false, true] {
+        let (place, server) = (Place::new(), scripted(answers.clone()));
+        let env: &[(&str, &str)] = if colour { &[] } else { &[("NO_COLOR", "1")] };
+        let mut terminal = Terminal::start(&place, &["run", "--model", &server.model(), "Do it."], env);
+        terminal.shows(QUESTION, 1);
+        terminal.types("y\n");
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 0, "{screen:?}");
+        let own = |screen: &str| screen.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "").replace("\r\n", "\n");
+        assert_eq!(screen.contains('\u{1b}'), colour, "{screen:?}");
+        let bad: Vec<char> =
+            own(&screen).chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
+        assert!(bad.is_empty(), "{bad:?} in {screen:?}");
+        // What looks back is clean as well.
+        for args in [&["show"][..], &["show", "--all"], &["ls"]] {
+            let (code, screen) = Terminal::start(&place, args, env).end();
+            let bad: Vec<char> = own(&screen).chars().filter(|c| c.is_control() && *c != '\n').collect();
+            assert!(code == 0 && bad.is_empty() && !screen.contains('\u{202e}'), "{args:?}: {bad:?} in {screen:?}");
+        }
+    }
+}
