@@ -11,4 +11,5 @@ mod odd_logs;
 mod purity;
 mod recovery;
 mod simulation;
+mod snapshots;
 mod support;
