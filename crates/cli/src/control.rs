@@ -5,7 +5,6 @@ use crate::args::{ApproveArgs, DenyArgs, OneTrace};
 use crate::exit::{Exit, Failure};
 use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, Phase};
-use mainpath_store::{Store, StoreError};
 use mainpath_types::{CallId, TraceId};
 
 /// `mainpath stop`
@@ -18,7 +17,7 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     }
     let runtime = app.runtime();
     runtime.send(&app.scope, &trace, &Mail::Stop).await?;
-    if driven_elsewhere(&app, &trace).await? {
+    if driven_elsewhere(&app, &trace)? {
         println!("{trace} stops at its next checkpoint");
         return Ok(Exit::Ok);
     }
@@ -57,7 +56,7 @@ pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
 
 async fn tell(app: &App, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
     app.runtime().send(&app.scope, trace, mail).await?;
-    if driven_elsewhere(app, trace).await? {
+    if driven_elsewhere(app, trace)? {
         println!("{done} call {call} of {trace}");
     } else {
         println!("{done} call {call} of {trace}; if nobody is running it, go on with: mainpath resume {trace}");
@@ -87,13 +86,6 @@ fn asked(state: &State) -> Vec<CallId> {
 }
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.
-async fn driven_elsewhere(app: &App, trace: &TraceId) -> Result<bool, Failure> {
-    match app.store.lease(&app.scope, trace, false).await {
-        Ok(opened) => {
-            opened.lease.release();
-            Ok(false)
-        }
-        Err(StoreError::Held { .. }) => Ok(true),
-        Err(error) => Err(error.into()),
-    }
+fn driven_elsewhere(app: &App, trace: &TraceId) -> Result<bool, Failure> {
+    Ok(app.store.owner(&app.scope, trace)?.is_some())
 }

@@ -212,18 +212,19 @@ impl<'a> Follow<'a> {
         views::write(&*self.app.store, &self.app.scope, &self.trace).await?;
         let Some(end) = ending(&state, &bodies) else { return Ok(Exit::Ok) };
         self.printer.end_line();
+        if !self.output.json {
+            self.answer(&end.answer)?;
+        }
         if let Some(file) = &self.output.output {
             std::fs::write(file, format!("{}\n", end.answer.trim_end())).map_err(|error| {
                 Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
             })?;
         }
-        if !self.output.json {
-            self.answer(&end.answer)?;
-        }
         let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
         if end.reason != FinishReason::Final {
             let ended = format!("the run ended with {}", end.reason.as_str());
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
+            let why = why.trim_end_matches(['.', ' ']);
             eprintln!("mainpath: {why}; go on with mainpath resume {}", self.trace);
         }
         Ok(Exit::of(end.reason, failure.map(|failure| failure.kind)))

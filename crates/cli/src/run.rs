@@ -7,8 +7,8 @@ use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_runtime::{Mail, new_trace_id};
-use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
+use mainpath_store::{Store, StoreError};
 use mainpath_types::*;
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
@@ -110,6 +110,13 @@ async fn go_on(
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
     let (log, state, _) = app.read(trace).await?;
+    // What cannot work is said before anything is sent: it would change a run behind its driver's back.
+    if let Some(by) = app.store.owner(&app.scope, trace)? {
+        return Err(StoreError::Held { trace: trace.clone(), by }.into());
+    }
+    if let Some(damage) = &log.damage {
+        return Err(Failure::error(format!("the log is damaged: {damage}; it can be read up to there")));
+    }
     let spec = log.events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
@@ -174,7 +181,9 @@ fn read_all() -> Result<String, Failure> {
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(2));
         if !waiting.load(Ordering::Acquire) {
-            eprintln!("mainpath: waiting for the end of standard input (give it </dev/null if there is nothing to read)");
+            eprintln!(
+                "mainpath: waiting for the end of standard input (give it </dev/null if there is nothing to read)"
+            );
         }
     });
     let mut bytes = Vec::new();

@@ -319,7 +319,20 @@ fn a_parked_call_is_approved_with_other_arguments_and_the_model_is_told() {
 }
 
 #[test]
-fn an_approval_reaches_a_process_that_waits_with_a_terminal_elsewhere() {
+fn a_word_to_a_trace_with_a_torn_log_leaves_the_tear_to_its_next_owner() {
+    let (place, _server, trace) = parked();
+    let path = place.file(&trace, "events.jsonl");
+    let torn = [std::fs::read(&path).unwrap(), b"{\"v\":1,\"id\":99".to_vec()].concat();
+    std::fs::write(&path, &torn).unwrap();
+    place.ok(&["approve", &trace]);
+    assert!(place.log(&trace) == torn);
+    let done = place.run(&["resume", &trace, "--park"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert_eq!(place.events(&trace).iter().filter(|event| event["type"] == "tail_cut").count(), 1);
+}
+
+#[test]
+fn approving_twice_is_as_once() {
     let (place, _server, trace) = parked();
     place.ok(&["approve", &trace]);
     // Twice is once: the second finds the mail of the first still unread, and is refused when it is read.

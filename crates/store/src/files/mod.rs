@@ -116,6 +116,12 @@ impl FilesStore {
         Arc::clone(&self.inner.scheduler)
     }
 
+    /// Who owns a trace at this moment, if anybody does. Unlike a lease it leaves everything as it is, a torn last line
+    /// included. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    pub fn owner(&self, scope: &Scope, trace: &TraceId) -> Result<Option<Owner>, StoreError> {
+        owner::owner(&self.inner, &scope.tenant, trace)
+    }
+
     /// Where a trace's files are, for people and for [`verify_file`](crate::verify_file). The folder need not exist.
     pub fn trace_dir(&self, tenant: &TenantId, trace: &TraceId) -> PathBuf {
         self.inner.layout.trace(tenant, trace)

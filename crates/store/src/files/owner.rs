@@ -225,14 +225,33 @@ fn take_lock(dir: &Path, trace: &TraceId) -> Result<(File, Record), StoreError> 
             let record = Record::read(&file);
             Ok((file, record))
         }
-        Err(file) => {
-            let by = match Record::read(&file).pid {
-                0 => Owner::Unnamed,
-                pid if pid == std::process::id() => Owner::ThisProcess,
-                pid => Owner::Process(pid),
-            };
-            Err(StoreError::Held { trace: trace.clone(), by })
-        }
+        Err(file) => Err(StoreError::Held { trace: trace.clone(), by: named(&file) }),
+    }
+}
+
+/// Who has locked the file, by what it says.
+fn named(file: &File) -> Owner {
+    match Record::read(file).pid {
+        0 => Owner::Unnamed,
+        pid if pid == std::process::id() => Owner::ThisProcess,
+        pid => Owner::Process(pid),
+    }
+}
+
+/// See [`FilesStore::owner`](super::FilesStore::owner).
+pub(crate) fn owner(inner: &Inner, tenant: &TenantId, trace: &TraceId) -> Result<Option<Owner>, StoreError> {
+    inner.layout.existing_log(tenant, trace)?;
+    let path = inner.layout.trace(tenant, trace).join("owner.lock");
+    let looking = |e: io::Error| StoreError::io(format!("look at {}", path.display()), e);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(looking(e)),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => flock(&file, FlockOperation::Unlock).map(|()| None).map_err(|e| looking(e.into())),
+        Err(e) if e == rustix::io::Errno::WOULDBLOCK => Ok(Some(named(&file))),
+        Err(e) => Err(looking(e.into())),
     }
 }
 

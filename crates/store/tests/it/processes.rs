@@ -159,13 +159,17 @@ async fn another_process_is_named_as_the_owner_until_it_dies() {
     assert_eq!(other.line().as_deref(), Some("ready"));
     let id = other.child.id();
     let held = home.store.lease(&Scope::local(), &name(0), false).await.unwrap_err();
+    let owner = || home.store.owner(&Scope::local(), &name(0)).unwrap();
+    assert!(matches!(owner(), Some(mainpath_store::Owner::Process(_))), "{:?}", owner());
     assert_eq!(
         held.to_string(),
         format!("trace t0 is being run by process {id}; stop it there, or wait until it is done")
     );
     other.kill();
+    assert_eq!(owner(), None);
     let Opened { lease, log } = home.store.lease(&Scope::local(), &name(0), false).await.unwrap();
     assert_eq!((log.events, lease.epoch()), (events(1, 1), 2));
+    assert_eq!(owner(), Some(mainpath_store::Owner::ThisProcess));
 }
 
 #[tokio::test]
