@@ -183,19 +183,27 @@ fn tree(state: &State, bodies: &Log) -> Result<(), Failure> {
     }
     // The main path last, so that it goes on unindented.
     children.values_mut().for_each(|seqs| seqs.sort_by_key(|seq| (on_path.contains(seq), *seq)));
-    let mut stack: Vec<(Seq, usize)> = children.get(&None).into_iter().flatten().rev().map(|seq| (*seq, 0)).collect();
-    while let Some((seq, depth)) = stack.pop() {
+    let roots = children.get(&None).map(Vec::as_slice).unwrap_or_default();
+    let mut stack: Vec<(Seq, usize, bool)> = forks(roots, 0);
+    while let Some((seq, depth, forks_off)) = stack.pop() {
         let Some(node) = state.tree.node(seq) else { continue };
         let mark = if on_path.contains(&seq) { "●" } else { "○" };
         let line = short(&body(state, bodies, node.kind, node.event), 90);
-        out(&format!("{}{mark} #{seq} {}  {line}", "│ ".repeat(depth), role(node.kind)))?;
-        let below = children.get(&Some(seq)).map(Vec::as_slice).unwrap_or_default();
-        for (place, child) in below.iter().enumerate().rev() {
-            let last = place + 1 == below.len();
-            stack.push((*child, if last { depth } else { depth + 1 }));
-        }
+        let rails = match (depth, forks_off) {
+            (1.., true) => format!("{}├╴", "│ ".repeat(depth - 1)),
+            _ => "│ ".repeat(depth),
+        };
+        out(&format!("{rails}{mark} #{seq} {}  {line}", role(node.kind)))?;
+        stack.extend(forks(children.get(&Some(seq)).map(Vec::as_slice).unwrap_or_default(), depth));
     }
     Ok(())
+}
+
+/// What follows a message, ready to be popped: the last one goes on in its line, the others fork off to the right.
+fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
+    let last = below.len().saturating_sub(1);
+    let place = |(at, seq): (usize, &Seq)| (*seq, if at == last { depth } else { depth + 1 }, at != last);
+    below.iter().enumerate().map(place).rev().collect()
 }
 
 /// `mainpath verify`
