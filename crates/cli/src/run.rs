@@ -8,7 +8,7 @@ use crate::follow::{Follow, is_attended};
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{Store, StoreError};
+use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_types::*;
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
@@ -53,10 +53,13 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
 }
 
 /// `mainpath resume`
-pub async fn resume(args: ResumeArgs) -> Result<Exit, Failure> {
+pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
     let trace = app.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.read(&trace).await?;
+    let (log, state, _) = app.read(&trace).await?;
+    // It is the same task: what its owner allowed beforehand is still allowed.
+    let was_yes = spec_of(&log).is_some_and(|spec| spec.mode == ApprovalMode::Yes);
+    args.agent.yes |= was_yes && !args.agent.park;
     let mail = match (&state.run, state.finished, state.tree.head) {
         (Some(_), ..) | (None, None, _) => None,
         (None, Some(FinishReason::Final), _)
@@ -117,12 +120,8 @@ async fn go_on(
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; it can be read up to there")));
     }
-    let spec = log.events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&*data.spec),
-        _ => None,
-    });
-    let spec =
-        spec.ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
+    let spec = spec_of(&log)
+        .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     let runtime = app.runtime();
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
@@ -140,6 +139,14 @@ async fn go_on(
     let follow = Follow::new(app, &runtime, trace, output, from);
     runtime.resume(&app.scope, trace);
     follow.to_the_end().await
+}
+
+/// The newest spec of a log.
+fn spec_of(log: &ReadLog) -> Option<&Spec> {
+    log.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&*data.spec),
+        _ => None,
+    })
 }
 
 fn nothing_left(state: &State) -> bool {
