@@ -109,10 +109,13 @@ impl Driver {
     /// Carries on until nothing is left but waiting. Returns what the trace waits for, and the wakes that were seen.
     pub async fn drive(&mut self) -> Result<(Phase, u64), DriveError> {
         loop {
-            self.read_mail().await?;
-            self.reconcile().await?;
+            // What is boxed here takes room only while it goes on: the future of a trace that waits stays small.
+            if self.handle.wakes.load(Ordering::Acquire) != self.seen_wakes {
+                Box::pin(self.read_mail()).await?;
+            }
+            Box::pin(self.reconcile()).await?;
             if self.is_due() {
-                self.ring().await?;
+                Box::pin(self.ring()).await?;
                 continue;
             }
             if self.in_flight.is_empty() && self.work.is_empty() {
@@ -127,11 +130,11 @@ impl Driver {
                 Some((key, kind)) = self.work.next(), if !self.work.is_empty() => {
                     self.in_flight.remove(&key);
                     if let Some(kind) = kind {
-                        self.report(kind).await?;
+                        Box::pin(self.report(kind)).await?;
                     }
                 }
                 () = self.handle.wake.notified() => {}
-                () = sleep(due) => self.ring().await?,
+                () = sleep(due) => Box::pin(self.ring()).await?,
             }
         }
     }

@@ -110,7 +110,7 @@ impl Runtime {
         };
         let driver = self.first(scope, trace, spec, message, &handle).await?;
         handle.phase.send_replace(Phase::Running);
-        self.shared.spawn((scope.tenant.clone(), trace.clone()), handle, driving, Some(driver));
+        self.shared.spawn((scope.tenant.clone(), trace.clone()), handle, driving, Some(Box::new(driver)));
         Ok(())
     }
 
@@ -194,7 +194,13 @@ impl Shared {
         }
     }
 
-    fn spawn(self: &Arc<Self>, of: (TenantId, TraceId), handle: Arc<Handle>, driving: Driving, driver: Option<Driver>) {
+    fn spawn(
+        self: &Arc<Self>,
+        of: (TenantId, TraceId),
+        handle: Arc<Handle>,
+        driving: Driving,
+        driver: Option<Box<Driver>>,
+    ) {
         let shared = Arc::clone(self);
         tokio::spawn(async move { shared.keep_driving(of, handle, driving, driver).await });
     }
@@ -205,7 +211,7 @@ impl Shared {
         (tenant, trace): (TenantId, TraceId),
         handle: Arc<Handle>,
         mut driving: Driving,
-        mut driver: Option<Driver>,
+        mut driver: Option<Box<Driver>>,
     ) {
         let scope = Scope { tenant, principal: Principal::system() };
         loop {
@@ -230,11 +236,14 @@ impl Shared {
         scope: &Scope,
         trace: &TraceId,
         handle: &Arc<Handle>,
-        driver: Option<Driver>,
+        driver: Option<Box<Driver>>,
     ) -> Result<(Phase, u64), DriveError> {
         let mut driver = match driver {
             Some(driver) => driver,
-            None => Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, false).await?,
+            None => {
+                let opened = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, false);
+                Box::new(Box::pin(opened).await?)
+            }
         };
         let parked = driver.drive().await;
         driver.release();

@@ -3,12 +3,13 @@
 use mainpath_tools::Secrets;
 use mainpath_types::{Part, ToolOutput};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The secrets that are known, by name. A handle is `{{secret:NAME}}`, the same in every log.
 #[derive(Clone, Default)]
 pub struct Vault {
     /// Longest value first, so that one that contains another is replaced whole.
-    secrets: Vec<(String, String)>,
+    secrets: Arc<[(String, String)]>,
 }
 
 /// Shorter values are no secrets: replacing them would garble ordinary text.
@@ -33,7 +34,7 @@ impl Vault {
             secrets.push((name, value));
         }
         secrets.sort_by(|(a, x), (b, y)| y.len().cmp(&x.len()).then_with(|| a.cmp(b)));
-        Vault { secrets }
+        Vault { secrets: secrets.into() }
     }
 
     /// Whether a variable of this name holds a secret.
@@ -50,7 +51,7 @@ impl Vault {
     /// The text with every secret replaced by its handle.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_string();
-        for (name, value) in &self.secrets {
+        for (name, value) in self.secrets.iter() {
             if text.contains(value.as_str()) {
                 text = text.replace(value.as_str(), &handle(name));
             }
