@@ -56,7 +56,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Stays until there is nothing more to see, then prints the answer.
-    pub async fn to_the_end(mut self) -> Result<Exit, Failure> {
+    pub async fn stay(mut self) -> Result<Exit, Failure> {
         let mut watcher = self.runtime.watch(&self.app.scope, &self.trace, 1);
         let mut phases = watcher.phase();
         // One listener for the whole time, so that no Ctrl-C falls between two looks.

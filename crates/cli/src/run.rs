@@ -49,7 +49,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let runtime = app.runtime();
     runtime.start(&app.scope, &trace, spec, Mail::message(task)).await?;
     announce(&trace, &args.output);
-    Follow::new(&app, &runtime, &trace, &args.output, 1).to_the_end().await
+    Follow::new(&app, &runtime, &trace, &args.output, 1).stay().await
 }
 
 /// `mainpath resume`
@@ -138,7 +138,7 @@ async fn go_on(
     let from = log.head + 1;
     let follow = Follow::new(app, &runtime, trace, output, from);
     runtime.resume(&app.scope, trace);
-    follow.to_the_end().await
+    follow.stay().await
 }
 
 /// The newest spec of a log.

@@ -76,8 +76,8 @@ impl Collector {
             let begin = tail.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
             let tail = redact(&String::from_utf8_lossy(&tail[begin..]));
             // Where the pieces were cut out of the stream, a secret may have been cut as well.
-            let head_end = head.floor_char_boundary(head.len().saturating_sub(LONGEST_SECRET));
-            let tail_begin = tail.ceil_char_boundary(tail.len().min(LONGEST_SECRET));
+            let head_end = boundary(&head, head.len().saturating_sub(LONGEST_SECRET));
+            let tail_begin = boundary(&tail, tail.len().min(LONGEST_SECRET + 3));
             (head[..head_end].to_string(), tail[tail_begin..].to_string())
         };
         let head: String = head.chars().take(HEAD).collect();
@@ -98,7 +98,7 @@ impl Collector {
             held.push_str(&piece);
             if held.len() > 4 * LONGEST_SECRET {
                 held = redact(&held);
-                let end = held.floor_char_boundary(held.len().saturating_sub(LONGEST_SECRET));
+                let end = boundary(&held, held.len().saturating_sub(LONGEST_SECRET));
                 text.extend(held.drain(..end).as_str().as_bytes());
             }
         };
@@ -123,6 +123,11 @@ impl Collector {
         });
         Ok((text, note))
     }
+}
+
+/// The last place at or before `at` where a character begins or the text ends.
+pub(crate) fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// Turns a stream of bytes into pieces of text that end at line ends where possible, so that what is looked for in a

@@ -1,6 +1,6 @@
 //! `read_text_file`.
 
-use crate::output::LONGEST_SECRET;
+use crate::output::{LONGEST_SECRET, boundary};
 use crate::tool::{blocking, count};
 use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Workspace};
@@ -229,7 +229,7 @@ impl<'a> Lines<'a> {
 /// secret, so it is not shown in any case.
 fn cut_off(line: &str, whole: bool) -> String {
     let unsure = if whole { 0 } else { LONGEST_SECRET };
-    line[..line.floor_char_boundary(line.len().saturating_sub(unsure).min(LINE_BYTES))].to_string()
+    line[..boundary(line, line.len().saturating_sub(unsure).min(LINE_BYTES))].to_string()
 }
 
 /// The longest valid UTF-8 at the start, and whether anything but a character that the cut went through follows.

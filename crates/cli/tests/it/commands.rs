@@ -205,7 +205,7 @@ fn a_rewind_answers_again_and_the_tree_keeps_what_was_left() {
     let last = server.requests().pop().unwrap();
     assert_eq!((last.count("user"), last.count("assistant"), last.count("tool")), (1, 0, 0));
     let tree = place.ok(&["show", "--all", &trace]);
-    let expected = "● #1 user  Read a.\n│ ○ #2 assistant  → read_text_file: a.txt\n│ ○ #3 result  2.0 read_text_file Ok \
+    let expected = "● #1 user  Read a.\n├╴○ #2 assistant  → read_text_file: a.txt\n│ ○ #3 result  2.0 read_text_file Ok \
                     content of a\n│ ○ #4 assistant  Answer 2.\n● #5 assistant  Answer 3.\n";
     assert_eq!(tree, expected);
     assert!(!place.ok(&["show", &trace]).contains("Answer 2."));

@@ -36,10 +36,10 @@ fn files(folder: &Path) -> Vec<(std::path::PathBuf, String)> {
 #[track_caller]
 fn is_clean(place_of_it: &str, text: &str) {
     for secret in TRACES_OF_THEM {
-        if let Some(at) = text.find(secret) {
-            let from = text.floor_char_boundary(at.saturating_sub(60));
-            panic!("{secret} is in {place_of_it}: …{}…", &text[from..text.ceil_char_boundary(at + 60)]);
-        }
+        let Some((before, after)) = text.split_once(secret) else { continue };
+        let before: String = before.chars().rev().take(60).collect::<Vec<_>>().into_iter().rev().collect();
+        let after: String = after.chars().take(60).collect();
+        panic!("{secret} is in {place_of_it}: …{before}{secret}{after}…");
     }
 }
 
