@@ -1,6 +1,7 @@
 //! The core, driven from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
+mod boundaries;
 mod conversation;
 mod cycle;
 mod example;
@@ -13,3 +14,4 @@ mod recovery;
 mod simulation;
 mod snapshots;
 mod support;
+mod words;
