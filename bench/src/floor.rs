@@ -127,11 +127,16 @@ async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(String,
 }
 
 async fn write(log: &Arc<File>, what: &str, syncs: Syncs) -> Result<(), Fail> {
-    let padding = LOGGED - what.len() - 15;
-    let line = format!("{{\"{what}\":\"{:x<padding$}\"}}\n", "");
+    static PADDING: [u8; LOGGED] = [b'x'; LOGGED];
+    let mut line = Vec::with_capacity(LOGGED);
+    line.extend_from_slice(b"{\"");
+    line.extend_from_slice(what.as_bytes());
+    line.extend_from_slice(b"\":\"");
+    line.extend_from_slice(PADDING.get(..LOGGED - what.len() - 8).unwrap_or_default());
+    line.extend_from_slice(b"\"}\n");
     let log = Arc::clone(log);
     let work = move || {
-        (&*log).write_all(line.as_bytes())?;
+        (&*log).write_all(&line)?;
         log.sync_data()
     };
     match syncs {

@@ -10,9 +10,12 @@ use crate::stats::{median, quantile};
 use crate::table::Row;
 use std::collections::HashMap;
 
+/// What the server saw, by run.
+type Runs = HashMap<String, Seen>;
+
 /// Runs of Mainpath and of the floor by turns, so that whatever else the machine does meets both. Gives what the server saw
 /// of each, and how many syncs a turn took.
-fn side_by_side(plan: Plan, runs: u32) -> Result<(HashMap<String, Seen>, HashMap<String, Seen>, f64), Fail> {
+fn side_by_side(plan: Plan, runs: u32) -> Result<(Runs, Runs, f64), Fail> {
     let server = Server::start()?;
     let folder = folder()?;
     let alone = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -41,7 +44,7 @@ fn floats<'a>(values: impl IntoIterator<Item = &'a u64>) -> Vec<f64> {
 /// 20 turns, log synced.
 pub fn latency(quick: bool) -> Result<Vec<Row>, Fail> {
     let (ours, floor, syncs) = side_by_side(Plan::turns(20), if quick { 15 } else { 60 })?;
-    let all = |seen: &HashMap<String, Seen>| floats(seen.values().flat_map(|seen| &seen.first));
+    let all = |seen: &Runs| floats(seen.values().flat_map(|seen| &seen.first));
     let (ours, floor) = (all(&ours), all(&floor));
     let (p50, floor50) = (median(&ours), median(&floor));
     let (p90, floor90) = (quantile(&ours, 0.9), quantile(&floor, 0.9));
@@ -57,10 +60,10 @@ pub fn latency(quick: bool) -> Result<Vec<Row>, Fail> {
 /// Turn 1,000 against turn 10, each the median of the 40 turns around it.
 pub fn growth(quick: bool) -> Result<Vec<Row>, Fail> {
     let (ours, floor, syncs) = side_by_side(Plan::turns(1_020), if quick { 1 } else { 4 })?;
-    let around = |seen: &HashMap<String, Seen>, pick: fn(&Seen) -> &Vec<u64>, from: usize| {
+    let around = |seen: &Runs, pick: fn(&Seen) -> &Vec<u64>, from: usize| {
         median(&floats(seen.values().flat_map(|seen| pick(seen).iter().skip(from).take(40))))
     };
-    let pair = |seen: &HashMap<String, Seen>, pick| (around(seen, pick, 5), around(seen, pick, 980));
+    let pair = |seen: &Runs, pick| (around(seen, pick, 5), around(seen, pick, 980));
     let (first, floor_first) = (pair(&ours, |seen| &seen.first), pair(&floor, |seen| &seen.first));
     let (whole, floor_whole) = (pair(&ours, |seen| &seen.whole), pair(&floor, |seen| &seen.whole));
     let bytes = ours.values().map(|seen| seen.bytes).max().unwrap_or(0);
