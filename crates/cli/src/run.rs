@@ -61,9 +61,11 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let was_yes = spec_of(&log).is_some_and(|spec| spec.mode == ApprovalMode::Yes);
     args.agent.yes |= was_yes && !args.agent.park;
     let mail = match (&state.run, state.finished, state.tree.head) {
+        // A stop that came too late for its run: it ends that run now, and then the agent goes on.
+        (Some(_), ..) if unread(&app, &trace, &state).await?.contains(&Mail::Stop) => Some(Mail::Continue),
         (Some(_), ..) | (None, None, _) => None,
         (None, Some(FinishReason::Final), _)
-            if state.queues.is_empty() && !waiting_mail(&app, &trace, &state).await? =>
+            if state.queues.is_empty() && unread(&app, &trace, &state).await?.is_empty() =>
         {
             let how =
                 format!("trace {trace} ended with its final answer; go on with mainpath run --trace {trace} \"TASK\"");
@@ -77,9 +79,11 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     go_on(&app, &trace, &args.agent, &args.output, mail).await
 }
 
-async fn waiting_mail(app: &App, trace: &TraceId, state: &State) -> Result<bool, Failure> {
+/// The mail that has not been read.
+async fn unread(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Mail>, Failure> {
     let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
-    Ok(mail.iter().any(|entry| !state.mail.has(entry.id)))
+    let unread = mail.iter().filter(|entry| !state.mail.has(entry.id));
+    Ok(unread.filter_map(|entry| serde_json::from_str(&entry.body).ok()).collect())
 }
 
 /// `mainpath rewind`
@@ -132,7 +136,7 @@ async fn go_on(
     }
     if let Some(mail) = &mail {
         runtime.send(&app.scope, trace, mail).await?;
-    } else if nothing_left(&state) && !waiting_mail(app, trace, &state).await? {
+    } else if nothing_left(&state) && unread(app, trace, &state).await?.is_empty() {
         return Err(Failure::error(format!("trace {trace} has nothing to carry on with")));
     }
     let from = log.head + 1;
