@@ -9,7 +9,9 @@ use crate::table::Row;
 use mainpath_core::{Input, InputKind, Machine, Reply, estimate_parts};
 use mainpath_store::{Appended, FilesStore, Options, Scope, Store};
 use mainpath_types::*;
+use serde_json::Value;
 use std::hint::black_box;
+use std::path::Path;
 
 /// A life of so many events, as a machine decides them: asked again and again, it takes some looks, then answers.
 fn life(trace: &TraceId, events: usize) -> Result<Vec<Event>, Fail> {
@@ -76,6 +78,12 @@ fn answered(request: u32, calls: usize) -> InputKind {
     }))
 }
 
+/// The floor: every line parsed as JSON, nothing verified.
+fn plainly(path: &Path) -> Result<Vec<Value>, Fail> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
+
 /// Read, verify and apply 100,000 events.
 pub fn open(quick: bool) -> Result<Vec<Row>, Fail> {
     let (events, tries) = if quick { (100_000, 7) } else { (100_000, 25) };
@@ -91,8 +99,9 @@ pub fn open(quick: bool) -> Result<Vec<Row>, Fail> {
             }
         }
         drop(opened);
-        let bytes = std::fs::metadata(store.trace_dir(&scope.tenant, &trace).join("events.jsonl"))?.len();
-        let (mut whole, mut reading, mut work) = (Vec::new(), Vec::new(), Vec::new());
+        let path = store.trace_dir(&scope.tenant, &trace).join("events.jsonl");
+        let bytes = std::fs::metadata(&path)?.len();
+        let (mut whole, mut reading, mut work, mut floor) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..tries {
             let (began, worked) = (now(), cpu());
             let opened = store.lease(&scope, &trace, false).await?;
@@ -105,12 +114,18 @@ pub fn open(quick: bool) -> Result<Vec<Row>, Fail> {
                 return Err(format!("{} events were read of {events}", opened.log.events.len()).into());
             }
         }
+        for _ in 0..tries.min(5) {
+            let began = now();
+            black_box(plainly(&path)?);
+            floor.push((now() - began) as f64);
+        }
         let rate = |nanos: f64| events as f64 / (nanos / 1e9);
         let (middle, best) = (rate(median(&whole)), rate(quantile(&whole, 0.1)));
         let what = format!("open a trace of 100,000 events ({} B each)", bytes / events as u64);
         let shares = (median(&reading) / 1e6, (median(&whole) - median(&reading)) / 1e6);
         Ok(vec![
-            Row::goal(&what, ">= 600,000/s", format!("{middle:.0}/s"), middle >= 600_000.0),
+            Row::goal(&what, ">= 600,000/s", format!("{middle:.0}/s"), middle >= 600_000.0)
+                .ratio(median(&whole) / median(&floor)),
             Row::note(
                 "the same: the best tenth; reading and verifying, applying; processor time per event",
                 format!(
