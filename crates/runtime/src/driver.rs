@@ -255,13 +255,13 @@ impl Driver {
         match &written {
             Ok(()) | Err(DriveError::Refused(_)) => {}
             // Mail stays in the mailbox, a time comes again. A result comes only once.
-            Err(_) if known => *self.unsaid() = Some(input),
+            Err(_) if known => *self.unsaid() = Some(Box::new(input)),
             Err(_) => {}
         }
         written
     }
 
-    fn unsaid(&self) -> MutexGuard<'_, Option<Input>> {
+    fn unsaid(&self) -> MutexGuard<'_, Option<Box<Input>>> {
         self.handle.unsaid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

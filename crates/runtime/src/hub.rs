@@ -63,7 +63,7 @@ pub(crate) struct Handle {
     pub phase: watch::Sender<Phase>,
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
     /// driven again.
-    pub unsaid: Mutex<Option<Input>>,
+    pub unsaid: Mutex<Option<Box<Input>>>,
     live: Mutex<Option<broadcast::Sender<Live>>>,
 }
 
