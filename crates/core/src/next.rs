@@ -157,14 +157,14 @@ fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
     let head = state.tree.head;
     let window = spec.limits.window_messages.unwrap_or(u32::MAX);
     let most = window.saturating_add(state.window_extra);
-    // Half of the window at once, so that the prefix breaks seldom.
-    let keep = || state.tree.keep_from(head, |count, _| count <= most - window / 2);
-    let pinned = state.pinned();
-    if state.tree.shown_count(head) > most
-        && let Some(first_kept) = keep().filter(|seq| state.tree.leaves_out(head, *seq, &pinned))
-    {
-        let (seq, first_kept) = (state.tree.next_seq(), Some(first_kept));
-        return Some(ContextCut { seq, first_kept, pinned, cause: CutCause::Window }.into());
+    if state.tree.shown_count(head) > most {
+        // Half of the window at once, so that the prefix breaks seldom.
+        let first_kept = state.tree.keep_from(head, |count, _| count <= most - window / 2);
+        let pinned = state.pinned();
+        if first_kept.is_some_and(|seq| state.tree.leaves_out(head, seq, &pinned)) {
+            let seq = state.tree.next_seq();
+            return Some(ContextCut { seq, first_kept, pinned, cause: CutCause::Window }.into());
+        }
     }
     let (tokens, window) = (state.request_tokens(), u64::from(spec.context_window));
     let full = tokens.saturating_mul(100) > window.saturating_mul(COMPACT_AT);

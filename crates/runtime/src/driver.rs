@@ -36,6 +36,15 @@ pub(crate) enum DriveError {
     Spec(String),
 }
 
+/// So many traces at work in a process are a crowd.
+const CROWD: usize = 2_000;
+
+/// How long a trace that waits keeps its encoded conversation. Without it, it is encoded anew from the log when it is needed:
+/// a crowd that waits for slow models would fill the memory with what costs a millisecond to make.
+fn keep_prefix(drivers: usize) -> Duration {
+    Duration::from_secs(if drivers > CROWD { 1 } else { 60 })
+}
+
 type Work = Pin<Box<dyn Future<Output = (EffectKey, Option<InputKind>)> + Send>>;
 
 /// An append with no known outcome.
@@ -81,6 +90,7 @@ impl Driver {
         let Opened { lease, log } = shared.config.store.lease(&scope, trace, create).await?;
         writable(&log)?;
         let machine = Machine::fold(trace.clone(), &log.events);
+        shared.drivers.fetch_add(1, Ordering::Relaxed);
         let mut bodies = Log::default();
         bodies.extend(&log.events);
         let mut driver = Driver {
@@ -126,6 +136,7 @@ impl Driver {
                 continue;
             }
             let due = self.timer.map(|(at, _)| at.saturating_sub((self.shared.config.clock)()));
+            let keep = keep_prefix(self.shared.drivers.load(Ordering::Relaxed));
             tokio::select! {
                 Some((key, kind)) = self.work.next(), if !self.work.is_empty() => {
                     self.in_flight.remove(&key);
@@ -134,6 +145,7 @@ impl Driver {
                     }
                 }
                 () = self.handle.wake.notified() => {}
+                () = tokio::time::sleep(keep), if !self.prefix.is_empty() => self.prefix = Prefix::default(),
                 () = sleep(due) => Box::pin(self.ring()).await?,
             }
         }
@@ -504,6 +516,12 @@ impl Driver {
             self.shared.specs.prepare(&*config.models, &config.protected, &spec).map_err(DriveError::Spec)?;
         self.prepared = Some((id, Arc::clone(&prepared)));
         Ok(prepared)
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.drivers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -42,6 +42,11 @@ impl Prefix {
         same
     }
 
+    /// Whether nothing is encoded.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// Adds items with their messages, which must begin and end with whole groups.
     pub fn extend(&mut self, codec: &dyn Codec, items: &[Item], messages: &[Message]) {
         let mut new = Vec::new();

@@ -12,7 +12,7 @@ use mainpath_tools::{Launcher, Tools};
 use mainpath_types::*;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -41,6 +41,8 @@ pub struct Config {
 pub(crate) struct Shared {
     pub config: Config,
     pub specs: Specs,
+    /// How many traces have a driver now.
+    pub drivers: AtomicUsize,
     handles: Mutex<HashMap<(TenantId, TraceId), Arc<Handle>>>,
 }
 
@@ -88,7 +90,12 @@ impl From<DriveError> for RuntimeError {
 impl Runtime {
     /// A runtime, listening for wakes from now on. Call it inside a tokio runtime.
     pub fn new(config: Config) -> Runtime {
-        let shared = Arc::new(Shared { config, specs: Specs::default(), handles: Mutex::default() });
+        let shared = Arc::new(Shared {
+            config,
+            specs: Specs::default(),
+            drivers: AtomicUsize::new(0),
+            handles: Mutex::default(),
+        });
         let listening = Arc::clone(&shared);
         let listener = tokio::spawn(async move {
             loop {
