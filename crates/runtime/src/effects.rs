@@ -94,7 +94,8 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
 pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let shared = Arc::clone(&around.shared);
-    let pieces = Arc::new(Mutex::new(Pieces::new(&shared.config.vault, &around.handle, EffectKey::Tool(call, attempt))));
+    let pieces =
+        Arc::new(Mutex::new(Pieces::new(&shared.config.vault, &around.handle, EffectKey::Tool(call, attempt))));
     let scope = around.scope.clone();
     let context = context(around, grant, CancellationToken::new(), pieces);
     let answer = match shared.config.tools.probe(&name, &arguments, &context).await {

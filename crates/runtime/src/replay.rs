@@ -168,7 +168,9 @@ pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Resu
         .collect();
     let mut answers = Vec::new();
     for (_, node) in state.tree.up(state.tree.head) {
-        let Some(data) = said.get(&node.event).filter(|_| matches!(node.kind, NodeKind::Assistant { .. })) else { continue };
+        let Some(data) = said.get(&node.event).filter(|_| matches!(node.kind, NodeKind::Assistant { .. })) else {
+            continue;
+        };
         let mut parts = data.parts.clone();
         load(store, scope, &mut parts).await?;
         answers.push((parts, data.usage, data.stop));

@@ -1,0 +1,539 @@
+//! What the tests share: a model that answers by what it is shown, tools that count, places to run in, and the checks that
+//! every log must pass.
+
+use mainpath_core::{State, apply};
+use mainpath_providers::{Call, Codec, Fut as ProviderFut, Neutral, Provider, resolve};
+use mainpath_runtime::replay::{Replayed, replay};
+use mainpath_runtime::*;
+use mainpath_store::{Faulty, FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
+use mainpath_testkit::check;
+use mainpath_tools::{Fut as ToolFut, Launcher, Tool, ToolContext, ToolDoc, Tools};
+use mainpath_types::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+/// The longest that anything may take; in paused time it costs nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+thread_local!(static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) });
+
+/// Tokio's time, which tests may pause.
+pub fn tokio_clock() -> Millis {
+    let began = BEGAN.with(|began| {
+        let at = began.get().unwrap_or_else(Instant::now);
+        began.set(Some(at));
+        at
+    });
+    1_700_000_000_000 + Instant::now().saturating_duration_since(began).as_millis() as u64
+}
+
+pub fn local() -> Scope {
+    Scope::local()
+}
+
+pub fn id(text: &str) -> TraceId {
+    text.parse().unwrap()
+}
+
+pub fn call(text: &str) -> CallId {
+    text.parse().unwrap()
+}
+
+// ---------------------------------------------------------------- the model
+
+/// What the model does with a request.
+pub enum Thought {
+    Say(Vec<Part>),
+    Fail(ModelErrorKind),
+    /// Never answers.
+    Hang,
+}
+
+/// A request as the model sees it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub messages: Vec<Message>,
+    pub request: u32,
+    pub body: String,
+}
+
+impl Seen {
+    /// The texts of all tool results, in order.
+    pub fn results(&self) -> Vec<String> {
+        let parts = self.messages.iter().flat_map(|message| &message.parts);
+        let results = parts.filter_map(|part| match part {
+            Part::ToolResult { content, .. } => Some(text_of(content)),
+            _ => None,
+        });
+        results.collect()
+    }
+
+    /// What people and Mainpath said, in order.
+    pub fn said(&self) -> Vec<String> {
+        let users = self.messages.iter().filter(|message| message.role == Role::User);
+        users.map(|message| text_of(&message.parts)).collect()
+    }
+}
+
+type Think = Box<dyn Fn(&Seen) -> Thought + Send + Sync>;
+
+/// A model whose answers follow from what it is shown.
+pub struct Brain {
+    think: Think,
+    pub seen: Mutex<Vec<Seen>>,
+    /// Requests that were dropped before their answer.
+    pub dropped: Arc<AtomicU32>,
+}
+
+/// Counts a drop unless it was disarmed.
+struct Alarm(Option<Arc<AtomicU32>>);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.0.take().iter().for_each(|count| {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+}
+
+impl Brain {
+    pub fn new(think: impl Fn(&Seen) -> Thought + Send + Sync + 'static) -> Arc<Brain> {
+        Arc::new(Brain { think: Box::new(think), seen: Mutex::default(), dropped: Arc::default() })
+    }
+
+    /// Makes these calls, a list a turn, as far as their results are not there, and then says what came of them.
+    pub fn steps(steps: &'static [&'static [(&'static str, &'static str)]]) -> Arc<Brain> {
+        Brain::new(move |seen| step(steps, seen))
+    }
+
+    pub fn requests(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+/// The next of these steps, by the number of results that are there.
+pub fn step(steps: &[&[(&str, &str)]], seen: &Seen) -> Thought {
+    let results = seen.results();
+    let mut done = 0;
+    for calls in steps {
+        if done == results.len() {
+            return calling(calls);
+        }
+        done += calls.len();
+    }
+    say(format!("final: {}", results.join("; ")))
+}
+
+pub fn say(text: impl Into<String>) -> Thought {
+    Thought::Say(vec![Part::text(text)])
+}
+
+/// Calls of tools with a key.
+pub fn calling(calls: &[(&str, &str)]) -> Thought {
+    let part = |(name, key): &(&str, &str)| Part::ToolCall {
+        name: (*name).into(),
+        arguments: json!({"key": key}).to_string(),
+        signature: None,
+    };
+    Thought::Say(calls.iter().map(part).collect())
+}
+
+impl Provider for Brain {
+    fn codec(&self) -> &dyn Codec {
+        &Neutral
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: Call<'a>,
+        deltas: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> ProviderFut<'a, Result<ModelReply, ModelError>> {
+        #[derive(Deserialize)]
+        struct Body {
+            messages: Vec<Message>,
+        }
+        Box::pin(async move {
+            let mut alarm = Alarm(Some(Arc::clone(&self.dropped)));
+            let body = String::from_utf8(call.body.concat()).unwrap();
+            let messages = serde_json::from_str::<Body>(&body).unwrap().messages;
+            let seen = Seen { messages, request: call.request, body };
+            let thought = (self.think)(&seen);
+            self.seen.lock().unwrap().push(seen);
+            tokio::task::yield_now().await;
+            let answer = match thought {
+                Thought::Say(parts) => {
+                    for part in &parts {
+                        if let Part::Text { text } = part {
+                            for word in text.split_inclusive(' ') {
+                                deltas(Delta::Text { text: word.into() });
+                            }
+                        }
+                    }
+                    let calls = parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+                    let stop = if calls { StopReason::ToolCalls } else { StopReason::End };
+                    Ok(ModelReply { parts, usage: None, stop, model: None })
+                }
+                Thought::Fail(kind) => {
+                    Err(ModelError { kind, message: "by the test".into(), status: None, retry_after_ms: None })
+                }
+                Thought::Hang => std::future::pending().await,
+            };
+            tokio::task::yield_now().await;
+            alarm.0 = None;
+            answer
+        })
+    }
+}
+
+/// Every model whose name begins with `brain` is the test's, others are looked up as usual.
+pub struct TestModels(pub Arc<Brain>);
+
+impl Models for TestModels {
+    fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+        if model.starts_with("brain") {
+            return Ok(Arc::clone(&self.0) as Arc<dyn Provider>);
+        }
+        resolve(model, &|_| None).map_err(|error| error.to_string())
+    }
+}
+
+// ---------------------------------------------------------------- the tools
+
+/// What the tools did to the world.
+#[derive(Clone)]
+pub struct Hands {
+    counts: Arc<Mutex<BTreeMap<String, u32>>>,
+    /// Stubborn calls end when they get a permit.
+    pub gate: Arc<Semaphore>,
+    /// Runs in every `count`, after it has counted.
+    pub hook: Arc<Mutex<Option<Box<dyn Fn() + Send>>>>,
+}
+
+impl Hands {
+    fn new() -> Hands {
+        Hands { counts: Arc::default(), gate: Arc::new(Semaphore::new(0)), hook: Arc::default() }
+    }
+
+    fn touch(&self, key: &str) {
+        *self.counts.lock().unwrap().entry(key.into()).or_default() += 1;
+    }
+
+    /// How often each thing was done.
+    pub fn counts(&self) -> BTreeMap<String, u32> {
+        self.counts.lock().unwrap().clone()
+    }
+
+    pub fn count(&self, key: &str) -> u32 {
+        self.counts().get(key).copied().unwrap_or(0)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    /// What to do it to.
+    pub key: String,
+}
+
+macro_rules! tools {
+    ($($name:ident $text:literal $effect:ident $does:path),* $(,)?) => {
+        $(
+            struct $name(Hands);
+            impl Tool for $name {
+                type Args = Args;
+                const NAME: &'static str = $text;
+                fn describe(&self) -> ToolDoc {
+                    ToolDoc::new("a tool of the tests", EffectClass::$effect)
+                }
+                fn run<'a>(&'a self, ctx: &'a ToolContext, args: Args) -> ToolFut<'a, ToolOutput> {
+                    Box::pin($does(self.0.clone(), ctx, args.key))
+                }
+            }
+        )*
+        fn all_tools(hands: &Hands) -> Tools {
+            Tools::new()$( .with($name(hands.clone())) )*
+        }
+    };
+}
+
+tools! {
+    Count "count" SideEffecting count,
+    Look "look" ReadOnly look,
+    Put "put" Idempotent put,
+    Stubborn "stubborn" ProcessControl stubborn,
+    Patient "patient" SideEffecting patient,
+    Big "big" ReadOnly big,
+    Leak "leak" ReadOnly leak,
+    Chat "chat" ReadOnly chat,
+    Ask "ask" AskPerson look,
+}
+
+async fn count(hands: Hands, _: &ToolContext, key: String) -> ToolOutput {
+    tokio::task::yield_now().await;
+    hands.touch(&key);
+    if let Some(hook) = &*hands.hook.lock().unwrap() {
+        hook();
+    }
+    tokio::task::yield_now().await;
+    ToolOutput::text(format!("counted {key}"))
+}
+
+async fn look(_: Hands, _: &ToolContext, key: String) -> ToolOutput {
+    tokio::task::yield_now().await;
+    ToolOutput::text(format!("saw {key}"))
+}
+
+async fn put(hands: Hands, _: &ToolContext, key: String) -> ToolOutput {
+    hands.touch(&format!("put {key}"));
+    tokio::task::yield_now().await;
+    ToolOutput::text(format!("put {key}"))
+}
+
+/// Does not care about being cancelled until the gate opens.
+async fn stubborn(hands: Hands, ctx: &ToolContext, key: String) -> ToolOutput {
+    hands.touch(&key);
+    hands.gate.acquire().await.unwrap().forget();
+    hands.touch(&format!("end of {key}"));
+    if ctx.cancel.is_cancelled() { ctx.stopped() } else { ToolOutput::text("done") }
+}
+
+/// Waits until it is told to stop.
+async fn patient(hands: Hands, ctx: &ToolContext, key: String) -> ToolOutput {
+    hands.touch(&key);
+    let _: Option<()> = ctx.until_stopped(std::future::pending()).await;
+    ctx.stopped()
+}
+
+/// As many bytes as its key says.
+async fn big(_: Hands, _: &ToolContext, key: String) -> ToolOutput {
+    ToolOutput::text("b".repeat(key.parse().unwrap()))
+}
+
+/// Shows a secret in two pieces, and once more in its output.
+async fn leak(_: Hands, ctx: &ToolContext, _: String) -> ToolOutput {
+    (ctx.progress)("the key is hunter2h");
+    tokio::task::yield_now().await;
+    (ctx.progress)("unter2, you see");
+    ToolOutput::text("it was hunter2hunter2")
+}
+
+/// Says as many numbers as its key says while it runs.
+async fn chat(_: Hands, ctx: &ToolContext, key: String) -> ToolOutput {
+    (0..key.parse().unwrap()).for_each(|n: u32| (ctx.progress)(&format!("{n} ")));
+    ToolOutput::text("said")
+}
+
+// ---------------------------------------------------------------- the place
+
+/// Everything that outlives a runtime.
+pub struct Place {
+    pub store: Arc<dyn Store>,
+    pub scheduler: Arc<dyn Scheduler>,
+    pub brain: Arc<Brain>,
+    pub hands: Hands,
+    pub workspace: TempDir,
+    pub clock: fn() -> Millis,
+}
+
+impl Place {
+    pub fn of<S: Store>(
+        store: Arc<S>,
+        scheduler: Arc<LocalScheduler>,
+        brain: Arc<Brain>,
+        clock: fn() -> Millis,
+    ) -> Place {
+        let (hands, workspace) = (Hands::new(), TempDir::new().unwrap());
+        Place { store, scheduler, brain, hands, workspace, clock }
+    }
+
+    /// In memory, in tokio's time.
+    pub fn memory(brain: Arc<Brain>) -> Place {
+        let store = MemoryStore::new(tokio_clock, Salts::Seeded(7));
+        let scheduler = store.scheduler();
+        Place::of(Arc::new(store), scheduler, brain, tokio_clock)
+    }
+
+    /// In memory, in tokio's time, with faults.
+    pub fn faulty(
+        brain: Arc<Brain>,
+        fault: impl FnOnce(MemoryStore) -> Faulty<MemoryStore>,
+    ) -> (Place, Arc<Faulty<MemoryStore>>) {
+        let store = MemoryStore::new(tokio_clock, Salts::Seeded(7));
+        let scheduler = store.scheduler();
+        let store = Arc::new(fault(store));
+        (Place::of(Arc::clone(&store), scheduler, brain, tokio_clock), store)
+    }
+
+    /// In files, in the system's time.
+    pub fn files(data: &TempDir, brain: Arc<Brain>) -> Place {
+        let store = FilesStore::open(data.path(), Options::default()).unwrap();
+        let scheduler = store.scheduler();
+        Place::of(Arc::new(store), scheduler, brain, mainpath_store::scheduler::system_clock)
+    }
+
+    pub fn config(&self) -> Config {
+        Config {
+            store: Arc::clone(&self.store),
+            scheduler: Arc::clone(&self.scheduler),
+            tools: all_tools(&self.hands),
+            models: Arc::new(TestModels(Arc::clone(&self.brain))),
+            vault: Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]),
+            launcher: Launcher::new("/bin/false", Vec::new()),
+            protected: Vec::new(),
+            clock: self.clock,
+        }
+    }
+
+    pub fn runtime(&self) -> Runtime {
+        Runtime::new(self.config())
+    }
+
+    /// An agent that may do everything and is limited by nothing.
+    pub fn spec(&self) -> Spec {
+        Spec {
+            model: "brain".into(),
+            instructions: "Be brief.".into(),
+            tools: all_tools(&self.hands).specs(),
+            protocol: Protocol::Native,
+            profile: Profile::Trace,
+            limits: Limits { model_retries: 3, ..Limits::default() },
+            temperature: None,
+            context_window: 100_000,
+            reserved_output: 100,
+            price: Price::default(),
+            mode: ApprovalMode::Yes,
+            workspace: self.workspace.path().display().to_string(),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// The same, but a person is asked before anything changes.
+    pub fn asking(&self) -> Spec {
+        Spec { mode: ApprovalMode::Ask, ..self.spec() }
+    }
+
+    pub async fn log(&self, trace: &TraceId) -> Vec<Event> {
+        self.store.read(&local(), trace, 1).await.unwrap().events
+    }
+
+    pub async fn replay(&self, trace: &TraceId) -> Replayed {
+        replay(&*self.store, &TestModels(Arc::clone(&self.brain)), &local(), trace).await.unwrap()
+    }
+
+    /// Checks a whole log: the chain, every step, every run's end, every request's hash. Returns the log.
+    pub async fn inspect(&self, trace: &TraceId) -> Vec<Event> {
+        let report = self.store.verify(&local(), trace).await.unwrap();
+        assert_eq!(report.damage, None);
+        let log = self.log(trace).await;
+        check::log(&log).unwrap();
+        let mut state = State::new(trace.clone());
+        for event in &log {
+            check::event(&state, event, &BTreeSet::new()).unwrap_or_else(|why| panic!("{why}\n{}", names(&log)));
+            apply(&mut state, event);
+            if let EventKind::RunFinished(data) = &event.kind {
+                check::finished(&state, data).unwrap_or_else(|why| panic!("{why}\n{}", names(&log)));
+            }
+        }
+        assert_eq!(self.replay(trace).await.differences, Vec::<String>::new(), "{}", names(&log));
+        log
+    }
+
+    /// The final answer of the last run.
+    pub async fn answer(&self, trace: &TraceId) -> String {
+        let log = self.log(trace).await;
+        let mut state = State::new(trace.clone());
+        log.iter().for_each(|event| apply(&mut state, event));
+        let mut bodies = mainpath_core::Log::default();
+        bodies.extend(&log);
+        mainpath_core::ending(&state, &bodies).unwrap_or_else(|| panic!("no end: {}", names(&log))).answer
+    }
+}
+
+/// The types of a log's events.
+pub fn names(log: &[Event]) -> String {
+    log.iter().map(|event| event.kind.name()).collect::<Vec<_>>().join(" ")
+}
+
+/// Why the runs of a log ended, in order.
+pub fn reasons(log: &[Event]) -> Vec<FinishReason> {
+    let reason = |event: &Event| match &event.kind {
+        EventKind::RunFinished(data) => Some(data.reason),
+        _ => None,
+    };
+    log.iter().filter_map(reason).collect()
+}
+
+/// How the calls of a log ended, in the order of their ends.
+pub fn resolutions(log: &[Event]) -> Vec<Resolution> {
+    let resolution = |event: &Event| match &event.kind {
+        EventKind::CallResolved(data) => Some(data.resolution),
+        _ => None,
+    };
+    log.iter().filter_map(resolution).collect()
+}
+
+/// Waits, but not for ever.
+pub async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("it never came: {what}"))
+}
+
+/// Waits until a trace has no driver and no time to wait for.
+pub async fn settled(runtime: &Runtime, trace: &TraceId) -> Phase {
+    let mut phase = runtime.watch(&local(), trace, 1).phase();
+    let rests = |phase: &Phase| match phase {
+        Phase::Idle | Phase::Failed(_) => true,
+        Phase::Running => false,
+        Phase::Parked(waiting) => waiting.iter().any(|waiting| *waiting != Waiting::Timer),
+    };
+    let settled = soon("rest", phase.wait_for(rests)).await;
+    settled.unwrap().clone()
+}
+
+/// Starts a trace and waits until it rests.
+pub async fn run(runtime: &Runtime, trace: &TraceId, spec: Spec, text: &str) -> Phase {
+    runtime.start(&local(), trace, spec, Mail::message(text)).await.unwrap();
+    settled(runtime, trace).await
+}
+
+/// Watches until an event is as asked for; returns everything seen, that one included.
+pub async fn until(watcher: &mut Watcher, asked: impl Fn(&Event) -> bool) -> Vec<Live> {
+    let mut seen = Vec::new();
+    loop {
+        let live = soon("an event", watcher.next()).await.unwrap();
+        let found = matches!(&live, Live::Event(event) if asked(event));
+        seen.push(live);
+        if found {
+            return seen;
+        }
+    }
+}
+
+pub fn run_finished(event: &Event) -> bool {
+    matches!(event.kind, EventKind::RunFinished(_))
+}
+
+/// The durable events among what was seen.
+pub fn events_of(seen: &[Live]) -> Vec<Event> {
+    let event = |live: &Live| if let Live::Event(event) = live { Some((**event).clone()) } else { None };
+    seen.iter().filter_map(event).collect()
+}
+
+/// A turn of everything: side effects, reads together, barriers, a call that may be repeated.
+pub const ALL_KINDS: &[&[(&str, &str)]] = &[
+    &[("count", "a")],
+    &[("look", "x"), ("look", "y")],
+    &[("count", "b"), ("look", "z"), ("count", "c")],
+    &[("put", "d")],
+];
+
+/// What [`ALL_KINDS`] ends with.
+pub const ALL_DONE: &str = "final: counted a; saw x; saw y; counted b; saw z; counted c; put d";
