@@ -88,7 +88,7 @@ async fn requests(
     let mut bodies = Log::default();
     bodies.extend(events);
     let mut prefix = Prefix::default();
-    let mut frame: Option<(EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>)> = None;
+    let mut frame: Option<Encoder> = None;
     let mut sent: HashMap<u32, String> = HashMap::new();
     for event in events {
         apply(&mut state, event);
@@ -131,12 +131,11 @@ async fn requests(
     Ok(())
 }
 
+/// A spec's event, its model, and the request body around the conversation.
+type Encoder = (EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>);
+
 /// The format that requests under a spec were sent in. Neither a key nor a script file is needed to know it.
-fn encoder(
-    models: &dyn Models,
-    events: &[Event],
-    spec: EventId,
-) -> Option<(EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>)> {
+fn encoder(models: &dyn Models, events: &[Event], spec: EventId) -> Option<Encoder> {
     let spec_of = |event: &Event| match &event.kind {
         EventKind::SpecChanged(data) if event.id == spec => Some((*data.spec).clone()),
         _ => None,

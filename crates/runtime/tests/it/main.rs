@@ -1,4 +1,5 @@
 //! The runtime, driven as its users drive it: real stores, custom tools, a model that answers by what it is shown.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
 mod blobs;
 mod cancelling;

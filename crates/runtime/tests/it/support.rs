@@ -209,6 +209,9 @@ impl Models for TestModels {
 
 // ---------------------------------------------------------------- the tools
 
+/// Something to do at a certain moment.
+pub type Hook = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+
 /// What the tools did to the world.
 #[derive(Clone)]
 pub struct Hands {
@@ -216,7 +219,7 @@ pub struct Hands {
     /// Stubborn calls end when they get a permit.
     pub gate: Arc<Semaphore>,
     /// Runs in every `count`, after it has counted.
-    pub hook: Arc<Mutex<Option<Box<dyn Fn() + Send>>>>,
+    pub hook: Hook,
 }
 
 impl Hands {
