@@ -8,5 +8,6 @@ mod lying_store;
 mod many;
 mod parking;
 mod replays;
+mod simulation;
 mod support;
 mod watching;

@@ -1,0 +1,215 @@
+//! A seeded world: a store that lies, a process that dies, people who interfere, a model that does as it likes. Whatever
+//! happens, the log is right, and in the end the agent comes to rest.
+
+use crate::support::*;
+use fastrand::Rng;
+use mainpath_runtime::*;
+use mainpath_store::faulty::{Fault, Faulty, Planned, tear};
+use mainpath_store::{MemoryStore, Raw, Refused, Store};
+use mainpath_types::*;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+
+/// A model that calls what it likes; what it likes follows from the request alone. It does not go on for ever.
+fn fancy(seed: u64) -> Arc<Brain> {
+    Brain::new(move |seen| {
+        let results = seen.results().len();
+        // The body differs from request to request, and is the same for the same conversation.
+        let drawn = seen.body.bytes().fold(seed, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+        let mut random = Rng::with_seed(drawn ^ u64::from(seen.request));
+        if random.u8(..) < 20 {
+            return Thought::Fail(ModelErrorKind::Overloaded);
+        }
+        let mut random = Rng::with_seed(drawn);
+        if results >= 12 || random.u8(..) < 60 {
+            return say(if random.u8(..) < 20 { String::new() } else { format!("final after {results}") });
+        }
+        let keys: Vec<String> = (0..random.usize(1..4)).map(|index| format!("{results}-{index}-{drawn:x}")).collect();
+        let tools = ["count", "look", "put", "count", "no_such_tool"];
+        let calls: Vec<(&str, &str)> =
+            keys.iter().map(|key| (tools[random.usize(..tools.len())], key.as_str())).collect();
+        calling(&calls)
+    })
+}
+
+struct Fate {
+    random: Rng,
+    /// In a hundred appends.
+    percent: u64,
+    tear: Arc<Tear>,
+}
+
+/// A line that is to be torn before anybody reads the log again.
+#[derive(Default)]
+struct Tear {
+    asked: AtomicBool,
+    told: Notify,
+}
+
+impl Tear {
+    /// Leaves the beginning of the last line, if that was asked for.
+    fn now(&self, store: &Faulty<MemoryStore>) {
+        if self.asked.swap(false, Ordering::SeqCst) {
+            tear(store, &TenantId::local(), &id("t"), 100);
+        }
+    }
+}
+
+impl Fate {
+    fn of(&mut self, planned: &Planned) -> Fault {
+        if self.random.u64(..100) >= self.percent {
+            return Fault::Pass;
+        }
+        match self.random.u8(..7) {
+            0 => Fault::Refuse(Refused::Busy),
+            1 => Fault::Refuse(Refused::Lost),
+            2 => Fault::Delay(Duration::from_millis(self.random.u64(1..5_000))),
+            3 => Fault::CommitUnknown,
+            4 => Fault::DropUnknown,
+            5 => Fault::PartUnknown(self.random.usize(..=planned.events)),
+            _ => {
+                self.tear.asked.store(true, Ordering::SeqCst);
+                self.tear.told.notify_one();
+                Fault::CommitUnknown
+            }
+        }
+    }
+}
+
+fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
+    let seq = random.u32(1..12);
+    let call = CallId { seq: Seq(seq), index: random.u16(..2) };
+    let message = |mode| Mail::Message { mode, parts: vec![Part::text(format!("mail {n}"))] };
+    match random.u8(..16) {
+        0..4 => Mail::Approve { call, arguments: None },
+        4 => Mail::Approve { call, arguments: Some(format!(r#"{{"key":"edited {n}"}}"#)) },
+        5 => Mail::Deny { call, reason: Some("no".into()) },
+        6 => message(MessageMode::Message),
+        7 => message(MessageMode::Steer),
+        8 => message(MessageMode::FollowUp),
+        9 => Mail::Stop,
+        10 => Mail::Interrupt { call },
+        11 => Mail::Rewind { after: Seq(seq), parts: None },
+        12 => Mail::Rewind { after: Seq(seq), parts: Some(vec![Part::text(format!("rewound {n}"))]) },
+        13 => Mail::SetSpec { spec: Box::new(Spec { instructions: format!("Spec {n}."), ..place.asking() }) },
+        14 => Mail::Continue,
+        _ => Mail::Answer { call, text: "yes".into() },
+    }
+}
+
+/// A process: it goes on until it has made so many steps, then it is gone in mid-air.
+fn live(place: &Place, world: &World, random: &mut Rng, first: bool, sent: &mut u32) {
+    let trace = id("t");
+    Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+        let runtime = place.runtime();
+        let World { store, tear } = world.clone();
+        tokio::spawn(async move {
+            loop {
+                tear.told.notified().await;
+                tear.now(&store);
+            }
+        });
+        if first {
+            let spec = if random.bool() { place.spec() } else { place.asking() };
+            let _ = runtime.start(&local(), &trace, spec, Mail::message("do it")).await;
+        }
+        runtime.resume(&local(), &trace);
+        for _ in 0..random.u32(..300) {
+            match random.u8(..40) {
+                0 => {
+                    *sent += 1;
+                    let mail = mail(random, place, *sent);
+                    // A trace may not be there yet.
+                    let _ = runtime.send(&local(), &trace, &mail).await;
+                }
+                1..3 => tokio::time::sleep(Duration::from_millis(random.u64(1..2_000))).await,
+                _ => tokio::task::yield_now().await,
+            }
+        }
+    });
+}
+
+/// The last process: no more faults, and people who approve everything.
+fn settle(place: &Place, seed: u64) {
+    let trace = id("t");
+    Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+        let runtime = place.runtime();
+        runtime.resume(&local(), &trace);
+        for _ in 0..200 {
+            match settled(&runtime, &trace).await {
+                Phase::Idle => return,
+                Phase::Running => {}
+                Phase::Failed(problem) => panic!("seed {seed}: {problem}"),
+                Phase::Parked(waiting) => {
+                    for waiting in waiting {
+                        let Waiting::Approval(call) = waiting else { continue };
+                        let approve = Mail::Approve { call, arguments: None };
+                        runtime.send(&local(), &trace, &approve).await.unwrap();
+                    }
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("seed {seed} does not come to rest: {}", names(&place.log(&trace).await));
+    });
+}
+
+#[derive(Clone)]
+struct World {
+    store: Arc<Faulty<MemoryStore>>,
+    tear: Arc<Tear>,
+}
+
+/// Returns the log.
+fn simulate(seed: u64) -> Vec<Event> {
+    let mut random = Rng::with_seed(seed);
+    let tear = Arc::new(Tear::default());
+    let percent = random.u64(..30);
+    let fate = Arc::new(Mutex::new(Fate { random: random.fork(), percent, tear: Arc::clone(&tear) }));
+    let fates = Arc::clone(&fate);
+    let (place, store) =
+        Place::faulty(fancy(seed), |inner| Faulty::new(inner, move |planned| fates.lock().unwrap().of(planned)));
+    let world = World { store, tear };
+    let mut sent = 0;
+    for life in 0..random.u32(1..6) {
+        live(&place, &world, &mut random, life == 0, &mut sent);
+        world.tear.now(&world.store);
+    }
+    fate.lock().unwrap().percent = 0;
+    if world.store.log_bytes(&TenantId::local(), &id("t")).is_empty() {
+        return Vec::new();
+    }
+    settle(&place, seed);
+    let checking = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    checking.block_on(async {
+        let log = place.inspect(&id("t")).await;
+        let mail = place.store.mail(&local(), &id("t"), 0).await.unwrap();
+        let mut read: Vec<MailId> = log.iter().filter_map(|event| event.mail).collect();
+        read.sort_unstable();
+        let posted: Vec<MailId> = mail.iter().map(|mail| mail.id).collect();
+        assert_eq!(read, posted, "seed {seed}: every entry is read once: {}", names(&log));
+        let started = log.iter().filter(|event| matches!(event.kind, EventKind::ActionStarted(_))).count();
+        let counted = place.hands.counts();
+        let done: u32 = counted.values().sum();
+        assert!(done as usize <= started, "seed {seed}: {started} starts and {counted:?}");
+        log
+    })
+}
+
+#[test]
+fn whatever_happens_every_entry_is_read_once_and_the_log_is_right() {
+    let seeds = std::env::var("RUNTIME_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(100);
+    let logs: Vec<Event> = (0..seeds).flat_map(simulate).collect();
+    // It is a world in which these do happen.
+    let happened: BTreeSet<&str> = logs.iter().map(|event| event.kind.name()).collect();
+    let wanted = "approval_granted call_cancelling continue_requested mail_refused message_joined \
+                  model_abandoned model_failed model_malformed rewound spec_changed tail_cut turn_finished";
+    let missing: Vec<&str> = wanted.split_whitespace().filter(|name| !happened.contains(name)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    let resolved: HashSet<Resolution> = resolutions(&logs).into_iter().collect();
+    assert_eq!(resolved.len(), 6, "{resolved:?}");
+}
