@@ -123,7 +123,14 @@ impl Driver {
             if self.handle.wakes.load(Ordering::Acquire) != self.seen_wakes {
                 Box::pin(self.read_mail()).await?;
             }
-            Box::pin(self.reconcile()).await?;
+            match Box::pin(self.reconcile()).await {
+                // The request is made again under the spec that came meanwhile.
+                Err(DriveError::Spec(_)) if self.spec_is_replaced() => {
+                    Box::pin(self.offer(InputKind::Recovered { lost: true, tail_cut: None }, None)).await?;
+                    continue;
+                }
+                reconciled => reconciled?,
+            }
             if self.is_due() {
                 Box::pin(self.ring()).await?;
                 continue;
@@ -149,6 +156,12 @@ impl Driver {
                 () = sleep(due) => Box::pin(self.ring()).await?,
             }
         }
+    }
+
+    /// Whether a model call that could not be begun has a new spec to be begun under.
+    fn spec_is_replaced(&self) -> bool {
+        let state = self.machine.state();
+        self.in_flight.is_empty() && state.model.is_some() && state.next_spec.is_some()
     }
 
     /// Gives the trace free.
@@ -204,7 +217,14 @@ impl Driver {
         };
         let mut kind = mail.into_input(from);
         if let (Some((call, arguments)), InputKind::Approve { edit, .. }) = (edited, &mut kind) {
-            *edit = Some(self.judge_edit(call, arguments).await?);
+            match self.judge_edit(call, arguments).await {
+                Ok(judged) => *edit = Some(judged),
+                // Not the trace's end: the call goes on waiting, and a better spec may come in the next mail.
+                Err(DriveError::Spec(problem)) => {
+                    return Ok(InputKind::BadMail { problem: format!("the arguments cannot be judged: {problem}") });
+                }
+                Err(other) => return Err(other),
+            }
         }
         match &mut kind {
             InputKind::UserMessage { parts, .. } | InputKind::Rewind { parts: Some(parts), .. } => {

@@ -83,7 +83,8 @@ impl Drop for Driving {
             let why = "a defect of Mainpath ended the driving of this trace; resume it, and report what was printed";
             self.0.phase.send_replace(Phase::Failed(why.into()));
         }
-        self.0.driving.store(false, Ordering::Release);
+        // Reads what the last waker wrote, so that its wake is counted by whoever looks next. A mere store would not.
+        self.0.driving.swap(false, Ordering::AcqRel);
     }
 }
 

@@ -5,6 +5,7 @@ mod blobs;
 mod cancelling;
 mod crashes;
 mod lying_store;
+mod mailbox;
 mod many;
 mod parking;
 mod replays;

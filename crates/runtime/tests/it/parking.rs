@@ -75,15 +75,80 @@ async fn mail_that_another_process_posts_wakes_a_parked_trace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn garbage_in_the_mailbox_is_refused_once_and_harms_nothing() {
+async fn edited_arguments_that_rules_deny_or_that_are_none_deny_the_call() {
     let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
-    let (runtime, trace) = (place.runtime(), id("t"));
+    let runtime = place.runtime();
+    for (name, edit) in [("wrong", r#"{"kee":1}"#), ("none", "not JSON")] {
+        let trace = id(name);
+        parked(&place, &runtime, &trace).await;
+        let edit = Mail::Approve { call: call("2.0"), arguments: Some(edit.into()) };
+        runtime.send(&local(), &trace, &edit).await.unwrap();
+        let mut phase = runtime.phase(&local(), &trace);
+        soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
+        let log = place.inspect(&trace).await;
+        assert_eq!((resolutions(&log), place.hands.count("a")), (vec![Resolution::Denied], 0), "{name}");
+    }
+    // The tool is no longer among those that the run may use: the fresh verdict is a denial.
+    let trace = id("withdrawn");
     parked(&place, &runtime, &trace).await;
-    place.store.post(&local(), &trace, true, r#"{"type":"make_coffee"}"#.into()).await.unwrap();
-    runtime.send(&local(), &trace, &Mail::Approve { call: call("2.0"), arguments: None }).await.unwrap();
+    let spec = Spec { tools: Vec::new(), ..place.asking() };
+    runtime.send(&local(), &trace, &Mail::SetSpec { spec: Box::new(spec) }).await.unwrap();
+    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()) };
+    runtime.send(&local(), &trace, &edit).await.unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
-    let log = place.inspect(&trace).await;
-    let refused = log.iter().filter(|event| matches!(event.kind, EventKind::MailRefused(_))).count();
-    assert_eq!((refused, place.hands.count("a")), (1, 1));
+    // A spec holds from the next turn on; this one was judged under the old.
+    assert_eq!(place.hands.count("b"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_waits_parked_for_its_answer() {
+    let place = Place::memory(Brain::steps(&[&[("ask", "which?")]]));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    let phase = run(&runtime, &trace, place.spec(), "ask me").await;
+    assert_eq!(phase, Phase::Parked(vec![Waiting::Answer(call("2.0"))]));
+    runtime.send(&local(), &trace, &Mail::Answer { call: call("2.0"), text: "that one".into() }).await.unwrap();
+    let mut phase = runtime.phase(&local(), &trace);
+    soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
+    assert_eq!(place.answer(&trace).await, "final: that one");
+    place.inspect(&trace).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_a_retry_is_parked_and_its_time_wakes_it_in_another_process_too() {
+    let place = Place::memory(Brain::new(|seen| match seen.request {
+        1 | 2 => Thought::Fail(ModelErrorKind::Overloaded),
+        _ => say("at last"),
+    }));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    runtime.start(&local(), &trace, place.spec(), Mail::message("go")).await.unwrap();
+    let waits = |phase: &Phase| *phase == Phase::Parked(vec![Waiting::Timer]);
+    soon("the wait", runtime.phase(&local(), &trace).wait_for(waits)).await.unwrap();
+    place.store.lease(&local(), &trace, false).await.unwrap().lease.release();
+    drop(runtime);
+    let runtime = place.runtime();
+    runtime.resume(&local(), &trace);
+    soon("the second wait", runtime.phase(&local(), &trace).wait_for(waits)).await.unwrap();
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+    assert_eq!(place.answer(&trace).await, "at last");
+    place.inspect(&trace).await;
+}
+
+/// Mail that comes at the very moment at which its trace parks. Whether a wake got lost shows as a wait without end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_wake_is_lost_that_comes_while_a_trace_parks() {
+    let place = Place::memory_in_real_time(Brain::steps(&[]));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    run(&runtime, &trace, place.spec(), "hello").await;
+    let mut watcher = runtime.watch(&local(), &trace, 1);
+    until(&mut watcher, run_finished).await;
+    for n in 0..300u64 {
+        // The run has just ended and its driver is about to park.
+        let mail = runtime.send(&local(), &trace, &Mail::message(format!("{n}"))).await.unwrap();
+        (0..n % 16).for_each(|_| std::hint::spin_loop());
+        until(&mut watcher, |event| event.mail == Some(mail)).await;
+        let seen = until(&mut watcher, run_finished).await;
+        assert_eq!(reasons(&events_of(&seen)), [FinishReason::Final]);
+    }
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
 }

@@ -5,7 +5,7 @@ use crate::support::*;
 use fastrand::Rng;
 use mainpath_runtime::*;
 use mainpath_store::faulty::{Fault, Faulty, Planned, tear};
-use mainpath_store::{MemoryStore, Raw, Refused, Store};
+use mainpath_store::{MemoryStore, Raw, Refused};
 use mainpath_types::*;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

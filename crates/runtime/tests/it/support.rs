@@ -376,6 +376,13 @@ impl Place {
         (Place::of(Arc::clone(&store), scheduler, brain, tokio_clock), store)
     }
 
+    /// In memory, in the system's time.
+    pub fn memory_in_real_time(brain: Arc<Brain>) -> Place {
+        let store = MemoryStore::default();
+        let scheduler = store.scheduler();
+        Place::of(Arc::new(store), scheduler, brain, mainpath_store::scheduler::system_clock)
+    }
+
     /// In files, in the system's time.
     pub fn files(data: &TempDir, brain: Arc<Brain>) -> Place {
         let store = FilesStore::open(data.path(), Options::default()).unwrap();
