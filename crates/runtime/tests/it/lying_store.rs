@@ -2,12 +2,28 @@
 
 use crate::support::*;
 use mainpath_runtime::*;
-use mainpath_store::faulty::{Fault, Faulty};
+use mainpath_store::faulty::{Fault, Faulty, Planned, tear};
+use mainpath_store::files::Disk;
+use mainpath_store::{FilesStore, Options, Refused};
 use mainpath_types::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::Notify;
 
-/// The appends of the run without faults.
-const APPENDS: u64 = 14;
+/// How many appends a run without faults makes.
+async fn appends() -> u64 {
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let plan = move |planned: &Planned| {
+        counted.store(planned.number + 1, Ordering::SeqCst);
+        Fault::Pass
+    };
+    let (place, _) = Place::faulty(Brain::steps(ALL_KINDS), |inner| Faulty::new(inner, plan));
+    run(&place.runtime(), &id("t"), place.spec(), "do all").await;
+    count.load(Ordering::SeqCst)
+}
 
 async fn with_fault_at(number: u64, fault: Fault) {
     let mut fault_left = Some(fault.clone());
@@ -24,18 +40,25 @@ async fn with_fault_at(number: u64, fault: Fault) {
     }
     let log = place.inspect(&trace).await;
     assert_eq!(reasons(&log), [FinishReason::Final], "{fault:?} at append {number}");
+    let asked: Vec<u32> = place.brain.requests().iter().map(|seen| seen.request).collect();
+    assert_eq!(asked, [1, 2, 3, 4, 5], "no answer was forgotten, {fault:?} at append {number}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_fault_at_every_append_leaves_the_answer_and_the_side_effects_as_they_are() {
     let faults = [
+        Fault::Refuse(Refused::Busy),
+        Fault::Refuse(Refused::Lost),
         Fault::CommitUnknown,
         Fault::DropUnknown,
         Fault::PartUnknown(1),
         Fault::PartUnknown(2),
+        Fault::PartUnknown(3),
         Fault::Delay(Duration::from_secs(3)),
     ];
-    for number in 0..APPENDS {
+    let appends = appends().await;
+    assert!(appends > 10, "{appends}");
+    for number in 0..appends {
         for fault in &faults {
             with_fault_at(number, fault.clone()).await;
         }
@@ -78,4 +101,136 @@ async fn a_store_that_stays_away_is_one_clear_line_and_the_known_result_is_kept(
     assert_eq!(place.answer(&trace).await, "final: counted a");
     assert_eq!(place.hands.count("a"), 1);
     assert_eq!(resolutions(&place.inspect(&trace).await), [Resolution::Ok]);
+}
+
+/// A trace that was refused and given up is carried on by a later driver, which still knows what the first one knew.
+#[tokio::test(start_paused = true)]
+async fn whatever_an_append_is_refused_for_a_later_resume_comes_to_the_same_end() {
+    for refused in [Refused::StaleEpoch, Refused::ReadOnly, Refused::WrongId { head: 0 }] {
+        for number in 2..appends().await {
+            let what = format!("{refused}, at append {number}");
+            let mut fault_left = Some(Fault::Refuse(refused.clone()));
+            let plan = move |planned: &Planned| {
+                if planned.number == number { fault_left.take().unwrap_or(Fault::Pass) } else { Fault::Pass }
+            };
+            let (place, _) = Place::faulty(Brain::steps(ALL_KINDS), |inner| Faulty::new(inner, plan));
+            let (runtime, trace) = (place.runtime(), id("t"));
+            let phase = run(&runtime, &trace, place.spec(), "do all").await;
+            let Phase::Failed(problem) = phase else { panic!("{what}: {phase:?}") };
+            assert!(!problem.is_empty() && !problem.contains('\n'), "{problem}");
+            runtime.resume(&local(), &trace);
+            assert_eq!(settled(&runtime, &trace).await, Phase::Idle, "{what}");
+            assert_eq!(place.answer(&trace).await, ALL_DONE, "{what}");
+            assert_eq!(["a", "b", "c"].map(|key| place.hands.count(key)), [1; 3], "{what}");
+            assert_eq!(resolutions(&place.inspect(&trace).await), [Resolution::Ok; 7], "{what}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_torn_last_line_is_cut_off_and_decided_again() {
+    for number in 0..appends().await {
+        for keep in [1, 60, 100_000] {
+            let what = format!("append {number}, {keep} bytes kept");
+            let told = Arc::new(Notify::new());
+            let tell = Arc::clone(&told);
+            let plan = move |planned: &Planned| {
+                if planned.number != number {
+                    return Fault::Pass;
+                }
+                tell.notify_one();
+                Fault::CommitUnknown
+            };
+            let (place, store) = Place::faulty(Brain::steps(ALL_KINDS), |inner| Faulty::new(inner, plan));
+            // Before the log is read again, which comes after a pause.
+            let tearing = tokio::spawn(async move {
+                told.notified().await;
+                tear(&*store, &TenantId::local(), &id("t"), keep);
+            });
+            let (runtime, trace) = (place.runtime(), id("t"));
+            assert_eq!(run(&runtime, &trace, place.spec(), "do all").await, Phase::Idle, "{what}");
+            assert!(tearing.is_finished(), "{what}");
+            assert_eq!(place.answer(&trace).await, ALL_DONE, "{what}");
+            assert_eq!(["a", "b", "c"].map(|key| place.hands.count(key)), [1; 3], "{what}");
+            let log = place.inspect(&trace).await;
+            let cut = log.iter().filter(|event| matches!(event.kind, EventKind::TailCut(_))).count();
+            assert_eq!((reasons(&log), cut), (vec![FinishReason::Final], 1), "{what}");
+        }
+    }
+}
+
+fn on_disk(data: &TempDir, brain: Arc<Brain>) -> (Place, Arc<Disk>) {
+    let options = Options { clock: tokio_clock, ..Options::default() };
+    let disk = Arc::clone(&options.disk);
+    let store = FilesStore::open(data.path(), options).unwrap();
+    let scheduler = store.scheduler();
+    (Place::of(Arc::new(store), scheduler, brain, tokio_clock), disk)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_is_full_for_a_while_changes_nothing_but_the_time() {
+    let data = TempDir::new().unwrap();
+    let (place, disk) = on_disk(&data, Brain::steps(ALL_KINDS));
+    let runtime = place.runtime();
+    let mut was_full = 0;
+    for n in 0..40u32 {
+        let trace = id(&format!("t{n}"));
+        runtime.start(&local(), &trace, place.spec(), Mail::message("do all")).await.unwrap();
+        let mut watcher = runtime.watch(&local(), &trace, 1);
+        // Full at any byte of what comes after the start, and free again when it has been tried twice.
+        disk.set_left(u64::from(n) * 177);
+        let mut notices = 0;
+        loop {
+            match soon("the end", watcher.next()).await.unwrap() {
+                Live::Event(event) if run_finished(&event) => break,
+                Live::Notice(text) => {
+                    assert!(text.contains("cannot be written") && !text.contains('\n'), "{text}");
+                    notices += 1;
+                    if notices == 2 {
+                        disk.set_left(u64::MAX);
+                    }
+                }
+                Live::Event(_) | Live::Delta { .. } => {}
+            }
+        }
+        was_full += u32::from(notices > 0);
+        disk.set_left(u64::MAX);
+        assert_eq!(settled(&runtime, &trace).await, Phase::Idle, "{trace}");
+        assert_eq!(place.answer(&trace).await, ALL_DONE, "{trace}");
+        assert_eq!(reasons(&place.inspect(&trace).await), [FinishReason::Final], "{trace}");
+        assert_eq!(["a", "b", "c"].map(|key| place.hands.count(key)), [n + 1; 3], "{trace}");
+    }
+    assert!(was_full > 20, "{was_full}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_stays_full_is_one_clear_line_and_loses_neither_a_result_nor_an_answer() {
+    let data = TempDir::new().unwrap();
+    let filling: Arc<OnceLock<Arc<Disk>>> = Arc::default();
+    let fills = Arc::clone(&filling);
+    // The disk fills up while the tool counts, and again while the model thinks of its final answer.
+    let brain = Brain::new(move |seen| {
+        if seen.results().len() == 1 {
+            fills.get().unwrap().set_left(0);
+        }
+        step(&[&[("count", "a")]], seen)
+    });
+    let (place, disk) = on_disk(&data, brain);
+    filling.set(Arc::clone(&disk)).unwrap();
+    let filled = Arc::clone(&disk);
+    *place.hands.hook.lock().unwrap() = Some(Box::new(move || filled.set_left(100)));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    let mut phase = run(&runtime, &trace, place.spec(), "count").await;
+    for _ in 0..2 {
+        let Phase::Failed(problem) = phase else { panic!("{phase:?}: {}", names(&place.log(&trace).await)) };
+        assert!(problem.contains("cannot be written") && !problem.contains('\n'), "{problem}");
+        disk.set_left(u64::MAX);
+        runtime.resume(&local(), &trace);
+        phase = settled(&runtime, &trace).await;
+    }
+    assert_eq!(phase, Phase::Idle);
+    let log = place.inspect(&trace).await;
+    assert_eq!((place.hands.count("a"), resolutions(&log)), (1, vec![Resolution::Ok]));
+    assert_eq!(place.answer(&trace).await, "final: counted a");
+    assert_eq!(place.brain.requests().len(), 2, "the model was not asked again for what it had answered");
 }
