@@ -2,14 +2,12 @@
 
 use crate::support::*;
 use mainpath_runtime::*;
+use mainpath_store::Refused;
 use mainpath_store::faulty::{Fault, Faulty, Planned, tear};
-use mainpath_store::files::Disk;
-use mainpath_store::{FilesStore, Options, Refused};
 use mainpath_types::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::sync::Notify;
 
 /// How many appends a run without faults makes.
@@ -157,80 +155,4 @@ async fn a_torn_last_line_is_cut_off_and_decided_again() {
             assert_eq!((reasons(&log), cut), (vec![FinishReason::Final], 1), "{what}");
         }
     }
-}
-
-fn on_disk(data: &TempDir, brain: Arc<Brain>) -> (Place, Arc<Disk>) {
-    let options = Options { clock: tokio_clock, ..Options::default() };
-    let disk = Arc::clone(&options.disk);
-    let store = FilesStore::open(data.path(), options).unwrap();
-    let scheduler = store.scheduler();
-    (Place::of(Arc::new(store), scheduler, brain, tokio_clock), disk)
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_disk_that_is_full_for_a_while_changes_nothing_but_the_time() {
-    let data = TempDir::new().unwrap();
-    let (place, disk) = on_disk(&data, Brain::steps(ALL_KINDS));
-    let runtime = place.runtime();
-    let mut was_full = 0;
-    for n in 0..40u32 {
-        let trace = id(&format!("t{n}"));
-        runtime.start(&local(), &trace, place.spec(), Mail::message("do all")).await.unwrap();
-        let mut watcher = runtime.watch(&local(), &trace, 1);
-        // Full at any byte of what comes after the start, and free again when it has been tried twice.
-        disk.set_left(u64::from(n) * 177);
-        let mut notices = 0;
-        loop {
-            match soon("the end", watcher.next()).await.unwrap() {
-                Live::Event(event) if run_finished(&event) => break,
-                Live::Notice(text) => {
-                    assert!(text.contains("cannot be written") && !text.contains('\n'), "{text}");
-                    notices += 1;
-                    if notices == 2 {
-                        disk.set_left(u64::MAX);
-                    }
-                }
-                Live::Event(_) | Live::Delta { .. } => {}
-            }
-        }
-        was_full += u32::from(notices > 0);
-        disk.set_left(u64::MAX);
-        assert_eq!(settled(&runtime, &trace).await, Phase::Idle, "{trace}");
-        assert_eq!(place.answer(&trace).await, ALL_DONE, "{trace}");
-        assert_eq!(reasons(&place.inspect(&trace).await), [FinishReason::Final], "{trace}");
-        assert_eq!(["a", "b", "c"].map(|key| place.hands.count(key)), [n + 1; 3], "{trace}");
-    }
-    assert!(was_full > 20, "{was_full}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_disk_that_stays_full_is_one_clear_line_and_loses_neither_a_result_nor_an_answer() {
-    let data = TempDir::new().unwrap();
-    let filling: Arc<OnceLock<Arc<Disk>>> = Arc::default();
-    let fills = Arc::clone(&filling);
-    // The disk fills up while the tool counts, and again while the model thinks of its final answer.
-    let brain = Brain::new(move |seen| {
-        if seen.results().len() == 1 {
-            fills.get().unwrap().set_left(0);
-        }
-        step(&[&[("count", "a")]], seen)
-    });
-    let (place, disk) = on_disk(&data, brain);
-    filling.set(Arc::clone(&disk)).unwrap();
-    let filled = Arc::clone(&disk);
-    *place.hands.hook.lock().unwrap() = Some(Box::new(move || filled.set_left(100)));
-    let (runtime, trace) = (place.runtime(), id("t"));
-    let mut phase = run(&runtime, &trace, place.spec(), "count").await;
-    for _ in 0..2 {
-        let Phase::Failed(problem) = phase else { panic!("{phase:?}: {}", names(&place.log(&trace).await)) };
-        assert!(problem.contains("cannot be written") && !problem.contains('\n'), "{problem}");
-        disk.set_left(u64::MAX);
-        runtime.resume(&local(), &trace);
-        phase = settled(&runtime, &trace).await;
-    }
-    assert_eq!(phase, Phase::Idle);
-    let log = place.inspect(&trace).await;
-    assert_eq!((place.hands.count("a"), resolutions(&log)), (1, vec![Resolution::Ok]));
-    assert_eq!(place.answer(&trace).await, "final: counted a");
-    assert_eq!(place.brain.requests().len(), 2, "the model was not asked again for what it had answered");
 }

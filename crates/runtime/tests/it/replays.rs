@@ -39,3 +39,18 @@ async fn a_view_that_was_changed_is_told_and_made_good() {
     assert_eq!(place.replay(&trace).await.differences, ["the view final.md was not what the log says"]);
     assert_eq!(place.replay(&trace).await.differences, Vec::<String>::new());
 }
+
+#[tokio::test(start_paused = true)]
+async fn views_of_an_earlier_run_are_no_difference() {
+    let place = Place::memory(Brain::steps(&[&[("look", "x")]]));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    run(&runtime, &trace, place.spec(), "look").await;
+    views::write(&*place.store, &local(), &trace).await.unwrap();
+    runtime.send(&local(), &trace, &Mail::message("again")).await.unwrap();
+    runtime.resume(&local(), &trace);
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+    assert_eq!(place.replay(&trace).await.differences, Vec::<String>::new());
+    let meta = place.store.get_view(&local(), &trace, "meta.json").await.unwrap().unwrap();
+    let meta: serde_json::Value = serde_json::from_slice(&meta).unwrap();
+    assert_eq!(meta["last_event_id"], place.log(&trace).await.last().unwrap().id, "they are up to date now");
+}

