@@ -6,7 +6,6 @@ use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
 use crate::text::{detail, gist, plain};
-use mainpath_core::ending;
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
@@ -210,7 +209,9 @@ impl<'a> Follow<'a> {
     async fn finish(mut self) -> Result<Exit, Failure> {
         let (_, state, bodies) = self.app.read(&self.trace).await?;
         views::write(&*self.app.store, &self.app.scope, &self.trace).await?;
-        let Some(end) = ending(&state, &bodies) else { return Ok(Exit::Ok) };
+        let Some(end) = views::ending(&*self.app.store, &self.app.scope, &state, &bodies).await? else {
+            return Ok(Exit::Ok);
+        };
         self.printer.end_line();
         if !self.output.json {
             self.answer(&end.answer)?;

@@ -61,8 +61,7 @@ async fn rebuild(
         }
     }
     // Views are written when a run ends. Older ones are right if they are what the log said then.
-    let written_at = before.get("meta.json").and_then(|meta| serde_json::from_slice::<serde_json::Value>(meta).ok());
-    let written_at = written_at.and_then(|meta| meta.get("last_event_id")?.as_u64()).unwrap_or(EventId::MAX);
+    let written_at = before.get("meta.json").and_then(|meta| views::written_up_to(meta)).unwrap_or(EventId::MAX);
     let known = events.iter().take_while(|event| event.id <= written_at).count();
     if known < events.len() {
         for (name, bytes) in views::build(store, scope, trace, events.get(..known).unwrap_or_default()).await? {

@@ -2,10 +2,11 @@
 //! back byte for byte.
 
 use crate::request::load;
-use mainpath_core::{CallState, Log, Queued, State, apply, ending};
+use mainpath_core::{Bodies, CallState, Ending, Log, NodeKind, Queued, State, apply};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The views of a trace with this log: name and content. Errors: a blob that a view quotes is missing.
 pub async fn build(
@@ -19,23 +20,59 @@ pub async fn build(
     let mut log = Log::default();
     log.extend(events);
     let (task, spec) = (task(store, scope, events).await?, spec(events));
-    let end = ending(&state, &log);
+    let end = ending(store, scope, &state, &log).await?;
+    let about = meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str()));
     let mut views = vec![
-        ("meta.json", pretty(&meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str())))),
         ("goal.json", pretty(&json!({"mission": task, "goals": state.goals.list(), "current_id": state.goals.focus}))),
         ("state.json", pretty(&open(&state))),
         ("inputs/request.txt", task.clone().into_bytes()),
     ];
     if let Some(end) = end {
-        let mut answer = vec![Part::text(end.answer)];
-        load(store, scope, &mut answer).await?;
-        views.push(("final.md", format!("{}\n", text_of(&answer).trim_end()).into_bytes()));
+        views.push(("final.md", format!("{}\n", end.answer.trim_end()).into_bytes()));
     }
     let artifacts = artifacts(events);
     if !artifacts.is_empty() {
         views.push(("artifacts/index.json", pretty(&Value::Array(artifacts))));
     }
+    // Last, as it says up to which event the others were written.
+    views.push(("meta.json", pretty(&about)));
     Ok(views)
+}
+
+/// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place. Errors: the blob
+/// is missing.
+pub async fn ending(store: &dyn Store, scope: &Scope, state: &State, log: &Log) -> Result<Option<Ending>, StoreError> {
+    let mut bodies = Loaded { log, loaded: BTreeMap::new() };
+    // The last words of the model are all that an ending quotes.
+    let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
+    for (_, node) in assistants {
+        let Some(EventKind::ModelFinished(data)) = log.get(node.event) else { continue };
+        let mut data = data.clone();
+        load(store, scope, &mut data.parts).await?;
+        let said = !text_of(&data.parts).trim().is_empty();
+        bodies.loaded.insert(node.event, data.into());
+        if said {
+            break;
+        }
+    }
+    Ok(mainpath_core::ending(state, &bodies))
+}
+
+/// A log, some of whose events have their long texts in place.
+struct Loaded<'a> {
+    log: &'a Log,
+    loaded: BTreeMap<EventId, EventKind>,
+}
+
+impl Bodies for Loaded<'_> {
+    fn get(&self, event: EventId) -> Option<&EventKind> {
+        self.loaded.get(&event).or_else(|| self.log.get(event))
+    }
+}
+
+/// The event up to which views were written, by their `meta.json`.
+pub(crate) fn written_up_to(meta: &[u8]) -> Option<EventId> {
+    serde_json::from_slice::<Value>(meta).ok()?.get("last_event_id")?.as_u64()
 }
 
 /// Writes the views of a trace. Errors: the log cannot be read, or a view cannot be written.
@@ -87,7 +124,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "mode": "agent",
         "task": task,
         "status": status(state),
-        "total_messages": state.tree.iter().filter(|(_, node)| node.kind != mainpath_core::NodeKind::Cut).count(),
+        "total_messages": state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut).count(),
         "total_tokens": state.usage.total(),
         "total_prompt_tokens": state.usage.input,
         "total_completion_tokens": state.usage.output,
