@@ -5,8 +5,7 @@ use mainpath_types::{CallId, Delta, Message, ModelError, ModelReply, ModelReques
 
 /// A wire format: a neutral request to bytes, bytes to a neutral answer or error.
 pub trait Codec: Send + Sync {
-    /// Its name, such as `openai-chat`. It also tags [`Signature::format`](mainpath_types::Signature): a signature of
-    /// another format is never sent.
+    /// Its name, such as `openai-chat`.
     fn format(&self) -> &'static str;
 
     /// Appends a group (see [`groups`]) as one or more elements of the request's message array: separated by commas,

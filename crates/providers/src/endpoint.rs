@@ -9,6 +9,8 @@ pub struct Endpoint {
     base_url: reqwest::Url,
     /// The key, if the server wants one.
     pub key: Option<Key>,
+    /// Headers that every request carries besides the format's own, such as an API version.
+    pub headers: Vec<(String, String)>,
     /// Where it differs from the published format.
     pub quirks: Quirks,
     /// How long to wait for it.
@@ -36,6 +38,7 @@ impl Endpoint {
         Ok(Endpoint {
             base_url: url,
             key: None,
+            headers: Vec::new(),
             quirks: Quirks::default(),
             timeouts: Timeouts::default(),
             max_response: 64 << 20,
@@ -111,12 +114,24 @@ pub struct Quirks {
     pub output_limit: OutputLimit,
     /// Whether it can stream; where it cannot, answers are asked for whole.
     pub stream: bool,
+    /// Whether it holds a final answer to a JSON Schema by itself.
+    pub output_schema: bool,
+    /// Whether it wants to be told which parts of a request to cache.
+    pub cache_marks: bool,
+    /// The output limit where the request names none and the format demands one, in tokens.
+    pub default_output: u64,
 }
 
 impl Default for Quirks {
-    /// What compatible servers understand: `max_tokens`, and streaming.
+    /// What compatible servers understand: `max_tokens`, streaming, and nothing that is not in every server.
     fn default() -> Quirks {
-        Quirks { output_limit: OutputLimit::MaxTokens, stream: true }
+        Quirks {
+            output_limit: OutputLimit::MaxTokens,
+            stream: true,
+            output_schema: false,
+            cache_marks: false,
+            default_output: 8192,
+        }
     }
 }
 

@@ -55,6 +55,15 @@ impl HttpProvider {
         for (name, value) in &route.headers {
             headers.insert(HeaderName::from_static(name), header(value)?);
         }
+        for (name, value) in &self.endpoint.headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+                error(
+                    ModelErrorKind::BadRequest,
+                    format!("{name:?} is no header's name; correct the provider's profile"),
+                )
+            })?;
+            headers.insert(name, header(value)?);
+        }
         if let Some(key) = &self.endpoint.key {
             let mut value = header(&format!("{}{}", route.key.prefix, key.reveal()))?;
             value.set_sensitive(true);

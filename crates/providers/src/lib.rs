@@ -17,6 +17,8 @@
 mod client;
 mod codec;
 mod endpoint;
+mod errors;
+mod event_stream;
 mod failure;
 mod http;
 mod local;
@@ -28,6 +30,7 @@ mod resolve;
 mod script;
 mod scripted;
 pub mod sse;
+mod wire;
 mod words;
 
 pub use client::HttpClient;

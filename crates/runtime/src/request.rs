@@ -67,6 +67,8 @@ pub(crate) fn request_head(spec: &Spec) -> RequestHead {
         tools: spec.tools.clone(),
         temperature: spec.temperature,
         max_output: Some(spec.reserved_output.into()),
+        effort: None,
+        output_schema: None,
         stream: true,
     }
 }

@@ -115,8 +115,9 @@ pub fn text_of(parts: &[Part]) -> String {
 /// An opaque value that a vendor wants back byte for byte, and that no other vendor may see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Signature {
-    /// The wire format that made it, such as `openai-chat`.
-    pub format: String,
+    /// Who made it and alone may see it: a vendor such as `anthropic`, or a wire format and a server such as
+    /// `gemini-compatible@127.0.0.1:8080`.
+    pub issuer: String,
     /// The value as it came.
     pub value: String,
 }

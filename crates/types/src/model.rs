@@ -18,8 +18,26 @@ pub struct RequestHead {
     pub temperature: Option<f32>,
     /// The most tokens that may come back, if set.
     pub max_output: Option<u64>,
+    /// How much the model should think before it answers; unset is the vendor's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// The JSON Schema that a final answer must match, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
     /// Whether the answer is streamed.
     pub stream: bool,
+}
+
+/// How much a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
 }
 
 /// A whole request.

@@ -18,6 +18,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         Part,
         Role,
         Source,
+        Effort,
         Signature,
         ToolSpec,
         ToolOutput,

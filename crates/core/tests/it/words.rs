@@ -13,7 +13,7 @@ fn four_characters_are_a_token_and_two_of_a_wide_script() {
 #[test]
 fn a_message_is_the_sum_of_its_parts_and_a_frame() {
     let source = || Source::Url { url: "https://example.com/a".into() };
-    let signature = |value: &str| Some(Signature { format: "test".into(), value: value.into() });
+    let signature = |value: &str| Some(Signature { issuer: "test".into(), value: value.into() });
     let hash = BlobHash::try_from("0".repeat(64)).unwrap();
     let content = vec![Part::text("abcdefgh"), Part::text("abcd")];
     let parts = [

@@ -4,19 +4,18 @@
 //! `openai/types/completion_usage.py`, `openai/_exceptions.py`). Beyond it, `reasoning_content` and `reasoning` (DeepSeek,
 //! vLLM, llama.cpp, OpenRouter, Ollama) and DeepSeek's `prompt_cache_hit_tokens` are read.
 
-mod errors;
 mod reply;
-mod stream;
 
 use crate::codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, wire_call_id};
 use crate::endpoint::{Endpoint, OutputLimit, Quirks};
+use crate::errors;
+use crate::event_stream::EventStream;
+use crate::wire::{data_url, placeholder, result_text, wire_arguments, wire_name};
 use crate::words::push_json;
-use mainpath_types::{CallId, Delta, Message, ModelError, ModelReply, Part, RequestHead, Role, Seq, Source};
+use mainpath_types::{CallId, Message, ModelError, ModelReply, Part, RequestHead, Role, Seq, Source};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::json;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// The codec of Chat Completions.
 ///
@@ -106,7 +105,7 @@ impl Codec for OpenAiChat {
     }
 
     fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::new(stream::ChatStream::new())
+        Box::new(EventStream::<reply::Draft>::default())
     }
 }
 
@@ -240,39 +239,6 @@ fn input_part(part: &Part) -> Option<serde_json::Value> {
     })
 }
 
-fn data_url(media_type: &str, data: &str) -> String {
-    format!("data:{media_type};base64,{data}")
-}
-
-/// What stands in the text for content that cannot be sent; `None` for parts that are not content.
-fn placeholder(part: &Part) -> Option<String> {
-    let (what, source) = match part {
-        Part::Image { source } => ("image", source),
-        Part::Audio { source } => ("audio", source),
-        Part::Document { source, .. } => ("document", source),
-        // The caller resolves these; one that it could not resolve is named, not dropped.
-        Part::StoredText { bytes, .. } => return Some(format!("[{bytes} bytes of text that are not at hand]")),
-        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
-    };
-    Some(match source {
-        Source::Url { url } => format!("[{what} not shown here: {url}]"),
-        Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => {
-            format!("[{what} not shown here: {media_type}]")
-        }
-    })
-}
-
-fn result_text(content: &[Part]) -> String {
-    let texts: Vec<Cow<'_, str>> = content
-        .iter()
-        .filter_map(|part| match part {
-            Part::Text { text } => Some(Cow::Borrowed(text.as_str())),
-            other => placeholder(other).map(Cow::Owned),
-        })
-        .collect();
-    texts.join("\n")
-}
-
 fn assistant(message: &Message) -> Element<'_> {
     let text = mainpath_types::text_of(&message.parts);
     let seq = message.seq.unwrap_or(Seq(0));
@@ -292,31 +258,3 @@ fn assistant(message: &Message) -> Element<'_> {
     let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
     Element::Assistant { content, tool_calls }
 }
-
-/// A tool's name as the format allows it: letters, digits, `_` and `-`, 1 to 64 of them.
-fn wire_name(name: &str) -> Cow<'_, str> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if name.is_empty() {
-        return Cow::Borrowed("_");
-    }
-    if name.len() <= 64 && name.chars().all(allowed) {
-        return Cow::Borrowed(name);
-    }
-    Cow::Owned(name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect())
-}
-
-fn wire_arguments(arguments: &str) -> Cow<'_, str> {
-    if arguments.trim().is_empty() {
-        return Cow::Borrowed("{}");
-    }
-    let is_object = arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok();
-    if is_object {
-        return Cow::Borrowed(arguments);
-    }
-    let mut wrapped = Vec::new();
-    push_json(&mut wrapped, &BTreeMap::from([("unparsed_arguments", arguments)]));
-    Cow::Owned(String::from_utf8(wrapped).unwrap_or_else(|_| "{}".into()))
-}
-
-/// Reads a delta and forgets it: for answers that come whole.
-fn unheard(_: Delta) {}

@@ -1,6 +1,8 @@
 //! From the vendor's answer, whole or in pieces, to the neutral one.
 
-use super::{errors, unheard};
+use crate::errors;
+use crate::event_stream::{self, Progress};
+use crate::wire::unheard;
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, StopReason, Usage};
 use serde::Deserialize;
@@ -11,20 +13,20 @@ const MAX_CALLS: usize = 4096;
 
 /// A whole answer or one chunk of a stream: they differ in whether a choice has `message` or `delta`.
 #[derive(Deserialize)]
-pub(super) struct Chunk<'a> {
+struct Chunk<'a> {
     #[serde(default)]
-    pub(super) model: Option<String>,
+    model: Option<String>,
     #[serde(borrow, default)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
-    pub(super) usage: Option<WireUsage>,
+    usage: Option<WireUsage>,
     /// Some servers report errors with status 200 or in mid-stream.
     #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Choice<'a> {
+struct Choice<'a> {
     #[serde(default)]
     index: Option<u64>,
     #[serde(borrow, default)]
@@ -83,7 +85,7 @@ struct WireFunction<'a> {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct WireUsage {
+struct WireUsage {
     #[serde(default)]
     prompt_tokens: Option<u64>,
     #[serde(default)]
@@ -149,17 +151,12 @@ struct CallDraft {
 }
 
 impl Draft {
-    /// Whether the server has said why it ended.
-    pub(super) fn has_ended(&self) -> bool {
-        self.finish_reason.is_some()
-    }
-
     /// Whether nothing has come that could be part of an answer.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.text.is_empty() && self.thinking.is_empty() && self.calls.is_empty()
     }
 
-    pub(super) fn add(&mut self, chunk: Chunk<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
+    fn add(&mut self, chunk: Chunk<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
         if let Some(body) = chunk.error.filter(|raw| raw.get() != "null") {
             return Err(errors::in_answer(body.get()));
         }
@@ -259,7 +256,7 @@ impl Draft {
     }
 
     /// The answer. A call without arguments gets `{}`, unless the answer was cut: then its arguments stay as they are.
-    pub(super) fn finish(&mut self) -> ModelReply {
+    fn reply(&mut self) -> ModelReply {
         let draft = std::mem::take(self);
         let stop = stop_reason(draft.finish_reason.as_deref(), !draft.calls.is_empty());
         let mut parts = Vec::new();
@@ -276,6 +273,27 @@ impl Draft {
             parts.push(Part::ToolCall { name, arguments, signature: None });
         }
         ModelReply { parts, usage: draft.usage, stop, model: draft.model }
+    }
+}
+
+impl event_stream::Draft for Draft {
+    const EVENT: &'static str = "chat completion";
+
+    fn event(&mut self, data: &[u8], deltas: &mut dyn FnMut(Delta)) -> Result<Option<Progress>, ModelError> {
+        if data.trim_ascii() == b"[DONE]" {
+            return Ok(Some(Progress::Done));
+        }
+        match serde_json::from_slice(data) {
+            Ok(chunk) => self.add(chunk, deltas).map(|()| Some(Progress::More)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The answer is complete with `[DONE]`, or at the end of the bytes if the server has said why it ended: some
+    /// servers leave `[DONE]` out.
+    fn finish(&mut self, done: bool) -> Result<Option<ModelReply>, ModelError> {
+        let complete = self.finish_reason.is_some() || (done && !self.is_empty());
+        Ok(complete.then(|| self.reply()))
     }
 }
 
@@ -312,5 +330,5 @@ pub(super) fn decode(body: &[u8]) -> Result<ModelReply, ModelError> {
         chunk.choices.as_ref().is_some_and(|choices| choices.iter().any(|choice| choice.message.is_some()));
     let mut draft = Draft::default();
     draft.add(chunk, &mut unheard)?;
-    if has_choice { Ok(draft.finish()) } else { Err(no_answer()) }
+    if has_choice { Ok(draft.reply()) } else { Err(no_answer()) }
 }

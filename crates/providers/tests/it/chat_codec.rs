@@ -23,7 +23,7 @@ fn elements(messages: Vec<Message>) -> Value {
 
 #[test]
 fn a_whole_conversation_has_exactly_these_fields() {
-    let signature = Some(Signature { format: "anthropic".into(), value: "OPAQUE".into() });
+    let signature = Some(Signature { issuer: "anthropic".into(), value: "OPAQUE".into() });
     let request = ModelRequest {
         head: head(true),
         messages: vec![
@@ -76,7 +76,7 @@ fn what_is_not_set_is_not_sent() {
 
 #[test]
 fn quirks_choose_the_limits_field_and_switch_streaming_off() {
-    let quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, stream: false };
+    let quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, stream: false, ..Quirks::default() };
     let body = body_with(quirks, &ModelRequest { head: head(true), messages: vec![user(1, "hi")] });
     assert_eq!(body["max_completion_tokens"], 99);
     assert_eq!((body.get("max_tokens"), body.get("stream_options")), (None, None));

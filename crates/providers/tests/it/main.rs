@@ -44,6 +44,8 @@ fn head(stream: bool) -> RequestHead {
         tools: vec![tool],
         temperature: Some(0.7),
         max_output: Some(99),
+        effort: None,
+        output_schema: None,
         stream,
     }
 }

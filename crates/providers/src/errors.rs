@@ -15,7 +15,7 @@ struct Said {
 }
 
 /// The meaning of a response without success.
-pub(super) fn decode(status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError {
+pub(crate) fn decode(status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError {
     let said = match serde_json::from_slice::<Value>(body) {
         Ok(value) => said(&value),
         Err(_) => Said { message: one_line(&String::from_utf8_lossy(body), 200), ..Said::default() },
@@ -27,7 +27,7 @@ pub(super) fn decode(status: u16, retry_after: Option<&str>, body: &[u8]) -> Mod
 }
 
 /// The meaning of an error that came inside a successful response: the text of its `error` field, or all there is.
-pub(super) fn in_answer(text: &str) -> ModelError {
+pub(crate) fn in_answer(text: &str) -> ModelError {
     let said = match serde_json::from_str::<Value>(text) {
         Ok(value) => said(&value),
         Err(_) => Said { message: one_line(text, 200), ..Said::default() },

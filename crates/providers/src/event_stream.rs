@@ -1,8 +1,7 @@
-//! A streamed answer.
+//! A streamed answer as server-sent events, whatever the wire format.
 
-use super::errors;
-use super::reply::{Chunk, Draft};
 use crate::codec::StreamDecoder;
+use crate::errors;
 use crate::sse::{FrameTooLong, SseDecoder, SseFrame};
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply};
@@ -10,22 +9,49 @@ use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply};
 /// The longest event that is read, in bytes. Servers send a few hundred; whole calls in one event may be long.
 const MAX_FRAME: usize = 16 << 20;
 
-/// The answer is complete with `[DONE]`, or at the end of the bytes if the server has said why it ended: some servers
-/// leave `[DONE]` out.
-pub(super) struct ChatStream {
+/// What a stream of events may still bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More events.
+    More,
+    /// Nothing that counts.
+    Done,
+}
+
+/// An answer under construction, fed with a wire format's events.
+pub(crate) trait Draft: Default + Send {
+    /// What an event is, for errors: `chat completion`.
+    const EVENT: &'static str;
+
+    /// Takes the data of an event, which is not blank. `Ok(None)` when it is no event of this format.
+    ///
+    /// # Errors
+    /// What the event says, if it is an error.
+    fn event(&mut self, data: &[u8], deltas: &mut dyn FnMut(Delta)) -> Result<Option<Progress>, ModelError>;
+
+    /// The answer, when the bytes have ended; `None` when they ended too early. `done` when an event has said that
+    /// nothing more comes.
+    ///
+    /// # Errors
+    /// When the server ended it without an answer.
+    fn finish(&mut self, done: bool) -> Result<Option<ModelReply>, ModelError>;
+}
+
+/// Decodes the events of one answer into a [`Draft`].
+pub(crate) struct EventStream<D> {
     sse: SseDecoder,
-    draft: Draft,
+    draft: D,
     done: bool,
     frames: u64,
     /// The first bytes, to tell a stream from something else.
     opening: Vec<u8>,
 }
 
-impl ChatStream {
-    pub(super) fn new() -> ChatStream {
-        ChatStream {
+impl<D: Draft> Default for EventStream<D> {
+    fn default() -> EventStream<D> {
+        EventStream {
             sse: SseDecoder::new(MAX_FRAME),
-            draft: Draft::default(),
+            draft: D::default(),
             done: false,
             frames: 0,
             opening: Vec::new(),
@@ -41,33 +67,29 @@ impl From<FrameTooLong> for Refused {
     }
 }
 
-impl StreamDecoder for ChatStream {
+impl<D: Draft> StreamDecoder for EventStream<D> {
     fn push(&mut self, bytes: &[u8], deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
         if self.frames == 0 && self.opening.len() < 200 {
             self.opening.extend_from_slice(&bytes[..bytes.len().min(200)]);
         }
-        let ChatStream { sse, draft, done, frames, .. } = self;
+        let EventStream { sse, draft, done, frames, .. } = self;
         let mut each = |frame: SseFrame<'_>| {
             *frames += 1;
             if *done || frame.data.trim_ascii().is_empty() {
                 return Ok(());
             }
-            if frame.data.trim_ascii() == b"[DONE]" {
-                *done = true;
-                return Ok(());
-            }
-            let chunk: Chunk<'_> = match serde_json::from_slice(frame.data) {
-                Ok(chunk) => chunk,
-                Err(_) if frame.event == b"error" => {
+            match draft.event(frame.data, deltas).map_err(Refused)? {
+                Some(progress) => *done = progress == Progress::Done,
+                None if frame.event == b"error" => {
                     return Err(Refused(errors::in_answer(&String::from_utf8_lossy(frame.data))));
                 }
-                Err(_) => {
-                    let message =
-                        format!("the server sent a stream event that is no chat completion: {}", snippet(frame.data));
+                None => {
+                    let seen = snippet(frame.data);
+                    let message = format!("the server sent a stream event that is no {}: {seen}", D::EVENT);
                     return Err(Refused(error(ModelErrorKind::Server, message)));
                 }
-            };
-            draft.add(chunk, deltas).map_err(Refused)
+            }
+            Ok(())
         };
         sse.push(bytes, &mut each).map_err(|Refused(error)| error)
     }
@@ -77,8 +99,8 @@ impl StreamDecoder for ChatStream {
     }
 
     fn finish(&mut self) -> Result<ModelReply, ModelError> {
-        if self.draft.has_ended() || (self.done && !self.draft.is_empty()) {
-            return Ok(self.draft.finish());
+        if let Some(reply) = self.draft.finish(self.done)? {
+            return Ok(reply);
         }
         if self.done {
             return Err(error(ModelErrorKind::Server, "the server ended the stream without an answer"));

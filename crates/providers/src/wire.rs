@@ -1,0 +1,68 @@
+//! What the wire formats have in common when neutral content is put into JSON.
+
+use crate::words::push_json;
+use mainpath_types::{Delta, Part, Source};
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+pub(crate) fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// What stands in the text for content that cannot be sent; `None` for parts that are not content.
+pub(crate) fn placeholder(part: &Part) -> Option<String> {
+    let (what, source) = match part {
+        Part::Image { source } => ("image", source),
+        Part::Audio { source } => ("audio", source),
+        Part::Document { source, .. } => ("document", source),
+        // The caller resolves these; one that it could not resolve is named, not dropped.
+        Part::StoredText { bytes, .. } => return Some(format!("[{bytes} bytes of text that are not at hand]")),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => return None,
+    };
+    Some(match source {
+        Source::Url { url } => format!("[{what} not shown here: {url}]"),
+        Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => {
+            format!("[{what} not shown here: {media_type}]")
+        }
+    })
+}
+
+pub(crate) fn result_text(content: &[Part]) -> String {
+    let texts: Vec<Cow<'_, str>> = content
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text } => Some(Cow::Borrowed(text.as_str())),
+            other => placeholder(other).map(Cow::Owned),
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// A tool's name as the format allows it: letters, digits, `_` and `-`, 1 to 64 of them.
+pub(crate) fn wire_name(name: &str) -> Cow<'_, str> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() {
+        return Cow::Borrowed("_");
+    }
+    if name.len() <= 64 && name.chars().all(allowed) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect())
+}
+
+pub(crate) fn wire_arguments(arguments: &str) -> Cow<'_, str> {
+    if arguments.trim().is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    let is_object = arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok();
+    if is_object {
+        return Cow::Borrowed(arguments);
+    }
+    let mut wrapped = Vec::new();
+    push_json(&mut wrapped, &BTreeMap::from([("unparsed_arguments", arguments)]));
+    Cow::Owned(String::from_utf8(wrapped).unwrap_or_else(|_| "{}".into()))
+}
+
+/// Reads a delta and forgets it: for answers that come whole.
+pub(crate) fn unheard(_: Delta) {}
