@@ -3,6 +3,9 @@
 use crate::line::{Bad, Head, HeadHash};
 use crate::store::{Damage, Erased, ReadLog, StoreError};
 use mainpath_types::{Event, EventId, TenantId, TraceId};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// What a check of a log found. A log is good if there is no `damage`; `unchecked` says what the check cannot know.
@@ -22,13 +25,17 @@ pub struct Report {
 
 /// Checks a log file. Errors: the file cannot be read.
 pub fn verify_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
-    let bytes = std::fs::read(path).map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
-    Ok(verify_bytes(&bytes, &path.display().to_string(), tenant, trace))
+    let scan = File::open(path).and_then(|file| scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))));
+    let scan = scan.map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
+    Ok(report(&scan, &path.display().to_string()))
 }
 
 /// Checks a log's bytes; `file` is what to call them in the report.
 pub fn verify_bytes(bytes: &[u8], file: &str, tenant: &TenantId, trace: &TraceId) -> Report {
-    let scan = scan(bytes, Some((0, HeadHash::genesis(tenant, trace))));
+    report(&scan(bytes, Some((0, HeadHash::genesis(tenant, trace)))), file)
+}
+
+fn report(scan: &Scan, file: &str) -> Report {
     let mut unchecked = Vec::new();
     if let Some(first) = scan.erased.first() {
         unchecked.push(format!("the content of {} erased events, the first being {}", scan.erased.len(), first.id));
@@ -102,46 +109,61 @@ impl Scan {
 }
 
 /// From how many bytes on a second thread is worth its start.
-const LARGE: usize = 1 << 20;
+const LARGE: u64 = 1 << 20;
+
+/// How much of a file is held in memory at a time, in each thread.
+const WINDOW: usize = 256 << 10;
 
 /// Reads lines. `before` is the id and hash of the line before the first; `None` trusts what the first line says of it.
 pub(crate) fn scan(bytes: &[u8], before: Option<(EventId, HeadHash)>) -> Scan {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4);
-    if bytes.len() < LARGE || threads == 1 {
-        return scan_part(bytes, before, room(bytes));
+    let mut scanner = Scanner::new(before, room(bytes.len() as u64));
+    scanner.lines(bytes);
+    scanner.end(bytes.len() as u64)
+}
+
+/// Reads the lines of a file from `start` on, a window at a time. Errors: the file cannot be read.
+pub(crate) fn scan_file(file: &File, start: u64, before: Option<(EventId, HeadHash)>) -> io::Result<Scan> {
+    let end = file.metadata()?.len().max(start);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4) as u64;
+    if end - start < LARGE || threads == 1 {
+        return scan_part(file, (start, end), before, room(end - start));
     }
     // A line's hashes need no other line, so parts are read side by side and only their seams compared.
-    let parts = split(bytes, threads);
-    let mut scans: Vec<Scan> = std::thread::scope(|scope| {
-        let rest: Vec<_> =
-            parts.iter().skip(1).map(|part| scope.spawn(move || scan_part(part, None, room(part)))).collect();
-        let first = scan_part(parts.first().copied().unwrap_or_default(), before, room(bytes));
-        let rest = rest.into_iter().zip(parts.iter().skip(1));
-        std::iter::once(first)
-            .chain(rest.map(|(t, part)| t.join().unwrap_or_else(|_| scan_part(part, None, 0))))
-            .collect()
+    let parts = split(file, (start, end), threads)?;
+    let Some((first, rest)) = parts.split_first() else { return Ok(scan(&[], before)) };
+    let scans: Vec<io::Result<Scan>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (rest.iter())
+            .map(|part| scope.spawn(move || scan_part(file, *part, None, room(part.1 - part.0))))
+            .collect();
+        let first = scan_part(file, *first, before, room(end - start));
+        let others = others.into_iter().zip(rest);
+        let others = others.map(|(thread, part)| thread.join().unwrap_or_else(|_| scan_part(file, *part, None, 0)));
+        std::iter::once(first).chain(others).collect()
     });
-    let mut whole = scans.remove(0);
-    for (scan, part) in scans.into_iter().zip(parts.iter().skip(1)) {
+    let mut scans = scans.into_iter();
+    let mut whole = match scans.next() {
+        Some(first) => first?,
+        None => scan(&[], before),
+    };
+    for (next, part) in scans.zip(rest) {
         if whole.stop.is_some() {
             break;
         }
-        whole = join(whole, scan, part);
+        whole = join(whole, next?, file, *part)?;
     }
-    whole
+    Ok(whole)
 }
 
-/// About how many events these bytes hold; more is only a larger allocation.
-fn room(bytes: &[u8]) -> usize {
-    bytes.len() / 300 + 1
+/// About how many events so many bytes hold; more is only a larger allocation.
+fn room(bytes: u64) -> usize {
+    usize::try_from(bytes / 300).unwrap_or(0) + 1
 }
 
-fn join(mut whole: Scan, next: Scan, part: &[u8]) -> Scan {
+fn join(mut whole: Scan, next: Scan, file: &File, part: (u64, u64)) -> io::Result<Scan> {
     if next.first.is_some_and(|first| first != (whole.last, whole.hash)) {
         // The seam does not hold; read the part again with the line before it known, which says what is wrong.
-        let bad = scan_part(part, Some((whole.last, whole.hash)), 0);
-        whole.stop = bad.stop;
-        return whole;
+        whole.stop = scan_part(file, part, Some((whole.last, whole.hash)), 0)?.stop;
+        return Ok(whole);
     }
     if next.first.is_some() {
         (whole.last, whole.hash) = (next.last, next.hash);
@@ -150,57 +172,118 @@ fn join(mut whole: Scan, next: Scan, part: &[u8]) -> Scan {
     whole.erased.extend(next.erased);
     whole.good += next.good;
     (whole.torn, whole.stop) = (next.torn, next.stop);
-    whole
+    Ok(whole)
 }
 
 /// About equal parts that end after a newline, the last one excepted.
-fn split(bytes: &[u8], count: usize) -> Vec<&[u8]> {
-    let size = bytes.len() / count + 1;
-    let (mut parts, mut rest) = (Vec::new(), bytes);
-    while rest.len() > size {
-        let Some(end) = rest.get(size..).and_then(|tail| memchr::memchr(b'\n', tail)) else { break };
-        let (part, after) = rest.split_at(size + end + 1);
-        parts.push(part);
-        rest = after;
+fn split(file: &File, (start, end): (u64, u64), count: u64) -> io::Result<Vec<(u64, u64)>> {
+    let size = (end - start) / count + 1;
+    let (mut parts, mut from) = (Vec::new(), start);
+    let mut window = vec![0; 64 << 10];
+    while end - from > size {
+        let mut at = from + size;
+        let newline = loop {
+            let read = file.read_at(&mut window, at)?;
+            let found = window.get(..read).and_then(|bytes| memchr::memchr(b'\n', bytes));
+            match found {
+                Some(found) => break Some(at + found as u64 + 1),
+                None if read == 0 || at >= end => break None,
+                None => at += read as u64,
+            }
+        };
+        let Some(newline) = newline.filter(|newline| *newline < end) else { break };
+        parts.push((from, newline));
+        from = newline;
     }
-    parts.push(rest);
-    parts
+    parts.push((from, end));
+    Ok(parts)
 }
 
 /// `room` is how many events to make room for.
-fn scan_part(bytes: &[u8], before: Option<(EventId, HeadHash)>, room: usize) -> Scan {
-    // With nothing known before it, `join` does not look at these unless the part holds a good line.
-    let (last, hash) = before.unwrap_or((0, HeadHash::NONE));
-    let mut scan = Scan {
-        events: Vec::with_capacity(room),
-        erased: Vec::new(),
-        last,
-        hash,
-        good: 0,
-        torn: 0,
-        stop: None,
-        first: None,
-    };
-    let mut expected = before;
-    let mut at = 0;
-    for end in memchr::memchr_iter(b'\n', bytes) {
-        let line = bytes.get(at..end).unwrap_or_default();
-        match read_line(line, expected, &mut scan) {
-            Ok(read) => expected = Some(read),
-            Err(Bad::Newer(version)) => {
-                scan.stop = Some(Stop::Newer { version });
-                return scan;
-            }
-            Err(Bad::Damaged(problem)) => {
-                scan.stop = Some(Stop::Damaged { problem });
-                return scan;
-            }
+fn scan_part(
+    file: &File,
+    (start, end): (u64, u64),
+    before: Option<(EventId, HeadHash)>,
+    room: usize,
+) -> io::Result<Scan> {
+    let mut scanner = Scanner::new(before, room);
+    let mut window = vec![0; WINDOW.min(usize::try_from(end - start).unwrap_or(WINDOW))];
+    // The window begins where the good lines end; this many of its bytes are filled.
+    let mut filled = 0;
+    let mut at = start;
+    while at < end && scanner.scan.stop.is_none() {
+        if filled == window.len() {
+            window.resize(window.len() * 2, 0);
         }
-        at = end + 1;
-        scan.good = at;
+        let room = window.get_mut(filled..).unwrap_or_default();
+        let most = usize::try_from(end - at).unwrap_or(usize::MAX).min(room.len());
+        let read = match file.read_at(room.get_mut(..most).unwrap_or_default(), at) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if read == 0 {
+            break;
+        }
+        (at, filled) = (at + read as u64, filled + read);
+        let taken = scanner.lines(window.get(..filled).unwrap_or_default());
+        window.copy_within(taken..filled, 0);
+        filled -= taken;
     }
-    scan.torn = bytes.len() - at;
-    scan
+    Ok(scanner.end(at - start))
+}
+
+/// Lines on their way into a scan.
+struct Scanner {
+    scan: Scan,
+    before: Option<(EventId, HeadHash)>,
+}
+
+impl Scanner {
+    fn new(before: Option<(EventId, HeadHash)>, room: usize) -> Scanner {
+        // With nothing known before it, `join` does not look at these unless the part holds a good line.
+        let (last, hash) = before.unwrap_or((0, HeadHash::NONE));
+        let scan = Scan {
+            events: Vec::with_capacity(room),
+            erased: Vec::new(),
+            last,
+            hash,
+            good: 0,
+            torn: 0,
+            stop: None,
+            first: None,
+        };
+        Scanner { scan, before }
+    }
+
+    /// Takes the complete lines at the beginning of these bytes, up to one that is not good, and says how many bytes they
+    /// are.
+    fn lines(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            match read_line(bytes.get(at..end).unwrap_or_default(), self.before, &mut self.scan) {
+                Ok(read) => self.before = Some(read),
+                Err(Bad::Newer(version)) => {
+                    self.scan.stop = Some(Stop::Newer { version });
+                    break;
+                }
+                Err(Bad::Damaged(problem)) => {
+                    self.scan.stop = Some(Stop::Damaged { problem });
+                    break;
+                }
+            }
+            at = end + 1;
+        }
+        self.scan.good += at;
+        at
+    }
+
+    /// The scan, after so many bytes in all.
+    fn end(mut self, bytes: u64) -> Scan {
+        if self.scan.stop.is_none() {
+            self.scan.torn = usize::try_from(bytes).unwrap_or(usize::MAX) - self.scan.good;
+        }
+        self.scan
+    }
 }
 
 /// Adds the line to the scan if it is good, and gives its id and hash.
@@ -234,4 +317,50 @@ pub(crate) fn last_id(bytes: &[u8]) -> Option<EventId> {
     let end = memchr::memrchr(b'\n', bytes)?;
     let start = bytes.get(..end).and_then(|b| memchr::memrchr(b'\n', b)).map_or(0, |at| at + 1);
     Head::read(bytes.get(start..end)?).ok().map(|head| head.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line;
+    use mainpath_types::MailRefused;
+    use std::io::Write;
+
+    /// The log of `t` with lines of very different lengths.
+    fn log(lengths: &[usize]) -> (Vec<u8>, HeadHash) {
+        let genesis = HeadHash::genesis(&TenantId::local(), &"t".parse().unwrap());
+        let (mut bytes, mut prev) = (Vec::new(), genesis);
+        for (length, id) in lengths.iter().zip(1..) {
+            let kind = MailRefused { problem: "x".repeat(*length) }.into();
+            let event = Event { id, ts: 1_795_315_500_000, turn: 0, mail: None, kind };
+            prev = line::write(&mut bytes, &event, &prev, &[7; 16]).unwrap();
+        }
+        (bytes, genesis)
+    }
+
+    #[test]
+    fn a_file_read_in_windows_and_parts_gives_what_its_bytes_give() {
+        let lengths: Vec<usize> = (0..4_000).map(|n| if n % 1_000 == 500 { 600_000 } else { n * 7 % 900 }).collect();
+        let (bytes, genesis) = log(&lengths);
+        let hurt = |at: usize| [&bytes[..at], b"#", &bytes[at + 1..]].concat();
+        let cases = [
+            bytes.clone(),
+            bytes[..bytes.len() - 5].to_vec(),
+            hurt(40),
+            hurt(bytes.len() / 2),
+            hurt(bytes.len() / 2 + 300_000),
+            hurt(bytes.len() - 100),
+            [&bytes[..], &bytes[..]].concat(),
+            Vec::new(),
+        ];
+        for (bytes, n) in cases.iter().zip(0..) {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            let (mut from_file, mut whole) =
+                (scan_file(&file, 0, Some((0, genesis))).unwrap(), scan(bytes, Some((0, genesis))));
+            assert!(from_file.events == whole.events, "case {n}");
+            (from_file.events, whole.events) = (Vec::new(), Vec::new());
+            assert_eq!(format!("{from_file:?}"), format!("{whole:?}"), "case {n}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::commit::{Append, Job};
 use super::layout::open_or_make;
-use super::{Inner, bytes_from};
+use super::{Inner, bytes_between};
 use crate::append::{Tip, encode_batch};
 use crate::line::{HeadHash, Salts};
 use crate::log;
@@ -185,13 +185,13 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     let (lock, earlier) = take_lock(&dir, trace)?;
     let path = layout.log(tenant, trace);
     let file = open_or_make(&path).map_err(opening)?;
-    let bytes = bytes_from(&file, 0).map_err(opening)?;
-    let scan = log::scan(&bytes, Some((0, HeadHash::genesis(tenant, trace))));
+    let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(opening)?;
     let (good, torn) = (scan.good, scan.torn);
     inner.marks.set(tenant, trace, &file, &scan, good as u64);
     let mut read = scan.into_read(&path.display().to_string());
     if torn > 0 && !read.read_only() {
-        cut_tail(&dir, &file, good, bytes.get(good..).unwrap_or_default()).map_err(opening)?;
+        let tail = bytes_between(&file, good as u64, (good + torn) as u64).map_err(opening)?;
+        cut_tail(&dir, &file, good, &tail).map_err(opening)?;
         read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
     }
     let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), placed: earlier.placed };

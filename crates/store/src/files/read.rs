@@ -1,7 +1,7 @@
 //! Reading without a lease, and without checking the whole log again each time.
 
+use super::bytes_between;
 use super::layout::Layout;
-use super::{bytes_between, bytes_from};
 use crate::line::{Head, HeadHash};
 use crate::log::{self, Scan};
 use crate::store::{ReadLog, StoreError};
@@ -74,8 +74,7 @@ impl Marks {
         let (scan, end) = match scan {
             Some(found) => found,
             None => {
-                let scan =
-                    log::scan(&bytes_from(&file, 0).map_err(reading)?, Some((0, HeadHash::genesis(tenant, trace))));
+                let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(reading)?;
                 let end = scan.good as u64;
                 (scan, end)
             }
@@ -102,7 +101,7 @@ fn read_after(file: &File, mark: Mark, from: EventId) -> io::Result<Option<(Scan
         }
         earlier = Some(scan);
     }
-    let mut scan = log::scan(&bytes_from(file, mark.offset)?, Some((mark.last, mark.hash)));
+    let mut scan = log::scan_file(file, mark.offset, Some((mark.last, mark.hash)))?;
     if let Some(mut earlier) = earlier {
         earlier.events.append(&mut scan.events);
         scan.events = earlier.events;

@@ -47,7 +47,7 @@ fn walk(dir: &Path, see: &mut impl FnMut(&Path, bool)) {
 
 #[tokio::test]
 async fn a_large_log_reads_alike_in_parts_and_whole_and_damage_is_found_anywhere() {
-    let store = MemoryStore::default();
+    let (store, dir) = (MemoryStore::default(), tempfile::tempdir().unwrap());
     let scope = Scope::local();
     let lease = store.lease(&scope, &trace(), true).await.unwrap().lease;
     let count = 6_000;
@@ -74,6 +74,11 @@ async fn a_large_log_reads_alike_in_parts_and_whole_and_damage_is_found_anywhere
             let last = what == "left out" && line as u64 == count - 1;
             assert_eq!((read.head, read.damage.map(|d| d.line)), (good, (!last).then_some(good + 1)), "{what} {line}");
             assert!(read.events == events(1, good), "{what} {line}");
+            let file = dir.path().join("spoilt");
+            std::fs::write(&file, &spoilt).unwrap();
+            let (local, name) = (scope.tenant.clone(), file.display().to_string());
+            let in_parts = verify_file(&file, &local, &trace()).unwrap();
+            assert_eq!(in_parts, verify_bytes(&spoilt, &name, &local, &trace()), "{what} {line}");
         }
     }
 }
