@@ -12,6 +12,7 @@ use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, RequestHead}
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -27,12 +28,24 @@ pub struct HttpProvider {
     client: HttpClient,
     endpoint: Endpoint,
     codec: Box<dyn Codec>,
+    /// Where the last request went.
+    target: Mutex<Option<Arc<Target>>>,
+}
+
+/// Where requests for a model go.
+struct Target {
+    model: String,
+    stream: bool,
+    url: reqwest::Url,
+    /// The address as it may be shown.
+    shown: String,
+    headers: HeaderMap,
 }
 
 impl HttpProvider {
     /// A model behind this endpoint that speaks the codec's format. Nothing is opened yet.
     pub fn new(client: &HttpClient, endpoint: Endpoint, codec: Box<dyn Codec>) -> HttpProvider {
-        HttpProvider { client: client.clone(), endpoint, codec }
+        HttpProvider { client: client.clone(), endpoint, codec, target: Mutex::default() }
     }
 
     /// A model that speaks Chat Completions.
@@ -48,8 +61,32 @@ impl HttpProvider {
 
     async fn exchange(&self, call: Call<'_>, deltas: &mut (dyn FnMut(Delta) + Send)) -> Result<ModelReply, ModelError> {
         let client = self.client.for_endpoint(&self.endpoint)?;
-        let route = self.codec.route(&self.endpoint, call.head);
-        let url = shown(&route.url);
+        let target = self.target(call.head)?;
+        let url = &target.shown;
+        let request = client.post(target.url.clone()).headers(target.headers.clone()).body(Segments::body(call.body));
+        let first_byte = self.endpoint.timeouts.first_byte;
+        let response = match timeout(first_byte, request.send()).await {
+            Err(_) => return Err(failure::silent(url, first_byte, 0)),
+            Ok(Err(failed)) => return Err(failure::before_answer(&failed, url)),
+            Ok(Ok(response)) => response,
+        };
+        if response.status().is_success() {
+            self.read_answer(response, url, call.head, deltas).await
+        } else {
+            Err(self.read_error(response, url).await)
+        }
+    }
+
+    /// Where such a request goes. Made anew only when the model changes.
+    fn target(&self, head: &RequestHead) -> Result<Arc<Target>, ModelError> {
+        let mut last = self.target.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(target) = last.as_ref().filter(|target| target.stream == head.stream && target.model == head.model)
+        {
+            return Ok(Arc::clone(target));
+        }
+        let route = self.codec.route(&self.endpoint, head);
+        let no_url = |_| error(ModelErrorKind::BadRequest, format!("{} is no address", shown(&route.url)));
+        let url = reqwest::Url::parse(&route.url).map_err(no_url)?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &route.headers {
@@ -69,18 +106,10 @@ impl HttpProvider {
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(route.key.name), value);
         }
-        let request = client.post(&route.url).headers(headers).body(Segments::body(call.body));
-        let first_byte = self.endpoint.timeouts.first_byte;
-        let response = match timeout(first_byte, request.send()).await {
-            Err(_) => return Err(failure::silent(&url, first_byte, 0)),
-            Ok(Err(failed)) => return Err(failure::before_answer(&failed, &url)),
-            Ok(Ok(response)) => response,
-        };
-        if response.status().is_success() {
-            self.read_answer(response, &url, call.head, deltas).await
-        } else {
-            Err(self.read_error(response, &url).await)
-        }
+        let (model, stream, shown) = (head.model.clone(), head.stream, shown(&route.url));
+        let target = Arc::new(Target { model, stream, url, shown, headers });
+        *last = Some(Arc::clone(&target));
+        Ok(target)
     }
 
     async fn read_answer(

@@ -33,6 +33,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath_types::{Event, EventId, EventKind, LOG_VERSION, MailId, Millis, TenantId, TraceId, format_time};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::io::Write;
 
 /// The last millisecond that a line's `ts` can express: the end of the year 9999.
 pub const LAST_TIME: Millis = 253_402_300_799_999;
@@ -134,23 +135,34 @@ pub(crate) fn write(
     let mut commit = Sha256::new();
     commit.update(salt);
     commit.update(&data);
-    let commit = URL_SAFE_NO_PAD.encode(commit.finalize());
-    let mail = event.mail.map(|id| format!(",\"mail\":{id}")).unwrap_or_default();
-    let head = format!(
-        r#"{{"v":{LOG_VERSION},"id":{},"ts":"{}","turn":{},"type":"{}"{mail},"prev":"{prev}","commit":"{commit}""#,
-        event.id,
-        format_time(event.ts),
-        event.turn,
-        event.kind.name(),
-    );
-    out.reserve(head.len() + data.len() + 48);
-    out.extend_from_slice(head.as_bytes());
+    let start = out.len();
+    out.reserve(data.len() + 320);
+    let (id, ts, turn, name) = (event.id, format_time(event.ts), event.turn, event.kind.name());
+    // Writing into memory cannot fail.
+    let _ = write!(out, r#"{{"v":{LOG_VERSION},"id":{id},"ts":"{ts}","turn":{turn},"type":"{name}""#);
+    if let Some(mail) = event.mail {
+        let _ = write!(out, ",\"mail\":{mail}");
+    }
+    out.extend_from_slice(b",\"prev\":\"");
+    push_base64::<32, HASH_TEXT>(out, &prev.0);
+    out.extend_from_slice(b"\",\"commit\":\"");
+    push_base64::<32, HASH_TEXT>(out, &commit.finalize().into());
+    out.push(b'"');
+    let hash = HeadHash::of(out.get(start..).unwrap_or_default());
     out.extend_from_slice(b",\"salt\":\"");
-    out.extend_from_slice(URL_SAFE_NO_PAD.encode(salt).as_bytes());
+    push_base64::<SALT, SALT_TEXT>(out, salt);
     out.extend_from_slice(b"\",\"data\":");
     out.extend_from_slice(&data);
     out.extend_from_slice(b"}\n");
-    Ok(HeadHash::of(head.as_bytes()))
+    Ok(hash)
+}
+
+/// Appends `N` bytes as base64url, which are `TEXT` characters.
+fn push_base64<const N: usize, const TEXT: usize>(out: &mut Vec<u8>, bytes: &[u8; N]) {
+    let mut text = [0; TEXT];
+    // The sizes fit: see the constants.
+    let _ = URL_SAFE_NO_PAD.encode_slice(bytes, &mut text);
+    out.extend_from_slice(&text);
 }
 
 /// What a line says before its content.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// What the committer is asked to do.
@@ -39,8 +39,34 @@ pub(crate) struct Append {
 
 /// Groups of up to this many traces are synced file by file.
 const FEW: usize = 2;
-/// At most this many logs are kept open.
-const OPEN_LOGS: usize = 256;
+/// At most this many logs are kept open: an eighth of what a process may open at least.
+fn open_logs() -> usize {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(most / 8).unwrap_or(usize::MAX).clamp(64, 4096)
+}
+
+/// A crowd: so many appends within this time. Its appends wait this long for company, so that few syncs serve many; a
+/// lonely append never waits.
+const CROWD: u32 = 20;
+const CROWD_TIME: Duration = Duration::from_millis(10);
+const COMPANY: Duration = Duration::from_millis(1);
+
+/// Whether appends come as a crowd.
+struct Pace {
+    since: Instant,
+    appends: u32,
+    crowded: bool,
+}
+
+impl Pace {
+    fn note(&mut self, appends: usize, now: Instant) {
+        self.appends = self.appends.saturating_add(u32::try_from(appends).unwrap_or(u32::MAX));
+        if now.duration_since(self.since) >= CROWD_TIME {
+            self.crowded = self.appends >= CROWD;
+            (self.since, self.appends) = (now, 0);
+        }
+    }
+}
 /// The journal is replaced when it is longer than this, or when nothing happens for a while.
 const JOURNAL_LIMIT: u64 = 16 << 20;
 const IDLE: Duration = Duration::from_secs(2);
@@ -53,6 +79,7 @@ pub(crate) struct Committer {
     disk: Arc<Disk>,
     watchers: Arc<Watchers>,
     logs: HashMap<u64, File>,
+    most_logs: usize,
     journal: Option<Journal>,
     dirty: Dirty,
     checkpoints: mpsc::Sender<Checkpoint>,
@@ -70,8 +97,16 @@ impl Committer {
         let checkpointer = std::thread::Builder::new()
             .name("log-checkpoint".into())
             .spawn(move || checkpoint_all(&to_sync, &sync_disk, &queue))?;
-        let committer =
-            Committer { layout, disk, watchers, logs: HashMap::new(), journal: None, dirty: Dirty::new(), checkpoints };
+        let committer = Committer {
+            layout,
+            disk,
+            watchers,
+            logs: HashMap::new(),
+            most_logs: open_logs(),
+            journal: None,
+            dirty: Dirty::new(),
+            checkpoints,
+        };
         std::thread::Builder::new().name("log-commit".into()).spawn(move || {
             committer.run(&jobs);
             let _ = checkpointer.join();
@@ -80,6 +115,7 @@ impl Committer {
 
     fn run(mut self, jobs: &Receiver<Job>) {
         let mut open = true;
+        let mut pace = Pace { since: Instant::now(), appends: 0, crowded: false };
         while open {
             let first = match &self.journal {
                 None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -93,6 +129,9 @@ impl Committer {
                 }
                 Err(RecvTimeoutError::Disconnected) => Job::Close,
             };
+            if pace.crowded && matches!(first, Job::Append(_)) {
+                std::thread::sleep(COMPANY);
+            }
             let mut group = Vec::new();
             for job in std::iter::once(first).chain(std::iter::from_fn(|| jobs.try_recv().ok())) {
                 match job {
@@ -103,6 +142,7 @@ impl Committer {
                     Job::Close => open = false,
                 }
             }
+            pace.note(group.len(), Instant::now());
             self.commit(group);
         }
         self.hand_over_journal();
@@ -133,7 +173,7 @@ impl Committer {
 
     /// The trace's log, opened if need be.
     fn log(&mut self, owned: &Owned) -> io::Result<&File> {
-        if self.logs.len() >= OPEN_LOGS && !self.logs.contains_key(&owned.key) {
+        if self.logs.len() >= self.most_logs && !self.logs.contains_key(&owned.key) {
             self.logs.clear();
         }
         match self.logs.entry(owned.key) {
