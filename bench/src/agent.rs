@@ -132,18 +132,12 @@ fn tools() -> Tools {
 /// A spec without limits.
 pub fn spec(model: String) -> Spec {
     Spec {
-        model,
         instructions: "You look around in the folder you are given and say what you found.".into(),
         tools: tools().specs(),
-        protocol: Protocol::Native,
-        profile: Profile::Trace,
         limits: Limits::default(),
         temperature: None,
         context_window: 100_000_000,
         reserved_output: 1_000,
-        price: Price::default(),
-        mode: ApprovalMode::Ask,
-        workspace: String::new(),
-        secrets: Vec::new(),
+        ..Spec::new(model, Profile::Trace)
     }
 }

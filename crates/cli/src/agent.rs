@@ -94,17 +94,15 @@ pub fn spec(args: &AgentArgs, home: &Home, model: String, workspace: &Path, mode
         tools: Tools::kernel().specs(),
         // The text protocol comes with the codecs for it; until then every profile speaks the vendor's own calls.
         protocol: Protocol::Native,
-        profile,
         limits,
         // Reasoning models of this vendor refuse any other temperature than their own.
         temperature: profile.temperature().filter(|_| !known),
         context_window: home.config.context_window.unwrap_or(window),
         reserved_output: home.config.reserved_output.unwrap_or(reserved),
-        price: Price::default(),
         mode,
         workspace: workspace.display().to_string(),
         secrets: home.config.tool_secrets.clone(),
-        model,
+        ..Spec::new(model, profile)
     }
 }
 

@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let reply = |request, parts: Vec<Part>, calls| {
         let (stop, tokens) = (StopReason::End, estimate_parts(&parts));
-        let reply = Reply { request, parts, calls, goals: vec![], stop, tokens, usage: None, sent: None };
+        let reply =
+            Reply { request, parts, calls, goals: vec![], stop, tokens, usage: None, tolerated: false, sent: None };
         InputKind::ModelFinished(Box::new(reply))
     };
     offer(&mut agent, InputKind::SetSpec { spec })?;

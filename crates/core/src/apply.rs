@@ -74,8 +74,11 @@ pub fn apply(state: &mut State, event: &Event) {
             let shown = state.tree.shown_count(state.tree.head);
             state.window_extra = match (data.cause, window) {
                 (CutCause::Expand, Some(most)) => (shown + most / 2).saturating_sub(most),
-                (CutCause::Expand, None) | (CutCause::Window, _) => 0,
+                (CutCause::Expand, None) | (CutCause::Window | CutCause::Overflow, _) => 0,
             };
+            if data.cause == CutCause::Overflow {
+                state.with_run(|run| (run.remedy, run.compacted_at) = (None, Some(run.turns)));
+            }
         }
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
         EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
@@ -97,14 +100,16 @@ impl SpecHead {
         let size = |tool: &ToolSpec| {
             estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
         };
+        let model = |context_window, reserved_output, price| ModelHead { context_window, reserved_output, price };
+        let first = model(spec.context_window, spec.reserved_output, spec.price);
+        let others = spec.fallback.iter().map(|other| model(other.context_window, other.reserved_output, other.price));
         SpecHead {
             event,
             limits: spec.limits.clone(),
             tools: spec.tools.iter().map(head).collect(),
-            context_window: spec.context_window,
-            reserved_output: spec.reserved_output,
             fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
-            price: spec.price,
+            models: std::iter::once(first).chain(others).collect(),
+            using: 0,
         }
     }
 }
@@ -136,8 +141,17 @@ impl State {
         }
     }
 
+    /// Another model counts tokens in its own way.
+    fn use_model(&mut self, which: usize) {
+        if let Some(spec) = self.spec.as_mut().filter(|spec| spec.using != which) {
+            spec.using = which;
+            self.counted = None;
+        }
+    }
+
     fn start_run(&mut self, data: &RunStarted, at: Millis) {
         self.take_spec();
+        self.use_model(0);
         self.runs = data.run;
         let opening = self.opening.take().or_else(|| self.queues.front().map(Opening::Message));
         let message = opening.filter(|opening| matches!(opening, Opening::Message(_)));
@@ -178,8 +192,9 @@ impl State {
             input: data.input,
             reserve: data.reserve,
             last: data.last.is_some(),
+            minimal: data.minimal,
         });
-        self.with_run(|run| run.last_answer = data.last.or(run.last_answer));
+        self.with_run(|run| (run.last_answer, run.remedy) = (data.last.or(run.last_answer), None));
         match &mut self.branch {
             Some(branch) => branch.rounds += 1,
             None if self.run.as_ref().is_some_and(|run| !run.asking) => {
@@ -275,7 +290,10 @@ impl State {
             Some(branch) => {
                 branch.failed = true;
                 if branch.kind == BranchKind::Repair {
-                    self.close(FinishReason::ProtocolError);
+                    self.close(match data.breach {
+                        Breach::Protocol => FinishReason::ProtocolError,
+                        Breach::Schema => FinishReason::SchemaError,
+                    });
                 }
             }
             None => {
@@ -290,8 +308,13 @@ impl State {
         self.with_run(|run| {
             run.model_failures += 1;
             run.retry_at = data.retry_at;
+            run.remedy = data.remedy;
         });
-        if data.retry_at.is_none() {
+        if data.remedy == Some(Remedy::Fallback) {
+            self.use_model(self.spec.as_ref().map_or(0, |spec| spec.using + 1));
+            self.with_run(|run| (run.model_failures, run.remedy) = (0, None));
+        }
+        if data.retry_at.is_none() && data.remedy.is_none() {
             let overflow = data.error.kind == ModelErrorKind::Overflow;
             self.close(if overflow { FinishReason::ContextLimit } else { FinishReason::ModelError });
         }

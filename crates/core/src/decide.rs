@@ -18,8 +18,8 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::Interrupt { call } => interrupt(state, *call),
         InputKind::ModelChunk { .. } | InputKind::ToolStarted { .. } => return Ok(Vec::new()),
         InputKind::ModelFinished(reply) => answer(state, at, reply),
-        InputKind::ModelMalformed { reply, problem, repair_tokens } => {
-            malformed(state, at, reply, problem, *repair_tokens)
+        InputKind::ModelMalformed { reply, problem, breach, repair_tokens } => {
+            malformed(state, at, reply, (problem, *breach), *repair_tokens)
         }
         InputKind::ModelFailed { request, error, retry_at } => model_failed(state, *request, error, *retry_at),
         InputKind::ToolFinished { call, attempt, output, tokens } => {
@@ -116,7 +116,7 @@ fn used(model: &ModelCall, reply: &Reply) -> Usage {
 }
 
 fn cost(state: &State, usage: &Usage) -> Micros {
-    state.spec.as_ref().map_or(0, |spec| spec.price.cost(usage))
+    state.spec.as_ref().map_or(0, |spec| spec.model().price.cost(usage))
 }
 
 fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
@@ -129,6 +129,7 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
         calls: reply.calls.clone(),
         goals: reply.goals.clone(),
         stop: reply.stop,
+        tolerated: reply.tolerated,
         tokens: reply.tokens,
         usage,
         counted: reply.usage.is_some(),
@@ -139,7 +140,13 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
     Ok(finished.into())
 }
 
-fn malformed(state: &State, at: Millis, reply: &Reply, problem: &str, repair_tokens: u32) -> Decided {
+fn malformed(
+    state: &State,
+    at: Millis,
+    reply: &Reply,
+    (problem, breach): (&str, Breach),
+    repair_tokens: u32,
+) -> Decided {
     let model = awaited(state, reply.request)?;
     let usage = used(model, reply);
     let seq = state.tree.next_seq();
@@ -149,6 +156,7 @@ fn malformed(state: &State, at: Millis, reply: &Reply, problem: &str, repair_tok
         repair_seq: Seq(seq.0.saturating_add(1)),
         parts: reply.parts.clone(),
         problem: problem.into(),
+        breach,
         tokens: reply.tokens,
         repair_tokens,
         usage,
@@ -169,7 +177,25 @@ fn model_failed(state: &State, request: u32, error: &ModelError, retry_at: Optio
         ModelErrorKind::Timeout | ModelErrorKind::StreamCut => state.reserved(model),
         _ => (Usage::default(), 0),
     };
-    Ok(ModelFailed { request, error: error.clone(), retry_at: retry_at.filter(|_| may_retry), usage, cost }.into())
+    let retry_at = retry_at.filter(|_| may_retry);
+    let remedy = if retry_at.is_none() { remedy(state, model, error.kind) } else { None };
+    Ok(ModelFailed { request, error: error.clone(), retry_at, remedy, usage, cost }.into())
+}
+
+/// What may help where the same request would fail again. Each is tried once: the least context in a run's first turn, half
+/// the context once a turn, every fallback model once a run.
+fn remedy(state: &State, model: &ModelCall, kind: ModelErrorKind) -> Option<Remedy> {
+    use ModelErrorKind::*;
+    let run = state.run.as_ref().filter(|run| run.closing.is_none())?;
+    let spec = state.spec.as_ref()?;
+    let on_path = state.branch.is_none();
+    match kind {
+        NotFound if on_path && run.turns == 1 && run.model_failures == 0 => Some(Remedy::Minimal),
+        Overflow if on_path && run.compacted_at != Some(run.turns) => Some(Remedy::Cut),
+        Overflow | ContentFilter => None,
+        _ if spec.using + 1 < spec.models.len() && !model.last => Some(Remedy::Fallback),
+        _ => None,
+    }
 }
 
 fn find(state: &State, id: CallId) -> Result<&Call, Refusal> {

@@ -87,6 +87,9 @@ pub enum InputKind {
         reply: Box<Reply>,
         /// What is wrong, for the model.
         problem: String,
+        /// What it does not keep to.
+        #[serde(default)]
+        breach: Breach,
         /// The estimated size of the message that says so.
         repair_tokens: u32,
     },
@@ -211,6 +214,9 @@ pub struct Reply {
     pub goals: Vec<GoalOp>,
     /// Why the model stopped.
     pub stop: StopReason,
+    /// Whether the turn had to be picked out of fences or prose.
+    #[serde(default)]
+    pub tolerated: bool,
     /// The answer's estimated size.
     pub tokens: u32,
     /// The vendor's count; `None` to charge the estimate.

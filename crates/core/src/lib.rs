@@ -21,6 +21,7 @@
 //! Nothing here reads a clock, draws a random number, does I/O, spawns or waits. Time comes with every input. A model's or
 //! a tool's failure is data, a wrong input is a [`Refusal`] that changes nothing.
 
+mod action;
 mod apply;
 mod calls;
 mod context;
@@ -38,11 +39,12 @@ mod run;
 mod state;
 mod tree;
 
+pub use action::{Parsed, parse as parse_turn, render as render_turn};
 pub use apply::apply;
 pub use calls::{Call, CallState, Calls};
 pub use context::bodies::{Bodies, Log, message, result_text};
 pub use context::estimate::{estimate, estimate_parts};
-pub use context::pack::{Item, PACK_VERSION, Packed, pack};
+pub use context::pack::{Item, PACK_VERSION, Packed, Under, pack};
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
 pub use goals::Goals;
@@ -53,7 +55,7 @@ pub use pending::pending;
 pub use queues::{Queued, Queues};
 pub use report::{Ending, degraded_answer, ending};
 pub use run::{ModelCall, Run};
-pub use state::{Branch, MailCursor, Opening, Rewind, SpecHead, State, ToolHead, Turn};
+pub use state::{Branch, MailCursor, ModelHead, Opening, Rewind, SpecHead, State, ToolHead, Turn};
 pub use tree::{Cut, Node, NodeKind, Tree};
 
 /// The JSON Schema (2020-12) of every public type of this crate that crosses a boundary, by name.

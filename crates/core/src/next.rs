@@ -166,7 +166,17 @@ fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
             return Some(ContextCut { seq, first_kept, pinned, cause: CutCause::Window }.into());
         }
     }
-    let (tokens, window) = (state.request_tokens(), u64::from(spec.context_window));
+    if run.remedy == Some(Remedy::Cut) {
+        let half = state.tree.shown_tokens(head) / 2;
+        let first_kept = state.tree.keep_from(head, |_, tokens| tokens <= half);
+        let pinned = state.pinned();
+        let shrinks = first_kept.is_some_and(|seq| state.tree.leaves_out(head, seq, &pinned));
+        let seq = state.tree.next_seq();
+        let cut = || ContextCut { seq, first_kept, pinned, cause: CutCause::Overflow }.into();
+        return Some(if shrinks { cut() } else { closing(FinishReason::ContextLimit) });
+    }
+    let model = spec.model();
+    let (tokens, window) = (state.request_tokens(), u64::from(model.context_window));
     let full = tokens.saturating_mul(100) > window.saturating_mul(COMPACT_AT);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && !run.asking;
     let shrinks = state.tree.shown_count(head) > 4;
@@ -174,12 +184,12 @@ fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
         let (seq, tokens) = (state.tree.next_seq(), SUMMARY_PROMPT_TOKENS);
         return Some(BranchOpened { kind: BranchKind::Compaction, seq, tokens }.into());
     }
-    let too_large = tokens.saturating_add(spec.reserved_output.into()) > window;
+    let too_large = tokens.saturating_add(model.reserved_output.into()) > window;
     too_large.then(|| closing(FinishReason::ContextLimit))
 }
 
 fn compacted(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
-    let keep = u64::from(spec.context_window) * KEEP / 100;
+    let keep = u64::from(spec.model().context_window) * KEEP / 100;
     let first_kept = state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep);
     Compacted { seq: state.tree.next_seq(), summary, first_kept, pinned: state.pinned(), tokens }.into()
 }
@@ -187,8 +197,9 @@ fn compacted(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> E
 /// What a request would use at most: tokens and money.
 fn reserve(state: &State, spec: &SpecHead) -> (u32, u64, Micros) {
     let input = state.request_tokens();
-    let output = u64::from(spec.reserved_output);
-    let cost = spec.price.cost(&Usage { input, output, ..Usage::default() });
+    let model = spec.model();
+    let output = u64::from(model.reserved_output);
+    let cost = model.price.cost(&Usage { input, output, ..Usage::default() });
     (u32::try_from(input).unwrap_or(u32::MAX), input.saturating_add(output), cost)
 }
 
@@ -212,5 +223,6 @@ fn budget(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
 fn request(state: &State, spec: &SpecHead, last: Option<FinishReason>) -> EventKind {
     let (input, reserve, reserve_cost) = reserve(state, spec);
     let (request, head) = (state.requests.saturating_add(1), state.tip());
-    ModelRequested { request, head, pack: PACK_VERSION, input, reserve, reserve_cost, last }.into()
+    let minimal = state.run.as_ref().is_some_and(|run| run.remedy == Some(Remedy::Minimal));
+    ModelRequested { request, head, pack: PACK_VERSION, input, reserve, reserve_cost, last, minimal }.into()
 }

@@ -1,7 +1,7 @@
 //! A run: from what started it to its finish reason, with everything that its limits count.
 
 use crate::state::Opening;
-use mainpath_types::{FinishReason, Limits, Micros, Millis, RunCause, Seq, Usage};
+use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Usage};
 use std::sync::Arc;
 
 /// The run that is going on.
@@ -39,6 +39,8 @@ pub struct Run {
     pub model_failures: u32,
     /// When to ask again after a failure.
     pub retry_at: Option<Millis>,
+    /// What the next request does differently after a failure.
+    pub remedy: Option<Remedy>,
     /// Set by the model's final answer, until something else is said.
     pub answered: bool,
     /// Set by a soft budget: one last answer has been asked for, and this is what the run will end with.
@@ -64,6 +66,8 @@ pub struct ModelCall {
     pub reserve: u64,
     /// Whether it asks for a last answer.
     pub last: bool,
+    /// Whether it shows the least there is.
+    pub minimal: bool,
 }
 
 impl Run {
@@ -86,6 +90,7 @@ impl Run {
             failures: None,
             model_failures: 0,
             retry_at: None,
+            remedy: None,
             answered: false,
             last_answer: None,
             compacted_at: None,

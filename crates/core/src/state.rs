@@ -69,13 +69,29 @@ pub struct SpecHead {
     pub limits: Limits,
     /// The tools.
     pub tools: Arc<[ToolHead]>,
-    /// The model's window.
+    /// The estimated size of system text and tools.
+    pub fixed_tokens: u32,
+    /// The model, then those to fall back to.
+    pub models: Arc<[ModelHead]>,
+    /// Which of them is used.
+    pub using: usize,
+}
+
+impl SpecHead {
+    /// The model that is used.
+    pub fn model(&self) -> ModelHead {
+        self.models.get(self.using).copied().unwrap_or_default()
+    }
+}
+
+/// The part of a model's description that decisions need.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelHead {
+    /// Its window.
     pub context_window: u32,
     /// The part of it kept free for the answer.
     pub reserved_output: u32,
-    /// The estimated size of system text and tools.
-    pub fixed_tokens: u32,
-    /// What the model costs.
+    /// What it costs.
     pub price: Price,
 }
 
@@ -260,7 +276,7 @@ impl State {
     pub(crate) fn reserved(&self, model: &ModelCall) -> (Usage, Micros) {
         let input = u64::from(model.input);
         let usage = Usage { input, output: model.reserve.saturating_sub(input), ..Usage::default() };
-        (usage, self.spec.as_ref().map_or(0, |spec| spec.price.cost(&usage)))
+        (usage, self.spec.as_ref().map_or(0, |spec| spec.model().price.cost(&usage)))
     }
 
     /// The messages that a cut must keep whatever it leaves out: the task, and what opened the run.

@@ -71,7 +71,7 @@ pub(crate) struct Driver {
     /// Whether `bodies` holds the whole log.
     whole: bool,
     prefix: Prefix,
-    prepared: Option<(EventId, Arc<Prepared>)>,
+    prepared: Option<(Under, Arc<Prepared>)>,
     in_flight: BTreeMap<EffectKey, Running>,
     work: FuturesUnordered<Work>,
     timer: Option<(Millis, TimerKey)>,
@@ -241,7 +241,7 @@ impl Driver {
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
         let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
-        let gate = Gate { tools: &self.shared.config.tools, workspace: &prepared.workspace, rules: &prepared.rules };
+        let gate = Gate::of(&self.shared.config.tools, &prepared);
         let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
         let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
         let verdict = planned.verdict.unwrap_or_else(|| denied(planned.problem.unwrap_or_default()));
@@ -472,7 +472,7 @@ impl Driver {
         let missing = || DriveError::Spec("the trace has no spec".into());
         let packed = pack(state).ok_or_else(missing)?;
         let store = (&*self.shared.config.store, &self.scope);
-        let provider = (&*prepared.provider, &prepared.before[..]);
+        let provider = (&*prepared.provider, &prepared.before[..], prepared.text);
         if extend(&mut self.prefix, provider, (state, &self.bodies), &packed, store).await?.is_none() {
             // The prefix broke, and what is shown again lies further back in the log.
             let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
@@ -520,21 +520,22 @@ impl Driver {
     }
 
     async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
-        let spec = self.machine.state().spec.as_ref().map(|spec| spec.event);
-        let id = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
+        let spec = self.machine.state().spec.as_ref();
+        let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
+        let under = Under { spec: spec.event, model: spec.using };
         if let Some((known, prepared)) = &self.prepared
-            && *known == id
+            && *known == under
         {
             return Ok(Arc::clone(prepared));
         }
-        let spec = match self.event(id).await? {
-            Some(EventKind::SpecChanged(data)) => data.spec.clone(),
+        let spec = match self.event(under.spec).await? {
+            Some(EventKind::SpecChanged(data)) => data.spec.on_model(under.model),
             _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
         };
         let config = &self.shared.config;
         let prepared =
             self.shared.specs.prepare(&*config.models, &config.protected, &spec).map_err(DriveError::Spec)?;
-        self.prepared = Some((id, Arc::clone(&prepared)));
+        self.prepared = Some((under, Arc::clone(&prepared)));
         Ok(prepared)
     }
 }

@@ -45,7 +45,7 @@ pub(crate) async fn call_model(
     match answer {
         Ok(mut reply) => {
             vault.redact_parts(&mut reply.parts);
-            let gate = Gate { tools: &shared.config.tools, workspace: &prepared.workspace, rules: &prepared.rules };
+            let gate = Gate::of(&shared.config.tools, &prepared);
             let mut kind = gate.reply(request, reply, sent);
             if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind
                 && let Err(error) = offload(&*shared.config.store, &scope, &mut reply.parts).await

@@ -1,6 +1,8 @@
 //! The gate, as far as it needs text: from a model's answer to an input whose calls are checked and judged.
 
-use mainpath_core::{InputKind, Reply, estimate, estimate_parts};
+use crate::request::Prepared;
+use crate::schema::OutputSchema;
+use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
 use mainpath_policy::{Rules, judge};
 use mainpath_tools::{Tools, Workspace};
 use mainpath_types::*;
@@ -10,9 +12,19 @@ pub(crate) struct Gate<'a> {
     pub tools: &'a Tools,
     pub workspace: &'a Workspace,
     pub rules: &'a Rules,
+    /// How a turn looks, where it is text.
+    pub text: Option<TextForm>,
+    /// What a final answer must match.
+    pub schema: Option<&'a OutputSchema>,
 }
 
-impl Gate<'_> {
+impl<'a> Gate<'a> {
+    /// The gate of a spec.
+    pub fn of(tools: &'a Tools, prepared: &'a Prepared) -> Gate<'a> {
+        let Prepared { workspace, rules, text, schema, .. } = prepared;
+        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref() }
+    }
+
     /// One call: found, its arguments checked, its verdict given.
     pub fn plan(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan(name, arguments, self.workspace) {
@@ -27,8 +39,15 @@ impl Gate<'_> {
         }
     }
 
-    /// A whole answer. One that says nothing and calls nothing is malformed.
-    pub fn reply(&self, request: u32, reply: ModelReply, sent: String) -> InputKind {
+    /// A whole answer. One that says nothing and calls nothing is malformed, and so is one that does not keep to the text
+    /// protocol or to the final answer's schema.
+    pub fn reply(&self, request: u32, mut reply: ModelReply, sent: String) -> InputKind {
+        let read = self.text.map(|form| read_turn(&mut reply, form));
+        let (tolerated, mut problem) = match read {
+            None => (false, None),
+            Some(Ok(tolerated)) => (tolerated, None),
+            Some(Err(problem)) => (false, Some((problem, Breach::Protocol))),
+        };
         let tokens = estimate_parts(&reply.parts);
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
         let last = reply.parts.iter().rposition(is_call);
@@ -48,20 +67,25 @@ impl Gate<'_> {
             calls,
             goals: Vec::new(),
             stop: reply.stop,
+            tolerated,
             tokens,
             usage: reply.usage,
             sent: Some(sent),
         });
-        if empty {
-            let problem = match judged.stop {
-                StopReason::MaxTokens => "it reached the output limit before it said anything.",
-                StopReason::ContentFilter => "the vendor's filter left nothing of it.",
-                StopReason::End | StopReason::ToolCalls => "it was empty.",
-            };
-            let repair_tokens = estimate(problem) + 20;
-            return InputKind::ModelMalformed { reply: judged, problem: problem.into(), repair_tokens };
+        if problem.is_none() && empty {
+            problem = Some((nothing(judged.stop).into(), Breach::Protocol));
         }
-        InputKind::ModelFinished(judged)
+        if problem.is_none() && judged.calls.is_empty() {
+            let refused = self.schema.and_then(|schema| schema.refuse(&text_of(&judged.parts)));
+            problem = refused.map(|problem| (problem, Breach::Schema));
+        }
+        match problem {
+            None => InputKind::ModelFinished(judged),
+            Some((problem, breach)) => {
+                let repair_tokens = estimate(&problem) + 20;
+                InputKind::ModelMalformed { reply: judged, problem, breach, repair_tokens }
+            }
+        }
     }
 
     /// The last call of an answer that ran into the output limit. Half a call is never run.
@@ -72,5 +96,36 @@ impl Gate<'_> {
         let problem = "The answer was cut off at the output limit in the middle of this call, so it was not run. Make \
                        the call again with shorter arguments.";
         PlannedCall { tool: self.tools.resolve(name).map(Into::into), verdict: None, problem: Some(problem.into()) }
+    }
+}
+
+/// Why an answer without text and calls is none.
+fn nothing(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::MaxTokens => "it reached the output limit before it said anything.",
+        StopReason::ContentFilter => "the vendor's filter left nothing of it.",
+        StopReason::End | StopReason::ToolCalls => "it was empty.",
+    }
+}
+
+/// Puts the parts of the turn that a text is in the text's place, and says whether it had to be picked out. Errors: what is
+/// wrong with it, for the model.
+fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<bool, String> {
+    let called = reply.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+    // Calls of the vendor's own kind were not asked for; their text is all that counts.
+    reply.parts.retain(|part| !matches!(part, Part::ToolCall { .. }));
+    let text = text_of(&reply.parts);
+    match parse_turn(&text, form) {
+        Ok(parsed) => {
+            reply.parts.retain(|part| !matches!(part, Part::Text { .. }));
+            reply.parts.extend(parsed.parts);
+            Ok(parsed.tolerated)
+        }
+        Err(_) if called => Err("it called a tool in another way than by the JSON object.".into()),
+        Err(_) if reply.stop == StopReason::MaxTokens => {
+            Err("it was cut off at the output limit; write a shorter one.".into())
+        }
+        Err(_) if text.trim().is_empty() => Err(nothing(reply.stop).into()),
+        Err(problem) => Err(problem),
     }
 }

@@ -24,6 +24,7 @@ mod prefix;
 pub mod replay;
 mod request;
 mod runtime;
+mod schema;
 mod secrets;
 pub mod views;
 pub mod wire;

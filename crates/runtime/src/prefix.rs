@@ -1,15 +1,15 @@
 //! The encoded conversation of a trace. Between two turns its earlier bytes stay, so only what is new is encoded and hashed.
 
 use bytes::Bytes;
-use mainpath_core::Item;
+use mainpath_core::{Item, Under};
 use mainpath_providers::Codec;
-use mainpath_types::{EventId, Message, Role};
+use mainpath_types::{Message, Role};
 use sha2::{Digest, Sha256};
 
 /// The encoded messages of the last request, ready to be continued.
 #[derive(Default)]
 pub struct Prefix {
-    spec: EventId,
+    under: Under,
     items: Vec<Item>,
     /// Where each item's bytes end. The results of one turn are one group and share an end.
     ends: Vec<u32>,
@@ -19,11 +19,11 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// Drops what a request under this spec with these items does not begin with, and returns how many items are left.
+    /// Drops what a request under this spec and model with these items does not begin with, and returns how many items are left.
     /// `before` is the frame's beginning.
-    pub fn keep(&mut self, spec: EventId, items: &[Item], before: &[u8]) -> usize {
-        if self.spec != spec || self.items.is_empty() {
-            *self = Prefix { spec, hash: Sha256::new_with_prefix(before), ..Prefix::default() };
+    pub fn keep(&mut self, under: Under, items: &[Item], before: &[u8]) -> usize {
+        if self.under != under || self.items.is_empty() {
+            *self = Prefix { under, hash: Sha256::new_with_prefix(before), ..Prefix::default() };
             return 0;
         }
         let mut same = self.items.iter().zip(items).take_while(|(a, b)| a == b).count();
@@ -152,6 +152,10 @@ mod tests {
             .unzip()
     }
 
+    fn under(spec: u64) -> Under {
+        Under { spec, model: 0 }
+    }
+
     fn joined(prefix: &Prefix) -> (String, String) {
         let (body, hash) = prefix.body(&Bytes::from_static(b"["), &Bytes::from_static(b"]"));
         let body: Vec<u8> = body.concat();
@@ -162,7 +166,7 @@ mod tests {
     fn whole(shape: &str) -> (String, String) {
         let (items, messages) = items(shape);
         let mut prefix = Prefix::default();
-        prefix.keep(1, &items, b"[");
+        prefix.keep(under(1), &items, b"[");
         prefix.extend(&Neutral, &items, &messages);
         joined(&prefix)
     }
@@ -173,7 +177,7 @@ mod tests {
         let mut prefix = Prefix::default();
         for shape in steps {
             let (items, messages) = items(shape);
-            let kept = prefix.keep(1, &items, b"[");
+            let kept = prefix.keep(under(1), &items, b"[");
             prefix.extend(&Neutral, &items[kept..], &messages[kept..]);
             assert_eq!(joined(&prefix), whole(shape), "{shape}");
         }
@@ -183,9 +187,9 @@ mod tests {
     fn another_spec_keeps_nothing() {
         let (items, messages) = items("uar");
         let mut prefix = Prefix::default();
-        assert_eq!(prefix.keep(1, &items, b"["), 0);
+        assert_eq!(prefix.keep(under(1), &items, b"["), 0);
         prefix.extend(&Neutral, &items, &messages);
-        assert_eq!((prefix.keep(1, &items, b"["), prefix.keep(2, &items, b"[")), (3, 0));
+        assert_eq!((prefix.keep(under(1), &items, b"["), prefix.keep(under(2), &items, b"[")), (3, 0));
     }
 
     #[test]

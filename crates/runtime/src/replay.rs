@@ -2,9 +2,9 @@
 
 use crate::models::Models;
 use crate::prefix::Prefix;
-use crate::request::{extend, load, request_head};
+use crate::request::{extend, load, request_head, text_form};
 use crate::views;
-use mainpath_core::{Log, NodeKind, State, apply, pack};
+use mainpath_core::{Log, NodeKind, State, Under, apply, pack};
 use mainpath_providers::{Playback, Provider, Script, Scripted, resolve};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -106,17 +106,17 @@ async fn requests(
             EventKind::ModelRequested(data) => {
                 replayed.unanswered += 1;
                 let Some(packed) = pack(&state) else { continue };
-                if frame.as_ref().is_none_or(|(spec, ..)| *spec != packed.spec) {
-                    frame = encoder(models, events, packed.spec);
+                if frame.as_ref().is_none_or(|frame| frame.under != packed.under) {
+                    frame = encoder(models, events, packed.under);
                 }
-                let Some((_, provider, before, after)) = &frame else {
+                let Some(Encoder { provider, before, after, text, .. }) = &frame else {
                     replayed
                         .differences
                         .push(format!("request {}: its model's format is not known here", data.request));
                     continue;
                 };
                 let at = (store, scope);
-                match extend(&mut prefix, (&**provider, before), (&state, &bodies), &packed, at).await? {
+                match extend(&mut prefix, (&**provider, before, *text), (&state, &bodies), &packed, at).await? {
                     Some(()) => {
                         let (_, hash) = prefix.body(&before.clone().into(), &after.clone().into());
                         sent.insert(data.request, hash);
@@ -141,13 +141,19 @@ async fn requests(
     Ok(())
 }
 
-/// A spec's event, its model, and the request body around the conversation.
-type Encoder = (EventId, Arc<dyn Provider>, Vec<u8>, Vec<u8>);
+/// How requests under a spec were encoded: the model's format, the body around the conversation, and a turn's form.
+struct Encoder {
+    under: Under,
+    provider: Arc<dyn Provider>,
+    before: Vec<u8>,
+    after: Vec<u8>,
+    text: Option<TextForm>,
+}
 
 /// The format that requests under a spec were sent in. Neither a key nor a script file is needed to know it.
-fn encoder(models: &dyn Models, events: &[Event], spec: EventId) -> Option<Encoder> {
+fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encoder> {
     let spec_of = |event: &Event| match &event.kind {
-        EventKind::SpecChanged(data) if event.id == spec => Some((*data.spec).clone()),
+        EventKind::SpecChanged(data) if event.id == under.spec => Some(data.spec.on_model(under.model)),
         _ => None,
     };
     let body = events.iter().find_map(spec_of)?;
@@ -158,8 +164,9 @@ fn encoder(models: &dyn Models, events: &[Event], spec: EventId) -> Option<Encod
         let stand_in = |name: &str| name.ends_with("_KEY").then(|| "replay".to_string());
         models.find(&body.model).or_else(|_| resolve(&body.model, &stand_in)).ok()?
     };
-    let frame = provider.codec().encode_frame(&request_head(&body));
-    Some((spec, provider, frame.before, frame.after))
+    let text = text_form(&body, &*provider);
+    let frame = provider.codec().encode_frame(&request_head(&body, text));
+    Some(Encoder { under, provider, before: frame.before, after: frame.after, text })
 }
 
 /// The model that gives the answers of a recorded trace again: those of its main path, in order. Errors: a blob is missing.

@@ -2,8 +2,9 @@
 
 use crate::models::Models;
 use crate::prefix::{Prefix, hex};
+use crate::schema::OutputSchema;
 use bytes::Bytes;
-use mainpath_core::{Bodies, Item, Packed, State, message};
+use mainpath_core::{Bodies, Item, Packed, State, message, render_turn};
 use mainpath_policy::Rules;
 use mainpath_providers::{Provider, groups, wire_model};
 use mainpath_store::{Scope, Store, StoreError};
@@ -21,6 +22,10 @@ pub(crate) struct Prepared {
     pub before: Bytes,
     pub after: Bytes,
     pub provider: Arc<dyn Provider>,
+    /// How a turn looks, where it is text.
+    pub text: Option<TextForm>,
+    /// What a final answer must match.
+    pub schema: Option<OutputSchema>,
     pub rules: Rules,
     pub workspace: Arc<Workspace>,
     pub secrets: Vec<String>,
@@ -43,9 +48,13 @@ impl Specs {
         let provider = models.find(&spec.model)?;
         let workspace = Workspace::new(&spec.workspace, protected.to_vec())
             .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
-        let head = request_head(spec);
+        let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
+        let text = text_form(spec, &*provider);
+        let head = request_head(spec, text);
         let frame = provider.codec().encode_frame(&head);
         let prepared = Arc::new(Prepared {
+            text,
+            schema,
             before: frame.before.into(),
             after: frame.after.into(),
             provider,
@@ -59,16 +68,23 @@ impl Specs {
     }
 }
 
-/// Everything of a request that follows from the spec alone.
-pub(crate) fn request_head(spec: &Spec) -> RequestHead {
+/// How a turn looks under a spec, where it is text. What is played back comes as turns already.
+pub(crate) fn text_form(spec: &Spec, provider: &dyn Provider) -> Option<TextForm> {
+    let in_text = spec.protocol == Protocol::Json && provider.codec().format() != "neutral";
+    in_text.then_some(spec.text)
+}
+
+/// Everything of a request that follows from the spec alone. Under a text protocol the system text describes the tools.
+pub(crate) fn request_head(spec: &Spec, text: Option<TextForm>) -> RequestHead {
     RequestHead {
         model: wire_model(&spec.model).into(),
         system: spec.instructions.clone(),
-        tools: spec.tools.clone(),
+        tools: if text.is_some() { Vec::new() } else { spec.tools.clone() },
         temperature: spec.temperature,
         max_output: Some(spec.reserved_output.into()),
-        effort: None,
-        output_schema: None,
+        effort: spec.effort,
+        // A turn in text is an object of its own; its answer is checked when it has come.
+        output_schema: spec.output_schema.clone().filter(|_| text.is_none()),
         stream: true,
     }
 }
@@ -76,18 +92,21 @@ pub(crate) fn request_head(spec: &Spec) -> RequestHead {
 /// Adds to the prefix what the packed request shows beyond it. `None` when a body is not at hand.
 pub(crate) async fn extend(
     prefix: &mut Prefix,
-    (provider, before): (&dyn Provider, &[u8]),
+    (provider, before, text): (&dyn Provider, &[u8], Option<TextForm>),
     (state, bodies): (&State, &(dyn Bodies + Send + Sync)),
     packed: &Packed,
     (store, scope): (&dyn Store, &Scope),
 ) -> Result<Option<()>, StoreError> {
-    let kept = prefix.keep(packed.spec, &packed.items, before);
+    let kept = prefix.keep(packed.under, &packed.items, before);
     let new: &[Item] = packed.items.get(kept..).unwrap_or(&[]);
     let Some(mut messages) = new.iter().map(|item| message(state, bodies, item)).collect::<Option<Vec<_>>>() else {
         return Ok(None);
     };
     for message in &mut messages {
         load(store, scope, &mut message.parts).await?;
+    }
+    if let Some(form) = text {
+        messages = messages.into_iter().map(|message| render_turn(message, form.dialect)).collect();
     }
     debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
     prefix.extend(provider.codec(), new, &messages);

@@ -109,6 +109,9 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     ensure(!matches!(last, Some(Item::Assistant { .. } | Item::Malformed { .. })), || {
         "ends with the assistant".into()
     })?;
+    if state.model.is_some_and(|model| model.minimal) {
+        return ensure(packed.items.len() <= 1, || "more than the least there is".into());
+    }
     let task = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
     let shows = |task| packed.items.iter().any(|item| matches!(item, Item::User { seq, .. } if *seq == task));
     ensure(task.is_none_or(|(task, _)| shows(task)), || "the task is not shown".into())
@@ -122,6 +125,8 @@ pub fn prefix<'a>(before: &Packed, after: &Packed, mut since: impl Iterator<Item
             EventKind::Rewound(_)
                 | EventKind::Compacted(_)
                 | EventKind::ContextCut(_)
+                | EventKind::ModelRequested(ModelRequested { minimal: true, .. })
+                | EventKind::ModelFailed(ModelFailed { remedy: Some(Remedy::Fallback), .. })
                 | EventKind::BranchOpened(_)
                 | EventKind::BranchClosed(_)
                 | EventKind::ModelMalformed(_)
@@ -137,8 +142,11 @@ pub fn prefix<'a>(before: &Packed, after: &Packed, mut since: impl Iterator<Item
             )
         })
     };
-    let holds = after.items.starts_with(&before.items) && before.spec == after.spec;
-    ensure(holds || branchy(before) || since.any(breaks), || {
+    // A new run begins with the first model again.
+    let first_again = |event: &Event| after.under.model == 0 && matches!(event.kind, EventKind::RunStarted(_));
+    let same = after.items.starts_with(&before.items) && before.under.spec == after.under.spec;
+    let holds = same && before.under.model == after.under.model;
+    ensure(holds || branchy(before) || since.any(|event| breaks(event) || same && first_again(event)), || {
         format!("the prefix broke for no reason:\n{before:?}\n{after:?}")
     })
 }

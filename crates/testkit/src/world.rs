@@ -55,19 +55,14 @@ pub fn spec(limits: Limits, context_window: u32) -> Spec {
         timeout_ms: None,
     };
     Spec {
-        model: "simulated".into(),
         instructions: "Work.".into(),
         tools: TOOLS.iter().map(tool).collect(),
-        protocol: Protocol::Native,
-        profile: Profile::Trace,
         limits,
         temperature: None,
         context_window,
         reserved_output: 64,
         price: Price { input: 3_000_000, output: 15_000_000, cache_read: 0, cache_write: 0 },
-        mode: ApprovalMode::Ask,
-        workspace: String::new(),
-        secrets: Vec::new(),
+        ..Spec::new("simulated", Profile::Trace)
     }
 }
 
@@ -106,7 +101,17 @@ impl World {
             packs: BTreeMap::new(),
             not_done: BTreeSet::new(),
         };
-        let set = world.offer(InputKind::SetSpec { spec: spec(limits, window) });
+        let mut spec = spec(limits, window);
+        let (price, context_window) = (spec.price, window / 2 + 100);
+        let other = |model: &str| Fallback {
+            model: model.into(),
+            context_window,
+            reserved_output: 32,
+            price,
+            temperature: None,
+        };
+        spec.fallback.extend(["second", "third"].into_iter().take(world.rng.usize(0..3)).map(other));
+        let set = world.offer(InputKind::SetSpec { spec });
         assert!(set.is_ok(), "seed {seed}: {set:?}");
         world.say(MessageMode::Message);
         world
@@ -206,14 +211,20 @@ impl World {
         let usage = self.rng.bool().then_some(usage);
         match self.rng.u32(0..12) {
             0 => {
-                let kinds = [ModelErrorKind::RateLimit, ModelErrorKind::StreamCut, ModelErrorKind::Auth];
-                let kind = *self.rng.choice(&kinds).expect("three kinds");
+                use ModelErrorKind::*;
+                let kinds = [RateLimit, StreamCut, Auth, NotFound, Overflow];
+                let kind = *self.rng.choice(&kinds).expect("five kinds");
                 let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
                 InputKind::ModelFailed { request, error, retry_at: Some(self.now + self.rng.u64(1..900)) }
             }
             1 => {
                 let reply = Box::new(self.reply(request, 0, usage));
-                InputKind::ModelMalformed { reply, problem: "no JSON".into(), repair_tokens: 12 }
+                InputKind::ModelMalformed {
+                    reply,
+                    problem: "no JSON".into(),
+                    breach: Breach::Protocol,
+                    repair_tokens: 12,
+                }
             }
             _ => {
                 let calls = if self.rng.u32(0..3) == 0 { 0 } else { self.rng.u16(1..5) };
@@ -241,7 +252,8 @@ impl World {
         }
         let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
         let goals = Vec::new();
-        Reply { request, parts, calls: planned, goals, stop, tokens: self.rng.u32(1..60), usage, sent: None }
+        let tokens = self.rng.u32(1..60);
+        Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
     }
 
     fn decision(&mut self, call: CallId) -> InputKind {
@@ -401,6 +413,10 @@ impl World {
         let Some(model) = state.model else { return };
         let packed = pack(state).expect("a run has a spec");
         check::packed(state, &self.bodies, &packed).unwrap_or_else(fail);
+        // The least there is belongs to no chain of requests.
+        if model.minimal {
+            return;
+        }
         if let Some(first) = self.packs.get(&model.request) {
             assert_eq!(*first, packed, "seed {}: the pack of a pending request changed", self.seed);
         } else {

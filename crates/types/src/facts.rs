@@ -117,6 +117,10 @@ pub struct ModelRequested {
     /// Set when it asks for a last answer because a soft budget ran out: what the run will end with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<FinishReason>,
+    /// Whether it shows the least there is, the system text and the last message from outside, because the server did not
+    /// know the address of the one before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub minimal: bool,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -154,6 +158,9 @@ pub struct ModelFinished {
     pub goals: Vec<GoalOp>,
     /// Why the model stopped.
     pub stop: StopReason,
+    /// Whether the turn had to be picked out of fences or prose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tolerated: bool,
     /// The answer's estimated size.
     pub tokens: u32,
     /// What the call used: the vendor's count, or an estimate.
@@ -169,6 +176,23 @@ pub struct ModelFinished {
     pub sent: Option<String>,
 }
 
+/// What a malformed answer does not keep to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Breach {
+    /// The action protocol.
+    #[default]
+    Protocol,
+    /// The final answer's schema.
+    Schema,
+}
+
+impl Breach {
+    fn is_protocol(&self) -> bool {
+        *self == Breach::Protocol
+    }
+}
+
 /// `model_malformed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelMalformed {
@@ -182,6 +206,9 @@ pub struct ModelMalformed {
     pub parts: Vec<Part>,
     /// What is wrong with it, for the model.
     pub problem: String,
+    /// What it does not keep to.
+    #[serde(default, skip_serializing_if = "Breach::is_protocol")]
+    pub breach: Breach,
     /// The answer's estimated size.
     pub tokens: u32,
     /// The repair message's estimated size.
@@ -197,6 +224,18 @@ pub struct ModelMalformed {
     pub sent: Option<String>,
 }
 
+/// What is done about a failed request, where the same request would fail again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// The next request shows the least there is.
+    Minimal,
+    /// The context is cut to half before the next request.
+    Cut,
+    /// The next request goes to the next fallback model.
+    Fallback,
+}
+
 /// `model_failed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFailed {
@@ -207,6 +246,9 @@ pub struct ModelFailed {
     /// When it is tried again; `None` when it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Millis>,
+    /// What is done about it besides waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedy>,
     /// What it is charged: nothing where the server refused it, the reservation where it may have run.
     pub usage: Usage,
     /// What that costs.
@@ -446,6 +488,8 @@ pub struct Compacted {
 pub enum CutCause {
     /// More messages than the window holds.
     Window,
+    /// The server said that the request was too large.
+    Overflow,
     /// Somebody asked to see more.
     Expand,
 }

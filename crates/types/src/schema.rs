@@ -48,6 +48,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         BlobHash,
         ApprovalMode,
         Protocol,
+        TextForm,
+        Dialect,
+        Fallback,
         BudgetMode,
         Recovery,
     ]

@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Micros, Millis, Price, ToolSpec};
+use crate::{Effort, Micros, Millis, Price, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub struct Spec {
     /// How the model's output becomes a turn.
     #[serde(default)]
     pub protocol: Protocol,
+    /// How a turn looks under the JSON protocol.
+    #[serde(default, skip_serializing_if = "TextForm::is_default")]
+    pub text: TextForm,
     /// The profile that the limits came from.
     #[serde(default)]
     pub profile: Profile,
@@ -26,6 +29,12 @@ pub struct Spec {
     /// Sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
+    /// How much the model should think before it answers; unset is the vendor's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// The JSON Schema that a final answer must match, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
     /// The model's window in tokens.
     pub context_window: u32,
     /// The part of the window kept free for the answer; also the most tokens that may come back.
@@ -33,6 +42,9 @@ pub struct Spec {
     /// What the model costs.
     #[serde(default)]
     pub price: Price,
+    /// The models to go on with, in order, when this one cannot be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<Fallback>,
     /// What policy allows without asking.
     #[serde(default)]
     pub mode: ApprovalMode,
@@ -44,6 +56,49 @@ pub struct Spec {
     pub secrets: Vec<String>,
 }
 
+impl Spec {
+    /// An agent on this model with a profile's defaults: no tools, no system text, and the window that is assumed where a
+    /// model's is not known.
+    pub fn new(model: impl Into<String>, profile: Profile) -> Spec {
+        Spec {
+            model: model.into(),
+            instructions: String::new(),
+            tools: Vec::new(),
+            protocol: profile.protocol(),
+            text: TextForm {
+                dialect: if profile == Profile::Skills { Dialect::Skills } else { Dialect::AgentCore },
+                tolerant: false,
+            },
+            profile,
+            limits: profile.limits(),
+            temperature: profile.temperature(),
+            effort: None,
+            output_schema: None,
+            context_window: 16_384,
+            reserved_output: 2_048,
+            price: Price::default(),
+            fallback: Vec::new(),
+            mode: ApprovalMode::default(),
+            workspace: String::new(),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// The spec with one of its models in the first place: 0 is the first as it is, 1 the first to fall back to. Past the
+    /// last, the first.
+    pub fn on_model(&self, which: usize) -> Spec {
+        let mut spec = self.clone();
+        if let Some(other) = which.checked_sub(1).and_then(|which| self.fallback.get(which)) {
+            spec.model.clone_from(&other.model);
+            spec.context_window = other.context_window;
+            spec.reserved_output = other.reserved_output;
+            spec.price = other.price;
+            spec.temperature = other.temperature;
+        }
+        spec
+    }
+}
+
 /// How a model's output becomes a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -53,6 +108,51 @@ pub enum Protocol {
     Native,
     /// One JSON object of text per turn.
     Json,
+}
+
+/// The form of a turn under [`Protocol::Json`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TextForm {
+    /// The object's fields.
+    pub dialect: Dialect,
+    /// Whether fences and prose around the object are put up with, which is recorded. Otherwise an answer is one bare JSON
+    /// object.
+    pub tolerant: bool,
+}
+
+impl TextForm {
+    fn is_default(&self) -> bool {
+        *self == TextForm::default()
+    }
+}
+
+/// The fields of a turn under [`Protocol::Json`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// `{"type":"action","tool":…,"args":{…}}` or `{"type":"final","answer":…}`.
+    #[default]
+    AgentCore,
+    /// `{"plan" or "plan_update":…, "action":{"type":…,…,"reason":…}, "final_answer":{"content":…}}`.
+    Skills,
+}
+
+/// A model to go on with when the first one fails for good, with what a spec says of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fallback {
+    /// The model in Mainpath's notation.
+    pub model: String,
+    /// Its window in tokens.
+    pub context_window: u32,
+    /// The part of the window kept free for the answer.
+    pub reserved_output: u32,
+    /// What it costs.
+    #[serde(default)]
+    pub price: Price,
+    /// Its sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
 }
 
 /// What happens to calls that a rule wants a person to decide.

@@ -9,10 +9,19 @@ pub const PACK_VERSION: u16 = 1;
 /// What a request shows, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// The event that holds the spec: model, system text, tools.
-    pub spec: EventId,
+    /// Which spec and model.
+    pub under: Under,
     /// The conversation.
     pub items: Vec<Item>,
+}
+
+/// What a request is made under.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Under {
+    /// The event that holds the spec: models, system text, tools.
+    pub spec: EventId,
+    /// Which of its models: 0 is the first, 1 the first to fall back to.
+    pub model: usize,
 }
 
 /// One message of a request. The event is where its body is, and so where it came from.
@@ -78,16 +87,21 @@ pub enum Item {
 
 /// Packs the request in flight, or the one that would be made now. Pure: the same state packs the same, always.
 pub fn pack(state: &State) -> Option<Packed> {
-    let spec = state.spec.as_ref()?.event;
+    let spec = state.spec.as_ref()?;
+    let under = Under { spec: spec.event, model: spec.using };
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
     let mut items = path(state, tip);
+    if state.model.is_some_and(|model| model.minimal) {
+        let last = items.iter().rfind(|item| matches!(item, Item::User { .. })).copied();
+        return Some(Packed { under, items: last.into_iter().collect() });
+    }
     for call in state.recalled.iter().filter_map(|id| state.calls.get(*id)) {
         items.push(Item::Recalled { call: call.id, event: call.result });
     }
     if state.model.is_some_and(|model| model.last) {
         items.push(Item::LastAnswer);
     }
-    Some(Packed { spec, items })
+    Some(Packed { under, items })
 }
 
 fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {

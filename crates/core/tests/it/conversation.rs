@@ -187,7 +187,7 @@ fn full() -> Agent {
 
 fn malformed(agent: &Agent) -> InputKind {
     let reply = agent.reply("?", &[]);
-    InputKind::ModelMalformed { reply, problem: "not JSON".into(), repair_tokens: 12 }
+    InputKind::ModelMalformed { reply, problem: "not JSON".into(), breach: Breach::Protocol, repair_tokens: 12 }
 }
 
 #[test]
@@ -255,9 +255,9 @@ fn a_new_spec_waits_for_the_end_of_a_side_branch() {
     agent.takes(InputKind::SetSpec { spec: mainpath_testkit::world::spec(no_limits(), 400) });
     let set = agent.log.last().unwrap().id;
     agent.works();
-    assert_eq!(pack(agent.state()).unwrap().spec, 1);
+    assert_eq!(pack(agent.state()).unwrap().under.spec, 1);
     agent.answers("it was long");
-    assert_eq!(pack(agent.state()).unwrap().spec, set);
+    assert_eq!(pack(agent.state()).unwrap().under.spec, set);
 }
 
 #[test]

@@ -377,6 +377,7 @@ fn a_malformed_answer_is_repaired_once_on_a_side_branch() {
     let malformed = |agent: &Agent| InputKind::ModelMalformed {
         reply: agent.reply("no json", &[]),
         problem: "not JSON".into(),
+        breach: Breach::Protocol,
         repair_tokens: 12,
     };
     let first = malformed(&agent);
@@ -426,9 +427,9 @@ fn a_new_spec_takes_effect_at_the_next_request_and_not_before() {
     spec.instructions = "Work otherwise.".into();
     agent.gives(InputKind::SetSpec { spec }, &["spec_changed"]);
     let set = agent.log.last().unwrap().id;
-    assert_eq!(pack(agent.state()).unwrap().spec, 1);
+    assert_eq!(pack(agent.state()).unwrap().under.spec, 1);
     agent.takes(done("2.0", 1));
-    assert_eq!(pack(agent.state()).unwrap().spec, set);
+    assert_eq!(pack(agent.state()).unwrap().under.spec, set);
 }
 
 #[test]

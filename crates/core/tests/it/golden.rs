@@ -25,7 +25,12 @@ fn life() -> Vec<Event> {
     agent.now = 2_200;
     agent.takes(InputKind::Timer { key: TimerKey::Retry });
     let malformed = agent.reply("no json", &[]);
-    agent.takes(InputKind::ModelMalformed { reply: malformed, problem: "not JSON".into(), repair_tokens: 12 });
+    agent.takes(InputKind::ModelMalformed {
+        reply: malformed,
+        problem: "not JSON".into(),
+        breach: Breach::Protocol,
+        repair_tokens: 12,
+    });
     let problem = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
     agent.calls(&[planned("bash", Decision::Ask), problem, allowed("write"), allowed("read"), allowed("read")]);
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };

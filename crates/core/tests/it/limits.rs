@@ -301,7 +301,12 @@ fn after_a_repair_tokens_are_estimated_anew() {
     agent.takes(kind);
     agent.takes(done("2.0", 1));
     let reply = agent.reply("no json", &[]);
-    agent.takes(InputKind::ModelMalformed { reply, problem: "not JSON".into(), repair_tokens: 12 });
+    agent.takes(InputKind::ModelMalformed {
+        reply,
+        problem: "not JSON".into(),
+        breach: Breach::Protocol,
+        repair_tokens: 12,
+    });
     assert_eq!(input(&agent), 1_000 + 15 + 10 + 12);
     let kind = counted(&agent, 5_000, &[allowed("bash")]);
     agent.takes(kind);

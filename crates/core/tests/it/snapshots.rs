@@ -14,7 +14,7 @@ fn request(agent: &Agent) -> String {
         serde_json::to_string(&message).unwrap() + "\n"
     };
     let lines: String = packed.items.iter().map(line).collect();
-    format!("request {} under the spec of event {}\n{lines}", agent.request(), packed.spec)
+    format!("request {} under the spec of event {}\n{lines}", agent.request(), packed.under.spec)
 }
 
 /// Requests one after the other, an empty line between two.
@@ -88,7 +88,7 @@ fn a_repair() {
     let mut agent = Agent::calling(no_limits(), &[allowed("read")]);
     agent.takes(done("2.0", 1));
     let (reply, problem) = (agent.reply("", &[]), "there was neither a text nor a call".into());
-    agent.takes(InputKind::ModelMalformed { reply, problem, repair_tokens: 12 });
+    agent.takes(InputKind::ModelMalformed { reply, problem, breach: Breach::Protocol, repair_tokens: 12 });
     let mut shown = vec![request(&agent)];
     agent.calls(&[allowed("read")]);
     let open = agent.state().turn_calls()[0].id.to_string();

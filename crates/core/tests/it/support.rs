@@ -243,6 +243,7 @@ pub fn reply(request: u32, text: &str, calls: &[PlannedCall]) -> Box<Reply> {
         calls: calls.to_vec(),
         goals: Vec::new(),
         stop: if calls.is_empty() { StopReason::End } else { StopReason::ToolCalls },
+        tolerated: false,
         tokens: 10,
         usage: None,
         sent: None,

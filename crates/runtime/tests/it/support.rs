@@ -410,19 +410,15 @@ impl Place {
     /// An agent that may do everything and is limited by nothing.
     pub fn spec(&self) -> Spec {
         Spec {
-            model: "brain".into(),
             instructions: "Be brief.".into(),
             tools: all_tools(&self.hands).specs(),
-            protocol: Protocol::Native,
-            profile: Profile::Trace,
             limits: Limits { model_retries: 3, ..Limits::default() },
             temperature: None,
             context_window: 100_000,
             reserved_output: 100,
-            price: Price::default(),
             mode: ApprovalMode::Yes,
             workspace: self.workspace.path().display().to_string(),
-            secrets: Vec::new(),
+            ..Spec::new("brain", Profile::Trace)
         }
     }
 

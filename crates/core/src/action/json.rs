@@ -1,0 +1,229 @@
+//! The text protocol: one JSON object a turn, in one of two dialects.
+
+use super::words::{Fields, kind};
+use mainpath_types::{Dialect, Message, Part, Role, Signature, TextForm, text_of};
+use serde_json::{Value, json};
+
+/// Who signs the wording of an answer that says more than its turn: no vendor, so no vendor is sent it as a signature.
+const ISSUER: &str = "text-protocol";
+
+/// The actions of the skills dialect that are calls of tools with the same names.
+const SKILL_ACTIONS: [&str; 3] = ["select_skills", "load_resource", "run_script"];
+
+/// A turn that was read out of an answer's text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// Its parts: one call, or the final answer as text; before them the model's own words, where they say more.
+    pub parts: Vec<Part>,
+    /// Whether it had to be picked out of fences or prose.
+    pub tolerated: bool,
+}
+
+/// Reads the one JSON object that a turn is. Errors: what is wrong, for the model.
+pub fn parse(text: &str, form: TextForm) -> Result<Parsed, String> {
+    let bare = text.trim();
+    if bare.is_empty() {
+        return Err("it was empty.".into());
+    }
+    let (value, words, tolerated) = match serde_json::from_str::<Value>(bare) {
+        Ok(value) => (value, bare, false),
+        Err(error) if form.tolerant => {
+            let (value, words) = embedded(bare).ok_or_else(|| no_json(bare, &error))?;
+            (value, words, true)
+        }
+        Err(error) => return Err(no_json(bare, &error)),
+    };
+    let part = match form.dialect {
+        Dialect::AgentCore => agent_core(value.clone(), form.tolerant)?,
+        Dialect::Skills => skills(value.clone(), form.tolerant)?,
+    };
+    let mut parts = vec![part];
+    if serde_json::from_str::<Value>(&wording(&parts, form.dialect)).ok().as_ref() != Some(&value) {
+        let signature = Some(Signature { issuer: ISSUER.into(), value: words.into() });
+        parts.insert(0, Part::Thinking { text: String::new(), signature });
+    }
+    Ok(Parsed { parts, tolerated })
+}
+
+fn no_json(text: &str, error: &serde_json::Error) -> String {
+    if !text.starts_with('{') {
+        let fenced = if text.starts_with("```") { " Do not put it into a code fence." } else { "" };
+        return format!("it does not begin with the JSON object that it must consist of.{fenced}");
+    }
+    if error.is_eof() {
+        return format!("the JSON object is not complete: {error}.");
+    }
+    if error.to_string().starts_with("trailing characters") {
+        return format!("something follows the JSON object (line {}, column {}).", error.line(), error.column());
+    }
+    format!("it is no valid JSON: {error}.")
+}
+
+/// The first JSON object inside a fence or prose, and its text.
+fn embedded(text: &str) -> Option<(Value, &str)> {
+    // Each try is linear, so there are only so many.
+    text.match_indices('{').take(32).find_map(|(at, _)| {
+        let rest = text.get(at..)?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let value = values.next()?.ok()?;
+        Some((value, rest.get(..values.byte_offset())?))
+    })
+}
+
+fn agent_core(value: Value, tolerant: bool) -> Result<Part, String> {
+    let mut fields = Fields::new("", value)?;
+    let part = match fields.text("type")?.as_str() {
+        "action" => {
+            let (name, arguments) = (fields.text("tool")?, fields.object("args")?);
+            Part::ToolCall { name, arguments, signature: None }
+        }
+        "final" => Part::text(answer(fields.needed("answer")?)),
+        other => return Err(format!("\"type\" is {other:?}; it must be \"action\" or \"final\".")),
+    };
+    fields.end(tolerant)?;
+    Ok(part)
+}
+
+/// An answer that is to match a schema may be JSON itself.
+fn answer(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+fn skills(value: Value, tolerant: bool) -> Result<Part, String> {
+    let mut fields = Fields::new("", value)?;
+    for plan in ["plan", "plan_update"] {
+        if let Some(value) = fields.take(plan) {
+            check_plan(plan, value, tolerant)?;
+        }
+    }
+    let mut action = Fields::new("action", fields.needed("action")?)?;
+    action.optional_text("reason")?;
+    let part = match action.text("type")?.as_str() {
+        "final_answer" => {
+            let mut last = Fields::new("final_answer", fields.needed("final_answer")?)?;
+            let text = answer(last.needed("content")?);
+            last.end(tolerant)?;
+            action.end(tolerant)?;
+            Part::text(text)
+        }
+        "tool" => {
+            let (name, arguments) = (action.text("tool")?, action.object("args")?);
+            action.end(tolerant)?;
+            Part::ToolCall { name, arguments, signature: None }
+        }
+        name if SKILL_ACTIONS.contains(&name) => {
+            Part::ToolCall { name: name.into(), arguments: action.rest(), signature: None }
+        }
+        other => {
+            let known = SKILL_ACTIONS.join("\", \"");
+            return Err(format!("\"action.type\" is {other:?}; it must be \"{known}\", \"tool\" or \"final_answer\"."));
+        }
+    };
+    fields.end(tolerant)?;
+    Ok(part)
+}
+
+/// A plan's shape: `goal`, `steps[{id, title, status}]`, `assumptions`, `constraints`, all optional in an update.
+fn check_plan(name: &str, value: Value, tolerant: bool) -> Result<(), String> {
+    let mut plan = Fields::new(name, value)?;
+    plan.optional_text("goal")?;
+    let steps = match plan.take("steps") {
+        None if name == "plan" => return Err("\"plan.steps\" is missing.".into()),
+        None => Vec::new(),
+        Some(Value::Array(steps)) => steps,
+        Some(other) => return Err(format!("\"{name}.steps\" is {}, not an array.", kind(&other))),
+    };
+    for (step, number) in steps.into_iter().zip(0..) {
+        let mut step = Fields::new(&format!("{name}.steps[{number}]"), step)?;
+        step.take("id");
+        if name == "plan" {
+            step.text("title")?;
+        } else {
+            step.optional_text("title")?;
+        }
+        let status = step.optional_text("status")?;
+        let known = ["pending", "in_progress", "completed", "abandoned"];
+        if let Some(status) = status.filter(|status| !known.contains(&status.as_str())) {
+            let known = known.join("\", \"");
+            return Err(format!("\"{name}.steps[{number}].status\" is {status:?}; it must be \"{known}\"."));
+        }
+        step.end(tolerant)?;
+    }
+    plan.take("assumptions");
+    plan.take("constraints");
+    plan.end(tolerant)
+}
+
+/// The same message as the text protocol shows it: a turn as its JSON object, results as what was observed.
+pub fn render(message: Message, dialect: Dialect) -> Message {
+    let Message { seq, role, parts } = message;
+    match role {
+        Role::User => Message { seq, role, parts },
+        Role::Assistant => {
+            let text = wording(&parts, dialect);
+            let is_thought = |part: &Part| matches!(part, Part::Thinking { .. }) && own_words(part).is_none();
+            let mut shown: Vec<Part> = parts.into_iter().filter(is_thought).collect();
+            shown.push(Part::text(text));
+            Message { seq, role, parts: shown }
+        }
+        Role::Tool => Message { seq, role: Role::User, parts: parts.into_iter().flat_map(observed).collect() },
+    }
+}
+
+fn own_words(part: &Part) -> Option<&str> {
+    match part {
+        Part::Thinking { signature: Some(signature), .. } if signature.issuer == ISSUER => Some(&signature.value),
+        _ => None,
+    }
+}
+
+/// A turn as its JSON object: the model's own words where they were kept. A turn of another protocol may have several
+/// calls; then each is an object of its own.
+fn wording(parts: &[Part], dialect: Dialect) -> String {
+    if let Some(words) = parts.iter().find_map(own_words) {
+        return words.into();
+    }
+    let calls = parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some(action(name, arguments, dialect)),
+        _ => None,
+    });
+    let mut lines: Vec<String> = calls.collect();
+    if lines.is_empty() {
+        let answer = text_of(parts);
+        lines.push(match dialect {
+            Dialect::AgentCore => json!({"type": "final", "answer": answer}).to_string(),
+            Dialect::Skills => {
+                json!({"action": {"type": "final_answer"}, "final_answer": {"content": answer}}).to_string()
+            }
+        });
+    }
+    lines.join("\n")
+}
+
+fn action(name: &str, arguments: &str, dialect: Dialect) -> String {
+    // What is no JSON object was refused when it came; it is shown as the text that it is.
+    let args = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
+    match (dialect, args) {
+        (Dialect::AgentCore, args) => json!({"type": "action", "tool": name, "args": args}).to_string(),
+        (Dialect::Skills, Value::Object(mut action)) if SKILL_ACTIONS.contains(&name) => {
+            action.insert("type".into(), name.into());
+            json!({"action": action}).to_string()
+        }
+        (Dialect::Skills, args) => json!({"action": {"type": "tool", "tool": name, "args": args}}).to_string(),
+    }
+}
+
+fn observed(part: Part) -> Vec<Part> {
+    let Part::ToolResult { name, content, is_error, .. } = part else { return vec![part] };
+    let how = if is_error { "failed" } else { "ok" };
+    let mut parts = vec![Part::text(format!("Observation ({name}, {how}):"))];
+    parts.extend(content);
+    // One text where it is nothing but text.
+    if parts.iter().all(|part| matches!(part, Part::Text { .. })) {
+        parts = vec![Part::text(text_of(&parts))];
+    }
+    parts
+}

@@ -1,0 +1,7 @@
+//! Between what a model writes and a turn. The machine never knows which protocol an agent speaks: an answer in JSON text
+//! becomes the parts that a native answer has, and is shown to the model as text again.
+
+mod json;
+mod words;
+
+pub use json::{Parsed, parse, render};
