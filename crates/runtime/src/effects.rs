@@ -3,9 +3,10 @@
 use crate::hub::{Handle, Live};
 use crate::judge::Gate;
 use crate::pieces::Pieces;
-use crate::request::{Prepared, offload};
+use crate::request::Prepared;
 use crate::runtime::Shared;
 use crate::secrets::Granted;
+use crate::texts::offload;
 use bytes::Bytes;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts};
 use mainpath_policy::Grant;

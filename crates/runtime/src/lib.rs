@@ -26,6 +26,7 @@ mod request;
 mod runtime;
 mod schema;
 mod secrets;
+mod texts;
 pub mod views;
 pub mod wire;
 
@@ -34,3 +35,4 @@ pub use mail::Mail;
 pub use models::{EnvModels, Models};
 pub use runtime::{Config, Runtime, RuntimeError, new_trace_id};
 pub use secrets::Vault;
+pub use texts::Whole;

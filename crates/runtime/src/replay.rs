@@ -2,7 +2,8 @@
 
 use crate::models::Models;
 use crate::prefix::Prefix;
-use crate::request::{extend, load, request_head, text_form};
+use crate::request::{extend, request_head, text_form};
+use crate::texts::load;
 use crate::views;
 use mainpath_core::{Log, NodeKind, State, Under, apply, pack};
 use mainpath_providers::{Playback, Provider, Script, Scripted, resolve};

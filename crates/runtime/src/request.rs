@@ -3,6 +3,7 @@
 use crate::models::Models;
 use crate::prefix::{Prefix, hex};
 use crate::schema::OutputSchema;
+use crate::texts::Whole;
 use bytes::Bytes;
 use mainpath_core::{Bodies, Item, Packed, State, message, render_turn};
 use mainpath_policy::Rules;
@@ -99,45 +100,18 @@ pub(crate) async fn extend(
 ) -> Result<Option<()>, StoreError> {
     let kept = prefix.keep(packed.under, &packed.items, before);
     let new: &[Item] = packed.items.get(kept..).unwrap_or(&[]);
-    let Some(mut messages) = new.iter().map(|item| message(state, bodies, item)).collect::<Option<Vec<_>>>() else {
+    // Before they become messages: a summary is put into a sentence, a result is shortened.
+    let mut whole = Whole::new(bodies);
+    for event in new.iter().filter_map(Item::event) {
+        whole.load(store, scope, event).await?;
+    }
+    let Some(mut messages) = new.iter().map(|item| message(state, &whole, item)).collect::<Option<Vec<_>>>() else {
         return Ok(None);
     };
-    for message in &mut messages {
-        load(store, scope, &mut message.parts).await?;
-    }
     if let Some(form) = text {
         messages = messages.into_iter().map(|message| render_turn(message, form.dialect)).collect();
     }
     debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
     prefix.extend(provider.codec(), new, &messages);
     Ok(Some(()))
-}
-
-/// Puts texts that lie in blobs back in their places.
-pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
-    for part in parts {
-        match part {
-            Part::StoredText { hash, .. } => {
-                let bytes = store.get_blob(scope, hash).await?;
-                *part = Part::text(String::from_utf8_lossy(&bytes));
-            }
-            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content)).await?,
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Puts texts that are too long for the log into blobs.
-pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
-    for part in parts {
-        if let Part::Text { text } = part
-            && text.len() > BLOB_FROM
-        {
-            let bytes = text.len() as u64;
-            let hash = store.put_blob(scope, std::mem::take(text).into_bytes()).await?;
-            *part = Part::StoredText { hash, bytes };
-        }
-    }
-    Ok(())
 }

@@ -1,12 +1,11 @@
 //! Views: files beside the log for people and other programs. Computed from the log alone, so they may be deleted and come
 //! back byte for byte.
 
-use crate::request::load;
+use crate::texts::{Whole, load};
 use mainpath_core::{Bodies, CallState, Ending, Log, NodeKind, Queued, State, apply};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// The views of a trace with this log: name and content. Errors: a blob that a view quotes is missing.
 pub async fn build(
@@ -42,32 +41,17 @@ pub async fn build(
 /// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place. Errors: the blob
 /// is missing.
 pub async fn ending(store: &dyn Store, scope: &Scope, state: &State, log: &Log) -> Result<Option<Ending>, StoreError> {
-    let mut bodies = Loaded { log, loaded: BTreeMap::new() };
+    let mut whole = Whole::new(log);
     // The last words of the model are all that an ending quotes.
     let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
     for (_, node) in assistants {
-        let Some(EventKind::ModelFinished(data)) = log.get(node.event) else { continue };
-        let mut data = data.clone();
-        load(store, scope, &mut data.parts).await?;
-        let said = !text_of(&data.parts).trim().is_empty();
-        bodies.loaded.insert(node.event, data.into());
-        if said {
+        whole.load(store, scope, node.event).await?;
+        let Some(EventKind::ModelFinished(data)) = whole.get(node.event) else { continue };
+        if !text_of(&data.parts).trim().is_empty() {
             break;
         }
     }
-    Ok(mainpath_core::ending(state, &bodies))
-}
-
-/// A log, some of whose events have their long texts in place.
-struct Loaded<'a> {
-    log: &'a Log,
-    loaded: BTreeMap<EventId, EventKind>,
-}
-
-impl Bodies for Loaded<'_> {
-    fn get(&self, event: EventId) -> Option<&EventKind> {
-        self.loaded.get(&event).or_else(|| self.log.get(event))
-    }
+    Ok(mainpath_core::ending(state, &whole))
 }
 
 /// The event up to which views were written, by their `meta.json`.
@@ -84,7 +68,8 @@ pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<
     Ok(())
 }
 
-async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<String, StoreError> {
+/// What the agent was first asked to do. Errors: it lies in a blob, and the blob is missing.
+pub async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<String, StoreError> {
     let first = events.iter().find_map(|event| match &event.kind {
         EventKind::MessageQueued(data) => Some(data.parts.clone()),
         _ => None,

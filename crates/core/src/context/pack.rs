@@ -85,6 +85,22 @@ pub enum Item {
     LastAnswer,
 }
 
+impl Item {
+    /// Where its body is; `None` if it has the same words in every trace.
+    pub fn event(&self) -> Option<EventId> {
+        match self {
+            Item::User { event, .. }
+            | Item::Assistant { event, .. }
+            | Item::Result { event, .. }
+            | Item::Malformed { event, .. }
+            | Item::RepairPrompt { event, .. }
+            | Item::Summary { event }
+            | Item::Recalled { event, .. } => Some(*event),
+            Item::SummaryPrompt { .. } | Item::LastAnswer => None,
+        }
+    }
+}
+
 /// Packs the request in flight, or the one that would be made now. Pure: the same state packs the same, always.
 pub fn pack(state: &State) -> Option<Packed> {
     let spec = state.spec.as_ref()?;

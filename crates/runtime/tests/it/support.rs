@@ -134,6 +134,11 @@ pub fn step(steps: &[&[(&str, &str)]], seen: &Seen) -> Thought {
     say(format!("final: {}", results.join("; ")))
 }
 
+/// Whether a request asks for a summary of the conversation.
+pub fn wants_summary(seen: &Seen) -> bool {
+    seen.said().last().is_some_and(|text| text.contains("about to outgrow the context window"))
+}
+
 pub fn say(text: impl Into<String>) -> Thought {
     Thought::Say(vec![Part::text(text)])
 }

@@ -1,0 +1,88 @@
+//! Long texts: they lie in blobs beside the log, and come back into their places for whoever reads them.
+
+use mainpath_core::Bodies;
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_types::*;
+use std::collections::BTreeMap;
+
+/// A log in which some events have their long texts in place.
+pub struct Whole<'a> {
+    log: &'a (dyn Bodies + Send + Sync),
+    loaded: BTreeMap<EventId, EventKind>,
+}
+
+impl<'a> Whole<'a> {
+    /// A log as it is.
+    pub fn new(log: &'a (dyn Bodies + Send + Sync)) -> Whole<'a> {
+        Whole { log, loaded: BTreeMap::new() }
+    }
+
+    /// Puts the long texts of an event in their places. One that is not there has none. Errors: a blob is missing.
+    pub async fn load(&mut self, store: &dyn Store, scope: &Scope, event: EventId) -> Result<(), StoreError> {
+        if !self.get(event).is_some_and(|kind| parts(kind).iter().any(is_stored)) {
+            return Ok(());
+        }
+        let Some(mut kind) = self.get(event).cloned() else { return Ok(()) };
+        load(store, scope, parts_mut(&mut kind)).await?;
+        self.loaded.insert(event, kind);
+        Ok(())
+    }
+}
+
+impl Bodies for Whole<'_> {
+    fn get(&self, event: EventId) -> Option<&EventKind> {
+        self.loaded.get(&event).or_else(|| self.log.get(event))
+    }
+}
+
+/// What an event lets people or the model read.
+fn parts(kind: &EventKind) -> &[Part] {
+    match kind {
+        EventKind::MessageQueued(data) => &data.parts,
+        EventKind::RewindRequested(data) => data.parts.as_deref().unwrap_or_default(),
+        EventKind::ModelFinished(data) => &data.parts,
+        EventKind::ModelMalformed(data) => &data.parts,
+        EventKind::CallResolved(data) => data.output.as_ref().map_or(&[], |output| &output.content),
+        _ => &[],
+    }
+}
+
+fn parts_mut(kind: &mut EventKind) -> &mut [Part] {
+    match kind {
+        EventKind::MessageQueued(data) => &mut data.parts,
+        EventKind::RewindRequested(data) => data.parts.as_deref_mut().unwrap_or_default(),
+        EventKind::ModelFinished(data) => &mut data.parts,
+        EventKind::ModelMalformed(data) => &mut data.parts,
+        EventKind::CallResolved(data) => data.output.as_mut().map_or(&mut [], |output| &mut output.content),
+        _ => &mut [],
+    }
+}
+
+fn is_stored(part: &Part) -> bool {
+    matches!(part, Part::StoredText { .. })
+}
+
+/// Puts texts that lie in blobs back in their places.
+pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+    for part in parts {
+        if let Part::StoredText { hash, .. } = part {
+            let bytes = store.get_blob(scope, hash).await?;
+            *part = Part::text(String::from_utf8_lossy(&bytes));
+        }
+    }
+    Ok(())
+}
+
+/// Puts texts that are too long for the log into blobs.
+pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+    for part in parts {
+        if let Part::Text { text } = part
+            && text.len() > BLOB_FROM
+        {
+            let bytes = text.len() as u64;
+            let hash = store.put_blob(scope, std::mem::take(text).into_bytes()).await?;
+            *part = Part::StoredText { hash, bytes };
+        }
+    }
+    Ok(())
+}
