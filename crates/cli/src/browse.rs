@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, span};
-use mainpath_core::{Bodies, CallState, Log, NodeKind, State, ending, result_text};
-use mainpath_runtime::{EnvModels, replay as again, views, wire::Projector};
+use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, result_text};
+use mainpath_runtime::{EnvModels, Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
@@ -30,12 +30,9 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
     }
     for entry in traces.iter().take(most) {
         let (log, state, _) = app.read(&entry.trace).await?;
-        let task = log.events.iter().find_map(|event| match &event.kind {
-            EventKind::MessageQueued(data) => Some(text_of(&data.parts)),
-            _ => None,
-        });
-        let (task, status) =
-            (task.unwrap_or_default(), if log.damage.is_some() { "damaged" } else { views::status(&state) });
+        // A trace whose blob is gone is listed all the same.
+        let task = views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
+        let status = if log.damage.is_some() { "damaged" } else { views::status(&state) };
         if args.json {
             let line = json!({
                 "trace_id": entry.trace, "status": status, "finish_reason": state.finished, "turns": state.turn_number,
@@ -67,6 +64,14 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
     let trace = app.find(args.trace.as_deref()).await?;
     let (log, state, bodies) = app.read(&trace).await?;
+    let mut bodies = Whole::new(&bodies);
+    if !args.events {
+        // What was said is shown whole. The long output of a tool is named by its blob, as is all whose blob is gone.
+        let said = |node: &Node| !matches!(node.kind, NodeKind::Result(_));
+        for (_, node) in state.tree.iter().filter(|(_, node)| said(node)) {
+            let _ = bodies.load(&*app.store, &app.scope, node.event).await;
+        }
+    }
     if args.events {
         let mut projector = Projector::new(trace.clone());
         for event in &log.events {
@@ -85,7 +90,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Log) -> Result<(), Failure> {
+async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {
     let spec = events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
@@ -136,7 +141,7 @@ fn role(kind: NodeKind) -> &'static str {
     }
 }
 
-fn body(state: &State, bodies: &Log, kind: NodeKind, event: EventId) -> String {
+fn body(state: &State, bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
     let said = |parts: &[Part]| {
         let lines = parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(plain(text)),
@@ -175,7 +180,7 @@ fn body(state: &State, bodies: &Log, kind: NodeKind, event: EventId) -> String {
 }
 
 /// The whole tree, a branch being indented under what it left.
-fn tree(state: &State, bodies: &Log) -> Result<(), Failure> {
+fn tree(state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {
     let on_path: std::collections::HashSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
     let mut children: std::collections::BTreeMap<Option<Seq>, Vec<Seq>> = std::collections::BTreeMap::new();
     for (seq, node) in state.tree.iter() {

@@ -126,12 +126,15 @@ impl Printer {
     }
 
     fn answer(&mut self, data: &ModelFinished, quiet: bool) {
-        let text = text_of(&data.parts);
-        if !quiet && self.streamed.is_empty() {
-            self.raw(&plain(&text));
+        // A long answer lies in a blob by now; what was streamed of it is what was shown.
+        self.shown = std::mem::take(&mut self.streamed);
+        if self.shown.is_empty() {
+            self.shown = text_of(&data.parts);
+            if !quiet {
+                let text = plain(&self.shown);
+                self.raw(&text);
+            }
         }
-        self.streamed.clear();
-        self.shown = text;
         let made = data.parts.iter().filter_map(|part| match part {
             Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
             _ => None,

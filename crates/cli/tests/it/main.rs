@@ -6,6 +6,7 @@
 mod bad_input;
 mod commands;
 mod crash;
+mod long_texts;
 mod secrets;
 mod signals;
 mod support;

@@ -114,6 +114,15 @@ fn a_yes_lets_the_call_run_and_the_answer_is_shown_once() {
 }
 
 #[test]
+fn a_long_answer_is_shown_to_its_last_line() {
+    let lines: Vec<String> = (0..2_000).map(|n| format!("line {n} of it")).collect();
+    let (place, server) = (Place::new(), scripted(vec![Answer::text(&lines.join("\n"))]));
+    let (code, screen) = Terminal::run(&place, &server).end();
+    let missing: Vec<&String> = lines.iter().filter(|line| !screen.contains(&format!("{line}\r\n"))).collect();
+    assert_eq!((code, missing), (0, Vec::<&String>::new()));
+}
+
+#[test]
 fn a_no_denies_the_call_and_the_model_is_told_the_reason() {
     let (place, server) = one_call();
     let mut terminal = Terminal::run(&place, &server);
