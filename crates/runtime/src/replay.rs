@@ -27,8 +27,8 @@ pub struct Replayed {
     pub differences: Vec<String>,
 }
 
-/// Deletes every view, rebuilds it and compares it byte for byte; rebuilds every request and compares its hash. Errors: the
-/// log or a blob cannot be read.
+/// Deletes every view, rebuilds it and compares it byte for byte; rebuilds every request and compares its hash. The views of
+/// a log that cannot be read to its end are left as they are: they may hold what it has lost. Errors: the log or a blob cannot be read.
 pub async fn replay(
     store: &dyn Store,
     models: &dyn Models,
@@ -40,11 +40,17 @@ pub async fn replay(
     if let Some(damage) = &log.damage {
         replayed.differences.push(format!("{damage}; what follows was not replayed"));
     }
+    if log.newer {
+        let what = format!("line {} and what follows was written by a newer Mainpath and not replayed", log.head + 1);
+        replayed.differences.push(what);
+    }
     if let Some(erased) = log.erased.first() {
         replayed.differences.push(format!("event {} was erased: what depends on it differs", erased.id));
     }
     requests(store, models, scope, trace, &log.events, &mut replayed).await?;
-    rebuild(store, scope, trace, &log.events, &mut replayed).await?;
+    if !log.read_only() {
+        rebuild(store, scope, trace, &log.events, &mut replayed).await?;
+    }
     Ok(replayed)
 }
 

@@ -436,6 +436,11 @@ fn one_changed_byte_is_found_and_named_by_file_and_line() {
     let said = done.own_lines()[0];
     let found = (line..=line + 1).any(|line| said.contains(&format!("line {line}")));
     assert!(said.contains(path.to_str().unwrap()) && found, "line {line}: {said}");
+    let answer = std::fs::read(place.file(&trace, "final.md")).unwrap();
+    let replayed = place.run(&["replay"]);
+    replayed.fails(1, "1 differences");
+    assert!(replayed.out.contains("was not replayed") && replayed.out.contains("line "), "{replayed:#?}");
+    assert_eq!(std::fs::read(place.file(&trace, "final.md")).unwrap(), answer);
     // Nothing is written to it any more, and what is before the damage can be read.
     let resumed = place.run(&["run", "-c", "More."]);
     assert!(resumed.code == 1 && resumed.err.contains("damaged"), "{resumed:#?}");
