@@ -155,6 +155,7 @@ struct Shared {
     behaviour: Behaviour,
     count: AtomicUsize,
     connections: AtomicUsize,
+    left: AtomicUsize,
     requests: Mutex<Vec<RecordedRequest>>,
     violations: Mutex<Vec<String>>,
 }
@@ -190,6 +191,7 @@ impl ModelServer {
             behaviour,
             count: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
             requests: Mutex::default(),
             violations: Mutex::default(),
         });
@@ -250,6 +252,11 @@ impl ModelServer {
     /// How many connections have been opened.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many clients closed their connection in the middle of an answer that stalled.
+    pub fn left(&self) -> usize {
+        self.shared.left.load(Ordering::Relaxed)
     }
 
     /// What was wrong with requests so far.
@@ -320,7 +327,9 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             Reply::Stall(answer, bytes) => {
                 let rendered = render(&answer, streamed);
                 stream.write_all(&rendered[..bytes.min(rendered.len())]).await?;
-                while stream.read(&mut [0; 64]).await? > 0 {}
+                // A closed connection is an end or an error, depending on what was still under way.
+                while matches!(stream.read(&mut [0; 64]).await, Ok(1..)) {}
+                shared.left.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             }
             Reply::Garbage(bytes) => {

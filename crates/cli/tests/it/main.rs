@@ -9,5 +9,6 @@ mod crash;
 mod long_texts;
 mod secrets;
 mod signals;
+mod stopping;
 mod support;
 mod terminal;

@@ -2,7 +2,9 @@
 
 use crate::support::*;
 use mainpath_runtime::*;
+use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, Reply};
 use mainpath_types::*;
+use serde_json::json;
 
 fn started(event: &Event) -> bool {
     matches!(event.kind, EventKind::ActionStarted(_))
@@ -51,4 +53,70 @@ async fn a_stop_during_a_model_call_drops_the_request() {
     let mut watcher = runtime.watch(&local(), &trace, 1);
     until(&mut watcher, run_finished).await;
     assert_eq!(reasons(&place.inspect(&trace).await), [FinishReason::Stopped]);
+}
+
+/// A model server whose first answer is this; all others are a text.
+fn server(first: impl Into<Reply>) -> ModelServer {
+    let first = first.into();
+    let reply = move |n| if n == 1 { first.clone() } else { Answer::text("Done after all.").into() };
+    ModelServer::start(Behaviour::new(move |request| reply(request.n))).unwrap()
+}
+
+/// The roles of a request's messages, which the server has found valid.
+fn roles(server: &ModelServer, request: usize) -> Vec<String> {
+    assert_eq!(server.violations(), Vec::<String>::new());
+    let body = server.requests()[request].body().clone();
+    body["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_string()).collect()
+}
+
+async fn goes_on(place: &Place, runtime: &Runtime, trace: &TraceId) {
+    runtime.send(&local(), trace, &Mail::Continue).await.unwrap();
+    runtime.resume(&local(), trace);
+    assert_eq!(settled(runtime, trace).await, Phase::Idle);
+    assert_eq!(place.answer(trace).await, "Done after all.");
+    assert_eq!(reasons(&place.inspect(trace).await), [FinishReason::Stopped, FinishReason::Final]);
+}
+
+#[tokio::test]
+async fn a_stop_in_the_middle_of_an_answer_closes_the_connection_and_the_trace_can_go_on() {
+    let server = server(Reply::Stall(Answer::text("This is the beginning of a long answer that has no end."), 700));
+    let place = Place::memory_in_real_time(Brain::steps(&[]));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    let mut watcher = runtime.watch(&local(), &trace, 1);
+    let spec = Spec { model: server.model(), ..place.spec() };
+    runtime.start(&local(), &trace, spec, Mail::message("go")).await.unwrap();
+    while !matches!(soon("its first words", watcher.next()).await.unwrap(), Live::Delta { .. }) {}
+    assert_eq!((server.count(), server.left()), (1, 0));
+    runtime.send(&local(), &trace, &Mail::Stop).await.unwrap();
+    until(&mut watcher, run_finished).await;
+    eventually("the client leaves", || server.left() == 1).await;
+    let log = place.inspect(&trace).await;
+    assert!(names(&log).ends_with("model_requested run_closing model_abandoned run_finished"), "{}", names(&log));
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+    goes_on(&place, &runtime, &trace).await;
+    // What had come of the answer is nowhere.
+    assert_eq!([roles(&server, 0), roles(&server, 1)], [["system", "user"]; 2]);
+}
+
+#[tokio::test]
+async fn after_a_stop_in_the_middle_of_a_turn_every_call_has_its_result_and_the_trace_can_go_on() {
+    let calls = Answer::call("look", json!({"key": "x"}));
+    let calls = calls.and_call("stubborn", json!({"key": "a"})).and_call("count", json!({"key": "b"}));
+    let (server, place) = (server(calls), Place::memory_in_real_time(Brain::steps(&[])));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    let mut watcher = runtime.watch(&local(), &trace, 1);
+    let spec = Spec { model: server.model(), ..place.spec() };
+    runtime.start(&local(), &trace, spec, Mail::message("go")).await.unwrap();
+    eventually("the call runs", || place.hands.count("a") == 1).await;
+    runtime.send(&local(), &trace, &Mail::Stop).await.unwrap();
+    until(&mut watcher, |event| matches!(event.kind, EventKind::CallCancelling(_))).await;
+    assert_eq!((place.hands.count("end of a"), reasons(&place.log(&trace).await)), (0, Vec::new()));
+    place.hands.gate.add_permits(1);
+    until(&mut watcher, run_finished).await;
+    assert_eq!((place.hands.count("end of a"), place.hands.count("b")), (1, 0));
+    use Resolution::*;
+    // What had not started ends first.
+    assert_eq!(resolutions(&place.log(&trace).await), [Ok, Interrupted, Interrupted]);
+    goes_on(&place, &runtime, &trace).await;
+    assert_eq!(roles(&server, 1), ["system", "user", "assistant", "tool", "tool", "tool"]);
 }

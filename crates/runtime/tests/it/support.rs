@@ -497,6 +497,16 @@ pub async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("it never came: {what}"))
 }
 
+/// Waits for something that no event tells, in real time.
+pub async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    soon(what, waiting).await;
+}
+
 /// Waits until a trace has no driver and no time to wait for.
 pub async fn settled(runtime: &Runtime, trace: &TraceId) -> Phase {
     let mut phase = runtime.watch(&local(), trace, 1).phase();
