@@ -336,8 +336,10 @@ impl Driver {
             };
             loop {
                 let pause = store_pause(tries).ok_or_else(|| DriveError::Unwritable(problem.clone()))?;
+                if tries == 0 {
+                    self.handle.tell(Live::Notice(format!("the log cannot be written ({problem}); trying again")));
+                }
                 tries += 1;
-                self.handle.tell(Live::Notice(format!("the log cannot be written ({problem}); trying again")));
                 tokio::time::sleep(pause).await;
                 if self.reopen().await? {
                     break;
