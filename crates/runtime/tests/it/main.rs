@@ -4,6 +4,7 @@
 mod blobs;
 mod cancelling;
 mod crashes;
+mod full_disk;
 mod lying_store;
 mod mailbox;
 mod many;

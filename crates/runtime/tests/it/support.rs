@@ -5,6 +5,7 @@ use mainpath_core::{State, apply};
 use mainpath_providers::{Call, Codec, Fut as ProviderFut, Neutral, Provider, resolve};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::*;
+use mainpath_store::files::Disk;
 use mainpath_store::{Faulty, FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
 use mainpath_testkit::check;
 use mainpath_tools::{Fut as ToolFut, Launcher, Tool, ToolContext, ToolDoc, Tools};
@@ -390,9 +391,16 @@ impl Place {
 
     /// In files, in the system's time.
     pub fn files(data: &TempDir, brain: Arc<Brain>) -> Place {
-        let store = FilesStore::open(data.path(), Options::default()).unwrap();
+        Place::on_disk(data, brain).0
+    }
+
+    /// The same, with the disk that the logs are on.
+    pub fn on_disk(data: &TempDir, brain: Arc<Brain>) -> (Place, Arc<Disk>) {
+        let options = Options::default();
+        let disk = Arc::clone(&options.disk);
+        let store = FilesStore::open(data.path(), options).unwrap();
         let scheduler = store.scheduler();
-        Place::of(Arc::new(store), scheduler, brain, mainpath_store::scheduler::system_clock)
+        (Place::of(Arc::new(store), scheduler, brain, mainpath_store::scheduler::system_clock), disk)
     }
 
     pub fn config(&self) -> Config {

@@ -35,12 +35,12 @@ impl Disk {
     }
 
     pub(crate) fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
-        let left = self.left.load(Ordering::Relaxed);
-        if left == u64::MAX {
+        let fits = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+        let take = |left: u64| (left != u64::MAX).then(|| left - fits(left) as u64);
+        let Ok(left) = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) else {
             return file.write_all(bytes);
-        }
-        let fits = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-        self.left.store(left - fits as u64, Ordering::SeqCst);
+        };
+        let fits = fits(left);
         file.write_all(bytes.get(..fits).unwrap_or_default())?;
         if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }

@@ -1,0 +1,156 @@
+//! A disk that fills up while agents work. In real time: logs are written by a thread of their own.
+
+use crate::support::*;
+use mainpath_runtime::*;
+use mainpath_store::files::Disk;
+use mainpath_types::*;
+use std::sync::{Arc, OnceLock};
+use tempfile::TempDir;
+
+/// What a watcher sees until its trace rests: the events, and the words about the driving.
+async fn seen(watcher: &mut Watcher) -> (Vec<Event>, Vec<String>, Phase) {
+    let (mut events, mut notices) = (Vec::new(), Vec::new());
+    let mut phases = watcher.phase();
+    loop {
+        tokio::select! {
+            biased;
+            live = watcher.next() => match live.unwrap() {
+                Live::Event(event) => events.push((*event).clone()),
+                Live::Notice(text) => notices.push(text),
+                Live::Delta { .. } => {}
+            },
+            phase = soon("rest", phases.wait_for(|phase| *phase != Phase::Running)) => {
+                return (events, notices, phase.unwrap().clone());
+            }
+        }
+    }
+}
+
+/// What people are told is one line that says what is wrong.
+fn is_clear(problem: &str) -> bool {
+    problem.contains("cannot be written") && problem.contains("no storage space") && !problem.contains('\n')
+}
+
+#[tokio::test]
+async fn a_disk_that_is_full_for_a_moment_is_told_once_and_changes_nothing_but_the_time() {
+    let data = TempDir::new().unwrap();
+    let (place, disk) = Place::on_disk(&data, Brain::steps(ALL_KINDS));
+    let runtime = place.runtime();
+    let mut was_full = 0;
+    for n in 0..30u32 {
+        let trace = id(&format!("t{n}"));
+        runtime.start(&local(), &trace, place.spec(), Mail::message("do all")).await.unwrap();
+        let mut watcher = runtime.watch(&local(), &trace, 1);
+        // Full at any byte of what comes after the start, and free again as soon as that is told.
+        disk.set_left(u64::from(n) * 241);
+        let mut notices = Vec::new();
+        let mut events = Vec::new();
+        while !events.last().is_some_and(run_finished) {
+            match soon("the end", watcher.next()).await.unwrap() {
+                Live::Event(event) => events.push((*event).clone()),
+                Live::Notice(text) => {
+                    disk.set_left(u64::MAX);
+                    notices.push(text);
+                }
+                Live::Delta { .. } => {}
+            }
+        }
+        disk.set_left(u64::MAX);
+        assert!(notices.len() <= 1 && notices.iter().all(|text| is_clear(text)), "{trace}: {notices:?}");
+        was_full += notices.len();
+        assert_eq!(settled(&runtime, &trace).await, Phase::Idle, "{trace}");
+        assert_eq!(place.answer(&trace).await, ALL_DONE, "{trace}");
+        let log = place.inspect(&trace).await;
+        assert_eq!((reasons(&log), resolutions(&log)), (vec![FinishReason::Final], vec![Resolution::Ok; 7]), "{trace}");
+        assert_eq!(events, log, "{trace}: what was seen is what is there");
+        assert_eq!(["a", "b", "c"].map(|key| place.hands.count(key)), [n + 1; 3], "{trace}");
+    }
+    assert!(was_full >= 20, "{was_full}");
+}
+
+/// When the disk fills up for good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fills {
+    /// While the tool runs, so that its result cannot be written.
+    InTool,
+    /// While the model answers, so that its answer cannot be written.
+    InAnswer,
+}
+
+/// A run on a disk that fills up and stays full until the trace is given up. Gives what was seen until then.
+async fn filled(data: &TempDir, when: Fills) -> (Place, Arc<Disk>, Runtime, Vec<Event>) {
+    let filling: Arc<OnceLock<Arc<Disk>>> = Arc::default();
+    let fills = Arc::clone(&filling);
+    let brain = Brain::new(move |seen| {
+        if when == Fills::InAnswer && seen.results().len() == 1 {
+            fills.get().unwrap().set_left(0);
+        }
+        step(&[&[("count", "a")]], seen)
+    });
+    let (place, disk) = Place::on_disk(data, brain);
+    assert!(filling.set(Arc::clone(&disk)).is_ok());
+    if when == Fills::InTool {
+        let disk = Arc::clone(&disk);
+        *place.hands.hook.lock().unwrap() = Some(Box::new(move || disk.set_left(100)));
+    }
+    let (runtime, trace) = (place.runtime(), id("t"));
+    let mut watcher = runtime.watch(&local(), &trace, 1);
+    runtime.start(&local(), &trace, place.spec(), Mail::message("count")).await.unwrap();
+    let (events, notices, phase) = seen(&mut watcher).await;
+    let Phase::Failed(problem) = phase else { panic!("{when:?}: {phase:?}, {}", names(&events)) };
+    assert!(is_clear(&problem), "{problem}");
+    assert!(notices.len() == 1 && is_clear(&notices[0]), "{notices:?}");
+    assert!(reasons(&events).is_empty(), "{}", names(&events));
+    (place, disk, runtime, events)
+}
+
+/// The runtime that knew what it could not write writes it when there is room, and goes on to the end.
+async fn resumed_by_the_same(when: Fills) {
+    let data = TempDir::new().unwrap();
+    let (place, disk, runtime, before) = filled(&data, when).await;
+    let trace = id("t");
+    disk.set_left(u64::MAX);
+    runtime.resume(&local(), &trace);
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle, "{when:?}");
+    let log = place.inspect(&trace).await;
+    assert!(log.starts_with(&before), "{when:?}: lost:\n{}\n{}", names(&before), names(&log));
+    assert_eq!((reasons(&log), resolutions(&log)), (vec![FinishReason::Final], vec![Resolution::Ok]), "{when:?}");
+    assert_eq!((place.hands.count("a"), place.answer(&trace).await.as_str()), (1, "final: counted a"), "{when:?}");
+    // Nothing was asked again.
+    assert_eq!(place.brain.requests().len(), 2, "{when:?}");
+}
+
+/// Another process does not know it, and says so instead of doing it again.
+async fn resumed_by_another(when: Fills) {
+    let data = TempDir::new().unwrap();
+    let (place, _, runtime, before) = filled(&data, when).await;
+    let trace = id("t");
+    drop(runtime);
+    let Place { hands, workspace, brain, store, scheduler, .. } = place;
+    drop((store, scheduler));
+    let there = Place { hands, workspace, ..Place::files(&data, Brain::steps(&[&[("count", "a")]])) };
+    let runtime = there.runtime();
+    runtime.resume(&local(), &trace);
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle, "{when:?}");
+    let log = there.inspect(&trace).await;
+    assert!(log.starts_with(&before), "{when:?}: lost:\n{}\n{}", names(&before), names(&log));
+    // The tool's result is nowhere; the model's answer is asked for again.
+    let (end, requests) = match when {
+        Fills::InTool => (Resolution::Unknown, [1, 1]),
+        Fills::InAnswer => (Resolution::Ok, [2, 1]),
+    };
+    assert_eq!((reasons(&log), resolutions(&log)), (vec![FinishReason::Final], vec![end]), "{when:?}");
+    assert_eq!([brain.requests().len(), there.brain.requests().len()], requests, "{when:?}");
+    assert_eq!(there.hands.count("a"), 1, "{when:?}");
+}
+
+/// All at once, as each waits for several seconds before it gives up.
+#[tokio::test]
+async fn a_disk_that_stays_full_is_told_once_and_resuming_with_room_ends_the_run() {
+    tokio::join!(
+        resumed_by_the_same(Fills::InTool),
+        resumed_by_the_same(Fills::InAnswer),
+        resumed_by_another(Fills::InTool),
+        resumed_by_another(Fills::InAnswer),
+    );
+}
