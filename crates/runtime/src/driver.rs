@@ -146,6 +146,8 @@ impl Driver {
             let due = self.timer.map(|(at, _)| at.saturating_sub((self.shared.config.clock)()));
             let keep = keep_prefix(self.shared.drivers.load(Ordering::Relaxed));
             tokio::select! {
+                // Mail and times are looked at in every round, so nothing starves, and the same world is the same life.
+                biased;
                 Some((key, kind)) = self.work.next(), if !self.work.is_empty() => {
                     self.in_flight.remove(&key);
                     if let Some(kind) = kind {

@@ -26,6 +26,9 @@ use tokio::time::{Instant, timeout};
 /// The longest that anything may take; in paused time it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// When tokio's time begins, in milliseconds since the Unix epoch.
+pub const BEGIN: Millis = 1_700_000_000_000;
+
 thread_local!(static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) });
 
 /// Tokio's time, which tests may pause.
@@ -35,7 +38,12 @@ pub fn tokio_clock() -> Millis {
         began.set(Some(at));
         at
     });
-    1_700_000_000_000 + Instant::now().saturating_duration_since(began).as_millis() as u64
+    BEGIN + Instant::now().saturating_duration_since(began).as_millis() as u64
+}
+
+/// Makes it this late in tokio's time, whatever time has really passed since another runtime ended.
+pub fn set_tokio_clock(now: Millis) {
+    BEGAN.set(Instant::now().checked_sub(Duration::from_millis(now - BEGIN)));
 }
 
 pub fn local() -> Scope {
@@ -280,6 +288,8 @@ tools! {
     Put "put" Idempotent put,
     Stubborn "stubborn" ProcessControl stubborn,
     Patient "patient" SideEffecting patient,
+    Slow "slow" SideEffecting slow,
+    Trip "trip" ReadOnly trip,
     Big "big" ReadOnly big,
     Leak "leak" ReadOnly leak,
     Chat "chat" ReadOnly chat,
@@ -320,6 +330,20 @@ async fn patient(hands: Hands, ctx: &ToolContext, key: String) -> ToolOutput {
     hands.touch(&key);
     let _: Option<()> = ctx.until_stopped(std::future::pending()).await;
     ctx.stopped()
+}
+
+/// Does its work at once, and says so much later.
+async fn slow(hands: Hands, ctx: &ToolContext, key: String) -> ToolOutput {
+    hands.touch(&key);
+    match ctx.until_stopped(tokio::time::sleep(Duration::from_millis(700))).await {
+        Some(()) => ToolOutput::text(format!("done {key}")),
+        None => ctx.stopped(),
+    }
+}
+
+/// Always fails.
+async fn trip(_: Hands, _: &ToolContext, key: String) -> ToolOutput {
+    ToolOutput::failed("tripped", format!("over {key}"))
 }
 
 /// As many bytes as its key says.
