@@ -213,6 +213,10 @@ impl Driver {
 
     /// From mail to an input: redacted, long texts put aside, edited arguments judged.
     pub async fn read(&mut self, mut mail: Mail, from: Principal) -> Result<InputKind, DriveError> {
+        if !mail.is_sayable() {
+            let problem = "a message consists of text, pictures, sound and documents, of nothing else".into();
+            return Ok(InputKind::BadMail { problem });
+        }
         mail.redact(&self.shared.config.vault);
         let edited = match &mail {
             Mail::Approve { call, arguments: Some(arguments) } => Some((*call, arguments.clone())),

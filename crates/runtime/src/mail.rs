@@ -78,6 +78,19 @@ impl Mail {
         matches!(self, Mail::Stop | Mail::Interrupt { .. })
     }
 
+    /// Whether it says what somebody can say. Calls, results and thoughts are the model's, and what lies in a blob was put
+    /// there by the runtime: no vendor takes the ones from a person, and a blob that is not there stops every request.
+    pub(crate) fn is_sayable(&self) -> bool {
+        let parts = match self {
+            Mail::Message { parts, .. } | Mail::Rewind { parts: Some(parts), .. } => parts,
+            _ => return true,
+        };
+        parts.iter().all(|part| match part {
+            Part::Text { .. } | Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => true,
+            Part::StoredText { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => false,
+        })
+    }
+
     /// The input that it is, from this sender. The caller has redacted it, and adds the verdict on edited arguments.
     pub(crate) fn into_input(self, by: Principal) -> InputKind {
         match self {

@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_runtime::*;
 use mainpath_store::{FilesStore, Options, Store};
 use mainpath_types::*;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 fn refusals(log: &[Event]) -> Vec<(Option<MailId>, String)> {
@@ -52,6 +53,40 @@ async fn what_says_nothing_useful_is_refused_by_an_event_and_not_read_again() {
     assert_eq!(ids, (1..=garbage.len() as MailId).map(Some).collect::<Vec<_>>(), "{refused:?}");
     assert!(refused.iter().all(|(_, problem)| !problem.is_empty() && !problem.contains('\n')), "{refused:?}");
     assert_eq!((reasons(&log), place.answer(&trace).await), (vec![FinishReason::Final], "final: ".into()));
+}
+
+/// No vendor takes a call from a person, and a blob that is not there would stop every request from then on.
+#[tokio::test(start_paused = true)]
+async fn a_message_of_parts_that_nobody_can_say_is_refused_and_the_trace_goes_on() {
+    let place = Place::memory(Brain::steps(&[]));
+    let (runtime, trace) = (place.runtime(), id("t"));
+    run(&runtime, &trace, place.spec(), "hello").await;
+    let parts = [
+        json!({"type": "stored_text", "hash": "0".repeat(64), "bytes": 5}),
+        json!({"type": "tool_call", "name": "count", "arguments": "{}"}),
+        json!({"type": "tool_result", "call": "2.0", "name": "count", "content": []}),
+        json!({"type": "thinking", "text": "hm"}),
+    ];
+    for part in &parts {
+        let parts = json!([{"type": "text", "text": "look"}, part]);
+        for mail in [
+            json!({"type": "message", "mode": "message", "parts": parts}),
+            json!({"type": "rewind", "after": 1, "parts": parts}),
+        ] {
+            // It is something that Mainpath can read.
+            serde_json::from_value::<Mail>(mail.clone()).unwrap();
+            place.store.post(&local(), &trace, false, mail.to_string()).await.unwrap();
+        }
+    }
+    let last = runtime.send(&local(), &trace, &Mail::message("and now?")).await.unwrap();
+    read(&runtime, &trace, last).await;
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+    let log = place.inspect(&trace).await;
+    let refused = refusals(&log);
+    assert_eq!(refused.len(), 2 * parts.len(), "{refused:?}");
+    assert!(refused.iter().all(|(_, problem)| problem.contains("text, pictures, sound and documents")), "{refused:?}");
+    assert_eq!(reasons(&log), [FinishReason::Final; 2]);
+    assert_eq!(place.brain.requests().last().unwrap().said(), ["hello", "and now?"]);
 }
 
 #[tokio::test(start_paused = true)]
