@@ -67,14 +67,9 @@ fn answered(request: u32, calls: usize) -> InputKind {
         Verdict { decision: Decision::Allow, rule: "builtin.read-only".into(), reason: "it changes nothing".into() };
     let planned = PlannedCall { tool: Some("look".into()), verdict: Some(verdict), problem: None };
     InputKind::ModelFinished(Box::new(Reply {
-        request,
-        tokens: estimate_parts(&parts),
-        parts,
-        calls: vec![planned; calls],
-        goals: Vec::new(),
-        stop: if calls == 0 { StopReason::End } else { StopReason::ToolCalls },
         usage: Some(Usage { input: 1_000 + u64::from(request) * 20, output: 40, ..Usage::default() }),
         sent: Some(format!("{:064x}", u64::from(request) * 0x9e37_79b9)),
+        ..Reply::new(request, parts, vec![planned; calls])
     }))
 }
 

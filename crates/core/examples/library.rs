@@ -26,12 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tokens: estimate(text),
         from: user.clone(),
     };
-    let reply = |request, parts: Vec<Part>, calls| {
-        let (stop, tokens) = (StopReason::End, estimate_parts(&parts));
-        let reply =
-            Reply { request, parts, calls, goals: vec![], stop, tokens, usage: None, tolerated: false, sent: None };
-        InputKind::ModelFinished(Box::new(reply))
-    };
+    let reply = |request, parts, calls| InputKind::ModelFinished(Box::new(Reply::new(request, parts, calls)));
     offer(&mut agent, InputKind::SetSpec { spec })?;
 
     // 1. A user message. The state now demands model request 1.

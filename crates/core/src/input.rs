@@ -1,6 +1,6 @@
 //! Inputs: something happened outside.
 
-use crate::TimerKey;
+use crate::{TimerKey, estimate_parts};
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -223,6 +223,15 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// The hash of the request as it was sent.
     pub sent: Option<String>,
+}
+
+impl Reply {
+    /// An answer of which nothing more is known: its size is estimated, its request has no hash.
+    pub fn new(request: u32, parts: Vec<Part>, calls: Vec<PlannedCall>) -> Reply {
+        let stop = if calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
+        let (goals, tokens) = (Vec::new(), estimate_parts(&parts));
+        Reply { request, parts, calls, goals, stop, tolerated: false, tokens, usage: None, sent: None }
+    }
 }
 
 /// What a probe found out.

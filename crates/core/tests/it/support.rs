@@ -237,17 +237,7 @@ pub fn reply(request: u32, text: &str, calls: &[PlannedCall]) -> Box<Reply> {
         arguments: "{}".into(),
         signature: None,
     }));
-    Box::new(Reply {
-        request,
-        parts,
-        calls: calls.to_vec(),
-        goals: Vec::new(),
-        stop: if calls.is_empty() { StopReason::End } else { StopReason::ToolCalls },
-        tolerated: false,
-        tokens: 10,
-        usage: None,
-        sent: None,
-    })
+    Box::new(Reply { tokens: 10, ..Reply::new(request, parts, calls.to_vec()) })
 }
 
 /// A tool succeeds.
