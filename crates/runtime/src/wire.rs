@@ -27,6 +27,10 @@ impl Projector {
             self.turn = event.turn;
             facts.push(("turn_started", json!({})));
         }
+        if let EventKind::ModelRequested(ModelRequested { minimal: true, .. }) = &event.kind {
+            let why = json!({"chat_id": self.trace, "reason": "the model's address was not found (404)", "retry": 1});
+            facts.push(("request_repacked", why));
+        }
         facts.extend(facts_of(&event.kind));
         facts.into_iter().map(|(name, data)| self.line(event, name, data)).collect()
     }
