@@ -2,9 +2,10 @@
 
 use crate::words::push_json;
 use mainpath_types::{Delta, Part, Source};
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 pub(crate) fn data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
@@ -55,13 +56,64 @@ pub(crate) fn wire_arguments(arguments: &str) -> Cow<'_, str> {
     if arguments.trim().is_empty() {
         return Cow::Borrowed("{}");
     }
-    let is_object = arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok();
-    if is_object {
+    if arguments.trim_start().starts_with('{') && serde_json::from_str::<Readable>(arguments).is_ok() {
         return Cow::Borrowed(arguments);
     }
     let mut wrapped = Vec::new();
     push_json(&mut wrapped, &BTreeMap::from([("unparsed_arguments", arguments)]));
     Cow::Owned(String::from_utf8(wrapped).unwrap_or_else(|_| "{}".into()))
+}
+
+/// JSON of any kind, read in full and forgotten. `IgnoredAny` of serde skips strings and numbers unread: half a surrogate pair
+/// or a number that is too large would pass, and servers would refuse the whole body.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Readable, D::Error> {
+        deserializer.deserialize_any(Readable)
+    }
+}
+
+impl<'de> Visitor<'de> for Readable {
+    type Value = Readable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Readable, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Readable, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Readable, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Readable, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Readable, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Readable, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Readable, A::Error> {
+        while elements.next_element::<Readable>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Readable, A::Error> {
+        while entries.next_entry::<Readable, Readable>()?.is_some() {}
+        Ok(self)
+    }
 }
 
 /// Reads a delta and forgets it: for answers that come whole.

@@ -121,6 +121,7 @@ fn arguments_that_are_no_object_are_wrapped_so_that_servers_accept_the_turn() {
     assert_eq!(sent("[1]"), r#"{"unparsed_arguments":"[1]"}"#);
     assert_eq!(sent("null"), r#"{"unparsed_arguments":"null"}"#);
     assert_eq!(sent("{} {}"), r#"{"unparsed_arguments":"{} {}"}"#);
+    assert_eq!(sent(r#"{"a":"\ud800"}"#), r#"{"unparsed_arguments":"{\"a\":\"\\ud800\"}"}"#);
 }
 
 #[test]
