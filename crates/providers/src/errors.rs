@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Default)]
 struct Said {
     message: String,
-    /// `code` and `type`, in lower case.
+    /// `code`, `type` and Anthropic's `details.error_code`, in lower case.
     codes: Vec<String>,
     /// A numeric `code` that is an HTTP status.
     status: Option<u16>,
@@ -32,8 +32,25 @@ pub(crate) fn in_answer(text: &str) -> ModelError {
         Ok(value) => said(&value),
         Err(_) => Said { message: one_line(text, 200), ..Said::default() },
     };
-    let status = said.status.unwrap_or(500);
+    let status = said.status.or_else(|| said.codes.iter().find_map(|code| status_of(code))).unwrap_or(500);
     meaning(status, &said)
+}
+
+/// The status that comes with an error's type where it is no part of a stream: `anthropic` 2.12.0,
+/// `anthropic/types/shared/error_type.py` and `anthropic/_exceptions.py`.
+fn status_of(kind: &str) -> Option<u16> {
+    Some(match kind {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => return None,
+    })
 }
 
 fn milliseconds(retry_after: &str) -> Option<u64> {
@@ -54,17 +71,26 @@ fn said(value: &Value) -> Said {
         Value::String(text) => text.clone(),
         _ => fields.iter().find_map(|field| inner.get(field)).map_or_else(|| inner.to_string(), text),
     };
-    let codes = ["code", "type"].iter().filter_map(|field| inner.get(field)?.as_str()).map(str::to_lowercase).collect();
+    let places = ["/code", "/type", "/details/error_code"];
+    let codes = places.iter().filter_map(|place| inner.pointer(place)?.as_str()).map(str::to_lowercase).collect();
     let number = inner.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
     let status = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
     Said { message: one_line(&message, 300), codes, status }
 }
 
+/// What OpenAI and Anthropic say beside a status for too many requests when an account has reached its limit.
+const NO_CREDIT: [&str; 4] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "contract_spend_limit_reached",
+    "enforced_spend_limit_reached",
+];
+
 fn meaning(status: u16, said: &Said) -> ModelError {
     use ModelErrorKind::*;
     let code = |wanted: &[&str]| said.codes.iter().any(|code| wanted.contains(&code.as_str()));
     let words = said.message.to_lowercase();
-    let (kind, what) = if code(&["insufficient_quota", "billing_hard_limit_reached"]) {
+    let (kind, what) = if code(&NO_CREDIT) {
         // Waiting does not help, so this is no rate limit.
         (BadRequest, "the account has no credit left; add credit or use another key")
     } else if code(&["content_filter", "content_policy_violation"]) {
@@ -106,6 +132,7 @@ fn is_overflow(codes: &[String], words: &str) -> bool {
         "context length exceeded",
         "exceeds the context",
         "exceed the context",
+        "exceed context limit",
         "exceeds the available context",
         "larger than the context",
         "greater than the context length",
