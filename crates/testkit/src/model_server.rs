@@ -4,6 +4,7 @@
 //! and checks every request against the published rules (`openai` 3.54.0, `openai/types/chat`). A request that breaks one is
 //! answered with 400 and remembered in [`ModelServer::violations`].
 
+pub mod anthropic;
 mod rules;
 
 pub use rules::check_request;
