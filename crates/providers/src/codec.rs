@@ -8,6 +8,10 @@ pub trait Codec: Send + Sync {
     /// Its name, such as `openai-chat`.
     fn format(&self) -> &'static str;
 
+    /// Appends what must come before a conversation that begins with this message: elements of the message array, each
+    /// with a comma after it. Most formats need nothing.
+    fn encode_opening(&self, _first: &Message, _out: &mut Vec<u8>) {}
+
     /// Appends a group (see [`groups`]) as one or more elements of the request's message array: separated by commas,
     /// with no comma before or after. The bytes depend on the group alone and never change later, which is what makes
     /// an encoded prefix cacheable. A group that is not empty yields at least one element.
@@ -92,6 +96,9 @@ pub fn groups(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
 /// The whole request body. What a caller with a cache puts together from its own segments has the same bytes.
 pub fn encode(codec: &dyn Codec, request: &ModelRequest) -> Vec<u8> {
     let Frame { before: mut out, after } = codec.encode_frame(&request.head);
+    if let Some(first) = request.messages.first() {
+        codec.encode_opening(first, &mut out);
+    }
     for (number, group) in groups(&request.messages).enumerate() {
         if number > 0 {
             out.push(b',');

@@ -19,7 +19,7 @@ pub(crate) enum Progress {
 }
 
 /// An answer under construction, fed with a wire format's events.
-pub(crate) trait Draft: Default + Send {
+pub(crate) trait Draft: Send {
     /// What an event is, for errors: `chat completion`.
     const EVENT: &'static str;
 
@@ -47,15 +47,16 @@ pub(crate) struct EventStream<D> {
     opening: Vec<u8>,
 }
 
-impl<D: Draft> Default for EventStream<D> {
+impl<D: Draft> EventStream<D> {
+    /// A decoder that feeds this draft.
+    pub fn new(draft: D) -> EventStream<D> {
+        EventStream { sse: SseDecoder::new(MAX_FRAME), draft, done: false, frames: 0, opening: Vec::new() }
+    }
+}
+
+impl<D: Draft + Default> Default for EventStream<D> {
     fn default() -> EventStream<D> {
-        EventStream {
-            sse: SseDecoder::new(MAX_FRAME),
-            draft: D::default(),
-            done: false,
-            frames: 0,
-            opening: Vec::new(),
-        }
+        EventStream::new(D::default())
     }
 }
 

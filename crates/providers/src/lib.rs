@@ -14,6 +14,7 @@
 //! reply = provider.call(Call { body, head, request }, deltas).await
 //! ```
 
+mod anthropic;
 mod client;
 mod codec;
 mod endpoint;
@@ -33,6 +34,7 @@ pub mod sse;
 mod wire;
 mod words;
 
+pub use anthropic::Anthropic;
 pub use client::HttpClient;
 pub use codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, encode, groups, wire_call_id};
 pub use endpoint::{BadBaseUrl, Endpoint, Key, OutputLimit, Quirks, Timeouts};

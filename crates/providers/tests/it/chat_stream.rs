@@ -1,53 +1,14 @@
 //! Streamed answers of Chat Completions, cut in every way.
 
 use crate::call;
+use crate::played::{self, Outcome};
 use mainpath_providers::{Codec, OpenAiChat};
 use mainpath_testkit::model_server::{Answer, completion, events};
-use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, StopReason, Usage};
+use mainpath_types::{ModelErrorKind, ModelReply, Part, StopReason, Usage};
 use serde_json::{Value, json};
 
-/// Everything that a stream brought: the answer, and the deltas joined as a watcher would.
-#[derive(Debug, PartialEq)]
-struct Outcome {
-    reply: Result<ModelReply, ModelErrorKind>,
-    text: String,
-    thinking: String,
-    calls: Vec<(String, String)>,
-}
-
 fn play(pieces: &[&[u8]]) -> Outcome {
-    let mut outcome = Outcome { reply: Err(ModelErrorKind::Auth), text: "".into(), thinking: "".into(), calls: vec![] };
-    let Outcome { text, thinking, calls, .. } = &mut outcome;
-    let mut deltas = |delta: Delta| match delta {
-        Delta::Text { text: more } => text.push_str(&more),
-        Delta::Thinking { text: more } => thinking.push_str(&more),
-        Delta::Arguments { index, name, text } => {
-            let index = usize::from(index);
-            if calls.len() <= index {
-                calls.push((String::new(), String::new()));
-            }
-            calls[index].0.push_str(&name.unwrap_or_default());
-            calls[index].1.push_str(&text);
-        }
-        Delta::ToolOutput { .. } => panic!("no model makes tool output"),
-    };
-    let mut stream = OpenAiChat::default().stream();
-    let mut failed = None;
-    for piece in pieces {
-        if let Err(error) = stream.push(piece, &mut deltas) {
-            failed = Some(error);
-            break;
-        }
-    }
-    outcome.reply = match failed {
-        Some(error) => Err(error),
-        None => stream.finish(),
-    }
-    .map_err(|error: ModelError| {
-        assert!(!error.message.is_empty() && !error.message.contains('\n'), "{error:?}");
-        error.kind
-    });
-    outcome
+    played::play(&OpenAiChat::default(), pieces)
 }
 
 fn answer() -> Answer {

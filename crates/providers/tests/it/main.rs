@@ -1,11 +1,16 @@
 //! Codecs, driver and scripted models from outside, against a real server on this machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
+mod anthropic_any;
+mod anthropic_codec;
+mod anthropic_schema;
+mod anthropic_stream;
 mod chat_codec;
 mod chat_errors;
 mod chat_stream;
 mod driver;
 mod names;
+mod played;
 mod scripts;
 
 use mainpath_types::{CallId, Message, Part, RequestHead, Role, Seq, ToolSpec};
