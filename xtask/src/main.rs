@@ -58,7 +58,7 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
     if text.lines().any(|line| line.ends_with(' ') || line.contains('\t')) {
         problems.push(format!("{name} has trailing blanks or tabs"));
     }
-    let pure = ["crates/types/src/", "crates/policy/src/", "crates/core/src/"];
+    let pure = ["crates/types/src/", "crates/policy/src/", "crates/core/src/", "crates/json/src/"];
     if pure.iter().any(|folder| name.starts_with(folder)) {
         for word in
             ["std::fs", "std::net", "std::process", "std::env", "std::thread", "tokio", "now()", "fastrand", "async "]
