@@ -144,6 +144,12 @@ impl Grammar {
         matches!(self.state, State::String { is_key: false, .. })
     }
 
+    /// Whether a string that is a value is open, and the next character is one of its own unless it is a quotation mark, a
+    /// backslash or a control character.
+    pub(crate) fn is_in_plain_text(&self) -> bool {
+        matches!(self.state, State::String { is_key: false, part: Part::Plain })
+    }
+
     /// Whether a number ends in front of this character, or of the end of the text; to be asked before every
     /// [`step`](Grammar::step).
     pub(crate) fn number_ends(&mut self, next: Option<char>) -> bool {

@@ -36,8 +36,9 @@
 //!
 //! - **The pieces do not matter.** Values, their order, and the error with its offset are the same however the bytes were
 //!   cut; text comes in other portions, but put together it is the same text.
-//! - **The time is linear.** Every byte is looked at once: it moves a finite automaton by one step ([`Parser::push`] has
-//!   no other loop), and a value or key that begins is compared with the subscriptions that are still possible there.
+//! - **The time is linear.** A character moves a finite automaton by one step and is never looked at again; those that only
+//!   carry on a string are found and then copied as one. A value that begins is compared with the subscriptions that are
+//!   still possible there, so a byte costs at most what the paths cost.
 //! - **The memory is bounded** by the depth and by what is subscribed: nothing else is kept, however long it is.
 //! - **It accepts what `serde_json` 1.0.154 accepts** as a `Value` with its recursion limit, and refuses what that
 //!   refuses: lone surrogates, control characters in strings, leading zeros, a byte order mark. One thing differs: a

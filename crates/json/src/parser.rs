@@ -43,7 +43,7 @@ impl Parser {
             limits,
             decoder: Decoder::default(),
             grammar: Grammar::new(limits.depth),
-            watch: Watch::new(paths),
+            watch: Watch::new(paths, limits.value),
             offset: 0,
             value_end: None,
             failed: None,
@@ -103,6 +103,13 @@ impl Parser {
         let room = self.limits.total - self.offset - self.decoder.held();
         let mut allowed = &bytes[..bytes.len().min(room)];
         loop {
+            let run = self.plain_run(allowed);
+            if !run.is_empty() {
+                self.watch.keep(run);
+                self.watch.text(run, self.grammar.levels().len());
+                self.offset += run.len();
+                allowed = &allowed[run.len()..];
+            }
             match self.decoder.next(&mut allowed) {
                 Ok(Some(character)) => self.take(character, each).map_err(|problem| self.error(problem))?,
                 Ok(None) if bytes.len() <= room => return Ok(()),
@@ -115,6 +122,21 @@ impl Parser {
         }
     }
 
+    /// The beginning of these bytes that only carries on a string value, which is most of what a model writes. To take it at
+    /// once changes nothing but the time.
+    fn plain_run<'b>(&self, bytes: &'b [u8]) -> &'b str {
+        if !self.grammar.is_in_plain_text() || self.decoder.held() > 0 {
+            return "";
+        }
+        let end = bytes.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')).unwrap_or(bytes.len());
+        let text = bytes[..end].utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let mut end = text.len().min(self.watch.room());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        &text[..end]
+    }
+
     fn take(&mut self, character: char, each: &mut dyn FnMut(News<'_>)) -> Result<(), Problem> {
         if self.grammar.number_ends(Some(character)) {
             self.end_value(self.offset, each);
@@ -124,15 +146,16 @@ impl Parser {
         if matches!(sign, Sign::Opens | Sign::Begins) {
             self.watch.begins(&self.grammar.levels()[..depth]);
         }
-        if !self.watch.keep(character, self.limits.value) {
+        if self.watch.room() < character.len_utf8() {
             return Err(Problem::ValueTooLong { limit: self.limits.value });
         }
+        self.watch.keep(character.encode_utf8(&mut [0; 4]));
         self.offset += character.len_utf8();
         match sign {
             Sign::Within | Sign::Opens | Sign::Begins => {}
             Sign::KeyBegins => self.watch.key_begins(),
             Sign::KeyText(character) => self.watch.key_text(character),
-            Sign::Text(character) => self.watch.text(character, depth),
+            Sign::Text(character) => self.watch.text(character.encode_utf8(&mut [0; 4]), depth),
             Sign::Ends => self.end_value(self.offset, each),
         }
         Ok(())

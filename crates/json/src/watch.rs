@@ -41,6 +41,8 @@ struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     paths: Paths,
+    /// The most bytes that are kept of one value.
+    limit: usize,
     longest_name: usize,
     places: Vec<Place>,
     led: Vec<usize>,
@@ -55,10 +57,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(paths: Paths) -> Watch {
+    pub(crate) fn new(paths: Paths, limit: usize) -> Watch {
         Watch {
             longest_name: paths.longest_name(),
             paths,
+            limit,
             places: Vec::new(),
             led: Vec::new(),
             key: String::new(),
@@ -111,20 +114,22 @@ impl Watch {
         }
     }
 
-    /// Keeps a character of a value that is wanted whole; `false` if it makes the outermost such value longer than
-    /// `limit` bytes.
-    pub(crate) fn keep(&mut self, character: char, limit: usize) -> bool {
-        if self.kept == 0 {
-            return true;
-        }
-        self.json.push(character);
-        self.json.len() <= limit
+    /// How many bytes may come before a value that is wanted whole is longer than the limit.
+    pub(crate) fn room(&self) -> usize {
+        if self.kept == 0 { usize::MAX } else { self.limit - self.json.len() }
     }
 
-    /// A character of a string value inside of so many levels.
-    pub(crate) fn text(&mut self, character: char, depth: usize) {
+    /// This is written next, for which there is room.
+    pub(crate) fn keep(&mut self, written: &str) {
+        if self.kept > 0 {
+            self.json.push_str(written);
+        }
+    }
+
+    /// The string value inside of so many levels says this next.
+    pub(crate) fn text(&mut self, says: &str, depth: usize) {
         if self.places.len() == depth + 1 && self.places.last().is_some_and(|place| place.json.is_some()) {
-            self.text.push(character);
+            self.text.push_str(says);
         }
     }
 

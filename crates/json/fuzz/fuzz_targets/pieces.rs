@@ -2,6 +2,7 @@
 //! follow it, the rest is the text.
 #![no_main]
 
+#[expect(dead_code, reason = "the tests ask more of it")]
 #[path = "../../tests/it/oracle.rs"]
 mod oracle;
 #[path = "../../tests/it/support.rs"]
