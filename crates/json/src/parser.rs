@@ -79,7 +79,7 @@ impl Parser {
             return Err(self.error(Problem::NotUtf8));
         }
         if self.grammar.number_ends(None) {
-            self.end_value(self.offset, each);
+            self.end_value(each);
         }
         if self.grammar.is_complete() {
             return Ok(());
@@ -139,7 +139,7 @@ impl Parser {
 
     fn take(&mut self, character: char, each: &mut dyn FnMut(News<'_>)) -> Result<(), Problem> {
         if self.grammar.number_ends(Some(character)) {
-            self.end_value(self.offset, each);
+            self.end_value(each);
         }
         let depth = self.grammar.levels().len();
         let sign = self.grammar.step(character)?;
@@ -156,15 +156,15 @@ impl Parser {
             Sign::KeyBegins => self.watch.key_begins(),
             Sign::KeyText(character) => self.watch.key_text(character),
             Sign::Text(character) => self.watch.text(character.encode_utf8(&mut [0; 4]), depth),
-            Sign::Ends => self.end_value(self.offset, each),
+            Sign::Ends => self.end_value(each),
         }
         Ok(())
     }
 
-    fn end_value(&mut self, offset: usize, each: &mut dyn FnMut(News<'_>)) {
+    fn end_value(&mut self, each: &mut dyn FnMut(News<'_>)) {
         self.watch.ends(self.grammar.levels(), each);
         if self.grammar.is_complete() {
-            self.value_end = Some(offset);
+            self.value_end = Some(self.offset);
         }
     }
 

@@ -44,6 +44,10 @@ fn the_length_of_the_text_is_limited_blanks_included() {
     assert_eq!(too_long.error, error(6, Problem::TooLong { limit: 6 }));
     assert_eq!(too_long.value_end, Some(5));
     assert_eq!(within(limits, &["$"], "[\"ééé\"]").error, error(6, Problem::TooLong { limit: 6 }));
+    let inside_a_character = Limits { total: 5, ..Limits::default() };
+    let outcome = within(inside_a_character, &["$[0]"], "[\"éé\"]");
+    assert_eq!(outcome.error, error(5, Problem::TooLong { limit: 5 }));
+    assert_eq!(outcome.told, [Told::Text(0, "$[0]".into(), "é".into())]);
     let none = Limits { total: 0, ..Limits::default() };
     assert_eq!(within(none, &["$"], "").error, error(0, Problem::Unfinished { expected: "a value" }));
     assert_eq!(within(none, &["$"], "1").error, error(0, Problem::TooLong { limit: 0 }));

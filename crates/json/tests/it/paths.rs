@@ -60,7 +60,10 @@ fn the_actual_indices_are_told() {
     let mut parser = Parser::new(Paths::new(["$[*].a[1][*]"]).unwrap(), Limits::default());
     let mut indices = Vec::new();
     let mut each = |news: News<'_>| match news {
-        News::Value { path, json, .. } => indices.push((path.indices().collect::<Vec<_>>(), json.to_string())),
+        News::Value { path, json, .. } => {
+            assert_eq!(format!("{path:?}"), path.to_string());
+            indices.push((path.indices().collect::<Vec<_>>(), json.to_string()));
+        }
         News::Text { .. } => {}
     };
     parser.push(br#"[0,{"a":[[1],[2,3]]},{"a":[[],[4]]}]"#, &mut each).unwrap();
