@@ -110,6 +110,7 @@ impl SpecHead {
             fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
             models: std::iter::once(first).chain(others).collect(),
             using: 0,
+            since: Seq(1),
         }
     }
 }
@@ -136,15 +137,16 @@ impl State {
     /// A new spec takes effect. Its system text and tools have another size, so the count no longer holds.
     fn take_spec(&mut self) {
         if let Some(spec) = self.next_spec.take() {
-            self.spec = Some(spec);
+            self.spec = Some(SpecHead { since: self.tree.next_seq(), ..spec });
             self.counted = None;
         }
     }
 
     /// Another model counts tokens in its own way.
     fn use_model(&mut self, which: usize) {
+        let since = self.tree.next_seq();
         if let Some(spec) = self.spec.as_mut().filter(|spec| spec.using != which) {
-            spec.using = which;
+            (spec.using, spec.since) = (which, since);
             self.counted = None;
         }
     }
@@ -222,6 +224,9 @@ impl State {
         let goal = self.goals.focus;
         let seq = self.tree.push(tip, id, NodeKind::Assistant { calls }, data.tokens, goal);
         self.set_tip(seq);
+        if repaired || !self.recalled.is_empty() || model.is_some_and(|model| model.last || model.minimal) {
+            self.tree.set_apart(seq);
+        }
         self.change_goals(&data.goals);
         for (index, planned) in (0..calls).zip(&data.calls) {
             self.plan(id, CallId { seq, index }, planned);

@@ -44,7 +44,7 @@ pub use apply::apply;
 pub use calls::{Call, CallState, Calls};
 pub use context::bodies::{Bodies, Log, message, result_text};
 pub use context::estimate::{estimate, estimate_parts};
-pub use context::pack::{Item, PACK_VERSION, Packed, Under, pack};
+pub use context::pack::{Item, PACK_VERSION, Packed, Under, is_as_signed, pack};
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
 pub use goals::Goals;

@@ -75,6 +75,8 @@ pub struct SpecHead {
     pub models: Arc<[ModelHead]>,
     /// Which of them is used.
     pub using: usize,
+    /// The first message that was or will be made under it and this model.
+    pub since: Seq,
 }
 
 impl SpecHead {

@@ -31,6 +31,9 @@ pub struct Node {
     pub cut: Option<Seq>,
     /// The goal that it serves.
     pub goal: Option<GoalId>,
+    /// Whether it answers a request that showed more or less than the path before it: what its vendor signed then, it
+    /// would not know again.
+    pub apart: bool,
 }
 
 /// What a message is.
@@ -115,8 +118,17 @@ impl Tree {
             depth: above.map_or(0, |node| node.depth) + is_message,
             cut: if kind == NodeKind::Cut { Some(seq) } else { above.and_then(|node| node.cut) },
             goal,
+            apart: false,
         });
         seq
+    }
+
+    /// Notes that a message answers a request that showed more or less than the path before it.
+    pub fn set_apart(&mut self, seq: Seq) {
+        let node = (seq.0 as usize).checked_sub(1).and_then(|at| self.nodes.get_mut(at));
+        if let Some(node) = node {
+            node.apart = true;
+        }
     }
 
     /// Adds a cut below the head and makes it the head.

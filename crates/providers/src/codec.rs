@@ -8,6 +8,11 @@ pub trait Codec: Send + Sync {
     /// Its name, such as `openai-chat`.
     fn format(&self) -> &'static str;
 
+    /// Whether the vendor knows the thinking that it signed only as long as everything before it stays as it was.
+    fn binds_thinking(&self) -> bool {
+        false
+    }
+
     /// Appends what must come before a conversation that begins with this message: elements of the message array, each
     /// with a comma after it. Most formats need nothing.
     fn encode_opening(&self, _first: &Message, _out: &mut Vec<u8>) {}

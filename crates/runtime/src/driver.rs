@@ -72,7 +72,7 @@ pub(crate) struct Driver {
     /// Whether `bodies` holds the whole log.
     whole: bool,
     prefix: Prefix,
-    prepared: Option<(Under, Arc<Prepared>)>,
+    prepared: Option<((EventId, usize), Arc<Prepared>)>,
     in_flight: BTreeMap<EffectKey, Running>,
     work: FuturesUnordered<Work>,
     timer: Option<(Millis, TimerKey)>,
@@ -531,14 +531,14 @@ impl Driver {
     async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
         let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
-        let under = Under { spec: spec.event, model: spec.using };
+        let under = (spec.event, spec.using);
         if let Some((known, prepared)) = &self.prepared
             && *known == under
         {
             return Ok(Arc::clone(prepared));
         }
-        let spec = match self.event(under.spec).await? {
-            Some(EventKind::SpecChanged(data)) => data.spec.on_model(under.model),
+        let spec = match self.event(under.0).await? {
+            Some(EventKind::SpecChanged(data)) => data.spec.on_model(under.1),
             _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
         };
         let config = &self.shared.config;

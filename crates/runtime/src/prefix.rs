@@ -51,8 +51,11 @@ impl Prefix {
     pub fn extend(&mut self, codec: &dyn Codec, items: &[Item], messages: &[Message]) {
         let mut new = Vec::new();
         let mut at = 0;
+        if let Some(first) = messages.first().filter(|_| self.rope.len() == 0) {
+            codec.encode_opening(first, &mut new);
+        }
         for group in messages.chunk_by(|a, b| a.role == Role::Tool && b.role == Role::Tool) {
-            if self.rope.len() + new.len() > 0 {
+            if at > 0 || self.rope.len() > 0 {
                 new.push(b',');
             }
             codec.encode_group(group, &mut new);
@@ -153,7 +156,7 @@ mod tests {
     }
 
     fn under(spec: u64) -> Under {
-        Under { spec, model: 0 }
+        Under { spec, ..Under::default() }
     }
 
     fn joined(prefix: &Prefix) -> (String, String) {

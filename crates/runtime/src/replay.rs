@@ -113,7 +113,9 @@ async fn requests(
             EventKind::ModelRequested(data) => {
                 replayed.unanswered += 1;
                 let Some(packed) = pack(&state) else { continue };
-                if frame.as_ref().is_none_or(|frame| frame.under != packed.under) {
+                if frame.as_ref().is_none_or(|frame| {
+                    (frame.under.spec, frame.under.model) != (packed.under.spec, packed.under.model)
+                }) {
                     frame = encoder(models, events, packed.under);
                 }
                 let Some(Encoder { provider, before, after, text, .. }) = &frame else {

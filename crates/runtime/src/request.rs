@@ -5,7 +5,7 @@ use crate::prefix::{Prefix, hex};
 use crate::schema::OutputSchema;
 use crate::texts::Whole;
 use bytes::Bytes;
-use mainpath_core::{Bodies, Item, Packed, State, message, render_turn};
+use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
 use mainpath_policy::Rules;
 use mainpath_providers::{Provider, groups, wire_model};
 use mainpath_store::{Scope, Store, StoreError};
@@ -90,6 +90,13 @@ pub(crate) fn request_head(spec: &Spec, text: Option<TextForm>) -> RequestHead {
     }
 }
 
+/// Drops what a vendor signed where the context that it signed it in is no longer what comes before it.
+fn unsign(state: &State, under: Under, message: &mut Message) {
+    if message.role == Role::Assistant && !message.seq.is_some_and(|seq| is_as_signed(state, under, seq)) {
+        message.parts.retain(|part| !matches!(part, Part::Thinking { signature: Some(_), .. }));
+    }
+}
+
 /// Adds to the prefix what the packed request shows beyond it. `None` when a body is not at hand.
 pub(crate) async fn extend(
     prefix: &mut Prefix,
@@ -108,6 +115,9 @@ pub(crate) async fn extend(
     let Some(mut messages) = new.iter().map(|item| message(state, &whole, item)).collect::<Option<Vec<_>>>() else {
         return Ok(None);
     };
+    if provider.codec().binds_thinking() {
+        messages.iter_mut().for_each(|message| unsign(state, packed.under, message));
+    }
     if let Some(form) = text {
         messages = messages.into_iter().map(|message| render_turn(message, form.dialect)).collect();
     }

@@ -78,7 +78,13 @@ impl Vault {
         }
         for part in parts {
             match part {
-                Part::Text { text } | Part::Thinking { text, .. } => *text = self.redact(text),
+                Part::Text { text } => *text = self.redact(text),
+                Part::Thinking { text, signature } => {
+                    let redacted = self.redact(text);
+                    // What was signed is no longer there.
+                    signature.take_if(|_| redacted != *text);
+                    *text = redacted;
+                }
                 Part::ToolCall { name, arguments, .. } => {
                     *name = self.redact(name);
                     *arguments = self.redact(arguments);

@@ -22,6 +22,8 @@ pub struct Under {
     pub spec: EventId,
     /// Which of its models: 0 is the first, 1 the first to fall back to.
     pub model: usize,
+    /// The cut that holds, if one does.
+    pub cut: Option<Seq>,
 }
 
 /// One message of a request. The event is where its body is, and so where it came from.
@@ -104,8 +106,9 @@ impl Item {
 /// Packs the request in flight, or the one that would be made now. Pure: the same state packs the same, always.
 pub fn pack(state: &State) -> Option<Packed> {
     let spec = state.spec.as_ref()?;
-    let under = Under { spec: spec.event, model: spec.using };
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
+    let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
+    let under = Under { spec: spec.event, model: spec.using, cut };
     let mut items = path(state, tip);
     if state.model.is_some_and(|model| model.minimal) {
         let last = items.iter().rfind(|item| matches!(item, Item::User { .. })).copied();
@@ -118,6 +121,12 @@ pub fn pack(state: &State) -> Option<Packed> {
         items.push(Item::LastAnswer);
     }
     Some(Packed { under, items })
+}
+
+/// Whether what stands before a message in a request is still what stood there when its vendor signed it.
+pub fn is_as_signed(state: &State, under: Under, seq: Seq) -> bool {
+    let since = state.spec.as_ref().map_or(Seq(0), |spec| spec.since).max(under.cut.unwrap_or(Seq(0)));
+    seq >= since && state.tree.node(seq).is_some_and(|node| !node.apart)
 }
 
 fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {

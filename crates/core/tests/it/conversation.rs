@@ -424,3 +424,38 @@ fn a_result_that_is_shown_again_counts_in_the_budget() {
     agent.gives(InputKind::RecallCalls { calls: vec![call("2.0")] }, &["calls_recalled"]);
     assert_eq!(agent.state().request_tokens(), before + 1_000);
 }
+
+#[test]
+fn what_a_vendor_signed_holds_only_where_nothing_before_it_has_changed() {
+    let signed = |agent: &Agent| -> Vec<u32> {
+        let packed = pack(agent.state()).unwrap();
+        let holds = |seq: &Seq| is_as_signed(agent.state(), packed.under, *seq);
+        let answers = packed.items.iter().filter_map(|item| match item {
+            Item::Assistant { seq, .. } => Some(*seq),
+            _ => None,
+        });
+        answers.filter(holds).map(|seq| seq.0).collect()
+    };
+    let mut agent = Agent::asked(Limits { window_messages: Some(6), ..no_limits() });
+    agent.works();
+    agent.works();
+    assert_eq!(signed(&agent), [2, 4]);
+    // A window of six messages is outgrown: what is still shown stands after something else now.
+    agent.works();
+    assert_eq!((agent.shown().len(), signed(&agent)), (3, vec![]));
+    agent.works();
+    assert_eq!(signed(&agent), [9]);
+    // Another spec changes what stands before everything.
+    agent.takes(InputKind::SetSpec { spec: mainpath_testkit::world::spec(no_limits(), 100_000) });
+    agent.answers("done");
+    agent.says(MessageMode::Message, "more");
+    assert!(signed(&agent).is_empty());
+    agent.works();
+    assert_eq!(signed(&agent), [13]);
+    // An answer to a request that showed a past call again has seen what is not shown any more.
+    agent.answers("done");
+    agent.takes(InputKind::RecallCalls { calls: vec![call("2.0")] });
+    agent.says(MessageMode::Message, "and now");
+    agent.works();
+    assert_eq!(signed(&agent), [13, 15]);
+}

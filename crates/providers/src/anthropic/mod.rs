@@ -62,6 +62,12 @@ impl Codec for Anthropic {
         "anthropic"
     }
 
+    // From Claude Fable 5.1 on the API refuses thinking that stands after anything that has changed since (the vendor's
+    // documentation, "Preserved thinking").
+    fn binds_thinking(&self) -> bool {
+        true
+    }
+
     fn encode_opening(&self, first: &Message, out: &mut Vec<u8>) {
         if first.role == Role::Assistant {
             push_json(out, &Element::user_text("[earlier messages are not shown]"));
