@@ -2,6 +2,7 @@
 
 use crate::hub::{Handle, Live};
 use crate::judge::Gate;
+use crate::live::LiveTurn;
 use crate::pieces::Pieces;
 use crate::request::Prepared;
 use crate::runtime::Shared;
@@ -39,7 +40,11 @@ pub(crate) async fn call_model(
     let Around { shared, handle, scope, prepared } = around;
     let vault = &shared.config.vault;
     let mut pieces = Pieces::new(vault, &handle, EffectKey::Model(request));
-    let mut tell = |delta: Delta| pieces.say(delta);
+    let mut turn = prepared.text.map(LiveTurn::new);
+    let mut tell = |delta: Delta| match &mut turn {
+        Some(turn) => turn.push(delta, &mut |delta| pieces.say(delta)),
+        None => pieces.say(delta),
+    };
     let call = Call { body, head: &prepared.head, request };
     let answer = prepared.provider.call(call, &mut tell).await;
     pieces.end();

@@ -17,6 +17,7 @@ mod driver;
 mod effects;
 mod hub;
 mod judge;
+mod live;
 mod mail;
 mod models;
 mod pieces;
