@@ -1,9 +1,11 @@
 //! The connections of a process.
 
 use crate::endpoint::Endpoint;
+use crate::limiter::Limiter;
 use crate::words::error;
 use mainpath_types::{ModelError, ModelErrorKind};
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long a connection may take to come about.
@@ -18,7 +20,11 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Default)]
 pub struct HttpClient {
     kinds: Arc<[OnceLock<reqwest::Client>; 4]>,
+    limiters: Arc<Mutex<HashMap<Behind, Arc<Limiter>>>>,
 }
+
+/// A server and the key that it knows us by.
+type Behind = (String, Option<Box<str>>);
 
 impl HttpClient {
     /// A client without connections.
@@ -30,6 +36,13 @@ impl HttpClient {
     pub(crate) fn for_endpoint(&self, endpoint: &Endpoint) -> Result<reqwest::Client, ModelError> {
         let proxies = !endpoint.is_loopback();
         self.get(endpoint.is_https() || (proxies && proxy_is_https()), proxies)
+    }
+
+    /// The limiter that all share who ask this server with this key.
+    pub(crate) fn limiter(&self, endpoint: &Endpoint) -> Arc<Limiter> {
+        let behind = (endpoint.origin(), endpoint.key.as_ref().map(|key| key.reveal().into()));
+        let mut limiters = self.limiters.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(limiters.entry(behind).or_default())
     }
 
     /// The client for plain HTTP on this machine.

@@ -53,6 +53,11 @@ impl Endpoint {
         url.into()
     }
 
+    /// Scheme, host and port.
+    pub(crate) fn origin(&self) -> String {
+        self.base_url.origin().ascii_serialization()
+    }
+
     /// Whether connections are encrypted.
     pub(crate) fn is_https(&self) -> bool {
         self.base_url.scheme() == "https"

@@ -4,6 +4,7 @@ use crate::client::HttpClient;
 use crate::codec::Codec;
 use crate::endpoint::{Endpoint, Key};
 use crate::failure;
+use crate::limiter::Limiter;
 use crate::openai_chat::OpenAiChat;
 use crate::provider::{Call, Fut, Provider};
 use crate::words::{error, one_line};
@@ -28,6 +29,7 @@ pub struct HttpProvider {
     client: HttpClient,
     endpoint: Endpoint,
     codec: Box<dyn Codec>,
+    limiter: Arc<Limiter>,
     /// Where the last request went.
     target: Mutex<Option<Arc<Target>>>,
 }
@@ -45,7 +47,8 @@ struct Target {
 impl HttpProvider {
     /// A model behind this endpoint that speaks the codec's format. Nothing is opened yet.
     pub fn new(client: &HttpClient, endpoint: Endpoint, codec: Box<dyn Codec>) -> HttpProvider {
-        HttpProvider { client: client.clone(), endpoint, codec, target: Mutex::default() }
+        let limiter = client.limiter(&endpoint);
+        HttpProvider { client: client.clone(), endpoint, codec, limiter, target: Mutex::default() }
     }
 
     /// A model that speaks Chat Completions.
@@ -195,7 +198,15 @@ impl Provider for HttpProvider {
         deltas: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Fut<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
+            let pass = self.limiter.enter().await;
             let outcome = self.exchange(call, deltas).await;
+            match &outcome {
+                Ok(_) => pass.answered(),
+                Err(error) if matches!(error.kind, ModelErrorKind::RateLimit | ModelErrorKind::Overloaded) => {
+                    pass.refused(error.retry_after_ms.map(Duration::from_millis));
+                }
+                Err(_) => drop(pass),
+            }
             outcome.map_err(|error| without_key(error, self.endpoint.key.as_ref()))
         })
     }

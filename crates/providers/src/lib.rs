@@ -22,6 +22,7 @@ mod errors;
 mod event_stream;
 mod failure;
 mod http;
+mod limiter;
 mod local;
 mod neutral;
 mod openai_chat;
