@@ -66,7 +66,7 @@ fn shown(dialect: Dialect, news: News<'_>, answered: &mut bool) -> Option<Delta>
         News::Value { subscription, text: Some(name), .. } => {
             let is_tool = match (dialect, subscription) {
                 (_, 1) => true,
-                (Dialect::Skills, 2) => !matches!(&*name, "tool" | "final_answer"),
+                (Dialect::Skills, 2) => !matches!(name, "tool" | "final_answer"),
                 _ => false,
             };
             is_tool.then(|| Delta::Arguments { index: 0, name: Some(name.to_string()), text: String::new() })
