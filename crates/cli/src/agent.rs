@@ -1,59 +1,18 @@
 //! From flags, environment and configuration to the spec of an agent.
 
+use crate::app::App;
 use crate::args::AgentArgs;
-use crate::config::Home;
-use crate::exit::{Exit, Failure};
-use mainpath_providers::{UnknownModel, local_servers, resolve};
+use crate::config::ConfigFile;
+use crate::exit::Failure;
+use mainpath_providers::ModelFacts;
 use mainpath_tools::Tools;
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A chosen model.
-pub struct Chosen {
-    /// Its name in Mainpath's notation.
-    pub model: String,
-    /// What to say about the choice, if nobody named it.
-    pub note: Option<String>,
-    /// Whether it is the bundled script because there was nothing else.
-    pub is_demo: bool,
-}
-
-/// What is used with an OpenAI key and no model.
-const OPENAI_DEFAULT: &str = "openai:gpt-5-mini";
-
-/// The model: the flag, `MAINPATH_MODEL`, the configuration, a provider's key, a server on a known local port, else the
-/// bundled script.
-pub async fn choose_model(flag: Option<&str>, home: &Home) -> Chosen {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let named = flag.map(String::from).or_else(|| set("MAINPATH_MODEL")).or_else(|| home.config.model.clone());
-    if let Some(model) = named {
-        return Chosen { model, note: None, is_demo: false };
-    }
-    if set("OPENAI_API_KEY").is_some() {
-        let note = format!("using {OPENAI_DEFAULT}, as OPENAI_API_KEY is set; --model or MAINPATH_MODEL names another");
-        return Chosen { model: OPENAI_DEFAULT.into(), note: Some(note), is_demo: false };
-    }
-    if let Some(model) = local_servers(Duration::from_millis(150)).await {
-        let note = format!("using {model}, which was found on this machine; --model or MAINPATH_MODEL names another");
-        return Chosen { model, note: Some(note), is_demo: false };
-    }
-    let note =
-        "no model is set, so a SCRIPTED model plays a fixed demonstration with real tools in a temporary folder; \
-                your task is not understood by anybody. For a real model: --model openai-compatible:URL#NAME, or set \
-                MAINPATH_MODEL or OPENAI_API_KEY"
-            .to_string();
-    Chosen { model: "scripted".into(), note: Some(note), is_demo: true }
-}
-
-/// Whether there can be such a model. Errors: no such name, or no key for it.
-pub fn check_model(model: &str) -> Result<(), Failure> {
-    match resolve(model, &|name| std::env::var(name).ok()) {
-        Ok(_) => Ok(()),
-        Err(error @ UnknownModel::NoKey { .. }) => Err(Failure { exit: Exit::Auth, message: error.to_string() }),
-        Err(error) => Err(Failure::usage(error.to_string())),
-    }
-}
+/// The most of a window that is kept free for one answer, in tokens: the limits of many models are far above what an agent's
+/// turn needs, and what is kept free is also what a budget must still have before a call.
+const MOST_RESERVED: u32 = 16_384;
 
 /// What happens to calls that need a person.
 pub fn mode(args: &AgentArgs, attended: bool) -> ApprovalMode {
@@ -79,40 +38,30 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// A fresh spec.
-pub fn spec(args: &AgentArgs, home: &Home, model: String, workspace: &Path, mode: ApprovalMode) -> Spec {
-    let profile = args.profile.map(Profile::from).or(home.config.profile).unwrap_or_default();
+pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: ApprovalMode) -> Spec {
+    let config = &app.home.config;
+    let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
     let mut limits = profile.limits();
     set_limits(&mut limits, args);
-    let known = model.starts_with("openai:");
-    let (window, reserved) = match profile {
-        _ if known => (128_000, 8_192),
-        Profile::Kernel => (16_384, 2_048),
-        Profile::AgentCore | Profile::Skills | Profile::Trace => (32_768, 4_096),
-    };
-    Spec {
+    let mut spec = Spec {
         instructions: instructions(workspace),
         tools: Tools::kernel().specs(),
         // The text protocol comes with the codecs for it; until then every profile speaks the vendor's own calls.
         protocol: Protocol::Native,
         limits,
-        // Reasoning models of this vendor refuse any other temperature than their own.
-        temperature: profile.temperature().filter(|_| !known),
-        context_window: home.config.context_window.unwrap_or(window),
-        reserved_output: home.config.reserved_output.unwrap_or(reserved),
         mode,
         workspace: workspace.display().to_string(),
-        secrets: home.config.tool_secrets.clone(),
-        ..Spec::new(model, profile)
-    }
+        secrets: config.tool_secrets.clone(),
+        ..Spec::new("", profile)
+    };
+    set_model(&mut spec, model, app);
+    spec
 }
 
 /// The spec of an earlier run, with what the flags change. `None` if nothing changes.
-pub fn changed(old: &Spec, args: &AgentArgs, mode: ApprovalMode) -> Result<Option<Spec>, Failure> {
+pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> Result<Option<Spec>, Failure> {
     let mut new = old.clone();
     new.mode = mode;
-    if let Some(model) = &args.model {
-        new.model.clone_from(model);
-    }
     if let Some(folder) = &args.workspace {
         let folder = workspace(Some(folder))?;
         new.instructions = instructions(&folder);
@@ -122,8 +71,28 @@ pub fn changed(old: &Spec, args: &AgentArgs, mode: ApprovalMode) -> Result<Optio
         new.profile = profile.into();
         new.limits = new.profile.limits();
     }
+    if let Some(model) = &args.model {
+        set_model(&mut new, model.clone(), app);
+    }
     set_limits(&mut new.limits, args);
     Ok(Some(new).filter(|new| new != old))
+}
+
+/// Names the model, and what follows from it.
+fn set_model(spec: &mut Spec, model: String, app: &App) {
+    let facts = app.models.registry().facts(&model);
+    (spec.context_window, spec.reserved_output) = sizes(&facts, &app.home.config);
+    spec.price = facts.price.unwrap_or_default();
+    // Models that reason refuse any other temperature than their own, or do worse with it.
+    spec.temperature = spec.profile.temperature().filter(|_| !facts.abilities.reasoning);
+    spec.model = model;
+}
+
+/// The window, and the part of it that is kept free for the answer.
+pub fn sizes(facts: &ModelFacts, config: &ConfigFile) -> (u32, u32) {
+    let window = config.context_window.unwrap_or(facts.context_window);
+    let reserved = facts.output_limit.min(MOST_RESERVED).min(window / 4);
+    (window, config.reserved_output.unwrap_or(reserved))
 }
 
 fn set_limits(limits: &mut Limits, args: &AgentArgs) {

@@ -28,13 +28,16 @@ impl App {
     pub fn open() -> Result<App, Failure> {
         let home = Home::find()?;
         let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
-        Ok(App { home, store, scope: Scope::local(), models: Arc::default() })
+        let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
+        Ok(App { home, store, scope: Scope::local(), models })
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again. Errors: no
     /// such trace, or no such model.
     pub async fn prepare_model(&self, model: &str) -> Result<(), Failure> {
-        let Some(wanted) = model.strip_prefix("playback:") else { return crate::agent::check_model(model) };
+        let Some(wanted) = model.strip_prefix("playback:") else {
+            return crate::choose::check_model(model, self.models.registry());
+        };
         let trace = self.find(Some(wanted)).await?;
         self.models.add(model, playback(&*self.store, &self.scope, &trace).await?);
         Ok(())
@@ -47,7 +50,7 @@ impl App {
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
             tools: Tools::kernel(),
             models: self.models.clone(),
-            vault: self.home.vault(),
+            vault: self.home.vault(self.models.registry()),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
             clock: system_clock,

@@ -38,6 +38,8 @@ pub enum Command {
     Replay(OneTrace),
     /// Check that a log is whole and unchanged
     Verify(OneTrace),
+    /// List providers and models: what is usable now, what is missing, what they can do and cost
+    Models(ModelsArgs),
     /// Print the JSON Schema of a public type, or of all
     Schema(SchemaArgs),
     /// Say what works here and what does not
@@ -64,7 +66,7 @@ pub struct RunArgs {
 /// What the agent is.
 #[derive(Args, Debug, Default)]
 pub struct AgentArgs {
-    /// The model: openai:NAME, openai-compatible:URL#NAME, scripted, scripted:FILE, playback:TRACE
+    /// The model: PROVIDER:NAME (see mainpath models), openai-compatible:URL#NAME, scripted, scripted:FILE, playback:TRACE
     #[arg(short, long)]
     pub model: Option<String>,
     /// The folder to work in [default: the current one]
@@ -189,6 +191,17 @@ pub struct RewindArgs {
     pub agent: AgentArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `mainpath models`
+#[derive(Args, Debug)]
+pub struct ModelsArgs {
+    /// A provider, such as anthropic, or a model, such as ollama:qwen3 [default: all that are known]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `mainpath schema`

@@ -5,7 +5,7 @@ use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, span};
 use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, result_text};
-use mainpath_runtime::{EnvModels, Whole, replay as again, views, wire::Projector};
+use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::io::Write;
 
 /// Prints a line; somebody who no longer reads is no error.
-fn out(text: &str) -> Result<(), Failure> {
+pub fn out(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
@@ -234,7 +234,7 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
 pub async fn replay(args: OneTrace) -> Result<Exit, Failure> {
     let app = App::open()?;
     let trace = app.find(args.trace.as_deref()).await?;
-    let found = again::replay(&*app.store, &EnvModels::default(), &app.scope, &trace).await?;
+    let found = again::replay(&*app.store, &*app.models, &app.scope, &trace).await?;
     let (events, requests, views) = (number(found.events), found.requests, found.views);
     out(&format!("{trace}: {events} events applied, {requests} requests and {views} views rebuilt identically"))?;
     if found.unanswered > 0 {

@@ -1,6 +1,7 @@
 //! Where things are, and what the configuration file says.
 
 use crate::exit::Failure;
+use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
 use mainpath_types::{Profile, TraceId};
 use serde::Deserialize;
@@ -25,7 +26,7 @@ pub struct ConfigFile {
     pub model: Option<String>,
     /// The profile to use when none is named.
     pub profile: Option<Profile>,
-    /// The model's window in tokens, for models that Mainpath does not know.
+    /// The model's window in tokens, whatever is known of it.
     pub context_window: Option<u32>,
     /// The most tokens of an answer.
     pub reserved_output: Option<u32>,
@@ -54,18 +55,27 @@ impl Home {
         Ok(Home { data, config_file, config })
     }
 
-    /// Mainpath's own folders, which no tool may touch.
-    pub fn protected(&self) -> Vec<PathBuf> {
-        let mut protected = vec![self.data.clone()];
-        protected.extend(self.config_file.parent().map(Path::to_path_buf));
-        protected
+    /// Where the configuration is, or would be.
+    pub fn config_dir(&self) -> &Path {
+        self.config_file.parent().unwrap_or(&self.data)
     }
 
-    /// The secrets of the environment and of the configuration.
-    pub fn vault(&self) -> Vault {
+    /// The providers and models that are known here. Errors: file, line and what is wrong.
+    pub fn registry(&self) -> Result<Registry, Failure> {
+        Registry::read(self.config_dir()).map_err(|error| Failure::error(error.to_string()))
+    }
+
+    /// Mainpath's own folders, which no tool may touch.
+    pub fn protected(&self) -> Vec<PathBuf> {
+        vec![self.data.clone(), self.config_dir().to_path_buf()]
+    }
+
+    /// The secrets of the environment and of the configuration, the providers' keys among them.
+    pub fn vault(&self, registry: &Registry) -> Vault {
         let env =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let env = env.filter(|(name, _)| Vault::is_secret_name(name));
+        let is_key = |name: &String| registry.providers().iter().any(|provider| provider.key_variables.contains(name));
+        let env = env.filter(|(name, _)| Vault::is_secret_name(name) || is_key(name));
         Vault::new(env.chain(self.config.secrets.clone()))
     }
 

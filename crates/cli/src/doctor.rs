@@ -1,10 +1,10 @@
 //! `mainpath doctor`: what works here and what does not.
 
-use crate::agent::choose_model;
 use crate::app::App;
+use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
-use mainpath_runtime::{EnvModels, Models};
+use mainpath_runtime::Models;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -24,15 +24,15 @@ pub async fn doctor() -> Result<Exit, Failure> {
     }
     let config = if app.home.config_file.exists() { "" } else { " (not there; defaults apply)" };
     say(true, format!("configuration {}{config}", app.home.config_file.display()));
-    let chosen = choose_model(None, &app.home).await;
-    match EnvModels::default().find(&chosen.model) {
+    let chosen = choose_model(None, &app.home, app.models.registry()).await;
+    match app.models.find(&chosen.model) {
         Ok(_) => say(
             true,
             format!("model {}{}", chosen.model, chosen.note.map(|note| format!(": {note}")).unwrap_or_default()),
         ),
         Err(problem) => say(false, format!("model {}: {problem}", chosen.model)),
     }
-    let vault = app.home.vault();
+    let vault = app.home.vault(app.models.registry());
     let names: Vec<&str> = vault.names().collect();
     let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
     say(true, format!("secrets kept out of logs and prompts: {known}"));

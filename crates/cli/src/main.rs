@@ -4,11 +4,13 @@ mod agent;
 mod app;
 mod args;
 mod browse;
+mod choose;
 mod config;
 mod control;
 mod doctor;
 mod exit;
 mod follow;
+mod models;
 mod print;
 mod prompt;
 mod run;
@@ -74,6 +76,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Schema(args) => browse::schema(&args),
+            Command::Models(args) => models::models(args).await,
             Command::Doctor => doctor::doctor().await,
         }
     });

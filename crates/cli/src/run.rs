@@ -1,10 +1,12 @@
 //! `run`, `resume` and `rewind`: everything that lets an agent work.
 
-use crate::agent::{self, choose_model, mode};
+use crate::agent::{self, mode};
 use crate::app::App;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RewindArgs, RunArgs};
+use crate::choose::{choose_model, unknown};
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
+use crate::text::plain;
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_store::scheduler::system_clock;
@@ -24,7 +26,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
         let trace = app.find(args.trace.as_deref()).await?;
         return go_on(&app, &trace, &args.agent, &args.output, Some(Mail::message(task))).await;
     }
-    let chosen = choose_model(args.agent.model.as_deref(), &app.home).await;
+    let chosen = choose_model(args.agent.model.as_deref(), &app.home, app.models.registry()).await;
     app.prepare_model(&chosen.model).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let demo = chosen.is_demo && args.agent.workspace.is_none();
@@ -45,7 +47,8 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
             eprintln!("mainpath: it works in {}", workspace.display());
         }
     }
-    let spec = agent::spec(&args.agent, &app.home, chosen.model, &workspace, mode);
+    warn(&app, &chosen.model, &args.output);
+    let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode);
     let runtime = app.runtime();
     runtime.start(&app.scope, &trace, spec, Mail::message(task)).await?;
     announce(&trace, &args.output);
@@ -131,7 +134,10 @@ async fn go_on(
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     announce(trace, output);
-    if let Some(spec) = agent::changed(spec, agent, mode)? {
+    if let Some(spec) = agent::changed(spec, agent, app, mode)? {
+        if agent.model.is_some() {
+            warn(app, &spec.model, output);
+        }
         runtime.send(&app.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
     }
     if let Some(mail) = &mail {
@@ -161,6 +167,13 @@ fn nothing_left(state: &State) -> bool {
 fn announce(trace: &TraceId, output: &OutputArgs) {
     if !output.json {
         eprintln!("trace {trace}");
+    }
+}
+
+/// Says it if nothing is known of a model.
+fn warn(app: &App, model: &str, output: &OutputArgs) {
+    if let Some(line) = unknown(model, app).filter(|_| !output.json) {
+        eprintln!("! {}", plain(&line));
     }
 }
 

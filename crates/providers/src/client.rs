@@ -45,11 +45,6 @@ impl HttpClient {
         Arc::clone(limiters.entry(behind).or_default())
     }
 
-    /// The client for plain HTTP on this machine.
-    pub(crate) fn for_this_machine(&self) -> Result<reqwest::Client, ModelError> {
-        self.get(false, false)
-    }
-
     fn get(&self, roots: bool, proxies: bool) -> Result<reqwest::Client, ModelError> {
         let kind = &self.kinds[usize::from(roots) * 2 + usize::from(proxies)];
         if let Some(client) = kind.get() {

@@ -45,6 +45,15 @@ impl Endpoint {
         })
     }
 
+    /// Makes this path part of the base address, unless it ends in it already.
+    pub(crate) fn enter(&mut self, path: &str) {
+        let base = self.base_url.path().trim_end_matches('/');
+        if !path.is_empty() && !base.ends_with(&format!("/{path}")) {
+            let joined = format!("{base}/{path}");
+            self.base_url.set_path(&joined);
+        }
+    }
+
     /// The base address followed by a path such as `chat/completions`; a query of the base address stays.
     pub fn url(&self, path: &str) -> String {
         let mut url = self.base_url.clone();
@@ -56,6 +65,18 @@ impl Endpoint {
     /// Scheme, host and port.
     pub(crate) fn origin(&self) -> String {
         self.base_url.origin().ascii_serialization()
+    }
+
+    /// The host and, if the address names one, the port: `127.0.0.1:8080`.
+    pub(crate) fn host(&self) -> String {
+        let host = self.base_url.host_str().unwrap_or_default();
+        self.base_url.port().map_or_else(|| host.into(), |port| format!("{host}:{port}"))
+    }
+
+    /// The host and port to connect to.
+    pub(crate) fn socket(&self) -> (String, u16) {
+        let host = self.base_url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        (host.into(), self.base_url.port_or_known_default().unwrap_or(80))
     }
 
     /// Whether connections are encrypted.
@@ -141,7 +162,8 @@ impl Default for Quirks {
 }
 
 /// The name of the field that limits the output in Chat Completions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OutputLimit {
     /// `max_tokens`: deprecated at OpenAI, and the only one that many compatible servers know.
     MaxTokens,

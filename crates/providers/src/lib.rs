@@ -6,7 +6,8 @@
 //! what an answer costs, and when to give up: dropping the future of a call ends it.
 //!
 //! It knows nothing of agents, traces, tools that run, or logs. A codec reads no clock, no environment, no file and no
-//! key; only [`HttpProvider`] opens connections, and only [`resolve`] reads the environment, through the function it is given.
+//! key; only [`HttpProvider`] and [`local_servers()`] open connections, and only [`resolve`] and [`Registry`] read the
+//! environment, through the function that they are given.
 //!
 //! ```text
 //! resolve("openai-compatible:http://127.0.0.1:8080/v1#name", env) -> Provider
@@ -21,6 +22,7 @@ mod endpoint;
 mod errors;
 mod event_stream;
 mod failure;
+mod hint;
 mod http;
 mod limiter;
 mod local;
@@ -28,6 +30,7 @@ mod neutral;
 mod openai_chat;
 mod playback;
 mod provider;
+mod registry;
 mod resolve;
 mod script;
 mod scripted;
@@ -40,11 +43,12 @@ pub use client::HttpClient;
 pub use codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, encode, groups, wire_call_id};
 pub use endpoint::{BadBaseUrl, Endpoint, Key, OutputLimit, Quirks, Timeouts};
 pub use http::HttpProvider;
-pub use local::{LOCAL_SERVERS, LocalServer, first_of, local_servers};
+pub use local::{LocalServer, local_servers};
 pub use neutral::Neutral;
 pub use openai_chat::OpenAiChat;
 pub use playback::Playback;
 pub use provider::{Call, Fut, Provider};
+pub use registry::{Abilities, BadAddress, BadTable, ModelFacts, ProviderProfile, Registry, WireFormat};
 pub use resolve::{UnknownModel, resolve, wire_model};
 pub use script::{BadScript, Script, ScriptCall, ScriptFailure, ScriptTurn};
 pub use scripted::Scripted;

@@ -1,11 +1,16 @@
 //! Model servers on this machine.
 
 use crate::client::HttpClient;
+use crate::endpoint::Endpoint;
+use crate::registry::Registry;
 use futures_util::future::join_all;
 use serde::Deserialize;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+/// How long a connection may take to come about: it is this machine, or one beside it.
+const CONNECT: Duration = Duration::from_millis(150);
 
 /// How long a server that took the connection may take to list its models.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -13,49 +18,50 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// More than this is no list of models.
 const MAX_LIST: usize = 1 << 20;
 
-/// A model server that people run on their own machine, and the port it takes if not told otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A local server that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Its name, to show.
-    pub name: &'static str,
-    /// Its port on 127.0.0.1.
-    pub port: u16,
+    /// The provider's name.
+    pub provider: String,
+    /// Host and port.
+    pub at: String,
+    /// The models that it offers right now, by their own names; `None` if nobody answers there, or somebody else.
+    pub models: Option<Vec<String>>,
 }
 
-/// The servers that are looked for, the first that answers wins. Source of the ports: each server's documentation.
-pub const LOCAL_SERVERS: [LocalServer; 4] = [
-    LocalServer { name: "Ollama", port: 11434 },
-    LocalServer { name: "LM Studio", port: 1234 },
-    LocalServer { name: "llama.cpp", port: 8080 },
-    LocalServer { name: "vLLM", port: 8000 },
-];
-
-/// The name, for [`resolve`](crate::resolve()), of a model that a server on this machine offers right now. All of
-/// [`LOCAL_SERVERS`] are asked at once; where none listens, the answer comes at once. `connect` is how long a connection
-/// may take; at most 150 ms count.
-pub async fn local_servers(connect: Duration) -> Option<String> {
-    first_of(&LOCAL_SERVERS, connect).await
+impl LocalServer {
+    /// A model that can chat, as far as its name tells, in Mainpath's notation.
+    pub fn model(&self) -> Option<String> {
+        let usable = |id: &&String| !id.to_lowercase().contains("embed");
+        Some(format!("{}:{}", self.provider, self.models.iter().flatten().find(usable)?))
+    }
 }
 
-/// The same for other servers.
-pub async fn first_of(servers: &[LocalServer], connect: Duration) -> Option<String> {
-    let connect = connect.min(Duration::from_millis(150));
-    let answers = join_all(servers.iter().map(|server| ask(server.port, connect))).await;
-    answers.into_iter().flatten().next()
+/// Asks the registry's local servers, all at once, which models they offer. Where none listens, the answer comes at once. Two
+/// that have the same address both answer: nothing tells them apart.
+pub async fn local_servers(registry: &Registry, env: &dyn Fn(&str) -> Option<String>) -> Vec<LocalServer> {
+    let local = registry.providers().iter().filter(|provider| provider.local);
+    let asked = local.filter_map(|provider| Some((&provider.name, provider.endpoint(None, env).ok()?)));
+    join_all(asked.map(|(name, endpoint)| ask(name, endpoint))).await
 }
 
-async fn ask(port: u16, connect: Duration) -> Option<String> {
+async fn ask(provider: &str, endpoint: Endpoint) -> LocalServer {
+    let models = timeout(CONNECT + ANSWER, list(&endpoint)).await.ok().flatten();
+    LocalServer { provider: provider.into(), at: endpoint.host(), models }
+}
+
+async fn list(endpoint: &Endpoint) -> Option<Vec<String>> {
     // Nothing is set up for HTTP unless somebody listens.
-    timeout(connect, TcpStream::connect(("127.0.0.1", port))).await.ok()?.ok()?;
-    let base = format!("http://127.0.0.1:{port}/v1");
-    let body = timeout(ANSWER, list(&format!("{base}/models"))).await.ok()??;
-    let name = model_in(&body)?;
-    Some(format!("openai-compatible:{base}#{name}"))
-}
-
-async fn list(url: &str) -> Option<Vec<u8>> {
-    let client = HttpClient::new().for_this_machine().ok()?;
-    let mut response = client.get(url).send().await.ok()?.error_for_status().ok()?;
+    timeout(CONNECT, TcpStream::connect(endpoint.socket())).await.ok()?.ok()?;
+    let client = HttpClient::new().for_endpoint(endpoint).ok()?;
+    let mut request = client.get(endpoint.url("models"));
+    for (name, value) in &endpoint.headers {
+        request = request.header(name, value);
+    }
+    if let Some(key) = &endpoint.key {
+        request = request.bearer_auth(key.reveal());
+    }
+    let mut response = request.send().await.ok()?.error_for_status().ok()?;
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {
         body.extend_from_slice(&chunk);
@@ -63,11 +69,11 @@ async fn list(url: &str) -> Option<Vec<u8>> {
             return None;
         }
     }
-    Some(body)
+    names(&body)
 }
 
-/// The first model that can chat, as far as its name tells.
-fn model_in(body: &[u8]) -> Option<String> {
+/// The models' own names. What could not be named on a command line is left out.
+fn names(body: &[u8]) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct List {
         data: Vec<Model>,
@@ -77,20 +83,32 @@ fn model_in(body: &[u8]) -> Option<String> {
         id: String,
     }
     let list: List = serde_json::from_slice(body).ok()?;
-    let usable = |id: &String| !id.is_empty() && !id.to_lowercase().contains("embed");
-    list.data.into_iter().map(|model| model.id).find(usable)
+    let sound = |id: &String| !id.is_empty() && !id.chars().any(|c| c.is_whitespace() || c.is_control());
+    Some(list.data.into_iter().map(|model| model.id).filter(sound).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::model_in;
+    use super::*;
+
+    #[test]
+    fn a_list_of_models_is_read_without_what_cannot_be_named() {
+        let body =
+            br#"{"object":"list","data":[{"id":"embed"},{"id":"qwen3:8b","object":"model"},{"id":"a b"},{"id":""}]}"#;
+        assert_eq!(names(body), Some(vec!["embed".into(), "qwen3:8b".into()]));
+        assert_eq!(names(br#"{"data":[]}"#), Some(vec![]));
+        assert_eq!(names(b"<html>"), None);
+    }
 
     #[test]
     fn the_first_model_that_is_no_embedding_model_is_taken() {
-        let body =
-            br#"{"object":"list","data":[{"id":"nomic-embed-text"},{"id":"qwen3:8b","object":"model"},{"id":"b"}]}"#;
-        assert_eq!(model_in(body), Some("qwen3:8b".into()));
-        assert_eq!(model_in(br#"{"data":[]}"#), None);
-        assert_eq!(model_in(b"<html>"), None);
+        let server = |models: &[&str]| LocalServer {
+            provider: "ollama".into(),
+            at: String::new(),
+            models: Some(models.iter().map(|name| (*name).into()).collect()),
+        };
+        assert_eq!(server(&["nomic-Embed-text", "qwen3:8b", "b"]).model(), Some("ollama:qwen3:8b".into()));
+        assert_eq!(server(&["nomic-embed-text"]).model(), None);
+        assert_eq!(LocalServer { models: None, ..server(&[]) }.model(), None);
     }
 }

@@ -1,17 +1,22 @@
 //! From a model's name to a model.
 
+use crate::anthropic::Anthropic;
 use crate::client::HttpClient;
-use crate::endpoint::{BadBaseUrl, Endpoint, Key, OutputLimit, Quirks};
+use crate::codec::Codec;
+use crate::endpoint::{Endpoint, Quirks};
+use crate::hint::hint;
 use crate::http::HttpProvider;
+use crate::openai_chat::OpenAiChat;
 use crate::provider::Provider;
+use crate::registry::{BadAddress, ProviderProfile, Registry, WireFormat};
 use crate::script::{BadScript, Script};
 use crate::scripted::Scripted;
 use crate::words::one_line;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-const OPENAI: &str = "https://api.openai.com/v1";
-const FORMS: &str = "openai-compatible:URL#MODEL, openai:MODEL, scripted, scripted:FILE";
+const FORMS: &str = "PROVIDER:MODEL (`mainpath models` lists them), openai-compatible:URL#MODEL, openai-responses:URL#MODEL, \
+                     anthropic-compatible:URL#MODEL, gemini-compatible:URL#MODEL, scripted, scripted:FILE";
 
 /// Why a name is no usable model. Each is one line that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,126 +38,126 @@ pub enum UnknownModel {
         form: String,
     },
     /// The address is of no use.
-    #[error("the model's address is wrong: {0}")]
-    Url(#[from] BadBaseUrl),
+    #[error(transparent)]
+    Url(#[from] BadAddress),
     /// The vendor wants a key and there is none.
     #[error("no key for {name:?}: set {variable}")]
     NoKey {
         /// What was given.
         name: String,
         /// The variable to set.
-        variable: &'static str,
+        variable: String,
+    },
+    /// This build cannot speak to it.
+    #[error("{name:?} speaks {format}, for which this build has no codec; name another model")]
+    NoCodec {
+        /// What was given.
+        name: String,
+        /// The format.
+        format: WireFormat,
     },
     /// The script cannot be played.
     #[error(transparent)]
     Script(#[from] BadScript),
 }
 
-/// The model of this name, with its key from `env`:
-/// - `openai-compatible:URL#MODEL` — any server that speaks Chat Completions. URL is what the vendor's SDK would be given,
-///   such as `http://127.0.0.1:8080/v1`. The key is `MAINPATH_API_KEY`, if set.
-/// - `openai:MODEL` — OpenAI. The key is `OPENAI_API_KEY`; `OPENAI_BASE_URL` replaces the address.
-/// - `scripted` — the bundled script; `scripted:FILE` — a [`Script`] in TOML or JSON.
-///
-/// All share one [`HttpClient`]. Nothing is connected yet.
+/// The model of this name among those that ship with the program: [`Registry::resolve`] of [`Registry::bundled`].
 ///
 /// # Errors
 /// [`UnknownModel`].
 pub fn resolve(model: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Arc<dyn Provider>, UnknownModel> {
-    static CLIENT: OnceLock<HttpClient> = OnceLock::new();
-    let name = model.trim();
-    let given = || one_line(name, 100);
-    let set = |variable: &str| env(variable).filter(|value| !value.trim().is_empty());
-    let key = |variable: &str| set(variable).as_deref().and_then(Key::new);
-    let no_name = |form: &str| UnknownModel::NoName { name: given(), form: form.into() };
-    let provider = |endpoint: Endpoint| -> Arc<dyn Provider> {
-        Arc::new(HttpProvider::openai_chat(CLIENT.get_or_init(HttpClient::new), endpoint))
-    };
-    match name.split_once(':') {
-        None if name == "scripted" => Ok(Arc::new(Scripted::new(Script::bundled()?))),
-        Some(("scripted", file)) if !file.is_empty() => Ok(Arc::new(Scripted::new(Script::read(Path::new(file))?))),
-        Some(("openai-compatible", rest)) => {
-            let (url, own_name) = rest.split_once('#').unwrap_or((rest, ""));
-            let mut endpoint = Endpoint::new(url)?;
-            if own_name.trim().is_empty() {
-                let url = url.trim();
-                return Err(no_name(&format!("openai-compatible:{url}#MODEL")));
-            }
-            endpoint.key = key("MAINPATH_API_KEY");
-            Ok(provider(endpoint))
+    Registry::bundled().resolve(model, env)
+}
+
+impl Registry {
+    /// The model of this name, with its key and address from `env`:
+    /// - `PROVIDER:MODEL` — a model of a provider that the registry knows, such as `openai:gpt-5.5` or `ollama:qwen3`.
+    /// - `PROVIDER:URL#MODEL` — for providers without an address, such as `openai-compatible:http://127.0.0.1:8080/v1#name`.
+    ///   URL is what the vendor's own SDK would be given.
+    /// - `scripted` — the bundled script; `scripted:FILE` — a [`Script`] in TOML or JSON.
+    ///
+    /// All share one [`HttpClient`]. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// [`UnknownModel`].
+    pub fn resolve(
+        &self,
+        model: &str,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Arc<dyn Provider>, UnknownModel> {
+        static CLIENT: OnceLock<HttpClient> = OnceLock::new();
+        let name = model.trim();
+        let given = || one_line(name, 100);
+        let (form, rest) = name.split_once(':').unwrap_or((name, ""));
+        if form == "scripted" && name == form {
+            return Ok(Arc::new(Scripted::new(Script::bundled()?)));
         }
-        Some(("openai", own_name)) => {
-            if own_name.trim().is_empty() {
-                return Err(no_name("openai:MODEL"));
-            }
-            let other_server = set("OPENAI_BASE_URL");
-            let mut endpoint = Endpoint::new(other_server.as_deref().unwrap_or(OPENAI))?;
-            endpoint.key = key("OPENAI_API_KEY");
-            endpoint.quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..Quirks::default() };
-            if endpoint.key.is_none() && other_server.is_none() {
-                return Err(UnknownModel::NoKey { name: given(), variable: "OPENAI_API_KEY" });
-            }
-            Ok(provider(endpoint))
+        if form == "scripted" && !rest.is_empty() {
+            return Ok(Arc::new(Scripted::new(Script::read(Path::new(rest))?)));
         }
-        _ => Err(UnknownModel::Name { name: given(), hint: hint(name) }),
+        let Some(profile) = self.provider(form).filter(|_| name != form) else {
+            return Err(UnknownModel::Name { name: given(), hint: hint(self, name) });
+        };
+        let (url, own_name) = match profile.base_url {
+            Some(_) => (None, rest.trim()),
+            None => rest.split_once('#').map_or((Some(rest), ""), |(url, own)| (Some(url), own.trim())),
+        };
+        if own_name.is_empty() {
+            return Err(UnknownModel::NoName { name: given(), form: form_of(profile, url) });
+        }
+        if url.is_none() && is_url(own_name) {
+            // The vendor's key is for the vendor's address.
+            return Err(UnknownModel::Name { name: given(), hint: hint(self, own_name) });
+        }
+        let endpoint = profile.endpoint(url, env)?;
+        if let Some(variable) = profile.lacks_key(env).filter(|_| url.is_none()) {
+            return Err(UnknownModel::NoKey { name: given(), variable: variable.into() });
+        }
+        let issuer = issuer(profile, &endpoint);
+        let codec = codec(profile.format, endpoint.quirks, &issuer)
+            .ok_or_else(|| UnknownModel::NoCodec { name: given(), format: profile.format })?;
+        Ok(Arc::new(HttpProvider::new(CLIENT.get_or_init(HttpClient::new), endpoint, codec)))
     }
+}
+
+/// The codec of a wire format. `issuer` is whose signatures it may send back.
+fn codec(format: WireFormat, quirks: Quirks, issuer: &str) -> Option<Box<dyn Codec>> {
+    match format {
+        WireFormat::OpenaiChat => Some(Box::new(OpenAiChat::new(quirks))),
+        WireFormat::Anthropic => Some(Box::new(Anthropic::new(quirks, issuer))),
+        WireFormat::OpenaiResponses | WireFormat::Gemini => None,
+    }
+}
+
+/// Whose signatures a model's answers bear: the provider's name, or for a server that was named by its address, that.
+fn issuer(profile: &ProviderProfile, endpoint: &Endpoint) -> String {
+    match profile.base_url {
+        Some(_) => profile.name.clone(),
+        None => format!("{}@{}", profile.format, endpoint.host()),
+    }
+}
+
+/// How a name of this provider should look.
+fn form_of(profile: &ProviderProfile, url: Option<&str>) -> String {
+    let url =
+        url.map(|url| one_line(url, 100)).map(|url| if url.is_empty() { "URL#".into() } else { format!("{url}#") });
+    format!("{}:{}MODEL", profile.name, url.unwrap_or_default())
+}
+
+fn is_url(text: &str) -> bool {
+    let text = text.trim_start();
+    let begins = |with: &str| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    begins("http:") || begins("https:")
 }
 
 /// The model's own name, as its vendor knows it: what [`RequestHead::model`](mainpath_types::RequestHead) should hold. It
-/// is the part after `#`, or after `openai:`; other names stand for themselves.
+/// is the part after `PROVIDER:` and after `#` of an address. What is played stands for itself.
 pub fn wire_model(model: &str) -> &str {
     let model = model.trim();
-    if let Some(rest) = model.strip_prefix("openai:") {
-        return rest.trim();
+    match model.split_once(':') {
+        Some((form, _)) if ["scripted", "playback"].contains(&form) => model,
+        Some((_, rest)) if is_url(rest) => rest.split_once('#').map_or("", |(_, own)| own.trim()),
+        Some((_, rest)) => rest.trim(),
+        None => model,
     }
-    let own = model.strip_prefix("openai-compatible:").and_then(|rest| rest.split_once('#'));
-    own.map_or(model, |(_, own)| own.trim())
-}
-
-/// What may have been meant, as the rest of a sentence.
-fn hint(name: &str) -> String {
-    let shown = one_line(name, 100);
-    if name.is_empty() {
-        return String::new();
-    }
-    if name.starts_with("http://") || name.starts_with("https://") {
-        let own = if name.contains('#') { "" } else { "#MODEL" };
-        return format!(" (did you mean \"openai-compatible:{shown}{own}\"?)");
-    }
-    let (form, rest) = name.split_once(':').unwrap_or((name, ""));
-    if rest.is_empty() && ["gpt-", "o1", "o3", "o4", "chatgpt-"].iter().any(|start| name.starts_with(start)) {
-        return format!(" (did you mean \"openai:{shown}\"?)");
-    }
-    let form = form.to_lowercase();
-    let near = ["openai-compatible", "openai", "scripted"]
-        .into_iter()
-        .map(|known| (distance(&form, known), known))
-        .filter(|(distance, known)| *distance <= known.len() / 3)
-        .min();
-    match near {
-        Some((0, "scripted")) => " (did you mean \"scripted\"?)".into(),
-        Some((_, known)) if rest.is_empty() => match known {
-            "scripted" => " (did you mean \"scripted\"?)".into(),
-            "openai" => " (did you mean \"openai:MODEL\"?)".into(),
-            _ => " (did you mean \"openai-compatible:URL#MODEL\"?)".into(),
-        },
-        Some((_, known)) => format!(" (did you mean \"{known}:{}\"?)", one_line(rest, 100)),
-        None => String::new(),
-    }
-}
-
-/// How many letters must be changed, added or left out to get from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().take(40).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

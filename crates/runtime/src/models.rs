@@ -1,6 +1,6 @@
 //! Which models there are.
 
-use mainpath_providers::{Provider, resolve};
+use mainpath_providers::{Provider, Registry};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,19 +8,45 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub trait Models: Send + Sync + 'static {
     /// The model. Errors: one line that says what is wrong and what to do.
     fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String>;
+
+    /// The model to encode requests for, not to call: no key has to be there. Errors: as for `find`.
+    fn find_format(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+        self.find(model)
+    }
 }
 
-/// The models that the environment knows: addresses and keys come from its variables. A model is made once.
-#[derive(Default)]
+/// The models of a registry, with addresses and keys from the environment's variables. A model is made once.
 pub struct EnvModels {
+    registry: Arc<Registry>,
     made: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
 
+impl Default for EnvModels {
+    /// The models that ship with the program.
+    fn default() -> EnvModels {
+        EnvModels::new(Arc::new(Registry::bundled().clone()))
+    }
+}
+
 impl EnvModels {
+    /// The models of this registry.
+    pub fn new(registry: Arc<Registry>) -> EnvModels {
+        EnvModels { registry, made: Mutex::default() }
+    }
+
+    /// The registry.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     /// Adds a model that was made elsewhere under a name of its own.
     pub fn add(&self, model: &str, provider: Arc<dyn Provider>) {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(model.into(), provider);
     }
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 impl Models for EnvModels {
@@ -29,8 +55,17 @@ impl Models for EnvModels {
         if let Some(provider) = made.get(model) {
             return Ok(Arc::clone(provider));
         }
-        let provider = resolve(model, &|name| std::env::var(name).ok()).map_err(|error| error.to_string())?;
+        let provider = self.registry.resolve(model, &env).map_err(|error| error.to_string())?;
         made.insert(model.into(), Arc::clone(&provider));
         Ok(provider)
+    }
+
+    fn find_format(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
+        self.find(model).or_else(|_| {
+            // Any key will do, as nothing is sent.
+            let keys: Vec<&String> = self.registry.providers().iter().flat_map(|known| &known.key_variables).collect();
+            let stand_in = |name: &str| keys.iter().any(|key| *key == name).then(|| "none".to_string());
+            self.registry.resolve(model, &stand_in).map_err(|error| error.to_string())
+        })
     }
 }

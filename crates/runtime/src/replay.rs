@@ -6,7 +6,7 @@ use crate::request::{extend, request_head, text_form};
 use crate::texts::load;
 use crate::views;
 use mainpath_core::{Log, NodeKind, State, Under, apply, pack};
-use mainpath_providers::{Playback, Provider, Script, Scripted, resolve};
+use mainpath_providers::{Playback, Provider, Script, Scripted};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use std::collections::HashMap;
@@ -170,8 +170,7 @@ fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encode
     let provider: Arc<dyn Provider> = if is_played {
         Arc::new(Scripted::new(Script::bundled().ok()?))
     } else {
-        let stand_in = |name: &str| name.ends_with("_KEY").then(|| "replay".to_string());
-        models.find(&body.model).or_else(|_| resolve(&body.model, &stand_in)).ok()?
+        models.find_format(&body.model).ok()?
     };
     let text = text_form(&body, &*provider);
     let frame = provider.codec().encode_frame(&request_head(&body, text));

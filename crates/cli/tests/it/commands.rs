@@ -358,7 +358,7 @@ fn a_limit_ends_the_run_with_an_answer_that_says_where_it_stands() {
     let cases: [(&[&str], &str); 3] = [
         (&["--max-turns", "2"], "max_turns"),
         (&["--max-calls", "2"], "max_tool_calls"),
-        (&["--max-tokens", "6000"], "token_budget"),
+        (&["--max-tokens", "4000"], "token_budget"),
     ];
     for (limit, reason) in cases {
         let (place, server) = (Place::new(), endless());
@@ -493,8 +493,10 @@ fn help_names_every_command_and_version_its_number() {
     let place = Place::new();
     assert_eq!(place.ok(&["--version"]), concat!("mainpath ", env!("CARGO_PKG_VERSION"), "\n"));
     let help = place.ok(&["--help"]);
-    let commands =
-        ["run", "resume", "ls", "show", "stop", "approve", "deny", "rewind", "replay", "verify", "schema", "doctor"];
+    let commands = [
+        "run", "resume", "ls", "show", "stop", "approve", "deny", "rewind", "replay", "verify", "models", "schema",
+        "doctor",
+    ];
     for command in commands {
         assert!(help.lines().any(|line| line.split_whitespace().next() == Some(command)), "{command} in {help}");
         assert!(place.ok(&[command, "--help"]).contains("Usage: mainpath "), "{command}");

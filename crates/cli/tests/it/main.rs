@@ -7,6 +7,7 @@ mod bad_input;
 mod commands;
 mod crash;
 mod long_texts;
+mod models;
 mod secrets;
 mod signals;
 mod stopping;

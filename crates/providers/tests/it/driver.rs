@@ -2,9 +2,7 @@
 
 use crate::{assistant, call, head, result, user};
 use bytes::Bytes;
-use mainpath_providers::{
-    Call, Codec, Endpoint, HttpClient, HttpProvider, Key, LocalServer, Provider, Timeouts, encode, first_of, groups,
-};
+use mainpath_providers::{Call, Codec, Endpoint, HttpClient, HttpProvider, Key, Provider, Timeouts, encode, groups};
 use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, Reply, render};
 use mainpath_types::{Delta, Message, ModelError, ModelErrorKind, ModelReply, ModelRequest, Part, StopReason, Usage};
 use serde_json::json;
@@ -336,19 +334,4 @@ fn dropping_a_call_ends_it() {
         let (reply, _) = ask_with(&provider, vec![user(1, "hi")], true).await;
         assert_eq!(reply.unwrap().parts, [Part::text("next")]);
     });
-}
-
-#[test]
-fn a_server_on_this_machine_is_found_with_its_model_and_the_first_in_the_list_wins() {
-    let server = start(vec![Reply::Close]);
-    let web = TcpListener::bind("127.0.0.1:0").unwrap();
-    let silent = LocalServer { name: "silent", port: web.local_addr().unwrap().port() };
-    let found = LocalServer { name: "found", port: server.addr().port() };
-    let patience = Duration::from_millis(150);
-    let name = run(first_of(&[silent, found, found], patience));
-    assert_eq!(name, Some(format!("openai-compatible:{}#test-model", server.url())));
-    assert_eq!(run(first_of(&[], patience)), None);
-    let port = found.port;
-    drop(server);
-    assert_eq!(run(first_of(&[LocalServer { name: "gone", port }], patience)), None);
 }

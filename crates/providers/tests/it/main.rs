@@ -11,6 +11,7 @@ mod chat_stream;
 mod driver;
 mod names;
 mod played;
+mod registry;
 mod scripts;
 
 use mainpath_types::{CallId, Message, Part, RequestHead, Role, Seq, ToolSpec};

@@ -1,6 +1,6 @@
 //! From names to models.
 
-use mainpath_providers::{UnknownModel, resolve, wire_model};
+use mainpath_providers::{Registry, UnknownModel, WireFormat, resolve, wire_model};
 use std::io::Write;
 
 fn env(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
@@ -25,56 +25,126 @@ fn every_form_names_a_model() {
     assert_eq!(format("scripted", &[]), "neutral");
     assert_eq!(format(&format!("scripted:{}", file.path().display()), &[]), "neutral");
     assert_eq!(format("openai-compatible:http://127.0.0.1:8080/v1#a/b:8b", &[]), "openai-chat");
-    assert_eq!(format(" openai:gpt-5 ", &[("OPENAI_API_KEY", "k")]), "openai-chat");
-    assert_eq!(format("openai:m", &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")]), "openai-chat");
+    assert_eq!(format(" openai-chat:gpt-5 ", &[("OPENAI_API_KEY", "k")]), "openai-chat");
+    assert_eq!(format("openai-chat:m", &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")]), "openai-chat");
+}
+
+#[test]
+fn every_provider_resolves_to_its_format_with_each_of_its_keys_and_without_if_it_needs_none() {
+    for profile in Registry::bundled().providers() {
+        let model = match profile.base_url {
+            Some(_) => format!("{}:some/model:8b", profile.name),
+            None => format!("{}:https://host.example/base#some/model:8b", profile.name),
+        };
+        assert_eq!(wire_model(&model), "some/model:8b");
+        let spoken = |set: &[(&str, &str)]| match resolve(&model, &env(set)) {
+            Ok(provider) => Ok(provider.codec().format()),
+            // Told from its codec's absence by the format that it wants.
+            Err(UnknownModel::NoCodec { format, .. }) => Ok(format.name()),
+            Err(error) => Err(error.to_string()),
+        };
+        for variable in &profile.key_variables {
+            assert_eq!(spoken(&[(variable, "sk-1")]), Ok(profile.format.name()), "{variable}");
+        }
+        let without = match profile.key_needed {
+            true => Err(format!("no key for {model:?}: set {}", profile.key_variables[0])),
+            false => Ok(profile.format.name()),
+        };
+        assert_eq!(spoken(&[]), without);
+    }
 }
 
 #[test]
 fn the_models_own_name_is_what_the_vendor_knows() {
     assert_eq!(wire_model("openai-compatible:http://127.0.0.1:8080/v1#a/b:8b#x"), "a/b:8b#x");
     assert_eq!(wire_model("openai:gpt-5"), "gpt-5");
+    assert_eq!(wire_model("groq:openai/gpt-oss-120b"), "openai/gpt-oss-120b");
+    assert_eq!(wire_model("gemini-compatible:HTTP://h# m "), "m");
+    assert_eq!(wire_model("ollama:a#b"), "a#b");
     assert_eq!(wire_model("scripted"), "scripted");
     assert_eq!(wire_model("scripted:a#b.toml"), "scripted:a#b.toml");
+    assert_eq!(wire_model("playback:t-1"), "playback:t-1");
 }
 
 #[test]
 fn another_name_gets_the_forms_and_what_may_have_been_meant() {
-    let forms = "; the forms are: openai-compatible:URL#MODEL, openai:MODEL, scripted, scripted:FILE";
+    let forms = "; the forms are: PROVIDER:MODEL (`mainpath models` lists them), openai-compatible:URL#MODEL, \
+                 openai-responses:URL#MODEL, anthropic-compatible:URL#MODEL, gemini-compatible:URL#MODEL, scripted, \
+                 scripted:FILE";
     let expected = |name: &str, hint: &str| format!("unknown model {name:?}{hint}{forms}");
+    let meant =
+        |name: &str, meant: &str| assert_eq!(refused(name), expected(name, &format!(" (did you mean \"{meant}\"?)")));
     assert_eq!(refused("wizard"), expected("wizard", ""));
     assert_eq!(refused(""), expected("", ""));
     assert_eq!(refused("a\nb"), expected("a b", ""));
-    assert_eq!(refused("script"), expected("script", " (did you mean \"scripted\"?)"));
-    assert_eq!(refused("scripted:"), expected("scripted:", " (did you mean \"scripted\"?)"));
-    assert_eq!(refused("opanai:gpt-5"), expected("opanai:gpt-5", " (did you mean \"openai:gpt-5\"?)"));
-    assert_eq!(refused("gpt-5"), expected("gpt-5", " (did you mean \"openai:gpt-5\"?)"));
-    assert_eq!(
-        refused("openai-compatable:http://h/v1#m"),
-        expected("openai-compatable:http://h/v1#m", " (did you mean \"openai-compatible:http://h/v1#m\"?)")
-    );
-    assert_eq!(
-        refused("http://127.0.0.1:8080/v1"),
-        expected("http://127.0.0.1:8080/v1", " (did you mean \"openai-compatible:http://127.0.0.1:8080/v1#MODEL\"?)")
-    );
-    assert!(refused(&"x".repeat(1_000_000)).len() < 300);
+    meant("script", "scripted");
+    meant("scripted:", "scripted");
+    meant("openai", "openai:MODEL");
+    meant("opanai:gpt-5", "openai:gpt-5");
+    meant("Anthropic:claude", "anthropic:claude");
+    meant("gpt-5", "openai:gpt-5");
+    meant("claude-opus-5", "anthropic:claude-opus-5");
+    meant("gemini-9", "gemini:gemini-9");
+    meant("grok-9", "xai:grok-9");
+    meant("openai-compatible", "openai-compatible:URL#MODEL");
+    meant("openai-compatable:http://h/v1#m", "openai-compatible:http://h/v1#m");
+    meant("http://127.0.0.1:8080/v1", "openai-compatible:http://127.0.0.1:8080/v1#MODEL");
+    assert!(refused(&"x".repeat(1_000_000)).len() < 400);
 }
 
 #[test]
 fn a_form_that_is_not_filled_in_says_what_is_missing() {
-    assert_eq!(
-        refused("openai-compatible:http://h/v1"),
-        "the model \"openai-compatible:http://h/v1\" lacks the model's own name: write openai-compatible:http://h/v1#MODEL"
-    );
-    assert_eq!(refused("openai:"), "the model \"openai:\" lacks the model's own name: write openai:MODEL");
+    let no_name = |name: &str, form: &str| {
+        assert_eq!(refused(name), format!("the model {name:?} lacks the model's own name: write {form}"));
+    };
+    no_name("openai-compatible:http://h/v1", "openai-compatible:http://h/v1#MODEL");
+    no_name("openai-compatible:http://h/v1#", "openai-compatible:http://h/v1#MODEL");
+    no_name("anthropic-compatible:", "anthropic-compatible:URL#MODEL");
+    no_name("openai:", "openai:MODEL");
     assert_eq!(
         refused("openai-compatible:localhost#m"),
         "the model's address is wrong: \"localhost\" is no http:// or https:// address"
     );
-    let without_key = resolve("openai:gpt-5", &env(&[("OPENAI_API_KEY", " ")])).map(|_| ()).unwrap_err();
-    assert_eq!(without_key.to_string(), "no key for \"openai:gpt-5\": set OPENAI_API_KEY");
-    assert!(matches!(without_key, UnknownModel::NoKey { variable: "OPENAI_API_KEY", .. }));
+    let with = |set: &[(&str, &str)]| resolve("groq:m", &env(set)).map(|_| ()).unwrap_err();
+    assert_eq!(
+        with(&[("GROQ_BASE_URL", "nonsense")]).to_string(),
+        "the model's address in GROQ_BASE_URL is wrong: \"nonsense\" is no http:// or https:// address"
+    );
+    let without_key = with(&[("GROQ_API_KEY", " ")]);
+    assert_eq!(without_key, UnknownModel::NoKey { name: "groq:m".into(), variable: "GROQ_API_KEY".into() });
+    assert_eq!(without_key.to_string(), "no key for \"groq:m\": set GROQ_API_KEY");
     assert_eq!(
         refused("scripted:/no/such/file.toml"),
         "cannot read the model script /no/such/file.toml: No such file or directory (os error 2)"
     );
+}
+
+#[test]
+fn a_vendors_key_goes_to_no_address_in_a_models_name() {
+    let error = resolve("openai-chat:http://h/v1#m", &env(&[("OPENAI_API_KEY", "k")])).map(|_| ()).unwrap_err();
+    let UnknownModel::Name { hint, .. } = &error else { panic!("{error}") };
+    assert_eq!(hint, " (did you mean \"openai-compatible:http://h/v1#m\"?)");
+}
+
+#[test]
+fn the_first_key_and_address_that_are_set_count_and_lead_to_the_providers_own_path() {
+    let url = |name: &str, set: &[(&str, &str)]| {
+        let profile = Registry::bundled().provider(name).unwrap();
+        profile.endpoint(None, &env(set)).unwrap().url("x")
+    };
+    assert_eq!(url("openai", &[]), "https://api.openai.com/v1/x");
+    assert_eq!(url("openai", &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v9/")]), "http://127.0.0.1:1/v9/x");
+    assert_eq!(url("groq", &[]), "https://api.groq.com/openai/v1/x");
+    assert_eq!(url("groq", &[("GROQ_BASE_URL", "http://h")]), "http://h/openai/v1/x");
+    assert_eq!(url("groq", &[("GROQ_BASE_URL", "http://h/openai/v1/")]), "http://h/openai/v1/x");
+    assert_eq!(url("ollama", &[]), "http://127.0.0.1:11434/v1/x");
+    assert_eq!(url("ollama", &[("OLLAMA_HOST", "10.0.0.2")]), "http://10.0.0.2:11434/v1/x");
+    assert_eq!(url("ollama", &[("OLLAMA_HOST", "[::1]:9")]), "http://[::1]:9/v1/x");
+    assert_eq!(url("ollama", &[("OLLAMA_HOST", "https://h")]), "https://h/v1/x");
+    let gemini = Registry::bundled().provider("gemini").unwrap();
+    let key = |set: &[(&str, &str)]| gemini.key(&env(set)).map(|(variable, _)| variable.to_owned());
+    assert_eq!(key(&[("GOOGLE_API_KEY", "g"), ("GEMINI_API_KEY", "m")]), Some("GEMINI_API_KEY".into()));
+    assert_eq!(key(&[("GOOGLE_API_KEY", "g"), ("GEMINI_API_KEY", "")]), Some("GOOGLE_API_KEY".into()));
+    assert_eq!(gemini.lacks_key(&env(&[])), Some("GEMINI_API_KEY"));
+    assert_eq!(gemini.format, WireFormat::Gemini);
 }

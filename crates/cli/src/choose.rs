@@ -1,0 +1,76 @@
+//! Which model an agent uses when it is not told, and what is said about one that nobody described.
+
+use crate::agent::sizes;
+use crate::app::App;
+use crate::config::Home;
+use crate::exit::{Exit, Failure};
+use crate::text::number;
+use mainpath_providers::{Registry, UnknownModel, local_servers};
+
+/// A chosen model.
+pub struct Chosen {
+    /// Its name in Mainpath's notation.
+    pub model: String,
+    /// What to say about the choice, if nobody named it.
+    pub note: Option<String>,
+    /// Whether it is the bundled script because there was nothing else.
+    pub is_demo: bool,
+}
+
+/// A variable of the environment, if it is text.
+pub fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The model: the flag, `MAINPATH_MODEL`, the configuration, the first provider whose key is set, the first local server that
+/// answers, else the bundled script.
+pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) -> Chosen {
+    let set = env("MAINPATH_MODEL").filter(|value| !value.trim().is_empty());
+    if let Some(model) = flag.map(String::from).or(set).or_else(|| home.config.model.clone()) {
+        return Chosen { model, note: None, is_demo: false };
+    }
+    let found = |model: String, why: String| {
+        let note = format!("using {model}, {why}; --model or MAINPATH_MODEL names another");
+        Chosen { model, note: Some(note), is_demo: false }
+    };
+    for provider in registry.providers() {
+        if let (Some(model), Some((variable, _))) = (&provider.default_model, provider.key(&env)) {
+            return found(format!("{}:{model}", provider.name), format!("as {variable} is set"));
+        }
+    }
+    let servers = local_servers(registry, &env).await;
+    if let Some((model, at)) = servers.iter().find_map(|server| Some((server.model()?, &server.at))) {
+        return found(model, format!("which was found at {at}"));
+    }
+    let note = "no model is set, so a SCRIPTED model plays a fixed demonstration with real tools in a temporary folder; \
+                your task is not understood by anybody. For a real model: --model openai-compatible:URL#NAME, or set \
+                MAINPATH_MODEL or a provider's key; `mainpath models` says which";
+    Chosen { model: "scripted".into(), note: Some(note.into()), is_demo: true }
+}
+
+/// Whether there can be such a model. Errors: no such name, or no key for it.
+pub fn check_model(model: &str, registry: &Registry) -> Result<(), Failure> {
+    match registry.resolve(model, &env) {
+        Ok(_) => Ok(()),
+        Err(error @ UnknownModel::NoKey { .. }) => Err(Failure { exit: Exit::Auth, message: error.to_string() }),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    }
+}
+
+/// What to say about a model that no table knows; `None` for the others.
+pub fn unknown(model: &str, app: &App) -> Option<String> {
+    let facts = app.models.registry().facts(model);
+    if facts.known {
+        return None;
+    }
+    let (window, output) = sizes(&facts, &app.home.config);
+    let (window, output) = (number(window.into()), number(output.into()));
+    let price = if facts.price.is_none() { " and no price" } else { "" };
+    let file = app.home.config_dir().join("models.toml");
+    let entry = format!("model = [{{ name = {model:?}, context_window = 65536 }}]");
+    Some(format!(
+        "nothing is known of {model}: assuming a window of {window} tokens, answers of {output}{price}; describe it in {}, \
+         such as: {entry}",
+        file.display()
+    ))
+}
