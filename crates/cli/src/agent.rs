@@ -80,12 +80,18 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
 
 /// Names the model, and what follows from it.
 fn set_model(spec: &mut Spec, model: String, app: &App) {
+    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, app);
+    (spec.model, spec.price, spec.temperature) = (model, price, temperature);
+    (spec.context_window, spec.reserved_output) = (context_window, reserved_output);
+}
+
+/// A model with everything of a spec that follows from it.
+fn on(model: String, profile: Profile, app: &App) -> Fallback {
     let facts = app.models.registry().facts(&model);
-    (spec.context_window, spec.reserved_output) = sizes(&facts, &app.home.config);
-    spec.price = facts.price.unwrap_or_default();
+    let (context_window, reserved_output) = sizes(&facts, &app.home.config);
     // Models that reason refuse any other temperature than their own, or do worse with it.
-    spec.temperature = spec.profile.temperature().filter(|_| !facts.abilities.reasoning);
-    spec.model = model;
+    let temperature = profile.temperature().filter(|_| !facts.abilities.reasoning);
+    Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
 }
 
 /// The window, and the part of it that is kept free for the answer.

@@ -5,7 +5,7 @@ use crate::browse::out;
 use crate::choose::env;
 use crate::config::Home;
 use crate::exit::{Exit, Failure};
-use crate::text::{plain, short};
+use crate::text::plain;
 use mainpath_providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
 use serde_json::{Value, json};
 
@@ -130,7 +130,11 @@ fn show(listed: &Listed<'_>) -> Result<(), Failure> {
         let price = facts.price.map(|price| (dollars(price.input), dollars(price.output)));
         let (input, output) = price.unwrap_or_else(|| ("?".into(), "?".into()));
         let (can, limit) = (letters(&facts.abilities), size(facts.output_limit));
-        out(&row(&short(model, 38), &window, &limit, &can, &input, &output))?;
+        let model = plain(model);
+        // A name that is too long has a line of its own: it is there to be copied.
+        let model =
+            if model.chars().count() <= 38 { model } else { out(&format!("  {model}")).map(|()| String::new())? };
+        out(&row(&model, &window, &limit, &can, &input, &output))?;
     }
     Ok(())
 }

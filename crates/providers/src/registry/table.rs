@@ -188,7 +188,10 @@ impl ProviderEntry {
         set(&mut provider.key_variables, self.key_variables);
         set(&mut provider.key_needed, self.key_needed);
         set(&mut provider.local, self.local);
-        set(&mut provider.headers, self.headers.map(|headers| headers.into_iter().collect()));
+        for (name, value) in self.headers.into_iter().flatten() {
+            provider.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+            provider.headers.push((name, value));
+        }
         provider.base_url = self.base_url.or(provider.base_url.take());
         provider.default_model = self.default_model.or(provider.default_model.take());
         provider.models_of = self.models_of.or(provider.models_of.take());

@@ -185,6 +185,9 @@ fn ones_own_providers_are_added_and_known_ones_changed_field_by_field() {
         format = "openai-chat"
         quirks = { stream = false }
         [[provider]]
+        name = "anthropic"
+        headers = { x-team = "blue" }
+        [[provider]]
         name = "house"
         format = "openai-chat"
         base_url = "http://127.0.0.1:9/v1"
@@ -200,6 +203,9 @@ fn ones_own_providers_are_added_and_known_ones_changed_field_by_field() {
     expected.format = mainpath_providers::WireFormat::OpenaiChat;
     expected.quirks.stream = false;
     assert_eq!(new, &expected);
+    let headers = &registry.provider("anthropic").unwrap().headers;
+    let expected = [("anthropic-version", "2026-10-21"), ("x-team", "blue")];
+    assert_eq!(headers, &expected.map(|(name, value)| (name.to_string(), value.to_string())));
     let house = registry.provider("house").unwrap();
     let key = |name: &str| (name == "HOUSE_KEY").then(|| "k".to_string());
     assert_eq!((house.lacks_key(&|_| None), house.lacks_key(&key)), (Some("HOUSE_KEY"), None));
