@@ -2,9 +2,11 @@
 
 use crate::app::App;
 use crate::args::AgentArgs;
+use crate::choose::check_model;
 use crate::config::ConfigFile;
 use crate::exit::Failure;
 use mainpath_providers::ModelFacts;
+use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::Tools;
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
@@ -37,17 +39,14 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(absolute)
 }
 
-/// A fresh spec.
-pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: ApprovalMode) -> Spec {
+/// A fresh spec. Errors: a file that is named cannot be used, or a fallback is no model.
+pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: ApprovalMode) -> Result<Spec, Failure> {
     let config = &app.home.config;
     let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
     let mut limits = profile.limits();
     set_limits(&mut limits, args);
     let mut spec = Spec {
-        instructions: instructions(workspace),
         tools: Tools::kernel().specs(),
-        // The text protocol comes with the codecs for it; until then every profile speaks the vendor's own calls.
-        protocol: Protocol::Native,
         limits,
         mode,
         workspace: workspace.display().to_string(),
@@ -55,7 +54,9 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         ..Spec::new("", profile)
     };
     set_model(&mut spec, model, app);
-    spec
+    set_form(&mut spec, args, app)?;
+    spec.instructions = system_text(&spec, app)?;
+    Ok(spec)
 }
 
 /// The spec of an earlier run, with what the flags change. `None` if nothing changes.
@@ -63,19 +64,73 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     let mut new = old.clone();
     new.mode = mode;
     if let Some(folder) = &args.workspace {
-        let folder = workspace(Some(folder))?;
-        new.instructions = instructions(&folder);
-        new.workspace = folder.display().to_string();
+        new.workspace = workspace(Some(folder))?.display().to_string();
     }
     if let Some(profile) = args.profile {
-        new.profile = profile.into();
-        new.limits = new.profile.limits();
+        let fresh = Spec::new("", profile.into());
+        (new.profile, new.limits, new.text, new.protocol) = (fresh.profile, fresh.limits, fresh.text, fresh.protocol);
     }
     if let Some(model) = &args.model {
         set_model(&mut new, model.clone(), app);
     }
     set_limits(&mut new.limits, args);
-    Ok(Some(new).filter(|new| new != old))
+    set_form(&mut new, args, app)?;
+    if new == *old {
+        return Ok(None);
+    }
+    // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
+    if (Spec { mode: old.mode, ..new.clone() }) != *old {
+        new.instructions = system_text(&new, app)?;
+    }
+    Ok(Some(new))
+}
+
+/// Protocol, schema, effort and fallbacks. Errors: as [`spec`]'s.
+fn set_form(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure> {
+    let has_calls = app.models.registry().facts(&spec.model).abilities.tools;
+    // What is played comes as turns already.
+    let is_played = spec.model.starts_with("scripted") || spec.model.starts_with("playback:");
+    spec.protocol = match args.protocol {
+        Some(protocol) => protocol.into(),
+        None if is_played => Protocol::Native,
+        None if !has_calls => Protocol::Json,
+        None => spec.protocol,
+    };
+    spec.text.tolerant |= args.tolerant;
+    spec.effort = args.effort.map(Effort::from).or(spec.effort);
+    if let Some(file) = &args.output_schema {
+        spec.output_schema = Some(schema(file)?);
+    }
+    let named = if args.fallback.is_empty() { &app.home.config.fallback } else { &args.fallback };
+    if spec.fallback.is_empty() || !args.fallback.is_empty() {
+        named.iter().try_for_each(|model| check_model(model, app.models.registry()))?;
+        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, app)).collect();
+    }
+    Ok(())
+}
+
+/// A JSON Schema from a file. Errors: file, place and what is wrong.
+fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
+    let bad = |why: String| Failure::usage(format!("the output schema {} cannot be used: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is no JSON: {error}")))?;
+    check_schema(&schema).map_err(bad)?;
+    Ok(schema)
+}
+
+/// The system text: under the JSON protocol with all that the model must know of it.
+fn system_text(spec: &Spec, app: &App) -> Result<String, Failure> {
+    let own = instructions(Path::new(&spec.workspace));
+    if spec.protocol == Protocol::Json {
+        let templates = app.home.config_dir().join("prompts");
+        return text_protocol_prompt(spec, &own, Some(&templates)).map_err(|error| Failure::error(error.to_string()));
+    }
+    Ok(match &spec.output_schema {
+        Some(schema) => format!(
+            "{own}\n\nYour final answer must be JSON that matches this JSON Schema, and nothing else, no code fence: {schema}"
+        ),
+        None => own,
+    })
 }
 
 /// Names the model, and what follows from it.

@@ -1,7 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mainpath_types::{CallId, Profile, Seq, TraceId};
+use mainpath_types::{CallId, Effort, Profile, Protocol, Seq, TraceId};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,6 +81,22 @@ pub struct AgentArgs {
     /// A named set of limits
     #[arg(long, value_enum)]
     pub profile: Option<ProfileArg>,
+    /// How turns are written: by the vendor's own tool calls, or as JSON text [default: the profile's; json where the model
+    /// has no tool calls]
+    #[arg(long, value_enum)]
+    pub protocol: Option<ProtocolArg>,
+    /// Under the JSON protocol: put up with code fences and prose around the object
+    #[arg(long)]
+    pub tolerant: bool,
+    /// A JSON Schema that the final answer must match
+    #[arg(long, value_name = "FILE")]
+    pub output_schema: Option<PathBuf>,
+    /// How much the model should think before it answers [default: the vendor's]
+    #[arg(long, value_enum)]
+    pub effort: Option<EffortArg>,
+    /// A model to go on with when the first one fails for good; may be given several times
+    #[arg(long, value_name = "MODEL")]
+    pub fallback: Vec<String>,
     /// The most model turns of the run
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
@@ -96,6 +112,45 @@ pub struct AgentArgs {
     /// The longest one tool call may take
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub call_timeout: Option<Duration>,
+}
+
+/// `--protocol`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolArg {
+    /// The vendor's own tool calls
+    Native,
+    /// One JSON object of text a turn
+    Json,
+}
+
+impl From<ProtocolArg> for Protocol {
+    fn from(arg: ProtocolArg) -> Protocol {
+        match arg {
+            ProtocolArg::Native => Protocol::Native,
+            ProtocolArg::Json => Protocol::Json,
+        }
+    }
+}
+
+/// `--effort`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffortArg {
+    /// Little
+    Low,
+    /// Some
+    Medium,
+    /// Much
+    High,
+}
+
+impl From<EffortArg> for Effort {
+    fn from(arg: EffortArg) -> Effort {
+        match arg {
+            EffortArg::Low => Effort::Low,
+            EffortArg::Medium => Effort::Medium,
+            EffortArg::High => Effort::High,
+        }
+    }
 }
 
 /// Where things are printed.

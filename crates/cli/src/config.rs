@@ -24,6 +24,8 @@ pub struct Home {
 pub struct ConfigFile {
     /// The model to use when none is named.
     pub model: Option<String>,
+    /// The models to go on with when that one fails for good.
+    pub fallback: Vec<String>,
     /// The profile to use when none is named.
     pub profile: Option<Profile>,
     /// The model's window in tokens, whatever is known of it.

@@ -48,7 +48,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
         }
     }
     warn(&app, &chosen.model, &args.output);
-    let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode);
+    let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode)?;
     let runtime = app.runtime();
     runtime.start(&app.scope, &trace, spec, Mail::message(task)).await?;
     announce(&trace, &args.output);

@@ -37,5 +37,6 @@ pub use mail::Mail;
 pub use models::{EnvModels, Models};
 pub use prompts::{PromptError, text_protocol_prompt};
 pub use runtime::{Config, Runtime, RuntimeError, new_trace_id};
+pub use schema::check_schema;
 pub use secrets::Vault;
 pub use texts::Whole;

@@ -119,7 +119,12 @@ pub(crate) async fn extend(
         messages.iter_mut().for_each(|message| unsign(state, packed.under, message));
     }
     if let Some(form) = text {
-        messages = messages.into_iter().map(|message| render_turn(message, form.dialect)).collect();
+        let shown = messages.into_iter().zip(new).map(|(message, item)| match item {
+            // As it was said: the model is told what was wrong with it.
+            Item::Malformed { .. } => message,
+            _ => render_turn(message, form.dialect),
+        });
+        messages = shown.collect();
     }
     debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
     prefix.extend(provider.codec(), new, &messages);

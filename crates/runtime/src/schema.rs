@@ -5,6 +5,11 @@ use serde_json::Value;
 /// A compiled schema. References to other documents are not followed.
 pub(crate) struct OutputSchema(jsonschema::Validator);
 
+/// Whether a value is a JSON Schema that answers can be held to. Errors: what is wrong with it, one line for people.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    jsonschema::validator_for(schema).map(drop).map_err(|error| format!("it is no valid JSON Schema: {error}"))
+}
+
 /// As many violations are told.
 const MANY: usize = 8;
 

@@ -6,6 +6,7 @@
 mod bad_input;
 mod commands;
 mod crash;
+mod every_model;
 mod long_texts;
 mod models;
 mod secrets;

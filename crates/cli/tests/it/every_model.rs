@@ -1,0 +1,175 @@
+//! The text protocol, schemas for answers, and what happens when a model fails, with real processes.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, Reply};
+use serde_json::{Value, json};
+
+fn action(tool: &str, args: Value) -> Answer {
+    Answer::text(&json!({"type": "action", "tool": tool, "args": args}).to_string())
+}
+
+fn last(answer: &str) -> Answer {
+    Answer::text(&json!({"type": "final", "answer": answer}).to_string())
+}
+
+fn error(status: u16, message: &str) -> Reply {
+    let body = json!({"error": {"message": message, "type": "error", "code": null, "param": null}}).to_string();
+    Reply::Error { status, headers: Vec::new(), body }
+}
+
+fn messages(server: &mainpath_testkit::model_server::ModelServer, n: usize) -> Vec<Value> {
+    server.requests()[n].body()["messages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn under_the_json_protocol_a_run_needs_no_tool_calls_of_the_vendors_kind() {
+    let place = Place::new();
+    std::fs::write(place.work.join("notes.txt"), "three herons").unwrap();
+    let server = scripted(vec![action("read_text_file", json!({"path": "notes.txt"})), last("Three \"herons\".")]);
+    let done = place.run_on(&server, &["--protocol", "json", "What is in notes.txt?"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Three \"herons\".\n"), "{done:?}");
+    assert!(!done.err.contains("{\"type\""), "people see the answer, not the JSON: {}", done.err);
+    let first = server.requests()[0].body().clone();
+    assert!(first.get("tools").is_none(), "{first}");
+    let system = first["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("## read_text_file") && system.contains("\"type\":\"final\""), "{system}");
+    let second = messages(&server, 1);
+    assert_eq!(
+        second[2],
+        json!({"role": "assistant", "content": "{\"args\":{\"path\":\"notes.txt\"},\"tool\":\"read_text_file\",\"type\":\"action\"}"})
+    );
+    assert!(second[3]["content"].as_str().unwrap().starts_with("Observation (read_text_file, ok):\n"), "{second:?}");
+    assert!(server.violations().is_empty(), "{:?}", server.violations());
+    place.ok(&["replay"]);
+    place.ok(&["verify"]);
+}
+
+#[test]
+fn a_turn_in_no_form_is_asked_for_again_once_with_what_was_wrong_then_the_run_ends() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("I would look at the file."), last("Done.")]);
+    let done = place.run_on(&server, &["--profile", "agent_core", "Look."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:?}");
+    let repair = messages(&server, 1);
+    assert_eq!(repair[2]["content"], "I would look at the file.");
+    let told = repair[3]["content"].as_str().unwrap();
+    assert!(told.contains("it does not begin with the JSON object that it must consist of."), "{told}");
+    place.ok(&["replay"]);
+
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("```json\n{\"type\":\"final\",\"answer\":\"x\"}\n```")]);
+    let done = place.run_on(&server, &["--profile", "agent_core", "Look."]);
+    assert_eq!((done.code, server.count()), (1, 2), "{done:?}");
+    let events = place.events(&place.trace());
+    assert_eq!(events.last().unwrap()["data"]["reason"], "protocol_error");
+    // The same answer, where it was said beforehand that fences are put up with.
+    let done = place.run_on(&server, &["--profile", "agent_core", "--tolerant", "Look."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "x\n"), "{done:?}");
+    let newest = place.traces().pop().unwrap();
+    let tolerated = place.events(&newest).into_iter().find(|event| event["type"] == "model_finished").unwrap();
+    assert_eq!(tolerated["data"]["tolerated"], true);
+}
+
+#[test]
+fn a_users_template_is_used_and_recorded() {
+    let place = Place::new();
+    let folder = place.home.join("prompts/agent_core");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("system.j2"), "Speak JSON. {{ tools | length }} tools.").unwrap();
+    std::fs::write(folder.join("few_shot.j2"), "").unwrap();
+    std::fs::write(folder.join("developer.j2"), "").unwrap();
+    let server = scripted(vec![last("ok")]);
+    assert_eq!(place.run_on(&server, &["--protocol", "json", "Go."]).code, 0);
+    assert_eq!(messages(&server, 0)[0]["content"], "Speak JSON. 4 tools.");
+    assert_eq!(place.events(&place.trace())[0]["data"]["spec"]["instructions"], "Speak JSON. 4 tools.");
+    std::fs::write(folder.join("developer.j2"), "{{ oops }}").unwrap();
+    let done = place.run_on(&server, &["--protocol", "json", "Go."]);
+    done.fails(1, "developer.j2, line 1: ");
+    assert_eq!(place.traces().len(), 1, "nothing was begun");
+}
+
+#[test]
+fn an_answer_is_held_to_its_schema_by_one_repair_and_never_passed_off() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}).to_string();
+    let place = Place::new();
+    std::fs::write(place.work.join("schema.json"), &schema).unwrap();
+    let server = scripted(vec![Answer::text("{\"n\":\"two\"}"), Answer::text("{\"n\":2}")]);
+    let done = place.run_on(&server, &["--output-schema", "schema.json", "Count."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "{\"n\":2}\n"), "{done:?}");
+    let told = messages(&server, 1).last().unwrap()["content"].as_str().unwrap().to_string();
+    assert!(told.contains("at /n: \"two\" is not of type \"integer\""), "{told}");
+    place.ok(&["replay"]);
+
+    let server = scripted(vec![Answer::text("It is two.")]);
+    let done = place.run_on(&server, &["--output-schema", "schema.json", "Count."]);
+    assert_eq!((done.code, server.count()), (1, 2), "{done:?}");
+    assert!(!done.out.contains("It is two.") || done.out.contains("schema_error"), "{done:?}");
+    let newest = place.traces().pop().unwrap();
+    assert_eq!(place.events(&newest).last().unwrap()["data"]["reason"], "schema_error");
+
+    // Under the JSON protocol the answer itself may be JSON.
+    let server = scripted(vec![Answer::text("{\"type\":\"final\",\"answer\":{\"n\":3}}")]);
+    let done = place.run_on(&server, &["--protocol", "json", "--output-schema", "schema.json", "Count."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "{\"n\":3}\n"), "{done:?}");
+
+    for (text, wrong) in [("{", "it is no JSON"), ("{\"type\":\"strange\"}", "it is no valid JSON Schema")] {
+        std::fs::write(place.work.join("bad.json"), text).unwrap();
+        place.run_on(&server, &["--output-schema", "bad.json", "Count."]).fails(2, wrong);
+    }
+    place.run_on(&server, &["--output-schema", "none.json", "Count."]).fails(2, "none.json");
+}
+
+#[test]
+fn when_a_model_fails_for_good_the_next_one_goes_on() {
+    let place = Place::new();
+    let first = server(|_| error(401, "no such key"));
+    let second = scripted(vec![bash("echo hi"), Answer::text("Done by the second.")]);
+    let fallback = second.model();
+    let done = place.run_on(&first, &["--yes", "--fallback", &fallback, "Go."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done by the second.\n"), "{done:?}");
+    assert_eq!((first.count(), second.count()), (1, 2), "it stays with the second for the run");
+    let events = place.events(&place.trace());
+    let failed = events.iter().find(|event| event["type"] == "model_failed").unwrap();
+    assert_eq!(failed["data"]["remedy"], "fallback");
+    place.ok(&["replay"]);
+    let done = place.run_on(&first, &["--fallback", "nonesuch", "Go."]);
+    done.fails(2, "unknown model \"nonesuch\"");
+}
+
+#[test]
+fn a_404_in_the_first_turn_is_tried_again_with_the_system_text_and_the_last_message() {
+    let place = Place::new();
+    let server = server(|request| match request.n {
+        1 => Answer::text("First.").into(),
+        2 => error(404, "not here"),
+        _ => Answer::text("Second.").into(),
+    });
+    place.run_on(&server, &["One."]);
+    let done = place.run(&["run", "-c", "--json", "Two."]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let roles =
+        |n: usize| messages(&server, n).iter().map(|m| m["role"].as_str().unwrap().to_string()).collect::<Vec<_>>();
+    assert_eq!(roles(1), ["system", "user", "assistant", "user"]);
+    assert_eq!(roles(2), ["system", "user"]);
+    assert_eq!(messages(&server, 2)[1]["content"], "Two.");
+    let repacked = done.out.lines().map(parsed).find(|event| event["type"] == "request_repacked").unwrap();
+    assert_eq!((&repacked["data"]["retry"], &repacked["data"]["chat_id"]), (&json!(1), &json!(place.trace())));
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn a_request_that_is_too_large_is_made_once_more_with_half_of_it() {
+    let place = Place::new();
+    let server = server(|request| match request.n {
+        n @ 1..=4 => bash(&format!("echo {n}")).into(),
+        5 => error(400, "This model's maximum context length is 10 tokens"),
+        _ => Answer::text("Done.").into(),
+    });
+    let done = place.run_on(&server, &["--yes", "Go."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:?}");
+    let (before, after) = (messages(&server, 4), messages(&server, 5));
+    assert!(after.len() < before.len(), "{} {}", before.len(), after.len());
+    assert_eq!(after[1]["content"], "Go.", "the task is never left out");
+    assert!(server.violations().is_empty(), "{:?}", server.violations());
+    place.ok(&["replay"]);
+}
