@@ -1,14 +1,21 @@
-//! A model server on this machine: Chat Completions over a minimal HTTP/1.1, for tests and benches.
+//! A model server on this machine: the vendors' wire formats over a minimal HTTP/1.1, for tests and benches.
 //!
 //! It runs on a thread of its own, so that tests of processes and plain tests can use it alike, answers what a closure says,
-//! and checks every request against the published rules (`openai` 3.54.0, `openai/types/chat`). A request that breaks one is
-//! answered with 400 and remembered in [`ModelServer::violations`].
+//! and checks every request against the published rules of the format that its path names ([`Format`]). A request that
+//! breaks one is answered with 400 and remembered in [`ModelServer::violations`].
 
 pub mod anthropic;
-mod rules;
+pub mod chat;
+mod format;
+mod http;
+pub mod responses;
+mod schema;
 
-pub use rules::check_request;
+pub use chat::{check_request, completion, events, render};
+pub use format::Format;
 
+use format::Wire;
+use http::{read_request, response};
 use mainpath_types::Usage;
 use serde_json::{Value, json};
 use std::io;
@@ -116,6 +123,8 @@ pub enum Reply {
 pub struct Answer {
     /// Its reasoning; none if empty.
     pub thinking: String,
+    /// What the vendor wants back with its reasoning: an opaque value; none if empty.
+    pub signature: String,
     /// Its text; none if empty.
     pub text: String,
     /// Its calls: tool and arguments.
@@ -232,12 +241,22 @@ impl ModelServer {
 
     /// The base address that a client is given, such as `http://127.0.0.1:40001/v1`.
     pub fn url(&self) -> String {
-        format!("http://{}/v1", self.addr)
+        self.url_of(Format::Chat)
     }
 
     /// The model's name for `mainpath run --model`.
     pub fn model(&self) -> String {
-        format!("openai-compatible:{}#test-model", self.url())
+        self.model_of(Format::Chat)
+    }
+
+    /// The model's name for `mainpath run --model`, so that it is spoken to in this format.
+    pub fn model_of(&self, format: Format) -> String {
+        format!("{}:{}#test-model", format.name_and_base().0, self.url_of(format))
+    }
+
+    /// The base address that the format's own SDK would be given.
+    pub fn url_of(&self, format: Format) -> String {
+        format!("http://{}{}", self.addr, format.name_and_base().1)
     }
 
     /// The requests so far, in the order in which they came.
@@ -292,19 +311,25 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             bytes: Arc::new(raw.body),
             parsed: OnceLock::new(),
         };
-        let violation = if shared.behaviour.check { check(&raw.method, &request).err() } else { None };
-        let reply = match violation {
-            Some(violation) => {
+        let format = Format::of_path(&request.path);
+        let wire = format.and_then(Format::wire);
+        let checked = if shared.behaviour.check { check(&raw.method, wire.as_ref(), &request) } else { Ok(()) };
+        let reply = match checked {
+            Err(violation) => {
                 let body = json!({"error": {"message": violation, "type": "invalid_request_error", "code": null, "param": null}});
                 locked(&shared.violations).push(format!("request {n}: {violation}"));
                 Reply::Error { status: 400, headers: Vec::new(), body: body.to_string() }
             }
-            None => (shared.behaviour.reply)(&request),
+            Ok(()) => (shared.behaviour.reply)(&request),
         };
         let streamed = match &reply {
-            Reply::Answer(_) | Reply::CutAfter(..) | Reply::Stall(..) => request.body()["stream"] == true,
+            Reply::Answer(_) | Reply::CutAfter(..) | Reply::Stall(..) => {
+                format.is_some_and(|format| format.is_streamed(&request.path, request.body()))
+            }
             Reply::Rendered(..) | Reply::Error { .. } | Reply::Garbage(_) | Reply::Close => false,
         };
+        // An unchecked server answers at any path, in Chat Completions.
+        let render = wire.map_or(chat::render as fn(&Answer, bool) -> Vec<u8>, |wire| wire.render);
         if shared.behaviour.record {
             locked(&shared.requests).push(request);
         }
@@ -349,177 +374,12 @@ async fn wait(delay_ms: u64) {
     }
 }
 
-struct Raw {
-    method: String,
-    path: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-fn bad(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
-}
-
-/// The next request of a connection; `None` when the client has left.
-async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<Raw>> {
-    let mut searched = 0;
-    let head = loop {
-        if let Some(at) = buffer[searched..].windows(4).position(|window| window == b"\r\n\r\n") {
-            break searched + at;
-        }
-        searched = buffer.len().saturating_sub(3);
-        if buffer.len() > 1 << 16 {
-            return Err(bad("the request's head has no end"));
-        }
-        // An idle connection holds no buffer.
-        stream.readable().await?;
-        buffer.reserve(4096);
-        if stream.read_buf(buffer).await? == 0 {
-            return Ok(None);
-        }
-    };
-    let text = std::str::from_utf8(&buffer[..head]).map_err(|_| bad("the request's head is no text"))?;
-    let mut lines = text.split("\r\n");
-    let mut first = lines.next().unwrap_or_default().split(' ');
-    let (method, path) = (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
-    let headers: Vec<(String, String)> = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-        .collect();
-    let header = |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let length = match header("content-length") {
-        Some(length) => length.parse().map_err(|_| bad("bad content-length"))?,
-        None if header("transfer-encoding").is_some() => {
-            stream.write_all(&response(411, &[], b"send a content-length")).await?;
-            return Ok(None);
-        }
-        None => 0,
-    };
-    let body_start = head + 4;
-    if header("expect").is_some() && buffer.len() == body_start {
-        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
-    }
-    buffer.reserve((body_start + length).saturating_sub(buffer.len()));
-    while buffer.len() < body_start + length {
-        if stream.read_buf(buffer).await? == 0 {
-            return Ok(None);
-        }
-    }
-    let rest = buffer.split_off(body_start + length);
-    let mut body = std::mem::replace(buffer, rest);
-    body.drain(..body_start);
-    Ok(Some(Raw { method, path, headers, body }))
-}
-
-/// A whole response with a JSON body.
-fn response(status: u16, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
-    let length = body.len();
-    let mut out =
-        format!("HTTP/1.1 {status} .\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n").into_bytes();
-    for (name, value) in headers {
-        out.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
-    }
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(body);
-    out
-}
-
-/// The whole HTTP response with this answer.
-pub fn render(answer: &Answer, streamed: bool) -> Vec<u8> {
-    if !streamed {
-        return response(200, &[], completion(answer).to_string().as_bytes());
-    }
-    let mut out = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
-    for event in events(answer) {
-        out.extend_from_slice(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
-    }
-    out.extend_from_slice(b"0\r\n\r\n");
-    out
-}
-
-fn finish_reason(answer: &Answer) -> &str {
-    let by_calls = if answer.calls.is_empty() { "stop" } else { "tool_calls" };
-    answer.finish_reason.as_deref().unwrap_or(by_calls)
-}
-
-fn usage(usage: &Usage) -> Value {
-    json!({
-        "prompt_tokens": usage.input,
-        "completion_tokens": usage.output,
-        "total_tokens": usage.total(),
-        "prompt_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
-        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
-    })
-}
-
-/// The answer as the body of a response that is not streamed.
-pub fn completion(answer: &Answer) -> Value {
-    let calls: Vec<Value> = (answer.calls.iter().zip(0..))
-        .map(|((name, arguments), index)| {
-            json!({"id": format!("call_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}})
-        })
-        .collect();
-    let mut message = json!({"role": "assistant", "content": null, "refusal": null});
-    if !answer.text.is_empty() {
-        message["content"] = json!(answer.text);
-    }
-    if !answer.thinking.is_empty() {
-        message["reasoning_content"] = json!(answer.thinking);
-    }
-    if !calls.is_empty() {
-        message["tool_calls"] = Value::Array(calls);
-    }
-    json!({
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "test-model",
-        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason(answer)}],
-        "usage": usage(&answer.usage),
-    })
-}
-
-/// The answer as the events of a stream, each with its blank line.
-pub fn events(answer: &Answer) -> Vec<String> {
-    let chunk = |choices: Value, usage: Value| {
-        let chunk = json!({
-            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "test-model",
-            "choices": choices, "usage": usage,
-        });
-        format!("data: {chunk}\n\n")
-    };
-    let delta = |delta: Value| chunk(json!([{"index": 0, "delta": delta, "finish_reason": null}]), Value::Null);
-    let mut events = vec![delta(json!({"role": "assistant", "content": ""}))];
-    events.extend(pieces(&answer.thinking).map(|text| delta(json!({"reasoning_content": text}))));
-    events.extend(pieces(&answer.text).map(|text| delta(json!({"content": text}))));
-    for ((name, arguments), index) in answer.calls.iter().zip(0..) {
-        let function = json!({"name": name, "arguments": ""});
-        let call = json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function});
-        events.push(delta(json!({"tool_calls": [call]})));
-        let more = |text: &str| json!({"tool_calls": [{"index": index, "function": {"arguments": text}}]});
-        events.extend(pieces(arguments).map(|text| delta(more(text))));
-    }
-    events.push(chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish_reason(answer)}]), Value::Null));
-    events.push(chunk(json!([]), usage(&answer.usage)));
-    events.push("data: [DONE]\n\n".into());
-    events
-}
-
-/// A text in pieces of about 24 bytes.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let end = (24..rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
-        let (piece, more) = rest.split_at(end);
-        rest = more;
-        (!piece.is_empty()).then_some(piece)
-    })
-}
-
-fn check(method: &str, request: &RecordedRequest) -> Result<(), String> {
-    if method != "POST" || !request.path.ends_with("/chat/completions") {
-        return Err(format!("no such address: {method} {}", request.path));
-    }
+fn check(method: &str, wire: Option<&Wire>, request: &RecordedRequest) -> Result<(), String> {
+    let wire =
+        wire.filter(|_| method == "POST").ok_or_else(|| format!("no such address: {method} {}", request.path))?;
     let content_type = request.header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return Err(format!("the content type is {content_type:?}, not application/json"));
     }
-    check_request(request.body())
+    (wire.check)(&request.path, &request.headers, request.body())
 }

@@ -3,13 +3,14 @@
 //! The shape of a request is checked against `schemas/anthropic.json`, made from the Python package `anthropic` 2.12.0. Rules
 //! that no schema says are below, each with its source: that package, or the vendor's pages under platform.claude.com/docs.
 
-use super::{Answer, pieces, response};
-use jsonschema::Validator;
-use jsonschema::error::{ValidationError, ValidationErrorKind};
+use super::Answer;
+use super::http::{event_stream, pieces, response};
+use super::schema::Schema;
 use mainpath_types::Usage;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::sync::OnceLock;
+
+static SCHEMA: Schema = Schema::new(include_str!("../../schemas/anthropic.json"));
 
 /// Checks a request.
 ///
@@ -38,7 +39,7 @@ pub fn check(path: &str, headers: &[(String, String)], body: &Value) -> Result<(
 /// # Errors
 /// The first rule that it breaks, in words.
 pub fn check_body(body: &Value) -> Result<(), String> {
-    check_shape(body)?;
+    SCHEMA.check(body)?;
     check_head(body)?;
     let mut marks = 0;
     count_marks(body, &mut marks);
@@ -51,31 +52,6 @@ pub fn check_body(body: &Value) -> Result<(), String> {
         check_message(message).map_err(|what| format!("messages[{at}] ({}): {what}", text(&message["role"])))?;
     }
     check_turns(messages)
-}
-
-fn check_shape(body: &Value) -> Result<(), String> {
-    static SCHEMA: OnceLock<Validator> = OnceLock::new();
-    let schema = SCHEMA.get_or_init(|| {
-        let schema: Value = serde_json::from_str(include_str!("../../schemas/anthropic.json")).unwrap();
-        jsonschema::validator_for(&schema).unwrap()
-    });
-    schema.validate(body).map_err(|error| {
-        let error = closest(&error);
-        let words: String = error.to_string().chars().take(200).collect();
-        format!("{}: {words}", error.instance_path())
-    })
-}
-
-/// Of alternatives that all fail, what the one that was meant lacks: the one of this JSON type and with this `type` or `role`.
-fn closest<'a, 'e>(error: &'a ValidationError<'e>) -> &'a ValidationError<'e> {
-    let ValidationErrorKind::AnyOf { context } = error.kind() else { return error };
-    let is_other = |lack: &ValidationError<'_>| match lack.kind() {
-        ValidationErrorKind::Constant { .. } => true,
-        ValidationErrorKind::Type { .. } => lack.instance_path() == error.instance_path(),
-        _ => false,
-    };
-    let meant = context.iter().find(|branch| !branch.iter().any(is_other));
-    meant.and_then(|branch| branch.first()).map_or(error, closest)
 }
 
 fn text(value: &Value) -> &str {
@@ -320,17 +296,7 @@ pub fn sign(thinking: &str) -> String {
 
 /// The whole HTTP response with this answer.
 pub fn render(answer: &Answer, streamed: bool) -> Vec<u8> {
-    if !streamed {
-        return response(200, &[], message(answer).to_string().as_bytes());
-    }
-    let mut out =
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n"
-            .to_vec();
-    for event in events(answer) {
-        out.extend_from_slice(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
-    }
-    out.extend_from_slice(b"0\r\n\r\n");
-    out
+    if streamed { event_stream(&events(answer)) } else { response(200, &[], message(answer).to_string().as_bytes()) }
 }
 
 /// Chat's words for why an answer ends are understood as well, so that one scenario serves all formats.
@@ -462,14 +428,14 @@ mod tests {
         assert_eq!(check_body(&good()), Ok(()));
         assert_eq!(
             refused(|b| b["temperature"] = json!(1)),
-            ": Additional properties are not allowed ('temperature' was unexpected)"
+            "the body: Additional properties are not allowed ('temperature' was unexpected)"
         );
         assert_eq!(refused(|b| b["stream"] = json!("yes")), "/stream: \"yes\" is not of type \"boolean\"");
         assert_eq!(refused(|b| b["model"] = json!(" ")), "model is empty");
         assert_eq!(refused(|b| b["max_tokens"] = json!(0)), "max_tokens is not above 0");
         assert_eq!(
             refused(|b| drop(b.as_object_mut().unwrap().remove("max_tokens"))),
-            ": \"max_tokens\" is a required property"
+            "the body: \"max_tokens\" is a required property"
         );
         assert_eq!(
             refused(|b| b["thinking"] = json!({"type": "enabled", "budget_tokens": 1024})),
