@@ -36,8 +36,9 @@ pub(crate) fn in_answer(text: &str) -> ModelError {
     meaning(status, &said)
 }
 
-/// The status that comes with an error's type where it is no part of a stream: `anthropic` 2.12.0,
-/// `anthropic/types/shared/error_type.py` and `anthropic/_exceptions.py`.
+/// The status that comes with an error's type or code where it is no part of a stream: `anthropic` 2.12.0,
+/// `anthropic/types/shared/error_type.py` and `anthropic/_exceptions.py`; `openai` 3.54.0,
+/// `openai/types/responses/response_error.py`, where most codes are about images that cannot be read.
 fn status_of(kind: &str) -> Option<u16> {
     Some(match kind {
         "invalid_request_error" => 400,
@@ -49,6 +50,8 @@ fn status_of(kind: &str) -> Option<u16> {
         "rate_limit_error" => 429,
         "timeout_error" => 504,
         "overloaded_error" => 529,
+        "invalid_prompt" | "data_residency_mismatch" => 400,
+        code if code.contains("image") => 400,
         _ => return None,
     })
 }
@@ -78,6 +81,15 @@ fn said(value: &Value) -> Said {
     Said { message: one_line(&message, 300), codes, status }
 }
 
+/// Codes of filters: of Chat Completions, and of a failed response (`openai` 3.54.0, `types/responses/response_error.py`).
+const CONTENT_CODES: [&str; 5] = [
+    "content_filter",
+    "content_policy_violation",
+    "image_content_policy_violation",
+    "bio_policy",
+    "misalignment_policy_violation",
+];
+
 /// What OpenAI and Anthropic say beside a status for too many requests when an account has reached its limit.
 const NO_CREDIT: [&str; 4] = [
     "insufficient_quota",
@@ -93,7 +105,7 @@ fn meaning(status: u16, said: &Said) -> ModelError {
     let (kind, what) = if code(&NO_CREDIT) {
         // Waiting does not help, so this is no rate limit.
         (BadRequest, "the account has no credit left; add credit or use another key")
-    } else if code(&["content_filter", "content_policy_violation"]) {
+    } else if code(&CONTENT_CODES) {
         (ContentFilter, "the server's content filter refused the request")
     } else if matches!(status, 400 | 413 | 422 | 500) && is_overflow(&said.codes, &words) || status == 413 {
         (Overflow, "the request is larger than the model's window")

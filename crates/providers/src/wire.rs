@@ -1,7 +1,7 @@
 //! What the wire formats have in common when neutral content is put into JSON.
 
 use crate::words::push_json;
-use mainpath_types::{Delta, Part, Source};
+use mainpath_types::{Delta, Effort, Part, Source};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -113,6 +113,15 @@ impl<'de> Visitor<'de> for Readable {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Readable, A::Error> {
         while entries.next_entry::<Readable, Readable>()?.is_some() {}
         Ok(self)
+    }
+}
+
+/// OpenAI's and Anthropic's word for an effort.
+pub(crate) fn effort(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
     }
 }
 

@@ -12,10 +12,10 @@ use crate::codec::{Codec, Frame, KeyHeader, Route, StreamDecoder};
 use crate::endpoint::{Endpoint, Quirks};
 use crate::errors;
 use crate::event_stream::EventStream;
-use crate::wire::wire_name;
+use crate::wire::{effort, wire_name};
 use crate::words::push_json;
 use blocks::Element;
-use mainpath_types::{Effort, Message, ModelError, ModelReply, RequestHead, Role, ToolSpec};
+use mainpath_types::{Message, ModelError, ModelReply, RequestHead, Role, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -94,11 +94,7 @@ impl Codec for Anthropic {
         let mark = self.quirks.cache_marks.then_some(CACHE_MARK);
         let last = head.tools.len().saturating_sub(1);
         let format = head.output_schema.as_ref().filter(|_| self.quirks.output_schema).and_then(schema::output);
-        let effort = head.effort.map(|effort| match effort {
-            Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
-        });
+        let effort = head.effort.map(effort);
         let output_config =
             OutputConfig { effort, format: format.map(|schema| Format { r#type: "json_schema", schema }) };
         let fields = HeadFields {

@@ -8,10 +8,13 @@ mod anthropic_stream;
 mod chat_codec;
 mod chat_errors;
 mod chat_stream;
+mod conversations;
 mod driver;
 mod names;
 mod played;
 mod registry;
+mod responses_codec;
+mod responses_stream;
 mod scripts;
 
 use mainpath_types::{CallId, Message, Part, RequestHead, Role, Seq, ToolSpec};
