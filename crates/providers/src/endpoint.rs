@@ -144,6 +144,8 @@ pub struct Quirks {
     pub output_schema: bool,
     /// Whether it wants to be told which parts of a request to cache.
     pub cache_marks: bool,
+    /// Whether it wants the text of earlier reasoning back (Chat Completions; DeepSeek).
+    pub return_reasoning: bool,
     /// The output limit where the request names none and the format demands one, in tokens.
     pub default_output: u64,
 }
@@ -156,6 +158,7 @@ impl Default for Quirks {
             stream: true,
             output_schema: false,
             cache_marks: false,
+            return_reasoning: false,
             default_output: 8192,
         }
     }

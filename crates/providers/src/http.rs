@@ -53,7 +53,8 @@ impl HttpProvider {
 
     /// A model that speaks Chat Completions.
     pub fn openai_chat(client: &HttpClient, endpoint: Endpoint) -> HttpProvider {
-        let codec = Box::new(OpenAiChat::new(endpoint.quirks));
+        let issuer = format!("openai-compatible@{}", endpoint.host());
+        let codec = Box::new(OpenAiChat::new(endpoint.quirks, &issuer));
         HttpProvider::new(client, endpoint, codec)
     }
 

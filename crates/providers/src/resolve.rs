@@ -123,7 +123,7 @@ impl Registry {
 /// The codec of a wire format. `issuer` is whose signatures it may send back.
 fn codec(format: WireFormat, quirks: Quirks, issuer: &str) -> Option<Box<dyn Codec>> {
     match format {
-        WireFormat::OpenaiChat => Some(Box::new(OpenAiChat::new(quirks))),
+        WireFormat::OpenaiChat => Some(Box::new(OpenAiChat::new(quirks, issuer))),
         WireFormat::Anthropic => Some(Box::new(Anthropic::new(quirks, issuer))),
         WireFormat::OpenaiResponses | WireFormat::Gemini => None,
     }

@@ -2,19 +2,24 @@
 //!
 //! Source of names and shapes: the official Python package `openai` 3.54.0 (`openai/types/chat`,
 //! `openai/types/completion_usage.py`, `openai/_exceptions.py`). Beyond it, `reasoning_content` and `reasoning` (DeepSeek,
-//! vLLM, llama.cpp, OpenRouter, Ollama) and DeepSeek's `prompt_cache_hit_tokens` are read.
+//! vLLM, llama.cpp, OpenRouter, Ollama) and DeepSeek's `prompt_cache_hit_tokens` are read, what `kept.rs` describes is sent
+//! back, and `cache_control` is sent where the quirks ask for cache marks (npm `@openrouter/sdk` 1.3.19, `ChatRequest`: at
+//! the top of a request it marks the last block that can be cached).
 
+mod kept;
 mod reply;
 
 use crate::codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, wire_call_id};
 use crate::endpoint::{Endpoint, OutputLimit, Quirks};
 use crate::errors;
 use crate::event_stream::EventStream;
-use crate::wire::{data_url, placeholder, result_text, wire_arguments, wire_name};
+use crate::strict::allows_strict;
+use crate::wire::{data_url, effort, placeholder, result_text, wire_arguments, wire_name};
 use crate::words::push_json;
 use mainpath_types::{CallId, Message, ModelError, ModelReply, Part, RequestHead, Role, Seq, Source};
 use serde::Serialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The codec of Chat Completions.
@@ -25,18 +30,46 @@ use std::borrow::Cow;
 ///   the whole conversation if they cannot.
 /// - A tool name that the format does not allow (a model can invent any) is sent with `_` in place of what is not
 ///   allowed, and at most 64 characters long.
-/// - Thinking is read but not sent back, and the format has no place for signatures.
+/// - Thinking goes back only to the server that it came from, and only if it came as `reasoning_details`, or if the
+///   server's quirks say that it wants the text. The format itself has no place for it.
+/// - An output schema is `strict` if its shape allows it.
+/// - Beside an effort the temperature is left out, which reasoning models refuse.
+/// - Sound other than WAV and MP3 is named, not sent.
 /// - A tool result carries text only; pictures, sound and documents in one are named, not sent.
 /// - A blob must have been replaced by its bytes; what still is a blob is named, not sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenAiChat {
     quirks: Quirks,
+    issuer: String,
 }
 
 impl OpenAiChat {
-    /// The codec for a server with these quirks.
-    pub fn new(quirks: Quirks) -> OpenAiChat {
-        OpenAiChat { quirks }
+    /// The codec for a server with these quirks. `issuer` is who makes, and alone may see, the signatures.
+    pub fn new(quirks: Quirks, issuer: &str) -> OpenAiChat {
+        OpenAiChat { quirks, issuer: issuer.into() }
+    }
+
+    fn assistant<'a>(&self, message: &'a Message) -> Element<'a> {
+        let text = mainpath_types::text_of(&message.parts);
+        let seq = message.seq.unwrap_or(Seq(0));
+        let calls = message.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+            _ => None,
+        });
+        let tool_calls: Vec<CallElement<'_>> = calls
+            .zip(0u16..)
+            .map(|((name, arguments), index)| CallElement {
+                id: wire_call_id(CallId { seq, index }),
+                r#type: "function",
+                function: CallFunction { name: wire_name(name), arguments: wire_arguments(arguments) },
+            })
+            .collect();
+        // Content may be null only beside calls.
+        let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
+        let (reasoning_details, reasoning) = kept::of(&message.parts, &self.issuer);
+        // Such a server misses the field where there was no reasoning, too.
+        let reasoning_content = self.quirks.return_reasoning.then_some(reasoning);
+        Element::Assistant { content, reasoning_content, reasoning_details, tool_calls }
     }
 }
 
@@ -50,7 +83,7 @@ impl Codec for OpenAiChat {
         for message in group {
             match message.role {
                 Role::User => push_element(out, &mut first, &user(&message.parts)),
-                Role::Assistant => push_element(out, &mut first, &assistant(message)),
+                Role::Assistant => push_element(out, &mut first, &self.assistant(message)),
                 Role::Tool => {
                     for part in &message.parts {
                         if let Part::ToolResult { call, content, .. } = part {
@@ -71,11 +104,18 @@ impl Codec for OpenAiChat {
     fn encode_frame(&self, head: &RequestHead) -> Frame {
         let stream = head.stream && self.quirks.stream;
         let limit = |name: OutputLimit| head.max_output.filter(|_| self.quirks.output_limit == name);
+        let schema = head.output_schema.as_ref().filter(|_| self.quirks.output_schema);
         let fields = HeadFields {
             model: &head.model,
             max_tokens: limit(OutputLimit::MaxTokens),
             max_completion_tokens: limit(OutputLimit::MaxCompletionTokens),
-            temperature: head.temperature.filter(|t| t.is_finite()),
+            temperature: head.temperature.filter(|t| t.is_finite() && head.effort.is_none()),
+            reasoning_effort: head.effort.map(effort),
+            cache_control: self.quirks.cache_marks.then_some(CacheControl { r#type: "ephemeral" }),
+            response_format: schema.map(|schema| ResponseFormat {
+                r#type: "json_schema",
+                json_schema: JsonSchema { name: "answer", strict: allows_strict(schema), schema },
+            }),
             stream,
             stream_options: stream.then_some(StreamOptions { include_usage: true }),
             tools: head.tools.iter().map(tool).collect(),
@@ -97,7 +137,7 @@ impl Codec for OpenAiChat {
     }
 
     fn decode_reply(&self, body: &[u8]) -> Result<ModelReply, ModelError> {
-        reply::decode(body)
+        reply::decode(body, self)
     }
 
     fn decode_error(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError {
@@ -105,7 +145,7 @@ impl Codec for OpenAiChat {
     }
 
     fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::new(EventStream::<reply::Draft>::default())
+        Box::new(EventStream::new(reply::Draft::new(self)))
     }
 }
 
@@ -120,9 +160,15 @@ struct HeadFields<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
 }
@@ -130,6 +176,24 @@ struct HeadFields<'a> {
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    r#type: &'static str,
+    json_schema: JsonSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'static str,
+    strict: bool,
+    schema: &'a serde_json::Value,
 }
 
 #[derive(Serialize)]
@@ -163,6 +227,10 @@ enum Element<'a> {
     },
     Assistant {
         content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a RawValue>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<CallElement<'a>>,
     },
@@ -201,10 +269,11 @@ fn push_element(out: &mut Vec<u8>, first: &mut bool, element: &Element<'_>) {
 
 fn user(parts: &[Part]) -> Element<'static> {
     let only_text = parts.iter().all(|part| matches!(part, Part::Text { .. }));
+    let is_empty = |part: &Part| matches!(part, Part::Text { text } if text.is_empty());
     let content = match parts {
         [Part::Text { text }] => Content::Text(text.clone()),
         _ if only_text => Content::Text(mainpath_types::text_of(parts)),
-        _ => Content::Parts(parts.iter().filter_map(input_part).collect()),
+        _ => Content::Parts(parts.iter().filter(|part| !is_empty(part)).filter_map(input_part).collect()),
     };
     Element::User { content }
 }
@@ -218,15 +287,8 @@ fn input_part(part: &Part) -> Option<serde_json::Value> {
         Part::Image { source: Source::Base64 { data, media_type } } => {
             json!({"type": "image_url", "image_url": {"url": data_url(media_type, data)}})
         }
-        Part::Audio { source: Source::Base64 { data, media_type } } => {
-            // The format knows wav and mp3; the subtype is the best name for anything else.
-            let subtype = media_type.rsplit('/').next().unwrap_or_default();
-            let format = match subtype {
-                "x-wav" | "wave" | "vnd.wave" => "wav",
-                "mpeg" => "mp3",
-                other => other,
-            };
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        Part::Audio { source: Source::Base64 { data, media_type } } if audio_format(media_type).is_some() => {
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": audio_format(media_type)}})
         }
         Part::Document { source: Source::Base64 { data, media_type }, name } => {
             let filename = name.as_deref().unwrap_or("document");
@@ -239,22 +301,11 @@ fn input_part(part: &Part) -> Option<serde_json::Value> {
     })
 }
 
-fn assistant(message: &Message) -> Element<'_> {
-    let text = mainpath_types::text_of(&message.parts);
-    let seq = message.seq.unwrap_or(Seq(0));
-    let calls = message.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+/// The format knows two kinds of sound.
+fn audio_format(media_type: &str) -> Option<&'static str> {
+    match media_type.rsplit('/').next().unwrap_or_default() {
+        "wav" | "x-wav" | "wave" | "vnd.wave" => Some("wav"),
+        "mp3" | "mpeg" => Some("mp3"),
         _ => None,
-    });
-    let tool_calls: Vec<CallElement<'_>> = calls
-        .zip(0u16..)
-        .map(|((name, arguments), index)| CallElement {
-            id: wire_call_id(CallId { seq, index }),
-            r#type: "function",
-            function: CallFunction { name: wire_name(name), arguments: wire_arguments(arguments) },
-        })
-        .collect();
-    // Content may be null only beside calls.
-    let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
-    Element::Assistant { content, tool_calls }
+    }
 }

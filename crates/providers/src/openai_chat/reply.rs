@@ -1,10 +1,12 @@
 //! From the vendor's answer, whole or in pieces, to the neutral one.
 
+use super::OpenAiChat;
+use super::kept::{self, Details};
 use crate::errors;
 use crate::event_stream::{self, Progress};
 use crate::wire::unheard;
 use crate::words::{error, snippet};
-use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, StopReason, Usage};
+use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, Signature, StopReason, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -47,6 +49,8 @@ struct WireMessage<'a> {
     reasoning_content: Option<String>,
     #[serde(default)]
     reasoning: Option<String>,
+    #[serde(borrow, default)]
+    reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<WireCall<'a>>>,
 }
@@ -133,8 +137,11 @@ impl WireUsage {
 /// An answer under construction.
 #[derive(Default)]
 pub(super) struct Draft {
+    codec: OpenAiChat,
     text: String,
     thinking: String,
+    details: Details,
+    refusal: bool,
     calls: Vec<CallDraft>,
     usage: Option<Usage>,
     model: Option<String>,
@@ -151,6 +158,10 @@ struct CallDraft {
 }
 
 impl Draft {
+    pub(super) fn new(codec: &OpenAiChat) -> Draft {
+        Draft { codec: codec.clone(), ..Draft::default() }
+    }
+
     /// Whether nothing has come that could be part of an answer.
     fn is_empty(&self) -> bool {
         self.text.is_empty() && self.thinking.is_empty() && self.calls.is_empty()
@@ -169,8 +180,9 @@ impl Draft {
         let choices = chunk.choices.unwrap_or_default();
         // One answer is asked for; what a server sends beside the first is not ours.
         for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            let streamed = choice.message.is_none();
             if let Some(message) = choice.message.or(choice.delta) {
-                self.add_message(message, deltas)?;
+                self.add_message(message, streamed, deltas)?;
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
                 self.finish_reason = Some(reason);
@@ -179,10 +191,16 @@ impl Draft {
         Ok(())
     }
 
-    fn add_message(&mut self, message: WireMessage<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
-        // Servers that send both fields send the same text in both.
-        let thinking = message.reasoning_content.filter(|text| !text.is_empty()).or(message.reasoning);
-        if let Some(text) = thinking.filter(|text| !text.is_empty()) {
+    fn add_message(
+        &mut self,
+        message: WireMessage<'_>,
+        streamed: bool,
+        deltas: &mut dyn FnMut(Delta),
+    ) -> Result<(), ModelError> {
+        let in_details = self.add_details(message.reasoning_details, streamed)?;
+        // Servers that send several of the fields send the same text in all.
+        let thinking = [message.reasoning_content, message.reasoning, Some(in_details)];
+        if let Some(text) = thinking.into_iter().flatten().find(|text| !text.is_empty()) {
             self.thinking.push_str(&text);
             deltas(Delta::Thinking { text });
         }
@@ -192,7 +210,9 @@ impl Draft {
             None => String::new(),
         };
         // A refusal is what the model says instead of content.
-        for text in [content, message.refusal.unwrap_or_default()] {
+        let refusal = message.refusal.unwrap_or_default();
+        self.refusal |= !refusal.is_empty();
+        for text in [content, refusal] {
             if !text.is_empty() {
                 self.text.push_str(&text);
                 deltas(Delta::Text { text });
@@ -202,6 +222,16 @@ impl Draft {
             self.add_call(call, deltas)?;
         }
         Ok(())
+    }
+
+    /// Keeps the entries and returns the readable text in them.
+    fn add_details(&mut self, list: Option<&RawValue>, streamed: bool) -> Result<String, ModelError> {
+        let entries: Vec<&RawValue> = list.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+        if self.details.len() + entries.len() > MAX_CALLS {
+            let message = format!("the server sent more than {MAX_CALLS} reasoning details in one answer");
+            return Err(error(ModelErrorKind::Server, message));
+        }
+        Ok(entries.into_iter().map(|entry| self.details.add(entry, streamed)).collect())
     }
 
     fn add_call(&mut self, call: WireCall<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
@@ -258,10 +288,16 @@ impl Draft {
     /// The answer. A call without arguments gets `{}`, unless the answer was cut: then its arguments stay as they are.
     fn reply(&mut self) -> ModelReply {
         let draft = std::mem::take(self);
-        let stop = stop_reason(draft.finish_reason.as_deref(), !draft.calls.is_empty());
+        let stop = match stop_reason(draft.finish_reason.as_deref(), !draft.calls.is_empty()) {
+            StopReason::End if draft.refusal => StopReason::ContentFilter,
+            stop => stop,
+        };
         let mut parts = Vec::new();
-        if !draft.thinking.is_empty() {
-            parts.push(Part::Thinking { text: draft.thinking, signature: None });
+        let returned = draft.codec.quirks.return_reasoning && !draft.thinking.is_empty();
+        let value = draft.details.value().or_else(|| returned.then(|| kept::TEXT.into()));
+        if !draft.thinking.is_empty() || value.is_some() {
+            let signature = value.map(|value| Signature { issuer: draft.codec.issuer, value });
+            parts.push(Part::Thinking { text: draft.thinking, signature });
         }
         if !draft.text.is_empty() {
             parts.push(Part::text(draft.text));
@@ -317,7 +353,7 @@ fn argument_text(raw: &RawValue) -> String {
 }
 
 /// The answer in a whole body.
-pub(super) fn decode(body: &[u8]) -> Result<ModelReply, ModelError> {
+pub(super) fn decode(body: &[u8], codec: &OpenAiChat) -> Result<ModelReply, ModelError> {
     let no_answer = || {
         let message = format!(
             "the server answered with something that is no chat completion: {}; is the base URL right (it often ends in /v1)?",
@@ -328,7 +364,7 @@ pub(super) fn decode(body: &[u8]) -> Result<ModelReply, ModelError> {
     let chunk: Chunk<'_> = serde_json::from_slice(body).map_err(|_| no_answer())?;
     let has_choice =
         chunk.choices.as_ref().is_some_and(|choices| choices.iter().any(|choice| choice.message.is_some()));
-    let mut draft = Draft::default();
+    let mut draft = Draft::new(codec);
     draft.add(chunk, &mut unheard)?;
     if has_choice { Ok(draft.reply()) } else { Err(no_answer()) }
 }

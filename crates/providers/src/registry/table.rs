@@ -90,6 +90,7 @@ struct QuirksEntry {
     stream: Option<bool>,
     output_schema: Option<bool>,
     cache_marks: Option<bool>,
+    return_reasoning: Option<bool>,
     default_output: Option<u64>,
 }
 
@@ -100,6 +101,7 @@ impl QuirksEntry {
             stream: self.stream.unwrap_or(quirks.stream),
             output_schema: self.output_schema.unwrap_or(quirks.output_schema),
             cache_marks: self.cache_marks.unwrap_or(quirks.cache_marks),
+            return_reasoning: self.return_reasoning.unwrap_or(quirks.return_reasoning),
             default_output: self.default_output.unwrap_or(quirks.default_output),
         }
     }

@@ -14,7 +14,7 @@ fn body(request: &ModelRequest) -> Value {
 }
 
 fn body_with(quirks: Quirks, request: &ModelRequest) -> Value {
-    serde_json::from_slice(&encode(&OpenAiChat::new(quirks), request)).unwrap()
+    serde_json::from_slice(&encode(&OpenAiChat::new(quirks, "me"), request)).unwrap()
 }
 
 fn elements(messages: Vec<Message>) -> Value {
@@ -150,11 +150,13 @@ fn content_parts_are_sent_where_the_format_has_a_place_and_named_where_not() {
     let hash: BlobHash = "ab".repeat(32).try_into().unwrap();
     let parts = vec![
         Part::text("see"),
+        Part::text(""),
         Part::Image { source: base64("image/png") },
         Part::Image { source: Source::Url { url: "https://x/y.png".into() } },
         Part::Image { source: Source::Blob { hash, media_type: "image/webp".into() } },
         Part::Audio { source: base64("audio/mpeg") },
         Part::Audio { source: base64("audio/x-wav") },
+        Part::Audio { source: base64("audio/ogg") },
         Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()) },
         Part::Document { source: Source::Url { url: "https://x/a.pdf".into() }, name: None },
     ];
@@ -172,6 +174,7 @@ fn content_parts_are_sent_where_the_format_has_a_place_and_named_where_not() {
         {"type": "text", "text": "[image not shown here: image/webp]"},
         {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}},
         {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
+        {"type": "text", "text": "[audio not shown here: audio/ogg]"},
         {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}},
         {"type": "text", "text": "[document not shown here: https://x/a.pdf]"},
     ]);

@@ -7,6 +7,7 @@ mod anthropic_schema;
 mod anthropic_stream;
 mod chat_codec;
 mod chat_errors;
+mod chat_reasoning;
 mod chat_stream;
 mod conversations;
 mod driver;
