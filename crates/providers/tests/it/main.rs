@@ -9,6 +9,7 @@ mod chat_codec;
 mod chat_errors;
 mod chat_reasoning;
 mod chat_stream;
+mod conformance;
 mod conversations;
 mod driver;
 mod names;
