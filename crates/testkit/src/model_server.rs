@@ -7,6 +7,7 @@
 pub mod anthropic;
 pub mod chat;
 mod format;
+pub mod gemini;
 mod http;
 pub mod responses;
 mod schema;

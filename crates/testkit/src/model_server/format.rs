@@ -1,6 +1,6 @@
 //! The wire formats that the model server speaks, told apart by the path of the request.
 
-use super::{Answer, anthropic, chat, responses};
+use super::{Answer, anthropic, chat, gemini, responses};
 use serde_json::Value;
 
 /// A wire format.
@@ -78,7 +78,7 @@ impl Format {
             Format::Chat => Some(Wire { check: chat::check, render: chat::render }),
             Format::Responses => Some(Wire { check: responses::check, render: responses::render }),
             Format::Anthropic => Some(Wire { check: anthropic::check, render: anthropic::render }),
-            Format::Gemini => None,
+            Format::Gemini => Some(Wire { check: gemini::check, render: gemini::render }),
         }
     }
 }
