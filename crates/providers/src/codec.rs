@@ -13,14 +13,17 @@ pub trait Codec: Send + Sync {
         false
     }
 
-    /// Appends what must come before a conversation that begins with this message: elements of the message array, each
-    /// with a comma after it. Most formats need nothing.
-    fn encode_opening(&self, _first: &Message, _out: &mut Vec<u8>) {}
-
     /// Appends a group (see [`groups`]) as one or more elements of the request's message array: separated by commas,
     /// with no comma before or after. The bytes depend on the group alone and never change later, which is what makes
     /// an encoded prefix cacheable. A group that is not empty yields at least one element.
     fn encode_group(&self, group: &[Message], out: &mut Vec<u8>);
+
+    /// What must stand between messages of these roles for the format's servers to accept the conversation, as an element
+    /// of the message array; `None` instead of a role is the array's beginning or end. It follows from the roles alone, so
+    /// that an encoded prefix stays as it is. Most formats need nothing.
+    fn between(&self, _before: Option<Role>, _after: Option<Role>) -> Option<&'static str> {
+        None
+    }
 
     /// The JSON around the elements of the message array.
     fn encode_frame(&self, head: &RequestHead) -> Frame;
@@ -101,17 +104,21 @@ pub fn groups(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
 /// The whole request body. What a caller with a cache puts together from its own segments has the same bytes.
 pub fn encode(codec: &dyn Codec, request: &ModelRequest) -> Vec<u8> {
     let Frame { before: mut out, after } = codec.encode_frame(&request.head);
-    if let Some(first) = request.messages.first() {
-        codec.encode_opening(first, &mut out);
-    }
-    for (number, group) in groups(&request.messages).enumerate() {
-        if number > 0 {
+    let mut last = None;
+    for group in groups(&request.messages) {
+        let role = group.first().map(|message| message.role);
+        if let Some(filler) = codec.between(last, role) {
+            out.extend_from_slice(filler.as_bytes());
             out.push(b',');
         }
         codec.encode_group(group, &mut out);
+        out.push(b',');
+        last = role;
     }
-    if request.messages.is_empty() && out.last() == Some(&b',') {
-        out.pop();
+    match codec.between(last, None) {
+        Some(filler) => out.extend_from_slice(filler.as_bytes()),
+        None if out.last() == Some(&b',') => drop(out.pop()),
+        None => {}
     }
     out.extend_from_slice(&after);
     out

@@ -493,7 +493,7 @@ impl Driver {
         // All that the prefix holds need not be kept twice.
         self.bodies = Log::default();
         self.whole = false;
-        Ok(self.prefix.body(&prepared.before, &prepared.after))
+        Ok(self.prefix.body(prepared.provider.codec(), &prepared.before, &prepared.after))
     }
 
     /// The arguments of a call: the model's, or those that the approval put in their place.

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 pub struct Prefix {
     under: Under,
     items: Vec<Item>,
-    /// Where each item's bytes end. The results of one turn are one group and share an end.
-    ends: Vec<u32>,
+    /// Where each item's bytes end, and who speaks in it. The results of one turn are one group and share an end.
+    ends: Vec<(u32, Role)>,
     rope: Rope,
     /// The hash of the frame's beginning and of everything in the rope.
     hash: Sha256,
@@ -35,7 +35,7 @@ impl Prefix {
         if same < self.items.len() {
             self.items.truncate(same);
             self.ends.truncate(same);
-            self.rope.truncate(self.ends.last().map_or(0, |end| *end as usize));
+            self.rope.truncate(self.ends.last().map_or(0, |(end, _)| *end as usize));
             self.hash = Sha256::new_with_prefix(before);
             self.rope.segments.iter().for_each(|segment| self.hash.update(segment));
         }
@@ -51,18 +51,20 @@ impl Prefix {
     pub fn extend(&mut self, codec: &dyn Codec, items: &[Item], messages: &[Message]) {
         let mut new = Vec::new();
         let mut at = 0;
-        if let Some(first) = messages.first().filter(|_| self.rope.len() == 0) {
-            codec.encode_opening(first, &mut new);
-        }
         for group in messages.chunk_by(|a, b| a.role == Role::Tool && b.role == Role::Tool) {
-            if at > 0 || self.rope.len() > 0 {
+            let (last, role) = (self.last_role(), group.first().map_or(Role::User, |message| message.role));
+            if self.rope.len() + new.len() > 0 {
+                new.push(b',');
+            }
+            if let Some(filler) = codec.between(last, Some(role)) {
+                new.extend_from_slice(filler.as_bytes());
                 new.push(b',');
             }
             codec.encode_group(group, &mut new);
             let end = u32::try_from(self.rope.len() + new.len()).unwrap_or(u32::MAX);
             for item in items.iter().skip(at).take(group.len()) {
                 self.items.push(*item);
-                self.ends.push(end);
+                self.ends.push((end, role));
             }
             at += group.len();
         }
@@ -70,13 +72,24 @@ impl Prefix {
         self.rope.push(new);
     }
 
+    fn last_role(&self) -> Option<Role> {
+        self.ends.last().map(|(_, role)| *role)
+    }
+
     /// The body of the request, in segments, and its hash in hex.
-    pub fn body(&self, before: &Bytes, after: &Bytes) -> (Vec<Bytes>, String) {
+    pub fn body(&self, codec: &dyn Codec, before: &Bytes, after: &Bytes) -> (Vec<Bytes>, String) {
+        let after = match codec.between(self.last_role(), None) {
+            None => after.clone(),
+            Some(filler) => {
+                let comma: &[u8] = if self.rope.len() > 0 { b"," } else { b"" };
+                Bytes::from([comma, filler.as_bytes(), after].concat())
+            }
+        };
         let mut body = Vec::with_capacity(self.rope.segments.len() + 2);
         body.push(before.clone());
         body.extend(self.rope.segments.iter().cloned());
-        body.push(after.clone());
-        let hash = self.hash.clone().chain_update(after).finalize();
+        let hash = self.hash.clone().chain_update(&after).finalize();
+        body.push(after);
         (body, hex(&hash))
     }
 }
@@ -160,7 +173,7 @@ mod tests {
     }
 
     fn joined(prefix: &Prefix) -> (String, String) {
-        let (body, hash) = prefix.body(&Bytes::from_static(b"["), &Bytes::from_static(b"]"));
+        let (body, hash) = prefix.body(&Neutral, &Bytes::from_static(b"["), &Bytes::from_static(b"]"));
         let body: Vec<u8> = body.concat();
         assert_eq!(hash, hex(&Sha256::digest(&body)));
         (String::from_utf8(body).unwrap(), hash)

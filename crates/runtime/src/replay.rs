@@ -127,7 +127,7 @@ async fn requests(
                 let at = (store, scope);
                 match extend(&mut prefix, (&**provider, before, *text), (&state, &bodies), &packed, at).await? {
                     Some(()) => {
-                        let (_, hash) = prefix.body(&before.clone().into(), &after.clone().into());
+                        let (_, hash) = prefix.body(provider.codec(), &before.clone().into(), &after.clone().into());
                         sent.insert(data.request, hash);
                     }
                     None => replayed.differences.push(format!("request {}: a message is missing", data.request)),

@@ -68,10 +68,14 @@ impl Codec for Anthropic {
         true
     }
 
-    fn encode_opening(&self, first: &Message, out: &mut Vec<u8>) {
-        if first.role == Role::Assistant {
-            push_json(out, &Element::user_text("[earlier messages are not shown]"));
-            out.push(b',');
+    /// A conversation begins with the user; and it ends with one, as the newer models do not carry on an answer.
+    fn between(&self, before: Option<Role>, after: Option<Role>) -> Option<&'static str> {
+        match (before, after) {
+            (None, Some(Role::Assistant)) => {
+                Some(r#"{"role":"user","content":[{"type":"text","text":"[earlier messages are not shown]"}]}"#)
+            }
+            (Some(Role::Assistant), None) => Some(r#"{"role":"user","content":[{"type":"text","text":"Go on."}]}"#),
+            _ => None,
         }
     }
 
