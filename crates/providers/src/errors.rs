@@ -8,10 +8,12 @@ use serde_json::Value;
 #[derive(Default)]
 struct Said {
     message: String,
-    /// `code`, `type` and Anthropic's `details.error_code`, in lower case.
+    /// `code`, `type`, `status`, Anthropic's `details.error_code` and the reasons in Google's details, in lower case.
     codes: Vec<String>,
     /// A numeric `code` that is an HTTP status.
     status: Option<u16>,
+    /// How long to wait, in milliseconds, from Google's details.
+    retry_after_ms: Option<u64>,
 }
 
 /// The meaning of a response without success.
@@ -22,7 +24,7 @@ pub(crate) fn decode(status: u16, retry_after: Option<&str>, body: &[u8]) -> Mod
     };
     let mut meaning = meaning(status, &said);
     meaning.status = Some(status);
-    meaning.retry_after_ms = retry_after.and_then(milliseconds);
+    meaning.retry_after_ms = retry_after.and_then(milliseconds).or(meaning.retry_after_ms);
     meaning
 }
 
@@ -62,8 +64,9 @@ fn milliseconds(retry_after: &str) -> Option<u64> {
 }
 
 /// Finds the words in the shapes that servers use: `{"error": {…}}` and `{"error": "…"}` (most), the object itself (vLLM,
-/// errors in streams), `{"detail": …}` (FastAPI).
+/// errors in streams), `{"detail": …}` (FastAPI), one of these in a list (Gemini).
 fn said(value: &Value) -> Said {
+    let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
     let inner = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -74,11 +77,16 @@ fn said(value: &Value) -> Said {
         Value::String(text) => text.clone(),
         _ => fields.iter().find_map(|field| inner.get(field)).map_or_else(|| inner.to_string(), text),
     };
-    let places = ["/code", "/type", "/details/error_code"];
-    let codes = places.iter().filter_map(|place| inner.pointer(place)?.as_str()).map(str::to_lowercase).collect();
+    // `google.rpc.ErrorInfo` has a reason, `google.rpc.RetryInfo` a delay such as "3.5s".
+    let details = || inner.get("details").and_then(Value::as_array).into_iter().flatten();
+    let reasons = details().filter_map(|detail| detail.get("reason")?.as_str());
+    let delay = details().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'));
+    let places = ["/code", "/type", "/status", "/details/error_code"];
+    let codes = places.iter().filter_map(|place| inner.pointer(place)?.as_str());
+    let codes = codes.chain(reasons).map(str::to_lowercase).collect();
     let number = inner.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
     let status = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-    Said { message: one_line(&message, 300), codes, status }
+    Said { message: one_line(&message, 300), codes, status, retry_after_ms: delay.and_then(milliseconds) }
 }
 
 /// Codes of filters: of Chat Completions, and of a failed response (`openai` 3.54.0, `types/responses/response_error.py`).
@@ -113,7 +121,7 @@ fn meaning(status: u16, said: &Said) -> ModelError {
         (RateLimit, "too many requests; wait a little")
     } else if code(&["overloaded_error", "engine_overloaded", "server_is_overloaded"]) {
         (Overloaded, "the server is over capacity")
-    } else if code(&["invalid_api_key", "authentication_error"]) {
+    } else if code(&["invalid_api_key", "api_key_invalid", "authentication_error"]) {
         (Auth, "the server does not accept the key")
     } else {
         match status {
@@ -132,11 +140,11 @@ fn meaning(status: u16, said: &Said) -> ModelError {
         }
     };
     let message = if said.message.is_empty() { what.to_owned() } else { format!("{what}: {}", said.message) };
-    error(kind, message)
+    ModelError { retry_after_ms: said.retry_after_ms, ..error(kind, message) }
 }
 
-/// `context_length_exceeded` is OpenAI's code; the words are those of vLLM, llama.cpp, LM Studio, Ollama and gateways, which
-/// have no common code.
+/// `context_length_exceeded` is OpenAI's code; the words are those of vLLM, llama.cpp, LM Studio, Ollama, Gemini and
+/// gateways, which have no common code.
 fn is_overflow(codes: &[String], words: &str) -> bool {
     let by_code = ["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"];
     let by_words = [
@@ -153,6 +161,7 @@ fn is_overflow(codes: &[String], words: &str) -> bool {
         "prompt is too long",
         "input is too long",
         "too many tokens",
+        "exceeds the maximum number of tokens",
     ];
     codes.iter().any(|code| by_code.contains(&code.as_str())) || by_words.iter().any(|part| words.contains(part))
 }

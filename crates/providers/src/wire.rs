@@ -56,9 +56,11 @@ pub(crate) fn wire_arguments(arguments: &str) -> Cow<'_, str> {
     if arguments.trim().is_empty() {
         return Cow::Borrowed("{}");
     }
-    if arguments.trim_start().starts_with('{') && serde_json::from_str::<Readable>(arguments).is_ok() {
-        return Cow::Borrowed(arguments);
-    }
+    let is_readable = arguments.trim_start().starts_with('{') && serde_json::from_str::<Readable>(arguments).is_ok();
+    if is_readable { Cow::Borrowed(arguments) } else { wrapped(arguments) }
+}
+
+fn wrapped(arguments: &str) -> Cow<'_, str> {
     let mut wrapped = Vec::new();
     push_json(&mut wrapped, &BTreeMap::from([("unparsed_arguments", arguments)]));
     Cow::Owned(String::from_utf8(wrapped).unwrap_or_else(|_| "{}".into()))

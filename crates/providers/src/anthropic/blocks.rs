@@ -71,11 +71,6 @@ enum Bytes<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// A user message that is one text.
-    pub fn user_text(text: &'a str) -> Element<'a> {
-        Element { role: "user", content: vec![Block::Text { text: text.into() }] }
-    }
-
     /// All results of a turn.
     pub fn results(group: &'a [Message]) -> Element<'a> {
         let parts = group.iter().flat_map(|message| &message.parts);
