@@ -12,6 +12,11 @@ mod chat_stream;
 mod conformance;
 mod conversations;
 mod driver;
+mod gemini_codec;
+mod gemini_driver;
+mod gemini_errors;
+mod gemini_property;
+mod gemini_stream;
 mod names;
 mod played;
 mod registry;
@@ -36,7 +41,7 @@ fn call(name: &str, arguments: &str) -> Part {
 
 fn result(seq: u32, (of, index): (u32, u16), text: &str) -> Message {
     let call = CallId { seq: Seq(of), index };
-    let part = Part::ToolResult { call, name: "t".into(), content: vec![Part::text(text)], is_error: false };
+    let part = Part::ToolResult { call, name: "look".into(), content: vec![Part::text(text)], is_error: false };
     Message { seq: Some(Seq(seq)), role: Role::Tool, parts: vec![part] }
 }
 
