@@ -1,6 +1,6 @@
 //! Streamed answers of generateContent, cut in every way.
 
-use crate::streams::{self, Outcome};
+use crate::played::{self, Outcome};
 use mainpath_providers::{Codec, Gemini, Quirks};
 use mainpath_testkit::model_server::Answer;
 use mainpath_testkit::model_server::gemini::{events, whole};
@@ -12,7 +12,7 @@ fn gemini() -> Gemini {
 }
 
 fn play(pieces: &[&[u8]]) -> Outcome {
-    streams::play(&gemini(), pieces)
+    played::play(&gemini(), pieces)
 }
 
 fn answer() -> Answer {
