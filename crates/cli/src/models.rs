@@ -101,7 +101,6 @@ fn state(registry: &Registry, provider: &ProviderProfile, server: Option<&LocalS
     };
     match registry.resolve(&model, &env) {
         Err(UnknownModel::NoKey { variable, .. }) => return Err(format!("set {variable}")),
-        Err(UnknownModel::NoCodec { format, .. }) => return Err(format!("this build does not speak {format}")),
         Err(error) => return Err(error.to_string()),
         Ok(_) => {}
     }

@@ -4,9 +4,11 @@ use crate::anthropic::Anthropic;
 use crate::client::HttpClient;
 use crate::codec::Codec;
 use crate::endpoint::{Endpoint, Quirks};
+use crate::gemini::Gemini;
 use crate::hint::hint;
 use crate::http::HttpProvider;
 use crate::openai_chat::OpenAiChat;
+use crate::openai_responses::OpenAiResponses;
 use crate::provider::Provider;
 use crate::registry::{BadAddress, ProviderProfile, Registry, WireFormat};
 use crate::script::{BadScript, Script};
@@ -47,14 +49,6 @@ pub enum UnknownModel {
         name: String,
         /// The variable to set.
         variable: String,
-    },
-    /// This build cannot speak to it.
-    #[error("{name:?} speaks {format}, for which this build has no codec; name another model")]
-    NoCodec {
-        /// What was given.
-        name: String,
-        /// The format.
-        format: WireFormat,
     },
     /// The script cannot be played.
     #[error(transparent)]
@@ -114,18 +108,18 @@ impl Registry {
             return Err(UnknownModel::NoKey { name: given(), variable: variable.into() });
         }
         let issuer = issuer(profile, &endpoint);
-        let codec = codec(profile.format, endpoint.quirks, &issuer)
-            .ok_or_else(|| UnknownModel::NoCodec { name: given(), format: profile.format })?;
+        let codec = codec(profile.format, endpoint.quirks, &issuer);
         Ok(Arc::new(HttpProvider::new(CLIENT.get_or_init(HttpClient::new), endpoint, codec)))
     }
 }
 
 /// The codec of a wire format. `issuer` is whose signatures it may send back.
-fn codec(format: WireFormat, quirks: Quirks, issuer: &str) -> Option<Box<dyn Codec>> {
+fn codec(format: WireFormat, quirks: Quirks, issuer: &str) -> Box<dyn Codec> {
     match format {
-        WireFormat::OpenaiChat => Some(Box::new(OpenAiChat::new(quirks, issuer))),
-        WireFormat::Anthropic => Some(Box::new(Anthropic::new(quirks, issuer))),
-        WireFormat::OpenaiResponses | WireFormat::Gemini => None,
+        WireFormat::OpenaiChat => Box::new(OpenAiChat::new(quirks, issuer)),
+        WireFormat::OpenaiResponses => Box::new(OpenAiResponses::new(quirks, issuer)),
+        WireFormat::Anthropic => Box::new(Anthropic::new(quirks, issuer)),
+        WireFormat::Gemini => Box::new(Gemini::new(quirks, issuer)),
     }
 }
 
@@ -159,5 +153,23 @@ pub fn wire_model(model: &str) -> &str {
         Some((_, rest)) if is_url(rest) => rest.split_once('#').map_or("", |(_, own)| own.trim()),
         Some((_, rest)) => rest.trim(),
         None => model,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_belong_to_the_vendor_or_to_the_server_that_was_named() {
+        let of = |name: &str, url: Option<&str>, env: &dyn Fn(&str) -> Option<String>| {
+            let profile = Registry::bundled().provider(name).unwrap();
+            issuer(profile, &profile.endpoint(url, env).unwrap())
+        };
+        assert_eq!(of("anthropic", None, &|_| None), "anthropic");
+        let gateway = |name: &str| (name == "ANTHROPIC_BASE_URL").then(|| "http://127.0.0.1:9".into());
+        assert_eq!(of("anthropic", None, &gateway), "anthropic");
+        assert_eq!(of("anthropic-compatible", Some("http://127.0.0.1:9/x"), &|_| None), "anthropic@127.0.0.1:9");
+        assert_eq!(of("openai-responses", Some("https://h/v1"), &|_| None), "openai-responses@h");
     }
 }

@@ -95,15 +95,19 @@ struct QuirksEntry {
 }
 
 impl QuirksEntry {
-    fn over(self, quirks: Quirks) -> Quirks {
-        Quirks {
-            output_limit: self.output_limit.unwrap_or(quirks.output_limit),
-            stream: self.stream.unwrap_or(quirks.stream),
-            output_schema: self.output_schema.unwrap_or(quirks.output_schema),
-            cache_marks: self.cache_marks.unwrap_or(quirks.cache_marks),
-            return_reasoning: self.return_reasoning.unwrap_or(quirks.return_reasoning),
-            default_output: self.default_output.unwrap_or(quirks.default_output),
-        }
+    fn change(self, quirks: &mut Quirks) {
+        set(&mut quirks.output_limit, self.output_limit);
+        set(&mut quirks.stream, self.stream);
+        set(&mut quirks.output_schema, self.output_schema);
+        set(&mut quirks.cache_marks, self.cache_marks);
+        set(&mut quirks.return_reasoning, self.return_reasoning);
+        set(&mut quirks.default_output, self.default_output);
+    }
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
     }
 }
 
@@ -179,11 +183,6 @@ impl ProviderEntry {
     }
 
     fn change(self, provider: &mut ProviderProfile) {
-        fn set<T>(field: &mut T, value: Option<T>) {
-            if let Some(value) = value {
-                *field = value;
-            }
-        }
         set(&mut provider.format, self.format);
         set(&mut provider.path, self.path.map(|path| path.trim_matches('/').into()));
         set(&mut provider.base_url_variables, self.base_url_variables);
@@ -197,7 +196,7 @@ impl ProviderEntry {
         provider.base_url = self.base_url.or(provider.base_url.take());
         provider.default_model = self.default_model.or(provider.default_model.take());
         provider.models_of = self.models_of.or(provider.models_of.take());
-        provider.quirks = self.quirks.over(provider.quirks);
+        self.quirks.change(&mut provider.quirks);
     }
 }
 

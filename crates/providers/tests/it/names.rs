@@ -37,11 +37,9 @@ fn every_provider_resolves_to_its_format_with_each_of_its_keys_and_without_if_it
             None => format!("{}:https://host.example/base#some/model:8b", profile.name),
         };
         assert_eq!(wire_model(&model), "some/model:8b");
-        let spoken = |set: &[(&str, &str)]| match resolve(&model, &env(set)) {
-            Ok(provider) => Ok(provider.codec().format()),
-            // Told from its codec's absence by the format that it wants.
-            Err(UnknownModel::NoCodec { format, .. }) => Ok(format.name()),
-            Err(error) => Err(error.to_string()),
+        let spoken = |set: &[(&str, &str)]| {
+            let provider = resolve(&model, &env(set)).map_err(|error| error.to_string())?;
+            Ok(provider.codec().format())
         };
         for variable in &profile.key_variables {
             assert_eq!(spoken(&[(variable, "sk-1")]), Ok(profile.format.name()), "{variable}");
