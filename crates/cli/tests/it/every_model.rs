@@ -22,7 +22,7 @@ fn messages(server: &mainpath_testkit::model_server::ModelServer, n: usize) -> V
 }
 
 fn newest(place: &Place) -> String {
-    parsed(place.ok(&["ls", "--json"]).lines().next().unwrap())["trace"].as_str().unwrap().into()
+    parsed(place.ok(&["ls", "--json"]).lines().next().unwrap())["trace_id"].as_str().unwrap().into()
 }
 
 #[test]
