@@ -91,11 +91,9 @@ impl Calls {
         self.0.get(start..end).unwrap_or(&[])
     }
 
-    /// Adds a call. Ids only grow; one that does not is ignored.
-    pub fn push(&mut self, call: Call) {
-        if self.0.last().is_none_or(|last| last.id < call.id) {
-            self.0.push(call);
-        }
+    /// Adds a call. Its id is greater than all before it: it is made from its message's number and its place there.
+    pub(crate) fn push(&mut self, call: Call) {
+        self.0.push(call);
     }
 
     /// A new attempt.

@@ -214,7 +214,6 @@ fn running(state: &State, id: CallId, attempt: u32) -> Result<&Call, Refusal> {
 }
 
 fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: ResolveCause) -> CallResolved {
-    let started = call.attempt > 0;
     CallResolved {
         call: call.id,
         attempt: call.attempt,
@@ -224,7 +223,7 @@ fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: ResolveCause
         reason: None,
         by: None,
         tokens: 24,
-        elapsed_ms: if started { at.saturating_sub(call.started) } else { 0 },
+        elapsed_ms: at.saturating_sub(call.started),
     }
 }
 

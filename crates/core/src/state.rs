@@ -246,12 +246,9 @@ impl State {
         self.run.as_ref().and_then(|run| run.closing)
     }
 
-    /// Whether a run goes on that waits for nothing but people.
+    /// Whether a turn is open that waits for nothing but people.
     pub fn waits_for_people(&self) -> bool {
         use crate::CallState::*;
-        if self.run.is_none() || self.model.is_some() || self.turn.is_none() {
-            return false;
-        }
         self.turn_calls().iter().all(|call| match call.state {
             Asked | Ready | Done(_) => true,
             Started => call.effect == EffectClass::AskPerson,
