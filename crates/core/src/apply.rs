@@ -169,8 +169,7 @@ impl State {
     fn join(&mut self, of: EventId) {
         let opening = self.run.as_ref().and_then(|run| run.opening);
         let tokens = match (self.queues.take(of), opening) {
-            (Some(message), _) => message.tokens,
-            (None, Some(Opening::Message(message))) if message.event == of => message.tokens,
+            (Some(message), _) | (None, Some(Opening::Message(message))) => message.tokens,
             (None, _) => 0,
         };
         let seq = self.tree.push(self.tree.head, of, NodeKind::User, tokens, self.goals.focus);

@@ -193,7 +193,7 @@ impl Tree {
         let (base, node) = self.up(Some(after)).find(|(_, node)| node.kind != NodeKind::Cut)?;
         let group = match node.kind {
             NodeKind::Assistant { calls: 0 } if answer_again => return node.parent,
-            NodeKind::Assistant { calls } if calls > 0 => base,
+            NodeKind::Assistant { .. } => base,
             NodeKind::Result(call) => call.seq,
             _ => return Some(after),
         };
