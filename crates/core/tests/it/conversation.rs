@@ -43,6 +43,14 @@ fn a_rewind_never_splits_a_call_from_its_results() {
 }
 
 #[test]
+fn a_rewind_to_an_answer_keeps_it_where_something_new_is_said() {
+    let mut agent = told();
+    let events =
+        ["rewind_requested 4", "rewound 4 to 4", "run_started 2 Rewind", "message_joined 5", "model_requested 3 at 5"];
+    agent.gives(rewind(4, Some("and then?")), &events);
+}
+
+#[test]
 fn to_regenerate_is_to_answer_again_what_the_answer_answered() {
     let mut agent = told();
     let events = ["rewind_requested 4", "rewound 4 to 3", "run_started 2 Regenerate", "model_requested 3 at 3"];
