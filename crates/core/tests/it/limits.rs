@@ -71,18 +71,20 @@ fn a_call_beyond_the_turn_s_cap_is_skipped_and_the_run_goes_on() {
 #[test]
 fn the_same_tool_may_not_fail_too_often_in_a_row() {
     let limits = Limits { repeated_failures: Some(2), ..no_limits() };
-    let calls = ["bash", "write", "bash", "bash", "bash"].map(allowed);
-    let mut agent = Agent::calling(limits, &calls);
-    for (id, succeeds) in [("2.0", false), ("2.1", false), ("2.2", false), ("2.3", true), ("2.4", false)] {
-        agent.takes(if succeeds { done(id, 1) } else { failed(id, 1) });
+    let mut agent = Agent::calling(limits, &["bash", "bash", "bash"].map(allowed));
+    for ended in [failed("2.0", 1), done("2.1", 1), failed("2.2", 1)] {
+        agent.takes(ended);
     }
-    assert_eq!(agent.pending(), ["model/2"], "a success, or another tool, begins the count anew");
-    agent.calls(&[allowed("bash")]);
+    assert_eq!(agent.pending(), ["model/2"], "a success begins the count anew");
+    agent.calls(&[allowed("write")]);
+    agent.takes(failed("6.0", 1));
+    assert_eq!(agent.pending(), ["model/3"], "and so does another tool");
+    agent.calls(&[allowed("write")]);
     let events = [
         "call_resolved 8.0 Error Result",
         "turn_finished 9 results=1",
         "run_closing repeated_failure",
-        "run_finished repeated_failure turns=2 calls=6",
+        "run_finished repeated_failure turns=3 calls=5",
     ];
     agent.gives(failed("8.0", 1), &events);
 }
