@@ -40,7 +40,7 @@ simulation:
 ## Mutation testing of core and policy; survivors are explained in crates/core/MUTANTS.md.
 mutants:
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
-	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 120
+	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 20
 
 clean:
 	$(CARGO) clean
