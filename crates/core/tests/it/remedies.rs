@@ -159,3 +159,22 @@ fn an_answer_that_misses_its_schema_twice_ends_with_a_reason_of_its_own() {
     assert_eq!(agent.ended().reason, FinishReason::SchemaError);
     assert_eq!(ending(agent.state(), &agent.bodies).unwrap().reason, FinishReason::SchemaError);
 }
+
+#[test]
+fn what_answers_the_least_context_or_was_a_last_answer_is_not_as_it_was_signed() {
+    let signed = |agent: &Agent| {
+        let packed = pack(agent.state()).unwrap();
+        is_as_signed(agent.state(), packed.under, agent.state().tree.head.unwrap())
+    };
+    let mut agent = Agent::asked(no_limits());
+    agent.answers("done");
+    assert!(signed(&agent));
+    agent.says(MessageMode::Message, "and now this");
+    fails(&mut agent, ModelErrorKind::NotFound);
+    agent.answers("done");
+    assert!(!signed(&agent), "it saw less");
+    let mut agent = Agent::asked(Limits { tokens: Some(80), budget: BudgetMode::Soft, ..no_limits() });
+    agent.works();
+    agent.answers("what I have");
+    assert!(!signed(&agent), "it saw more");
+}
