@@ -104,6 +104,8 @@ fn the_skills_dialect_has_actions_of_its_own_and_an_optional_plan() {
         "action": {"type": "final_answer", "reason": "done"}, "final_answer": {"content": "42"},
     });
     assert_eq!(parts(&last.to_string()), Ok(Some(Part::text("42"))));
+    let goal_only = json!({"plan_update": {"goal": "g"}, "action": {"type": "tool", "tool": "x"}});
+    assert_eq!(parts(&goal_only.to_string()), Ok(Some(call("x", "{}"))));
     let cases = [
         (json!({"final_answer": {"content": "x"}}), "\"action\" is missing."),
         (json!({"action": {"type": "final_answer"}}), "\"final_answer\" is missing."),
