@@ -144,7 +144,8 @@ fn what_an_answer_said_beyond_its_turn_is_shown_to_the_model_again_word_for_word
 #[test]
 fn a_history_of_another_protocol_reads_as_turns_and_observations() {
     let render = |role, parts| render_turn(Message { seq: Some(Seq(3)), role, parts }, Dialect::AgentCore);
-    let thought = Part::Thinking { text: "hm".into(), signature: None };
+    let signature = Some(Signature { issuer: "vendor".into(), value: "abc".into() });
+    let thought = Part::Thinking { text: "hm".into(), signature };
     let calls =
         vec![thought.clone(), Part::text("Let me look."), call("read", r#"{"b":1,"a":2}"#), call("read", "not json")];
     let shown = render(Role::Assistant, calls);
