@@ -151,6 +151,9 @@ fn a_history_of_another_protocol_reads_as_turns_and_observations() {
     let shown = render(Role::Assistant, calls);
     let lines = "{\"args\":{\"a\":2,\"b\":1},\"tool\":\"read\",\"type\":\"action\"}\n{\"args\":\"not json\",\"tool\":\"read\",\"type\":\"action\"}";
     assert_eq!(shown, Message { seq: Some(Seq(3)), role: Role::Assistant, parts: vec![thought, Part::text(lines)] });
+    let script = vec![call("run_script", r#"{"path":"x.py"}"#)];
+    let script = render_turn(Message { seq: None, role: Role::Assistant, parts: script }, Dialect::Skills);
+    assert_eq!(text_of(&script.parts), r#"{"action":{"path":"x.py","type":"run_script"}}"#);
     let result =
         |content, is_error| Part::ToolResult { call: "3.0".parse().unwrap(), name: "read".into(), content, is_error };
     let observed = render(Role::Tool, vec![result(vec![Part::text("one"), Part::text("two")], false)]);
