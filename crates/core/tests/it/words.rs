@@ -103,3 +103,13 @@ fn the_words_for_every_way_that_a_call_ends() {
     });
     insta::assert_snapshot!(words.join("\n"));
 }
+
+#[test]
+fn an_item_names_the_event_of_its_body_unless_its_words_are_always_the_same() {
+    let mut agent = Agent::asked(no_limits());
+    agent.works();
+    let named = |kind: &str| agent.log.iter().find(|event| event.kind.name() == kind).map(|event| event.id);
+    let events: Vec<_> = pack(agent.state()).unwrap().items.iter().map(Item::event).collect();
+    assert_eq!(events, ["message_queued", "model_finished", "call_resolved"].map(named));
+    assert_eq!(Item::LastAnswer.event(), None);
+}
