@@ -5,7 +5,7 @@ use crate::{assistant, call, conversations, head, result, user};
 use bytes::Bytes;
 use mainpath_providers::{
     Anthropic, Call, Codec, Endpoint, Gemini, HttpClient, HttpProvider, OpenAiChat, OpenAiResponses, Provider, Quirks,
-    Timeouts, encode,
+    Timeouts, encode, resolve,
 };
 use mainpath_testkit::model_server::{Answer, Behaviour, Format, ModelServer, Reply};
 use mainpath_types::{
@@ -15,6 +15,7 @@ use mainpath_types::{
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -63,7 +64,8 @@ fn vendor(format: Format, issuer: &str) -> Vendor {
 type Scenario = (&'static str, fn(Format));
 
 fn scenarios(format: Format) {
-    let all: [Scenario; 11] = [
+    let all: [Scenario; 12] = [
+        ("a model is found by its full name", full_name),
         ("a text comes whole and streamed", text),
         ("a tool loop runs to its answer", tool_loop),
         ("calls made together are answered together", parallel_calls),
@@ -92,7 +94,7 @@ fn codec(format: Format) -> Box<dyn Codec> {
 /// A server, and a model that speaks to it.
 struct Place {
     server: ModelServer,
-    provider: HttpProvider,
+    provider: Arc<dyn Provider>,
 }
 
 fn place(format: Format, replies: Vec<Reply>) -> Place {
@@ -106,7 +108,7 @@ fn waiting(format: Format, replies: Vec<Reply>, idle: Duration) -> Place {
     endpoint.timeouts = Timeouts { first_byte: Duration::from_secs(20), idle };
     let Vendor { codec, headers, .. } = vendor(format, ISSUER);
     endpoint.headers = headers;
-    Place { server, provider: HttpProvider::new(&HttpClient::new(), endpoint, codec) }
+    Place { server, provider: Arc::new(HttpProvider::new(&HttpClient::new(), endpoint, codec)) }
 }
 
 impl Place {
@@ -161,6 +163,13 @@ fn signatures(parts: &[Part]) -> Vec<Signature> {
         _ => None,
     };
     parts.iter().filter_map(signature).collect()
+}
+
+fn full_name(format: Format) {
+    let Place { server, .. } = place(format, vec![Answer::text("Here.").into()]);
+    let provider = resolve(&server.model_of(format), &|_| None).unwrap();
+    let reply = Place { server, provider }.answer(&[user(1, "Where?")], true);
+    assert_eq!(reply.parts, [Part::text("Here.")]);
 }
 
 fn text(format: Format) {
