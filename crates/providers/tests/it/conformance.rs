@@ -351,11 +351,22 @@ fn wrong_bytes(format: Format) {
     }
 }
 
-fn odd_conversations(format: Format) {
+/// Encodes a request and holds it against the vendor's rules.
+pub fn request_check(format: Format) -> impl Fn(&ModelRequest) -> Result<(), String> {
     let Vendor { codec, headers, .. } = vendor(format, ISSUER);
+    let endpoint = Endpoint::new("http://127.0.0.1:1").unwrap();
+    move |request| {
+        let route = codec.route(&endpoint, &request.head);
+        let path = route.url.strip_prefix("http://127.0.0.1:1").unwrap();
+        let body = serde_json::from_slice(&encode(&*codec, request)).unwrap();
+        format.check(path, &headers, &body)
+    }
+}
+
+fn odd_conversations(format: Format) {
+    let (codec, check) = (codec(format), request_check(format));
     let mut own = play(&*codec, &[&body(&format.render(&rich(), true))]).reply.unwrap().parts;
     own.retain(|part| !signatures(std::slice::from_ref(part)).is_empty());
-    let endpoint = Endpoint::new("http://127.0.0.1:1").unwrap();
     let mut runner = TestRunner::deterministic();
     let requests = conversations::request(own);
     for _ in 0..200 {
@@ -363,9 +374,6 @@ fn odd_conversations(format: Format) {
         if request.messages.is_empty() {
             continue;
         }
-        let route = codec.route(&endpoint, &request.head);
-        let path = route.url.strip_prefix("http://127.0.0.1:1").unwrap();
-        let body = serde_json::from_slice(&encode(&*codec, &request)).unwrap();
-        assert_eq!(format.check(path, &headers, &body), Ok(()), "{request:?}");
+        assert_eq!(check(&request), Ok(()), "{request:?}");
     }
 }

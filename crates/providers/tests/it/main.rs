@@ -17,6 +17,7 @@ mod gemini_driver;
 mod gemini_errors;
 mod gemini_property;
 mod gemini_stream;
+mod lives;
 mod names;
 mod played;
 mod registry;
