@@ -68,6 +68,9 @@ pub enum Part {
         /// A name to show.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
+        /// How many pages it has, where that was counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pages: Option<u32>,
     },
     /// The model asks for a tool. Its id is ([`Message::seq`], place among the message's calls).
     ToolCall {

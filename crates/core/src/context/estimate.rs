@@ -1,6 +1,6 @@
 //! Token estimates where no vendor has counted: two characters a token for CJK, four for everything else.
 
-use mainpath_types::Part;
+use mainpath_types::{Part, Source};
 
 /// The estimated size of a text in tokens.
 pub fn estimate(text: &str) -> u32 {
@@ -18,6 +18,24 @@ pub fn estimate_parts(parts: &[Part]) -> u32 {
     parts.iter().map(part).fold(4, u32::saturating_add)
 }
 
+/// A picture: what Anthropic counts for the largest that it does not scale down (1,092 × 1,092 pixels, its page "Vision"),
+/// and about what the others count for one of that size.
+const IMAGE: u32 = 1_600;
+
+/// A page of a document: its picture, and 1,500 to 3,000 tokens of text (Anthropic's page "PDF support").
+const PAGE: u32 = 3_000;
+
+/// Sound whose length is not known: a minute, at the 32 tokens a second that Google counts ("Audio understanding").
+const SOUND: u32 = 2_000;
+
+/// Sound that is at hand, at 32 tokens a second: wave files have at least 32,000 bytes a second, others some 16,000. In base64
+/// three bytes are four letters.
+fn sound(source: &Source) -> u32 {
+    let Source::Base64 { data, media_type } = source else { return SOUND };
+    let bytes_a_token = if media_type.contains("wav") { 1_000 } else { 500 };
+    u32::try_from((data.len() / 4 * 3).div_ceil(bytes_a_token)).unwrap_or(u32::MAX)
+}
+
 fn part(part: &Part) -> u32 {
     match part {
         Part::Text { text } => estimate(text),
@@ -25,10 +43,9 @@ fn part(part: &Part) -> u32 {
         Part::Thinking { text, signature } => {
             estimate(text) + signature.as_ref().map_or(0, |signature| estimate(&signature.value))
         }
-        // What vendors charge for a picture of about a megapixel.
-        Part::Image { .. } => 1_600,
-        Part::Audio { .. } => 2_000,
-        Part::Document { .. } => 6_000,
+        Part::Image { .. } => IMAGE,
+        Part::Audio { source } => sound(source),
+        Part::Document { pages, .. } => PAGE.saturating_mul(pages.unwrap_or(2)),
         Part::ToolCall { name, arguments, .. } => estimate(name) + estimate(arguments) + 8,
         Part::ToolResult { content, .. } => estimate_parts(content) + 8,
     }

@@ -13,6 +13,7 @@ fn four_characters_are_a_token_and_two_of_a_wide_script() {
 #[test]
 fn a_message_is_the_sum_of_its_parts_and_a_frame() {
     let source = || Source::Url { url: "https://example.com/a".into() };
+    let sound = |media_type: &str| Source::Base64 { data: "A".repeat(60_000), media_type: media_type.into() };
     let signature = |value: &str| Some(Signature { issuer: "test".into(), value: value.into() });
     let hash = BlobHash::try_from("0".repeat(64)).unwrap();
     let content = vec![Part::text("abcdefgh"), Part::text("abcd")];
@@ -23,7 +24,10 @@ fn a_message_is_the_sum_of_its_parts_and_a_frame() {
         (Part::Thinking { text: "abcdefgh".into(), signature: signature("abcdefghijkl") }, 5),
         (Part::Image { source: source() }, 1_600),
         (Part::Audio { source: source() }, 2_000),
-        (Part::Document { source: source(), name: None }, 6_000),
+        (Part::Audio { source: sound("audio/wav") }, 45),
+        (Part::Audio { source: sound("audio/mpeg") }, 90),
+        (Part::Document { source: source(), name: None, pages: None }, 6_000),
+        (Part::Document { source: source(), name: None, pages: Some(40) }, 120_000),
         (Part::ToolCall { name: "abcdefgh".into(), arguments: "abcdefghijkl".into(), signature: None }, 13),
         (Part::ToolResult { call: call("2.0"), name: "bash".into(), content, is_error: false }, 15),
     ];
@@ -32,6 +36,8 @@ fn a_message_is_the_sum_of_its_parts_and_a_frame() {
     }
     let sum: u32 = parts.iter().map(|(_, tokens)| tokens).sum();
     assert_eq!(estimate_parts(&parts.map(|(part, _)| part)), 4 + sum);
+    let endless = Part::Document { source: source(), name: None, pages: Some(u32::MAX) };
+    assert_eq!(estimate_parts(&[endless]), u32::MAX);
     assert_eq!(estimate_parts(&[]), 4);
 }
 

@@ -111,7 +111,7 @@ fn told(part: &Part) -> Option<Block<'_>> {
 fn shown(part: &Part) -> Option<Block<'_>> {
     let block = match part {
         Part::Image { source } => image(source),
-        Part::Document { source, name } => document(source, name.as_deref()),
+        Part::Document { source, name, .. } => document(source, name.as_deref()),
         _ => None,
     };
     block.or_else(|| told(part))

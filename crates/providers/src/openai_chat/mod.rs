@@ -290,7 +290,7 @@ fn input_part(part: &Part) -> Option<serde_json::Value> {
         Part::Audio { source: Source::Base64 { data, media_type } } if audio_format(media_type).is_some() => {
             json!({"type": "input_audio", "input_audio": {"data": data, "format": audio_format(media_type)}})
         }
-        Part::Document { source: Source::Base64 { data, media_type }, name } => {
+        Part::Document { source: Source::Base64 { data, media_type }, name, .. } => {
             let filename = name.as_deref().unwrap_or("document");
             json!({"type": "file", "file": {"filename": filename, "file_data": data_url(media_type, data)}})
         }

@@ -130,7 +130,7 @@ fn input_part(part: &Part) -> Option<Value> {
         Part::Image { source: Source::Url { url } } => image(url),
         Part::Image { source: Source::Base64 { data, media_type } } => image(&data_url(media_type, data)),
         Part::Document { source: Source::Url { url }, .. } => json!({"type": "input_file", "file_url": url}),
-        Part::Document { source: Source::Base64 { data, media_type }, name } => {
+        Part::Document { source: Source::Base64 { data, media_type }, name, .. } => {
             let filename = name.as_deref().unwrap_or("document");
             json!({"type": "input_file", "filename": filename, "file_data": data_url(media_type, data)})
         }

@@ -33,7 +33,7 @@ fn any_content() -> impl Strategy<Value = Part> {
         4 => any_text().prop_map(Part::text),
         1 => any_source().prop_map(|source| Part::Image { source }),
         1 => any_source().prop_map(|source| Part::Audio { source }),
-        1 => (any_source(), prop::option::of(any_text())).prop_map(|(source, name)| Part::Document { source, name }),
+        1 => (any_source(), prop::option::of(any_text())).prop_map(|(source, name)| Part::Document { source, name, pages: None }),
         1 => Just(Part::StoredText { hash, bytes: 70_000 }),
     ]
 }

@@ -275,7 +275,8 @@ fn arguments_are_always_an_object_that_every_parser_reads() {
 fn content_parts_are_sent_where_the_format_has_a_place_and_named_where_not() {
     let base64 = |media_type: &str| Source::Base64 { data: "QUJD".into(), media_type: media_type.into() };
     let hash: BlobHash = "ab".repeat(32).try_into().unwrap();
-    let document = |source: Source, name: Option<&str>| Part::Document { source, name: name.map(str::to_owned) };
+    let document =
+        |source: Source, name: Option<&str>| Part::Document { source, name: name.map(str::to_owned), pages: None };
     let parts = vec![
         Part::text("see"),
         Part::Image { source: base64("image/png") },

@@ -157,8 +157,8 @@ fn content_parts_are_sent_where_the_format_has_a_place_and_named_where_not() {
         Part::Audio { source: base64("audio/mpeg") },
         Part::Audio { source: base64("audio/x-wav") },
         Part::Audio { source: base64("audio/ogg") },
-        Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()) },
-        Part::Document { source: Source::Url { url: "https://x/a.pdf".into() }, name: None },
+        Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()), pages: None },
+        Part::Document { source: Source::Url { url: "https://x/a.pdf".into() }, name: None, pages: None },
     ];
     let mut tool = result(3, (2, 0), "out");
     if let Part::ToolResult { content, .. } = &mut tool.parts[0] {

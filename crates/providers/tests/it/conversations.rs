@@ -34,7 +34,7 @@ fn content() -> impl Strategy<Value = Part> {
         1 => source().prop_map(|source| Part::Image { source }),
         1 => source().prop_map(|source| Part::Audio { source }),
         1 => (source(), prop::option::of(Just("a.pdf".to_owned())))
-            .prop_map(|(source, name)| Part::Document { source, name }),
+            .prop_map(|(source, name)| Part::Document { source, name, pages: None }),
     ]
 }
 

@@ -338,17 +338,17 @@ fn content_parts_are_sent_where_the_format_has_a_place_and_named_where_not() {
         Part::Audio { source: base64("audio/mpeg") },
         Part::Audio { source: base64("audio/x-wav") },
         Part::Audio { source: base64("audio/midi") },
-        Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()) },
-        Part::Document { source: base64("text/plain; charset=utf-8"), name: None },
-        Part::Document { source: base64("application/zip"), name: None },
-        Part::Document { source: at("https://x/a.pdf"), name: None },
+        Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()), pages: None },
+        Part::Document { source: base64("text/plain; charset=utf-8"), name: None, pages: None },
+        Part::Document { source: base64("application/zip"), name: None, pages: None },
+        Part::Document { source: at("https://x/a.pdf"), name: None, pages: None },
     ];
     let mut tool = result(3, (2, 0), "out");
     if let Part::ToolResult { content, .. } = &mut tool.parts[0] {
         content.push(Part::Image { source: base64("image/png") });
         content.push(Part::Image { source: at("https://x/y.png") });
         content.push(Part::Audio { source: base64("audio/wav") });
-        content.push(Part::Document { source: base64("application/pdf"), name: None });
+        content.push(Part::Document { source: base64("application/pdf"), name: None, pages: None });
     }
     let user = Message { seq: Some(Seq(1)), role: Role::User, parts };
     let contents = contents(vec![user, assistant(2, vec![call("look", "{}")]), tool]);

@@ -199,8 +199,8 @@ fn content_parts_are_sent_where_the_format_has_a_place_and_named_where_not() {
         Part::Image { source: url("https://x/y.png") },
         Part::Image { source: Source::Blob { hash, media_type: "image/webp".into() } },
         Part::Audio { source: base64("audio/mpeg") },
-        Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()) },
-        Part::Document { source: url("https://x/a.pdf"), name: None },
+        Part::Document { source: base64("application/pdf"), name: Some("a.pdf".into()), pages: None },
+        Part::Document { source: url("https://x/a.pdf"), name: None, pages: None },
     ];
     let mut tool = result(3, (2, 0), "out");
     if let Part::ToolResult { content, .. } = &mut tool.parts[0] {
