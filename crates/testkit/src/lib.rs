@@ -1,8 +1,9 @@
-//! What the tests share: a seeded world for the core, the invariants as checks, a local model server.
+//! What the tests share: a seeded world for the core, the invariants as checks, a local model server, files to attach.
 //!
 //! Only tests and benches depend on this crate, so a failed expectation panics with its reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
 pub mod check;
+pub mod files;
 pub mod model_server;
 pub mod world;
