@@ -5,6 +5,7 @@ use crate::effects::{Around, call_model, probe_tool, run_tool, store_pause};
 use crate::hub::{Handle, Live, Phase, Waiting};
 use crate::judge::Gate;
 use crate::mail::Mail;
+use crate::media;
 use crate::prefix::Prefix;
 use crate::request::{Prepared, extend};
 use crate::runtime::Shared;
@@ -211,11 +212,23 @@ impl Driver {
         Ok(())
     }
 
-    /// From mail to an input: redacted, long texts put aside, edited arguments judged.
+    /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.
     pub async fn read(&mut self, mut mail: Mail, from: Principal) -> Result<InputKind, DriveError> {
         if !mail.is_sayable() {
             let problem = "a message consists of text, pictures, sound and documents, of nothing else".into();
             return Ok(InputKind::BadMail { problem });
+        }
+        if let Some(parts) = mail.parts_mut() {
+            match media::load(&*self.shared.config.store, &self.scope, parts).await {
+                Ok(()) => {}
+                // Taken in, it would fail every request from then on.
+                Err(error @ (StoreError::NoBlob { .. } | StoreError::Damaged(_))) => {
+                    return Ok(InputKind::BadMail {
+                        problem: format!("what the message names is not at hand: {error}"),
+                    });
+                }
+                Err(other) => return Err(other.into()),
+            }
         }
         mail.redact(&self.shared.config.vault);
         let edited = match &mail {

@@ -19,6 +19,7 @@ mod hub;
 mod judge;
 mod live;
 mod mail;
+mod media;
 mod models;
 mod pieces;
 mod prefix;

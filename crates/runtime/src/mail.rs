@@ -73,6 +73,22 @@ impl Mail {
         Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(text)] }
     }
 
+    /// The message that it says.
+    pub(crate) fn parts_mut(&mut self) -> Option<&mut Vec<Part>> {
+        match self {
+            Mail::Message { parts, .. } => Some(parts),
+            Mail::Rewind { parts, .. } => parts.as_mut(),
+            Mail::SetSpec { .. }
+            | Mail::Continue
+            | Mail::Stop
+            | Mail::Interrupt { .. }
+            | Mail::Approve { .. }
+            | Mail::Deny { .. }
+            | Mail::Answer { .. }
+            | Mail::Goals { .. } => None,
+        }
+    }
+
     /// Whether it overtakes what waits.
     pub fn is_urgent(&self) -> bool {
         matches!(self, Mail::Stop | Mail::Interrupt { .. })

@@ -1,5 +1,6 @@
 //! From a packed request to the bytes of its body.
 
+use crate::media;
 use crate::models::Models;
 use crate::prefix::{Prefix, hex};
 use crate::schema::OutputSchema;
@@ -125,6 +126,9 @@ pub(crate) async fn extend(
             _ => render_turn(message, form.dialect),
         });
         messages = shown.collect();
+    }
+    for message in &mut messages {
+        media::load(store, scope, &mut message.parts).await?;
     }
     debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
     prefix.extend(provider.codec(), new, &messages);

@@ -3,6 +3,7 @@
 use crate::driver::{DriveError, Driver};
 use crate::hub::{Driving, Handle, Phase, Settled, Watcher};
 use crate::mail::Mail;
+use crate::media;
 use crate::models::Models;
 use crate::request::Specs;
 use crate::secrets::Vault;
@@ -147,6 +148,10 @@ impl Runtime {
     pub async fn send(&self, scope: &Scope, trace: &TraceId, mail: &Mail) -> Result<MailId, RuntimeError> {
         let mut mail = mail.clone();
         mail.redact(&self.shared.config.vault);
+        // A mailbox is read as a whole: it holds words, not megabytes.
+        if let Some(parts) = mail.parts_mut() {
+            media::offload(&*self.shared.config.store, scope, parts).await?;
+        }
         let body = serde_json::to_string(&mail).map_err(|error| RuntimeError::Trace(error.to_string()))?;
         Ok(self.shared.config.store.post(scope, trace, mail.is_urgent(), body).await?)
     }

@@ -1,7 +1,7 @@
 //! Secrets and their handles. A secret enters no log, no view, no stream and no model: its handle does.
 
 use mainpath_tools::Secrets;
-use mainpath_types::{Part, ToolOutput};
+use mainpath_types::{Part, Source, ToolOutput};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -90,8 +90,20 @@ impl Vault {
                     *arguments = self.redact(arguments);
                 }
                 Part::ToolResult { content, .. } => self.redact_parts(content),
-                Part::StoredText { .. } | Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => {}
+                Part::Image { source } | Part::Audio { source } => self.redact_address(source),
+                Part::Document { source, name, .. } => {
+                    self.redact_address(source);
+                    *name = name.take().map(|name| self.redact(&name));
+                }
+                Part::StoredText { .. } => {}
             }
+        }
+    }
+
+    /// An address can hold a key. Bytes are left as they are: nothing in an image is found by its letters.
+    fn redact_address(&self, source: &mut Source) {
+        if let Source::Url { url } = source {
+            *url = self.redact(url);
         }
     }
 

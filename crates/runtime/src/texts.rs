@@ -1,5 +1,6 @@
 //! Long texts: they lie in blobs beside the log, and come back into their places for whoever reads them.
 
+use crate::media;
 use mainpath_core::Bodies;
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -73,8 +74,9 @@ pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -
     Ok(())
 }
 
-/// Puts texts that are too long for the log into blobs.
+/// Puts what is too long for the log into blobs: long texts, and the bytes of images, sound and documents.
 pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+    media::offload(store, scope, parts).await?;
     for part in parts {
         if let Part::Text { text } = part
             && text.len() > BLOB_FROM
