@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mainpath_types::{CallId, Effort, Profile, Protocol, Seq, TraceId};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,9 +59,35 @@ pub struct RunArgs {
     #[arg(long, value_name = "ID")]
     pub trace: Option<String>,
     #[command(flatten)]
+    pub attach: AttachArgs,
+    #[command(flatten)]
     pub agent: AgentArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What is attached to the task.
+#[derive(Args, Debug, Default)]
+pub struct AttachArgs {
+    /// Attach an image: a path, an http(s) URL that the model's server fetches, or a data: URL. May be repeated
+    #[arg(long, value_name = "PATH")]
+    pub image: Vec<OsString>,
+    /// Attach a file: an image, a PDF, sound or text. May be repeated
+    #[arg(long, value_name = "PATH")]
+    pub file: Vec<OsString>,
+    /// What happens to an attachment that the model does not take
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub attachments: Attachments,
+}
+
+/// What happens to an attachment that the model does not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Attachments {
+    /// Nothing is begun
+    #[default]
+    Refuse,
+    /// The text of a PDF is sent, and a line that names anything else
+    Text,
 }
 
 /// What the agent is.

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
+use crate::attach::{Sizes, line, sizes};
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, span};
 use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, result_text};
@@ -80,7 +81,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
             }
         }
     } else if args.all {
-        tree(&state, &bodies)?;
+        tree(&state, &bodies, &sizes(&app, &log.events).await)?;
     } else {
         path(&app, &trace, &log.events, &state, &bodies).await?;
     }
@@ -109,10 +110,11 @@ async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodie
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
     path.reverse();
+    let sizes = sizes(app, events).await;
     for (seq, kind, event) in path {
         out("")?;
         out(&format!("#{seq} {}", role(kind)))?;
-        for line in body(state, bodies, kind, event).lines() {
+        for line in body(state, bodies, &sizes, kind, event).lines() {
             out(&format!("   {line}"))?;
         }
     }
@@ -141,14 +143,15 @@ fn role(kind: NodeKind) -> &'static str {
     }
 }
 
-fn body(state: &State, bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
+fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
     let said = |parts: &[Part]| {
         let lines = parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(plain(text)),
             Part::StoredText { hash, bytes } => Some(format!("[{} bytes in blob {hash}]", number(*bytes))),
             Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", plain(name), gist(arguments))),
             Part::Thinking { text, .. } => Some(format!("(thinking) {}", short(text, 300))),
-            Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } | Part::ToolResult { .. } => None,
+            Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => line(part, sizes),
+            Part::ToolResult { .. } => None,
         });
         lines.collect::<Vec<_>>().join("\n")
     };
@@ -180,7 +183,7 @@ fn body(state: &State, bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> St
 }
 
 /// The whole tree, a branch being indented under what it left.
-fn tree(state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {
+fn tree(state: &State, bodies: &Whole<'_>, sizes: &Sizes) -> Result<(), Failure> {
     let on_path: std::collections::HashSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
     let mut children: std::collections::BTreeMap<Option<Seq>, Vec<Seq>> = std::collections::BTreeMap::new();
     for (seq, node) in state.tree.iter() {
@@ -193,7 +196,7 @@ fn tree(state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {
     while let Some((seq, depth, forks_off)) = stack.pop() {
         let Some(node) = state.tree.node(seq) else { continue };
         let mark = if on_path.contains(&seq) { "●" } else { "○" };
-        let line = short(&body(state, bodies, node.kind, node.event), 90);
+        let line = short(&body(state, bodies, sizes, node.kind, node.event), 90);
         let rails = match (depth, forks_off) {
             (1.., true) => format!("{}├╴", "│ ".repeat(depth - 1)),
             _ => "│ ".repeat(depth),

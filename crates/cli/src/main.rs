@@ -3,6 +3,7 @@
 mod agent;
 mod app;
 mod args;
+mod attach;
 mod browse;
 mod choose;
 mod config;

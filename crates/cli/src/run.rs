@@ -3,6 +3,7 @@
 use crate::agent::{self, mode};
 use crate::app::App;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RewindArgs, RunArgs};
+use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
@@ -24,10 +25,14 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
     if args.r#continue || args.trace.is_some() {
         let trace = app.find(args.trace.as_deref()).await?;
-        return go_on(&app, &trace, &args.agent, &args.output, Some(Mail::message(task))).await;
+        let (log, ..) = app.read(&trace).await?;
+        let model = args.agent.model.as_deref().or_else(|| Some(&spec_of(&log)?.model)).unwrap_or_default();
+        let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
+        return go_on(&app, &trace, &args.agent, &args.output, Some(mail)).await;
     }
     let chosen = choose_model(args.agent.model.as_deref(), &app.home, app.models.registry()).await;
     app.prepare_model(&chosen.model).await?;
+    let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let demo = chosen.is_demo && args.agent.workspace.is_none();
     let workspace = if demo {
@@ -50,7 +55,8 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     warn(&app, &chosen.model, &args.output);
     let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode)?;
     let runtime = app.runtime();
-    runtime.start(&app.scope, &trace, spec, Mail::message(task)).await?;
+    let mail = message(task, attached, &args.output);
+    runtime.start(&app.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
     Follow::new(&app, &runtime, &trace, &args.output, 1).stay().await
 }
@@ -162,6 +168,15 @@ fn spec_of(log: &ReadLog) -> Option<&Spec> {
 fn nothing_left(state: &State) -> bool {
     let only_timers = pending(state).keys().all(|key| matches!(key, EffectKey::Timer(_)));
     state.run.is_none() && only_timers && state.queues.is_empty()
+}
+
+/// The task and what is attached to it, which is named for people.
+fn message(task: String, attached: Attached, output: &OutputArgs) -> Mail {
+    if !output.json {
+        attached.lines.iter().for_each(|line| eprintln!("· {line}"));
+    }
+    let parts = std::iter::once(Part::text(task)).chain(attached.parts).collect();
+    Mail::Message { mode: MessageMode::Message, parts }
 }
 
 fn announce(trace: &TraceId, output: &OutputArgs) {

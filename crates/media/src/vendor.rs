@@ -8,14 +8,12 @@
 /// Whose rules a request must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
-    /// OpenAI.
+    /// OpenAI, and everybody who speaks its formats.
     OpenAi,
     /// Anthropic.
     Anthropic,
     /// Google.
     Gemini,
-    /// Somebody else, who mostly speaks OpenAI's format.
-    Other,
 }
 
 /// What a vendor takes.
@@ -41,7 +39,7 @@ impl Vendor {
     pub fn takes(self) -> Takes {
         match self {
             // 50 MB a request; a square of 2,048 is what high detail begins with.
-            Vendor::OpenAi | Vendor::Other => Takes {
+            Vendor::OpenAi => Takes {
                 images: IMAGES,
                 image_edge: 2_048,
                 image_bytes: 20_000_000,
