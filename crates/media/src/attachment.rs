@@ -150,8 +150,10 @@ impl Attachment {
                 return Err(Problem::NotTaken(media_type, takes.audio.join(", ")));
             }
             Content::Bytes { kind: Kind::Document, bytes, .. } => {
-                if let Some(pages) = pdf_pages(bytes).filter(|pages| *pages > takes.pages) {
-                    return Err(Problem::TooManyPages(pages, takes.pages));
+                if let (Some(pages), Some(most)) = (pdf_pages(bytes), takes.pages)
+                    && pages > most
+                {
+                    return Err(Problem::TooManyPages(pages, most));
                 }
             }
             Content::Bytes { .. } | Content::Text(_) | Content::Address { .. } => {}

@@ -39,12 +39,13 @@ fn text(bytes: &[u8]) -> Result<String, Problem> {
     let mut text = String::new();
     let mut has_text = false;
     for page in pages.keys().take(MOST_PAGES) {
-        // What cannot be read of a page is left out; the rest of it is worth having.
+        // The rest of a page is worth having, if something of it cannot be read.
         let pieces = document.extract_text_chunks_with_limit(&[*page], MOST_UNFOLDED);
+        let note = if pieces.iter().any(Result::is_err) { "[a part of this page cannot be read]\n" } else { "" };
         let said: String = pieces.into_iter().filter_map(Result::ok).collect();
         let said = said.trim();
         has_text |= !said.is_empty();
-        text.push_str(&format!("[page {page}]\n{said}\n\n"));
+        text.push_str(&format!("[page {page}]\n{note}{said}\n\n"));
         if text.len() > MOST_TEXT {
             let end = (0..=MOST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             text.truncate(end);

@@ -1,9 +1,9 @@
 //! What vendors take, as data.
 //!
-//! Sources, read 2026-11: Anthropic's documentation, pages "Vision" and "PDF support" (platform.claude.com/docs); OpenAI's,
-//! pages "Images and vision" and "Audio" (platform.openai.com/docs), and `openai` 3.54.0, `InputAudio.format`; Google's, "Image
-//! understanding", "Document understanding" and "Audio understanding" (ai.google.dev/gemini-api/docs) and "Supported input
-//! files" (firebase.google.com/docs).
+//! Sources. Anthropic: the pages "Vision" and "PDF support" of platform.claude.com/docs. OpenAI: the page "Images and vision"
+//! of developers.openai.com/api/docs; `openai` 3.54.0, `chat_completion_content_part_input_audio_param.py`. Google: the pages
+//! "Audio understanding" and "Document understanding" of ai.google.dev/gemini-api/docs, and "Supported input files" of
+//! firebase.google.com/docs. These pages change without a version: what a vendor refuses in spite of this, its error says.
 
 /// Whose rules a request must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub struct Takes {
     pub image_bytes: usize,
     /// The media types of sound.
     pub audio: &'static [&'static str],
-    /// The most pages of a document.
-    pub pages: u32,
+    /// The most pages of a document; `None` where no number is published.
+    pub pages: Option<u32>,
 }
 
 /// The image formats of Chat Completions and Messages.
@@ -38,13 +38,13 @@ impl Vendor {
     /// What this vendor takes.
     pub fn takes(self) -> Takes {
         match self {
-            // 50 MB a request; a square of 2,048 is what high detail begins with.
+            // 20 MB an image; a square of 2,048 pixels is what high detail is scaled down to first.
             Vendor::OpenAi => Takes {
                 images: IMAGES,
                 image_edge: 2_048,
                 image_bytes: 20_000_000,
                 audio: &["audio/wav", "audio/mpeg"],
-                pages: 1_000,
+                pages: None,
             },
             // 8,000 pixels are the most, but what is longer than 1,568 is scaled down; 5 MiB of base64 an image.
             Vendor::Anthropic => Takes {
@@ -52,7 +52,7 @@ impl Vendor {
                 image_edge: 1_568,
                 image_bytes: 5 * 1024 * 1024 / 4 * 3,
                 audio: &[],
-                pages: 600,
+                pages: Some(600),
             },
             // 20 MB a request with everything in it, base64 included.
             Vendor::Gemini => Takes {
@@ -60,7 +60,7 @@ impl Vendor {
                 image_edge: 3_072,
                 image_bytes: 14_000_000,
                 audio: &["audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"],
-                pages: 1_000,
+                pages: Some(1_000),
             },
         }
     }
