@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use image::{ImageFormat, Rgb, RgbImage};
 use mainpath_testkit::files::{pdf, wav};
-use mainpath_testkit::model_server::{Answer, ModelServer, Reply};
+use mainpath_testkit::model_server::{Answer, Format, ModelServer, Reply};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use std::io::Cursor;
@@ -72,6 +72,24 @@ fn a_request_carries_the_bytes_of_what_is_attached_after_the_task() {
     assert!(lines.iter().all(|line| shown.lines().any(|shown| shown.trim().starts_with(line.as_str()))), "{shown}");
     assert!(place.ok(&["show", "--all"]).contains("[image image/png"));
     assert_eq!(server.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn every_wire_format_carries_an_image_and_a_pdf() {
+    for format in [Format::Chat, Format::Responses, Format::Anthropic, Format::Gemini] {
+        let (place, server) = (Place::new(), simple());
+        let (jpeg, document) = (image(20, 10, ImageFormat::Jpeg), pdf(&["Hello."]));
+        std::fs::write(place.work.join("photo"), &jpeg).unwrap();
+        std::fs::write(place.work.join("report"), &document).unwrap();
+        let model = server.model_of(format);
+        let done = place.run(&["run", "--model", &model, "--image", "photo", "--file", "report", "Look."]);
+        assert_eq!((done.code, done.out.as_str()), (0, "Seen.\n"), "{format:?}: {done:#?}");
+        assert_eq!(server.violations(), Vec::<String>::new(), "{format:?}");
+        let body = server.requests().pop().unwrap().body().to_string();
+        let at = |bytes: &[u8]| body.find(&STANDARD.encode(bytes)).unwrap_or_else(|| panic!("{format:?}: {body}"));
+        assert!(at(&jpeg) < at(&document), "{format:?}");
+        place.ok(&["replay"]);
+    }
 }
 
 #[test]
