@@ -2,7 +2,7 @@
 
 use crate::Fail;
 use crate::server::{Plan, Server};
-use mainpath_runtime::{Config, EnvModels, Mail, Phase, Runtime, Vault};
+use mainpath_runtime::{Config, EnvModels, Live, Mail, Phase, Runtime, Vault};
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, Scheduler, Scope};
@@ -115,6 +115,25 @@ impl Agents {
             Phase::Failed(problem) => Err(problem.into()),
             at_rest => Ok(at_rest),
         }
+    }
+
+    /// A whole run with somebody who watches it. Gives how many pieces of answers they saw.
+    pub async fn watched(&self, spec: Spec, run: &str) -> Result<u64, Fail> {
+        let trace: TraceId = run.parse()?;
+        let mut watcher = self.runtime.watch(&self.scope, &trace, 1);
+        let watching = tokio::spawn(async move {
+            let mut pieces = 0;
+            loop {
+                match watcher.next().await {
+                    Ok(Live::Delta { .. }) => pieces += 1,
+                    Ok(Live::Event(event)) if matches!(event.kind, EventKind::RunFinished(_)) => return pieces,
+                    Ok(_) => {}
+                    Err(_) => return pieces,
+                }
+            }
+        });
+        self.run(spec, run).await?;
+        Ok(watching.await?)
     }
 
     /// A whole run.

@@ -5,6 +5,7 @@
 //! whole, of the next request. The clock is read just before the answer is written, so that writing it counts as ours.
 
 use crate::Fail;
+use crate::agent::text;
 use crate::process::{now, open_files};
 use mainpath_testkit::model_server::{Answer, render};
 use serde::{Deserialize, Serialize};
@@ -32,18 +33,20 @@ pub struct Plan {
     pub hold: bool,
     /// Whether the call is of the tool that a person has to allow.
     pub ask: bool,
+    /// How many bytes the final answer has.
+    pub say: u32,
 }
 
 impl Plan {
     /// So many turns, answered at once, with results of 100 bytes.
     pub const fn turns(turns: u32) -> Plan {
-        Plan { turns, delay: 0, result: 100, hold: false, ask: false }
+        Plan { turns, delay: 0, result: 100, hold: false, ask: false, say: 66 }
     }
 
     /// The model's name that asks for it.
     pub fn name(self) -> String {
-        let Plan { turns, delay, result, hold, ask } = self;
-        format!("t{turns}-d{delay}-r{result}-h{}-a{}", u8::from(hold), u8::from(ask))
+        let Plan { turns, delay, result, hold, ask, say } = self;
+        format!("t{turns}-d{delay}-r{result}-h{}-a{}-s{say}", u8::from(hold), u8::from(ask))
     }
 
     fn read(name: &str) -> Option<Plan> {
@@ -55,6 +58,7 @@ impl Plan {
             result: u32::try_from(next()?).ok()?,
             hold: next()? != 0,
             ask: next()? != 0,
+            say: u32::try_from(next()?).ok()?,
         })
     }
 }
@@ -79,7 +83,7 @@ pub struct Seen {
 #[derive(Default)]
 struct Board {
     runs: HashMap<String, Seen>,
-    answers: HashMap<(u32, bool), Rc<[u8]>>,
+    answers: HashMap<(u32, bool, bool), Rc<[u8]>>,
     held: u64,
 }
 
@@ -189,10 +193,10 @@ impl Board {
         seen.requests += 1;
         seen.bytes = bytes;
         let last = seen.requests > plan.turns;
-        let key = if last { (0, false) } else { (plan.result, plan.ask) };
+        let key = if last { (plan.say, last, false) } else { (plan.result, last, plan.ask) };
         let answer = self.answers.entry(key).or_insert_with(|| {
             let answer = match (last, plan.ask) {
-                (true, _) => Answer::text("It is done: every look was taken, and what was found has been said."),
+                (true, _) => Answer::text(&text(plan.say as usize)),
                 (false, true) => Answer::call("act", json!({"bytes": plan.result})),
                 (false, false) => Answer::call("look", json!({"bytes": plan.result})),
             };

@@ -3,6 +3,7 @@
 mod crowd;
 mod latency;
 mod long;
+mod models;
 mod open;
 mod start;
 mod waiting;
@@ -14,7 +15,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 9] = [
+const MEASURES: [(&str, Measure); 11] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -22,6 +23,8 @@ const MEASURES: [(&str, Measure); 9] = [
     ("parked", waiting::parked),
     ("open", open::open),
     ("long", long::long),
+    ("encoding", models::encoding),
+    ("deltas", models::deltas),
     ("start", start::start),
     ("build", build),
 ];

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
 use crate::attach::{Sizes, line, sizes};
 use crate::exit::{Exit, Failure};
-use crate::text::{gist, number, plain, short, span};
+use crate::text::{gist, number, plain, short, span, spent};
 use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, result_text};
 use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
@@ -91,6 +91,16 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// What an answer used, as the rest of its headline.
+fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
+    let (usage, cost, elapsed_ms) = match (kind, bodies.get(event)) {
+        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => (data.usage, data.cost, data.elapsed_ms),
+        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => (data.usage, data.cost, data.elapsed_ms),
+        _ => return String::new(),
+    };
+    format!("  ({} · {})", spent(&usage, cost), span(elapsed_ms))
+}
+
 async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {
     let spec = events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
@@ -105,7 +115,7 @@ async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodie
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }
-    out(&format!("tokens  {}", number(state.usage.total())))?;
+    out(&format!("tokens  {}", spent(&state.usage, state.cost)))?;
     out(&format!("files   {}", app.store.trace_dir(&app.scope.tenant, trace).display()))?;
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
@@ -113,7 +123,7 @@ async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodie
     let sizes = sizes(app, events).await;
     for (seq, kind, event) in path {
         out("")?;
-        out(&format!("#{seq} {}", role(kind)))?;
+        out(&format!("#{seq} {}{}", role(kind), used(bodies, kind, event)))?;
         for line in body(state, bodies, &sizes, kind, event).lines() {
             out(&format!("   {line}"))?;
         }

@@ -1,6 +1,6 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
-use crate::text::{gist, number, plain, short, span};
+use crate::text::{gist, plain, short, span, spent};
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
 use mainpath_types::*;
@@ -97,8 +97,15 @@ impl Printer {
             EventKind::ModelFailed(data) => {
                 self.failure = Some(data.error.clone());
                 let wait = data.retry_at.map(|at| span(at.saturating_sub(event.ts)));
-                if let Some(wait) = wait.filter(|_| !quiet) {
-                    self.line("!", &format!("{}; trying again in {wait}", data.error.message));
+                let next = match (wait, data.remedy) {
+                    (Some(wait), _) => Some(format!("trying again in {wait}")),
+                    (None, Some(Remedy::Minimal)) => Some("trying once more with the last message alone".into()),
+                    (None, Some(Remedy::Cut)) => Some("trying once more with half of the conversation".into()),
+                    (None, Some(Remedy::Fallback)) => Some("going on with the next model".into()),
+                    (None, None) => None,
+                };
+                if let Some(next) = next.filter(|_| !quiet) {
+                    self.line("!", &format!("{}; {next}", data.error.message));
                 }
                 self.streamed.clear();
             }
@@ -117,9 +124,9 @@ impl Printer {
             }
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {
-                let tokens = number(data.usage.total());
+                let spent = spent(&data.usage, data.cost);
                 let (reason, turns, calls) = (data.reason.as_str(), data.turns, data.calls);
-                self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {tokens}"));
+                self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {spent}"));
             }
             _ => {}
         }

@@ -1,5 +1,7 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
+use mainpath_types::{Micros, Usage};
+
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
 /// title or answer for the user.
 pub fn plain(text: &str) -> String {
@@ -44,6 +46,27 @@ pub fn number(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// What a model call or a run used: `1,234 in (900 cached), 56 out (20 reasoning) · $0.0123`.
+pub fn spent(usage: &Usage, cost: Micros) -> String {
+    let aside = |parts: &[(u64, &str)]| {
+        let said: Vec<String> =
+            parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", number(*n))).collect();
+        if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
+    };
+    let cached = aside(&[(usage.cache_read, "cached"), (usage.cache_write, "written to the cache")]);
+    let reasoning = aside(&[(usage.reasoning, "reasoning")]);
+    let tokens = format!("{} in{cached}, {} out{reasoning}", number(usage.input), number(usage.output));
+    if cost == 0 { tokens } else { format!("{tokens} · {}", money(cost)) }
+}
+
+/// Millionths of a dollar for people: two digits after the point, or as many as it takes to show something.
+pub fn money(cost: Micros) -> String {
+    let (whole, rest) = (cost / 1_000_000, cost % 1_000_000);
+    let digits = format!("{rest:06}");
+    let shown = digits.trim_end_matches('0');
+    format!("${}.{shown:0<2}", number(whole))
 }
 
 /// What a call is about, from its arguments: the command, the path, or all of it.

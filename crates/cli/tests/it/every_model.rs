@@ -177,3 +177,58 @@ fn a_request_that_is_too_large_is_made_once_more_with_half_of_it() {
     assert!(server.violations().is_empty(), "{:?}", server.violations());
     place.ok(&["replay"]);
 }
+
+#[test]
+fn one_trace_goes_through_every_wire_format_and_the_text_protocol_and_back() {
+    use mainpath_testkit::model_server::{Format, RecordedRequest};
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "one\ntwo\n").unwrap();
+    let thinking = |answer: Answer| Answer { thinking: "Let me think.".into(), ..answer };
+    let in_text =
+        |request: &RecordedRequest| request.body()["messages"][0]["content"].to_string().contains("How you answer");
+    // Each run: two calls at once (one alone in text), then the answer.
+    let server = server(move |request| {
+        let format = Format::of_path(&request.path).unwrap();
+        let asked = String::from_utf8_lossy(&request.bytes).matches("Round ").count();
+        let answered = String::from_utf8_lossy(&request.bytes).matches("finished round").count();
+        let text = format == Format::Chat && in_text(request);
+        // The last thing said is a task, or the results of the calls.
+        let is_task = String::from_utf8_lossy(&request.bytes).rfind("Round ").unwrap_or(0)
+            > String::from_utf8_lossy(&request.bytes).rfind("two").unwrap_or(0);
+        assert!(asked >= answered);
+        match (is_task, text) {
+            (true, true) => action("read_text_file", json!({"path": "a.txt"})).into(),
+            (false, true) => last(&format!("finished round {asked}")).into(),
+            (true, false) => thinking(
+                Answer::call("read_text_file", json!({"path": "a.txt"}))
+                    .and_call("read_text_file", json!({"path": "a.txt", "offset": 2})),
+            )
+            .into(),
+            (false, false) => thinking(Answer::text(&format!("finished round {asked}"))).into(),
+        }
+    });
+    let model = |format| server.model_of(format);
+    let rounds: Vec<(String, &str)> = vec![
+        (model(Format::Chat), "native"),
+        (model(Format::Anthropic), "native"),
+        (model(Format::Gemini), "native"),
+        (model(Format::Responses), "native"),
+        (model(Format::Chat), "json"),
+        (model(Format::Anthropic), "native"),
+        (model(Format::Gemini), "native"),
+        (model(Format::Responses), "native"),
+    ];
+    for ((model, protocol), n) in rounds.iter().zip(1..) {
+        let task = format!("Round {n}.");
+        let mut args = vec!["run", "--model", model, "--protocol", protocol, "--effort", "low", &task];
+        if n > 1 {
+            args.insert(1, "-c");
+        }
+        let done = place.run(&args);
+        assert_eq!((done.code, done.out.as_str()), (0, &*format!("finished round {n}\n")), "{model}: {done:#?}");
+    }
+    assert_eq!((server.violations(), server.count()), (vec![], 2 * rounds.len()));
+    place.ok(&["verify"]);
+    let replayed = place.ok(&["replay"]);
+    assert!(replayed.contains(&format!("{} requests", 2 * rounds.len())), "{replayed}");
+}

@@ -11,9 +11,9 @@ use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -39,10 +39,10 @@ pub(crate) struct Append {
 
 /// Groups of up to this many traces are synced file by file.
 const FEW: usize = 2;
-/// At most this many logs are kept open: an eighth of what a process may open at least.
+/// At most this many logs are kept open: a sixteenth of what the process may open.
 fn open_logs() -> usize {
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(most / 8).unwrap_or(usize::MAX).clamp(64, 4096)
+    usize::try_from(most / 16).unwrap_or(usize::MAX).clamp(64, 2048)
 }
 
 /// A crowd: so many appends within this time. Its appends wait this long for company, so that few syncs serve many; a
@@ -74,6 +74,7 @@ const IDLE: Duration = Duration::from_secs(2);
 /// Traces whose own files are not synced yet, and whether their folders are.
 pub(crate) type Dirty = HashMap<(TenantId, TraceId), Arc<AtomicBool>>;
 
+#[derive(Debug)]
 pub(crate) struct Committer {
     layout: Layout,
     disk: Arc<Disk>,
@@ -85,13 +86,40 @@ pub(crate) struct Committer {
     checkpoints: mpsc::Sender<Checkpoint>,
 }
 
+/// The way to the committer.
+#[derive(Debug)]
+pub(crate) struct Commits {
+    jobs: mpsc::Sender<Job>,
+    /// `None` once it is closed.
+    committer: Arc<Mutex<Option<Committer>>>,
+    /// How many leases there are.
+    pub leases: AtomicUsize,
+}
+
+impl Commits {
+    /// Hands a job over; false if the store is closed. While there is but one lease, nobody else can be kept waiting: then
+    /// the append is done where it is asked for, which saves four switches between threads.
+    pub fn submit(&self, job: Job) -> bool {
+        match job {
+            Job::Append(append) if self.leases.load(Ordering::Relaxed) == 1 => match self.committer.try_lock() {
+                Ok(mut committer) => {
+                    let open = committer.as_mut();
+                    open.map(|committer| committer.commit(vec![append])).is_some()
+                }
+                Err(_) => self.jobs.send(Job::Append(append)).is_ok(),
+            },
+            job => self.jobs.send(job).is_ok(),
+        }
+    }
+}
+
 impl Committer {
     pub fn start(
         layout: Layout,
         disk: Arc<Disk>,
         watchers: Arc<Watchers>,
-        jobs: Receiver<Job>,
-    ) -> io::Result<JoinHandle<()>> {
+    ) -> io::Result<(Arc<Commits>, JoinHandle<()>)> {
+        let (jobs, waiting) = mpsc::channel();
         let (checkpoints, queue) = mpsc::channel();
         let (to_sync, sync_disk) = (layout.clone(), Arc::clone(&disk));
         let checkpointer = std::thread::Builder::new()
@@ -107,24 +135,31 @@ impl Committer {
             dirty: Dirty::new(),
             checkpoints,
         };
-        std::thread::Builder::new().name("log-commit".into()).spawn(move || {
-            committer.run(&jobs);
+        let committer = Arc::new(Mutex::new(Some(committer)));
+        let commits = Commits { jobs, committer: Arc::clone(&committer), leases: AtomicUsize::new(0) };
+        let thread = std::thread::Builder::new().name("log-commit".into()).spawn(move || {
+            Committer::run(&committer, &waiting);
             let _ = checkpointer.join();
-        })
+        })?;
+        Ok((Arc::new(commits), thread))
     }
 
-    fn run(mut self, jobs: &Receiver<Job>) {
+    fn run(committer: &Mutex<Option<Committer>>, jobs: &Receiver<Job>) {
+        let locked = || committer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut open = true;
         let mut pace = Pace { since: Instant::now(), appends: 0, crowded: false };
         while open {
-            let first = match &self.journal {
-                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(_) => jobs.recv_timeout(IDLE),
+            let has_journal = locked().as_ref().is_some_and(|committer| committer.journal.is_some());
+            let first = match has_journal {
+                false => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                true => jobs.recv_timeout(IDLE),
             };
             let first = match first {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.hand_over_journal();
+                    if let Some(committer) = &mut *locked() {
+                        committer.hand_over_journal();
+                    }
                     continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => Job::Close,
@@ -137,15 +172,21 @@ impl Committer {
                 match job {
                     Job::Append(append) => group.push(append),
                     Job::Forget(key) => {
-                        self.logs.remove(&key);
+                        if let Some(committer) = &mut *locked() {
+                            committer.logs.remove(&key);
+                        }
                     }
                     Job::Close => open = false,
                 }
             }
             pace.note(group.len(), Instant::now());
-            self.commit(group);
+            if let Some(committer) = &mut *locked() {
+                committer.commit(group);
+            }
         }
-        self.hand_over_journal();
+        if let Some(mut committer) = locked().take() {
+            committer.hand_over_journal();
+        }
     }
 
     /// A lease has one append under way at most, so every append of a group is of another trace.

@@ -38,7 +38,7 @@ use crate::line::Salts;
 use crate::log::{self, Report};
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::*;
-use commit::{Committer, Job};
+use commit::{Commits, Committer, Job};
 use layout::Layout;
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use owner::Owned;
@@ -48,7 +48,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc;
 use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch as tokio_watch};
 use watch::Watchers;
@@ -82,7 +81,7 @@ pub struct FilesStore {
 struct Inner {
     layout: Layout,
     options: Options,
-    jobs: mpsc::Sender<Job>,
+    commits: Arc<Commits>,
     next_key: AtomicU64,
     watchers: Arc<Watchers>,
     scheduler: Arc<LocalScheduler>,
@@ -102,12 +101,11 @@ impl FilesStore {
         journal::replay(&layout)?;
         let doorbell = Doorbell::open(&layout.doorbell()).map_err(opening)?;
         let watchers = Arc::new(Watchers::new(layout.clone()));
-        let (jobs, queue) = mpsc::channel();
-        let committer = Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers), queue)
-            .map_err(opening)?;
+        let (commits, committer) =
+            Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
         let scheduler = Arc::new(LocalScheduler::with_doorbell(options.clock, doorbell));
         let next_key = AtomicU64::new(1);
-        let inner = Inner { layout, options, jobs, next_key, watchers, scheduler, marks: Marks::default() };
+        let inner = Inner { layout, options, commits, next_key, watchers, scheduler, marks: Marks::default() };
         Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
     }
 
@@ -131,7 +129,7 @@ impl FilesStore {
 impl Drop for FilesStore {
     fn drop(&mut self) {
         // Both fail only if the thread has died, which it says itself.
-        let _ = self.inner.jobs.send(Job::Close);
+        let _ = self.inner.commits.submit(Job::Close);
         if let Some(thread) = self.committer.take() {
             let _ = thread.join();
         }

@@ -1,6 +1,6 @@
 //! Ownership of a trace: a lock on `owner.lock`, and where the owner's log ends.
 
-use super::commit::{Append, Job};
+use super::commit::{Append, Commits, Job};
 use super::layout::open_or_make;
 use super::{Inner, bytes_between};
 use crate::append::{Tip, encode_batch};
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// What `owner.lock` says, for people and for the next owner.
@@ -56,7 +56,7 @@ pub(crate) struct Owned {
     pub placed: Arc<AtomicBool>,
     epoch: u64,
     read_only: bool,
-    jobs: mpsc::Sender<Job>,
+    commits: Arc<Commits>,
     state: Mutex<State>,
 }
 
@@ -108,7 +108,7 @@ impl Owned {
 
     /// Hands the job to the store that gave the lease, which need not be the one that was asked; false if it is closed.
     pub fn submit(&self, job: Job) -> bool {
-        self.jobs.send(job).is_ok()
+        self.commits.submit(job)
     }
 
     /// The append under way is durable.
@@ -168,7 +168,8 @@ impl Drop for Owned {
     fn drop(&mut self) {
         self.state().unlock();
         // Fails only when the store is gone, and with it the file that this would close.
-        let _ = self.jobs.send(Job::Forget(self.key));
+        let _ = self.commits.submit(Job::Forget(self.key));
+        self.commits.leases.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -203,7 +204,7 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
         placed: Arc::new(AtomicBool::new(record.placed)),
         epoch: record.epoch,
         read_only: read.read_only(),
-        jobs: inner.jobs.clone(),
+        commits: Arc::clone(&inner.commits),
         state: Mutex::new(State {
             lock: Some(lock),
             tip: Tip { head: read.head, hash: read.hash },
@@ -213,6 +214,7 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
             released: false,
         }),
     };
+    inner.commits.leases.fetch_add(1, Ordering::Relaxed);
     Ok(Opened { lease: Lease::new(trace.clone(), record.epoch, Arc::new(owned)), log: read })
 }
 

@@ -153,6 +153,8 @@ async fn an_append_goes_on_when_nobody_waits_for_it() {
     let home = Home::new();
     let store = &home.store;
     let owner = lease(store).await.lease;
+    // With one lease alone an append is done where it is asked for; with another it goes to a thread.
+    let _other = store.lease(&Scope::local(), &"other".parse().unwrap(), true).await.unwrap();
     {
         let mut append = store.append(&owner, 0, events(1, 1));
         // Polled once, so it is sent, then dropped.
