@@ -120,6 +120,7 @@ impl Agents {
     /// A whole run with somebody who watches it. Gives how many pieces of answers they saw.
     pub async fn watched(&self, spec: Spec, run: &str) -> Result<u64, Fail> {
         let trace: TraceId = run.parse()?;
+        self.start(spec, run, 0).await?;
         let mut watcher = self.runtime.watch(&self.scope, &trace, 1);
         let watching = tokio::spawn(async move {
             let mut pieces = 0;
@@ -132,7 +133,7 @@ impl Agents {
                 }
             }
         });
-        self.run(spec, run).await?;
+        self.rest(&trace).await?;
         Ok(watching.await?)
     }
 

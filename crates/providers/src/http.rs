@@ -9,6 +9,7 @@ use crate::openai_chat::OpenAiChat;
 use crate::provider::{Call, Fut, Provider};
 use crate::words::{error, one_line};
 use bytes::Bytes;
+use futures_util::FutureExt;
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, RequestHead};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use std::convert::Infallible;
@@ -136,7 +137,12 @@ impl HttpProvider {
         let limit = self.endpoint.max_response;
         loop {
             let idle = if received == 0 { self.endpoint.timeouts.first_byte } else { self.endpoint.timeouts.idle };
-            let chunk = match timeout(idle, response.chunk()).await {
+            // What is there already needs no timer.
+            let chunk = match response.chunk().now_or_never() {
+                Some(chunk) => Ok(chunk),
+                None => timeout(idle, response.chunk()).await,
+            };
+            let chunk = match chunk {
                 Err(_) => return Err(failure::silent(url, idle, received)),
                 Ok(Err(failed)) => return Err(failure::in_answer(&failed, url, received)),
                 Ok(Ok(chunk)) => chunk,

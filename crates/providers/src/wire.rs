@@ -29,7 +29,21 @@ pub(crate) fn placeholder(part: &Part) -> Option<String> {
     })
 }
 
-pub(crate) fn result_text(content: &[Part]) -> String {
+/// The texts among parts, one after the other; not copied where there is but one part.
+pub(crate) fn texts(parts: &[Part]) -> Cow<'_, str> {
+    let mut texts = parts.iter().filter(|part| matches!(part, Part::Text { .. }));
+    match (texts.next(), texts.next()) {
+        (None, _) => Cow::Borrowed(""),
+        (Some(Part::Text { text }), None) => Cow::Borrowed(text),
+        _ => Cow::Owned(mainpath_types::text_of(parts)),
+    }
+}
+
+/// What a tool gave as text: its texts, and the names of what is no text.
+pub(crate) fn result_text(content: &[Part]) -> Cow<'_, str> {
+    if let [Part::Text { text }] = content {
+        return Cow::Borrowed(text);
+    }
     let texts: Vec<Cow<'_, str>> = content
         .iter()
         .filter_map(|part| match part {
@@ -37,7 +51,7 @@ pub(crate) fn result_text(content: &[Part]) -> String {
             other => placeholder(other).map(Cow::Owned),
         })
         .collect();
-    texts.join("\n")
+    Cow::Owned(texts.join("\n"))
 }
 
 /// A tool's name as the format allows it: letters, digits, `_` and `-`, 1 to 64 of them.

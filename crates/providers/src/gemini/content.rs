@@ -240,7 +240,7 @@ struct ResultPart<'a> {
 struct FunctionResponse<'a> {
     id: String,
     name: Cow<'a, str>,
-    response: Response,
+    response: Response<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<MediaPart<'a>>,
 }
@@ -248,9 +248,9 @@ struct FunctionResponse<'a> {
 /// The vendor's words for what a function gave and for why it failed.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Response {
-    Output(String),
-    Error(String),
+enum Response<'a> {
+    Output(Cow<'a, str>),
+    Error(Cow<'a, str>),
 }
 
 fn result(part: &Part, content: &mut Content<'_>) {
@@ -265,7 +265,7 @@ fn result(part: &Part, content: &mut Content<'_>) {
     let text = if parts.is_empty() {
         result_text(given)
     } else {
-        result_text(&given.iter().filter(|part| !by_value(part)).cloned().collect::<Vec<_>>())
+        Cow::Owned(result_text(&given.iter().filter(|part| !by_value(part)).cloned().collect::<Vec<_>>()).into_owned())
     };
     let response = if *is_error { Response::Error(text) } else { Response::Output(text) };
     let part = ResultPart {

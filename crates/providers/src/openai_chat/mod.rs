@@ -14,7 +14,7 @@ use crate::endpoint::{Endpoint, OutputLimit, Quirks};
 use crate::errors;
 use crate::event_stream::EventStream;
 use crate::strict::allows_strict;
-use crate::wire::{data_url, effort, placeholder, result_text, wire_arguments, wire_name};
+use crate::wire::{data_url, effort, placeholder, result_text, texts, wire_arguments, wire_name};
 use crate::words::push_json;
 use mainpath_types::{CallId, Message, ModelError, ModelReply, Part, RequestHead, Role, Seq, Source};
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl OpenAiChat {
     }
 
     fn assistant<'a>(&self, message: &'a Message) -> Element<'a> {
-        let text = mainpath_types::text_of(&message.parts);
+        let text = texts(&message.parts);
         let seq = message.seq.unwrap_or(Seq(0));
         let calls = message.parts.iter().filter_map(|part| match part {
             Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
@@ -97,7 +97,7 @@ impl Codec for OpenAiChat {
         }
         if first && !group.is_empty() {
             // A tool message without a result is a bug of the packer; the array must stay well-formed nevertheless.
-            push_element(out, &mut first, &Element::User { content: Content::Text(String::new()) });
+            push_element(out, &mut first, &Element::User { content: Content::Text(Cow::Borrowed("")) });
         }
     }
 
@@ -223,10 +223,10 @@ enum Element<'a> {
         content: &'a str,
     },
     User {
-        content: Content,
+        content: Content<'a>,
     },
     Assistant {
-        content: Option<String>,
+        content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,14 +236,14 @@ enum Element<'a> {
     },
     Tool {
         tool_call_id: String,
-        content: String,
+        content: Cow<'a, str>,
     },
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content {
-    Text(String),
+enum Content<'a> {
+    Text(Cow<'a, str>),
     Parts(Vec<serde_json::Value>),
 }
 
@@ -267,12 +267,11 @@ fn push_element(out: &mut Vec<u8>, first: &mut bool, element: &Element<'_>) {
     push_json(out, element);
 }
 
-fn user(parts: &[Part]) -> Element<'static> {
+fn user(parts: &[Part]) -> Element<'_> {
     let only_text = parts.iter().all(|part| matches!(part, Part::Text { .. }));
     let is_empty = |part: &Part| matches!(part, Part::Text { text } if text.is_empty());
     let content = match parts {
-        [Part::Text { text }] => Content::Text(text.clone()),
-        _ if only_text => Content::Text(mainpath_types::text_of(parts)),
+        _ if only_text => Content::Text(texts(parts)),
         _ => Content::Parts(parts.iter().filter(|part| !is_empty(part)).filter_map(input_part).collect()),
     };
     Element::User { content }

@@ -8,7 +8,10 @@ use crate::wire::unheard;
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, Signature, StopReason, Usage};
 use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
 
 /// More calls than this in one answer are garbage, not an answer.
 const MAX_CALLS: usize = 4096;
@@ -16,8 +19,8 @@ const MAX_CALLS: usize = 4096;
 /// A whole answer or one chunk of a stream: they differ in whether a choice has `message` or `delta`.
 #[derive(Deserialize)]
 struct Chunk<'a> {
-    #[serde(default)]
-    model: Option<String>,
+    #[serde(borrow, default)]
+    model: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
@@ -55,12 +58,38 @@ struct WireMessage<'a> {
     tool_calls: Option<Vec<WireCall<'a>>>,
 }
 
-/// Text, or parts of which those with text count.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Text {
-    Whole(String),
-    Parts(Vec<TextPart>),
+/// Text, or parts of which those with text count. Read by hand: this is in every piece of every answer, and serde would
+/// copy it first to try one form after the other.
+struct Text(String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+                Ok(Text(text.into()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<Text, E> {
+                Ok(Text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text, A::Error> {
+                let mut text = String::new();
+                while let Some(part) = parts.next_element::<TextPart>()? {
+                    text.push_str(&part.text.unwrap_or_default());
+                }
+                Ok(Text(text))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 #[derive(Deserialize)]
@@ -175,7 +204,7 @@ impl Draft {
             self.usage = Some(usage);
         }
         if self.model.is_none() {
-            self.model = chunk.model.filter(|model| !model.is_empty());
+            self.model = chunk.model.filter(|model| !model.is_empty()).map(Cow::into_owned);
         }
         let choices = chunk.choices.unwrap_or_default();
         // One answer is asked for; what a server sends beside the first is not ours.
@@ -205,8 +234,7 @@ impl Draft {
             deltas(Delta::Thinking { text });
         }
         let content = match message.content {
-            Some(Text::Whole(text)) => text,
-            Some(Text::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
+            Some(Text(text)) => text,
             None => String::new(),
         };
         // A refusal is what the model says instead of content.

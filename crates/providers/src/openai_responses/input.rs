@@ -30,7 +30,7 @@ enum Item<'a> {
     Output {
         r#type: &'static str,
         call_id: String,
-        output: Content<'static>,
+        output: Content<'a>,
     },
 }
 
@@ -142,7 +142,7 @@ fn input_part(part: &Part) -> Option<Value> {
 }
 
 /// Plain text where it is text only: every compatible server takes that.
-fn output(content: &[Part]) -> Content<'static> {
+fn output(content: &[Part]) -> Content<'_> {
     let with_bytes = |part: &Part| match part {
         Part::Image { source } | Part::Document { source, .. } => !matches!(source, Source::Blob { .. }),
         _ => false,
@@ -150,7 +150,7 @@ fn output(content: &[Part]) -> Content<'static> {
     if content.iter().any(with_bytes) {
         Content::Parts(content.iter().filter_map(input_part).collect())
     } else {
-        Content::Text(Cow::Owned(result_text(content)))
+        Content::Text(result_text(content))
     }
 }
 
