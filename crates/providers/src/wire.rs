@@ -60,7 +60,7 @@ pub(crate) fn wire_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() {
         return Cow::Borrowed("_");
     }
-    if name.len() <= 64 && name.chars().all(allowed) {
+    if name.len() <= 64 && name.bytes().all(|b| allowed(b.into())) {
         return Cow::Borrowed(name);
     }
     Cow::Owned(name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect())

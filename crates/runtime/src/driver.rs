@@ -44,7 +44,7 @@ const CROWD: usize = 2_000;
 /// How long a trace that waits keeps its encoded conversation. Without it, it is encoded anew from the log when it is needed:
 /// a crowd that waits for slow models would fill the memory with what costs a millisecond to make.
 fn keep_prefix(drivers: usize) -> Duration {
-    Duration::from_secs(if drivers > CROWD { 1 } else { 60 })
+    if drivers > CROWD { Duration::from_millis(300) } else { Duration::from_secs(60) }
 }
 
 type Work = Pin<Box<dyn Future<Output = (EffectKey, Option<InputKind>)> + Send>>;

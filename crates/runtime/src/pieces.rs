@@ -37,6 +37,13 @@ impl Pieces {
             Some(held) => self.tell(held),
             None => {}
         }
+        // Most pieces hold no secret and no beginning of one: they go on as they are.
+        if self.vault.is_clean(text_of(&mut delta)) {
+            if !text_of(&mut delta).is_empty() || names(&delta) {
+                self.tell(delta);
+            }
+            return;
+        }
         let redacted = self.vault.redact(text_of(&mut delta));
         let (say, wait) = redacted.split_at(redacted.len() - self.vault.begun(&redacted));
         if !wait.is_empty() {
@@ -48,8 +55,7 @@ impl Pieces {
             self.held = Some(held);
         }
         *text_of(&mut delta) = say.into();
-        let names = matches!(&delta, Delta::Arguments { name: Some(_), .. });
-        if !say.is_empty() || names {
+        if !say.is_empty() || names(&delta) {
             self.tell(delta);
         }
     }
@@ -64,6 +70,11 @@ impl Pieces {
     fn tell(&self, delta: Delta) {
         self.handle.tell(Live::Delta { of: self.of, delta });
     }
+}
+
+/// Whether a piece names a call's tool.
+fn names(delta: &Delta) -> bool {
+    matches!(delta, Delta::Arguments { name: Some(_), .. })
 }
 
 /// Whether the second piece goes on where the first ended.

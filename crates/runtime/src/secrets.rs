@@ -48,6 +48,11 @@ impl Vault {
         self.secrets.iter().map(|(name, _)| name.as_str())
     }
 
+    /// Whether a text holds no secret, and none may have begun at its end.
+    pub fn is_clean(&self, text: &str) -> bool {
+        self.begun(text) == 0 && !self.secrets.iter().any(|(_, value)| text.contains(value.as_str()))
+    }
+
     /// The text with every secret replaced by its handle.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_string();
