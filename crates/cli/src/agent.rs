@@ -161,6 +161,7 @@ fn set_limits(limits: &mut Limits, args: &AgentArgs) {
     limits.turns = args.max_turns.or(limits.turns);
     limits.calls = args.max_calls.or(limits.calls);
     limits.tokens = args.max_tokens.or(limits.tokens);
+    limits.money = args.max_cost.or(limits.money);
     limits.run_timeout_ms = args.timeout.map(ms).or(limits.run_timeout_ms);
     limits.call_timeout_ms = args.call_timeout.map(ms).or(limits.call_timeout_ms);
 }

@@ -1,7 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mainpath_types::{CallId, Effort, Profile, Protocol, Seq, TraceId};
+use mainpath_types::{CallId, Effort, Micros, Profile, Protocol, Seq, TraceId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -133,6 +133,9 @@ pub struct AgentArgs {
     /// The most tokens of the run, input and output together
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
+    /// The most that the run may cost, in dollars, such as 0.50; checked before every model call with an estimate
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub max_cost: Option<Micros>,
     /// The longest the run may take, such as 90s or 10m; waiting for people is not counted
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Duration>,
@@ -316,6 +319,18 @@ impl From<ProfileArg> for Profile {
             ProfileArg::Kernel => Profile::Kernel,
         }
     }
+}
+
+/// Dollars with up to six digits after the point, as millionths.
+fn dollars(text: &str) -> Result<Micros, String> {
+    let (whole, rest) =
+        text.trim().trim_start_matches('$').split_once('.').unwrap_or((text.trim().trim_start_matches('$'), ""));
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let wrong = || "an amount in dollars such as 2 or 0.50 is wanted".to_string();
+    if (whole.is_empty() && rest.is_empty()) || !digits(whole) || !digits(rest) || rest.len() > 6 {
+        return Err(wrong());
+    }
+    format!("{whole}{rest:0<6}").parse().map_err(|_| wrong())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -232,3 +232,87 @@ fn one_trace_goes_through_every_wire_format_and_the_text_protocol_and_back() {
     let replayed = place.ok(&["replay"]);
     assert!(replayed.contains(&format!("{} requests", 2 * rounds.len())), "{replayed}");
 }
+
+#[test]
+fn the_text_protocol_works_on_every_wire_format_and_is_chosen_where_a_model_has_no_calls() {
+    use mainpath_testkit::model_server::Format;
+    for format in [Format::Chat, Format::Responses, Format::Anthropic, Format::Gemini] {
+        let place = Place::new();
+        std::fs::write(place.work.join("a.txt"), "one").unwrap();
+        let server = server(|request| match request.n {
+            1 => action("read_text_file", json!({"path": "a.txt"})).into(),
+            _ => last("It says one.").into(),
+        });
+        let model = server.model_of(format);
+        // Nobody said so: the table says that this model has no calls of its own.
+        std::fs::create_dir_all(&place.home).unwrap();
+        let entry = format!("[[model]]\nname = {model:?}\ncontext_window = 65536\nabilities = [\"chat\"]\n");
+        std::fs::write(place.home.join("models.toml"), entry).unwrap();
+        let done = place.run(&["run", "--model", &model, "What does a.txt say?"]);
+        assert_eq!((done.code, done.out.as_str()), (0, "It says one.\n"), "{format:?}: {done:#?}");
+        assert_eq!((server.violations(), server.count()), (vec![], 2), "{format:?}");
+        assert!(server.requests()[0].body().get("tools").is_none(), "{format:?}");
+        place.ok(&["replay"]);
+    }
+}
+
+#[test]
+fn the_vendors_own_variables_lead_to_their_servers_with_their_keys() {
+    use mainpath_testkit::model_server::Format;
+    let cases = [
+        ("openai:gpt-x", "OPENAI_BASE_URL", "OPENAI_API_KEY", Format::Responses, ("authorization", "Bearer k-123")),
+        ("openai-chat:gpt-x", "OPENAI_BASE_URL", "OPENAI_API_KEY", Format::Chat, ("authorization", "Bearer k-123")),
+        (
+            "anthropic:claude-x",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            Format::Anthropic,
+            ("authorization", "Bearer k-123"),
+        ),
+        ("gemini:gemini-x", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", Format::Gemini, ("x-goog-api-key", "k-123")),
+    ];
+    for (model, base, key, format, (header, value)) in cases {
+        let place = Place::new();
+        let server = scripted(vec![Answer::text("Hello.")]);
+        let run = |with_key: bool| {
+            let mut command = place.command(&["run", "--model", model, "Say hello."]);
+            if with_key {
+                command.env(base, server.url_of(format)).env(key, "k-123");
+            }
+            finish(command, None)
+        };
+        let done = run(false);
+        assert_eq!((done.code, done.err.contains(key)), (3, true), "{model}: {done:?}");
+        let done = run(true);
+        assert_eq!((done.code, done.out.as_str()), (0, "Hello.\n"), "{model}: {done:#?}");
+        assert_eq!((server.violations(), server.requests()[0].header(header)), (vec![], Some(value)), "{model}");
+        let log = String::from_utf8(place.log(&place.trace())).unwrap();
+        assert!(!log.contains("k-123"), "the key is in the log");
+    }
+}
+
+#[test]
+fn a_run_costs_no_more_than_it_may_and_says_what_it_cost() {
+    let place = Place::new();
+    let usage = mainpath_types::Usage { input: 1_000, output: 100, cache_read: 800, ..Default::default() };
+    let with_usage = move |answer: Answer| Answer { usage, ..answer };
+    let server = scripted(vec![with_usage(bash("echo one")), with_usage(Answer::text("Done."))]);
+    let model = server.model();
+    std::fs::create_dir_all(&place.home).unwrap();
+    let price = "price = { input = 3000000, output = 15000000, cache_read = 300000 }";
+    let entry = format!(
+        "[[model]]\nname = {model:?}\ncontext_window = 8192\noutput_limit = 1024\nabilities = [\"chat\", \"tools\"]\n{price}\n"
+    );
+    std::fs::write(place.home.join("models.toml"), entry).unwrap();
+    let done = place.run(&["run", "--model", &model, "--yes", "--max-cost", "1.50", "Go."]);
+    assert_eq!(done.code, 0, "{done:?}");
+    // 200 fresh at $3, 800 cached at $0.30, 100 out at $15 a million: $0.00234, twice.
+    assert!(done.err.contains("2,000 in (1,600 cached), 200 out · $0.00468"), "{}", done.err);
+    let shown = place.ok(&["show"]);
+    assert!(shown.contains("1,000 in (800 cached), 100 out · $0.00234"), "{shown}");
+    assert_eq!(server.count(), 2);
+    // What the next request might cost is more than what may still be spent.
+    let done = place.run(&["run", "--model", &model, "--yes", "--max-cost", "$0.001", "Go."]);
+    assert_eq!((done.code, server.count()), (4, 2), "{done:?}");
+    place.run(&["run", "--max-cost", "cheap", "Go."]).fails(2, "an amount in dollars such as 2 or 0.50 is wanted");
+}
