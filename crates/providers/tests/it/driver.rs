@@ -335,3 +335,27 @@ fn dropping_a_call_ends_it() {
         assert_eq!(reply.unwrap().parts, [Part::text("next")]);
     });
 }
+
+#[test]
+fn a_limit_that_one_model_meets_holds_back_all_that_use_the_same_key_and_nobody_else() {
+    let body = json!({"error": {"message": "slow down", "type": "rate_limit_error"}}).to_string();
+    let refusal = Reply::Error { status: 429, headers: vec![("retry-after".into(), "1".into())], body };
+    let server = start(vec![refusal, Answer::text("now").into()]);
+    let client = HttpClient::new();
+    let with_key = |key: &str| {
+        let mut endpoint = Endpoint::new(&server.url()).unwrap();
+        endpoint.key = Key::new(key);
+        HttpProvider::openai_chat(&client, endpoint)
+    };
+    let (first, second, stranger) = (with_key("sk-one"), with_key("sk-one"), with_key("sk-two"));
+    run(async {
+        let (refused, _) = ask_with(&first, vec![user(1, "hi")], false).await;
+        assert_eq!(refused.unwrap_err().kind, ModelErrorKind::RateLimit);
+        let mut waiting = Box::pin(ask_with(&second, vec![user(1, "hi")], false));
+        let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+        assert!(early.is_err() && server.count() == 1, "it waits before it asks");
+        assert!(ask_with(&stranger, vec![user(1, "hi")], false).await.0.is_ok());
+        assert!(waiting.await.0.is_ok());
+    });
+    assert_eq!(server.count(), 3);
+}
