@@ -3,12 +3,14 @@
 use crate::config::Home;
 use crate::exit::Failure;
 use mainpath_core::{Log, State, apply};
+use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Runtime};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
 use mainpath_tools::{Launcher, Tools};
 use mainpath_types::TraceId;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What commands work on.
@@ -32,14 +34,24 @@ impl App {
         Ok(App { home, store, scope: Scope::local(), models })
     }
 
-    /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again. Errors: no
-    /// such trace, or no such model.
+    /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,
+    /// `playback:TRACE#FILE` with what the file changes. Errors: no such trace or file, or no such model.
     pub async fn prepare_model(&self, model: &str) -> Result<(), Failure> {
         let Some(wanted) = model.strip_prefix("playback:") else {
             return crate::choose::check_model(model, self.models.registry());
         };
-        let trace = self.find(Some(wanted)).await?;
-        self.models.add(model, playback(&*self.store, &self.scope, &trace).await?);
+        let (trace, file) = wanted.split_once('#').map_or((wanted, None), |(trace, file)| (trace, Some(file)));
+        if file == Some("") {
+            return Err(Failure::usage(format!("the model {model:?} lacks the file: write playback:TRACE#FILE")));
+        }
+        let bad = |error: BadScript| Failure::usage(error.to_string());
+        let changes = file.map(|file| Substitutions::read(Path::new(file))).transpose().map_err(bad)?;
+        let trace = self.find(Some(trace)).await?;
+        let mut recording = playback(&*self.store, &self.scope, &trace).await?;
+        if let Some(changes) = &changes {
+            recording = recording.with(changes).map_err(bad)?;
+        }
+        self.models.add(model, Arc::new(recording));
         Ok(())
     }
 

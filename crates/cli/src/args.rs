@@ -93,7 +93,8 @@ pub enum Attachments {
 /// What the agent is.
 #[derive(Args, Debug, Default)]
 pub struct AgentArgs {
-    /// The model: PROVIDER:NAME (see mainpath models), openai-compatible:URL#NAME, scripted, scripted:FILE, playback:TRACE
+    /// The model: PROVIDER:NAME (see mainpath models), openai-compatible:URL#NAME, scripted, scripted:FILE, playback:TRACE,
+    /// playback:TRACE#FILE
     #[arg(short, long)]
     pub model: Option<String>,
     /// The folder to work in [default: the current one]

@@ -27,7 +27,7 @@ fn vendor<'a>(registry: &'a Registry, name: &str) -> Option<&'a str> {
 /// The form that is written most like this one, with what follows.
 fn near(registry: &Registry, form: &str, rest: &str) -> Option<String> {
     let form = form.to_lowercase();
-    let names = registry.providers().iter().map(|provider| provider.name.as_str()).chain(["scripted"]);
+    let names = registry.providers().iter().map(|provider| provider.name.as_str()).chain(["scripted", "playback"]);
     let (_, known) = names
         .map(|known| (distance(&form, known), known))
         .filter(|(distance, known)| *distance <= known.len() / 3)
@@ -36,6 +36,7 @@ fn near(registry: &Registry, form: &str, rest: &str) -> Option<String> {
         return Some(format!("{known}:{}", one_line(rest, 100)));
     }
     Some(match registry.provider(known) {
+        None if known == "playback" => format!("{known}:TRACE"),
         None => known.into(),
         Some(provider) if provider.base_url.is_none() => format!("{known}:URL#MODEL"),
         Some(_) => format!("{known}:MODEL"),

@@ -38,6 +38,7 @@ mod script;
 mod scripted;
 pub mod sse;
 mod strict;
+mod substitutions;
 mod wire;
 mod words;
 
@@ -57,3 +58,4 @@ pub use registry::{Abilities, BadAddress, BadTable, ModelFacts, ProviderProfile,
 pub use resolve::{UnknownModel, resolve, wire_model};
 pub use script::{BadScript, Script, ScriptCall, ScriptFailure, ScriptTurn};
 pub use scripted::Scripted;
+pub use substitutions::Substitutions;

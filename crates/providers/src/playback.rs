@@ -3,19 +3,45 @@
 use crate::codec::Codec;
 use crate::neutral::Neutral;
 use crate::provider::{Call, Fut, Provider};
-use crate::scripted::messages_of;
+use crate::script::{BadScript, ScriptTurn};
+use crate::scripted::{Player, messages_of};
+use crate::substitutions::Substitutions;
 use mainpath_types::{Delta, ModelError, ModelReply, Part, RequestHead, Role, StopReason, Usage};
 
 /// A model that gives recorded answers in order: the one whose place is the number of assistant messages in the request.
 /// When there is none left, it says so.
 pub struct Playback {
-    answers: Vec<(Vec<Part>, Usage, StopReason)>,
+    answers: Vec<Answer>,
+    player: Player,
+}
+
+/// What is played at a place.
+enum Answer {
+    Recorded(Vec<Part>, Usage, StopReason),
+    Substituted(Box<ScriptTurn>),
 }
 
 impl Playback {
     /// A model with these answers.
     pub fn new(answers: Vec<(Vec<Part>, Usage, StopReason)>) -> Playback {
-        Playback { answers }
+        let answers = answers.into_iter().map(|(parts, usage, stop)| Answer::Recorded(parts, usage, stop)).collect();
+        Playback { answers, player: Player::default() }
+    }
+
+    /// The same recording with these changes.
+    ///
+    /// # Errors
+    /// [`BadScript::BeyondRecording`].
+    pub fn with(mut self, changes: &Substitutions) -> Result<Playback, BadScript> {
+        changes.check(self.answers.len())?;
+        for (place, answer) in self.answers.iter_mut().enumerate() {
+            match (changes.turns.iter().find(|turn| turn.place() == Some(place)), &mut *answer) {
+                (Some(turn), _) => *answer = Answer::Substituted(Box::new(turn.clone())),
+                (None, Answer::Recorded(parts, ..)) => changes.replace_in(parts),
+                (None, Answer::Substituted(_)) => {}
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -31,11 +57,14 @@ impl Provider for Playback {
     ) -> Fut<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             let place = messages_of(&call.body)?.iter().filter(|message| message.role == Role::Assistant).count();
-            let Some((parts, usage, stop)) = self.answers.get(place) else {
-                return Ok(used_up("recording", call.head, deltas));
-            };
-            stream_parts(parts, call.head, deltas);
-            Ok(ModelReply { parts: parts.clone(), usage: Some(*usage), stop: *stop, model: None })
+            match self.answers.get(place) {
+                None => Ok(used_up("recording", call.head, deltas)),
+                Some(Answer::Substituted(turn)) => self.player.play(turn, call, deltas).await,
+                Some(Answer::Recorded(parts, usage, stop)) => {
+                    stream_parts(parts, call.head, deltas);
+                    Ok(ModelReply { parts: parts.clone(), usage: Some(*usage), stop: *stop, model: None })
+                }
+            }
         })
     }
 }

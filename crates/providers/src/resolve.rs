@@ -18,7 +18,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 const FORMS: &str = "PROVIDER:MODEL (`mainpath models` lists them), openai-compatible:URL#MODEL, openai-responses:URL#MODEL, \
-                     anthropic-compatible:URL#MODEL, gemini-compatible:URL#MODEL, scripted, scripted:FILE";
+                     anthropic-compatible:URL#MODEL, gemini-compatible:URL#MODEL, scripted, scripted:FILE, \
+                     playback:TRACE, playback:TRACE#FILE";
 
 /// Why a name is no usable model. Each is one line that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +71,7 @@ impl Registry {
     ///   URL is what the vendor's own SDK would be given.
     /// - `scripted` — the bundled script; `scripted:FILE` — a [`Script`] in TOML or JSON.
     ///
-    /// All share one [`HttpClient`]. Nothing is connected yet.
+    /// What plays a recording (`playback:TRACE`) is made by who has the recording: [`Playback`](crate::Playback). All share one [`HttpClient`]. Nothing is connected yet.
     ///
     /// # Errors
     /// [`UnknownModel`].

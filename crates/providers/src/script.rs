@@ -2,6 +2,8 @@
 
 use mainpath_types::{ModelErrorKind, Part, StopReason, Usage};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// What a scripted model says, turn by turn. In TOML:
@@ -43,6 +45,8 @@ pub struct Script {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScriptTurn {
+    /// Which recorded turn this one replaces, from 1: in [`Substitutions`](crate::Substitutions), and only there.
+    pub at: Option<NonZeroUsize>,
     /// Play this turn when this text was said since the last assistant message.
     pub when: Option<String>,
     /// Reasoning.
@@ -101,7 +105,7 @@ fn once() -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadScript {
     /// The file cannot be read.
-    #[error("cannot read the model script {file}: {why}")]
+    #[error("cannot read {file}: {why}")]
     Unreadable {
         /// The file.
         file: String,
@@ -128,6 +132,18 @@ pub enum BadScript {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A turn that replaces none.
+    #[error("{file}: turn {turn}: `at` is {at}, and the last recorded turn is {recorded}")]
+    BeyondRecording {
+        /// The file.
+        file: String,
+        /// The turn, from 1.
+        turn: usize,
+        /// Which recorded turn it wants to replace, from 1.
+        at: usize,
+        /// How many turns the recording has.
+        recorded: usize,
+    },
 }
 
 impl Script {
@@ -144,11 +160,7 @@ impl Script {
     /// # Errors
     /// [`BadScript`], with the file's name.
     pub fn read(path: &Path) -> Result<Script, BadScript> {
-        let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Script::parse(&file, &text),
-            Err(why) => Err(BadScript::Unreadable { file, why: why.to_string() }),
-        }
+        read(path, Script::parse)
     }
 
     /// Reads a script: JSON if the file's name ends in `.json`, else TOML.
@@ -156,25 +168,16 @@ impl Script {
     /// # Errors
     /// [`BadScript`], with the file, and with the line or the turn.
     pub fn parse(file: &str, text: &str) -> Result<Script, BadScript> {
-        let syntax = |line, what: String| {
-            let what = crate::words::one_line(&what, 200);
-            BadScript::Syntax { file: file.into(), line, what }
-        };
-        let is_json = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        let script: Script = if is_json {
-            serde_json::from_str(text).map_err(|e| syntax(e.line(), without_place(&e.to_string())))?
-        } else {
-            toml::from_str(text).map_err(|e| {
-                let start = e.span().map_or(0, |span| span.start).min(text.len());
-                let before = &text.as_bytes()[..start];
-                syntax(1 + before.iter().filter(|b| **b == b'\n').count(), e.message().to_owned())
-            })?
-        };
+        let script: Script = parse(file, text)?;
         let wrong = |turn, what| BadScript::Turn { file: file.into(), turn, what };
         if script.turns.is_empty() {
-            return Err(syntax(1, "the script has no [[turn]]".into()));
+            let what = "the script has no [[turn]]".into();
+            return Err(BadScript::Syntax { file: file.into(), line: 1, what });
         }
         for (turn, number) in script.turns.iter().zip(1..) {
+            if turn.at.is_some() {
+                return Err(wrong(number, "`at` is for what replaces a recorded turn; a script's turns come in order"));
+            }
             if let Some(what) = turn.what_is_wrong() {
                 return Err(wrong(number, what));
             }
@@ -183,13 +186,44 @@ impl Script {
     }
 }
 
+/// Reads a file and what it says.
+pub(crate) fn read<T>(path: &Path, parse: impl Fn(&str, &str) -> Result<T, BadScript>) -> Result<T, BadScript> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(&file, &text),
+        Err(why) => Err(BadScript::Unreadable { file, why: why.to_string() }),
+    }
+}
+
+/// What a text says: JSON if the file's name ends in `.json`, else TOML.
+pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, BadScript> {
+    let syntax = |line, what: &str| {
+        let what = crate::words::one_line(what, 200);
+        BadScript::Syntax { file: file.into(), line, what }
+    };
+    let is_json = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    if is_json {
+        return serde_json::from_str(text).map_err(|e| syntax(e.line(), &without_place(&e.to_string())));
+    }
+    toml::from_str(text).map_err(|e| {
+        let start = e.span().map_or(0, |span| span.start).min(text.len());
+        let before = &text.as_bytes()[..start];
+        syntax(1 + before.iter().filter(|b| **b == b'\n').count(), e.message())
+    })
+}
+
 /// The message of a JSON error without the place at its end, which is reported apart.
 fn without_place(message: &str) -> String {
     message.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 impl ScriptTurn {
-    fn what_is_wrong(&self) -> Option<&'static str> {
+    /// The place of the recorded turn that this one replaces, from 0.
+    pub(crate) fn place(&self) -> Option<usize> {
+        self.at.map(|at| at.get() - 1)
+    }
+
+    pub(crate) fn what_is_wrong(&self) -> Option<&'static str> {
         let says = self.text.is_some() || self.final_answer.is_some() || !self.calls.is_empty();
         if self.final_answer.is_some() && !self.calls.is_empty() {
             Some("`final` ends the run, so there can be no `calls` beside it")

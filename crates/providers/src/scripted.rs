@@ -21,6 +21,12 @@ use std::time::Duration;
 /// played again.
 pub struct Scripted {
     script: Script,
+    player: Player,
+}
+
+/// Plays single turns.
+#[derive(Default)]
+pub(crate) struct Player {
     /// The first request number that failed, by hash of the body.
     failed: Mutex<HashMap<u64, u32>>,
 }
@@ -28,7 +34,7 @@ pub struct Scripted {
 impl Scripted {
     /// A model that plays this script.
     pub fn new(script: Script) -> Scripted {
-        Scripted { script, failed: Mutex::new(HashMap::new()) }
+        Scripted { script, player: Player::default() }
     }
 
     fn turn_for(&self, messages: &[Message]) -> Option<&ScriptTurn> {
@@ -49,6 +55,26 @@ impl Scripted {
     /// The first turn whose `when` occurs in what was said.
     fn answering(&self, news: &str) -> Option<&ScriptTurn> {
         self.script.turns.iter().find(|turn| turn.when.as_deref().is_some_and(|when| news.contains(when)))
+    }
+}
+
+impl Player {
+    /// Plays a turn as the answer to this call: its delay, its failure, or what it says.
+    pub(crate) async fn play(
+        &self,
+        turn: &ScriptTurn,
+        call: Call<'_>,
+        deltas: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<ModelReply, ModelError> {
+        if turn.delay_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(turn.delay_ms)).await;
+        }
+        if let Some(failure) = self.failure(turn, &call.body, call.request) {
+            return Err(failure);
+        }
+        let parts = turn.parts();
+        stream_parts(&parts, call.head, deltas);
+        Ok(ModelReply { parts, usage: turn.usage, stop: turn.stop(), model: None })
     }
 
     fn failure(&self, turn: &ScriptTurn, body: &[Bytes], request: u32) -> Option<ModelError> {
@@ -121,15 +147,7 @@ impl Provider for Scripted {
                 return Ok(used_up("script", call.head, deltas));
             };
             drop(messages);
-            if turn.delay_ms > 0 {
-                tokio::time::sleep(Duration::from_millis(turn.delay_ms)).await;
-            }
-            if let Some(failure) = self.failure(turn, &call.body, call.request) {
-                return Err(failure);
-            }
-            let parts = turn.parts();
-            stream_parts(&parts, call.head, deltas);
-            Ok(ModelReply { parts, usage: turn.usage, stop: turn.stop(), model: None })
+            self.player.play(turn, call, deltas).await
         })
     }
 }

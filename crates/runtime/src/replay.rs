@@ -178,7 +178,7 @@ fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encode
 }
 
 /// The model that gives the answers of a recorded trace again: those of its main path, in order. Errors: a blob is missing.
-pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Arc<dyn Provider>, StoreError> {
+pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Playback, StoreError> {
     let log = store.read(scope, trace, 1).await?;
     let mut state = State::new(trace.clone());
     log.events.iter().for_each(|event| apply(&mut state, event));
@@ -200,5 +200,5 @@ pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Resu
         answers.push((parts, data.usage, data.stop));
     }
     answers.reverse();
-    Ok(Arc::new(Playback::new(answers)))
+    Ok(Playback::new(answers))
 }

@@ -21,10 +21,6 @@ fn messages(server: &mainpath_testkit::model_server::ModelServer, n: usize) -> V
     server.requests()[n].body()["messages"].as_array().unwrap().clone()
 }
 
-fn newest(place: &Place) -> String {
-    parsed(place.ok(&["ls", "--json"]).lines().next().unwrap())["trace_id"].as_str().unwrap().into()
-}
-
 #[test]
 fn under_the_json_protocol_a_run_needs_no_tool_calls_of_the_vendors_kind() {
     let place = Place::new();

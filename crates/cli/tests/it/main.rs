@@ -10,6 +10,7 @@ mod crash;
 mod every_model;
 mod long_texts;
 mod models;
+mod recordings;
 mod secrets;
 mod signals;
 mod stopping;

@@ -20,6 +20,7 @@ mod gemini_stream;
 mod lives;
 mod names;
 mod played;
+mod recordings;
 mod registry;
 mod responses_codec;
 mod responses_stream;

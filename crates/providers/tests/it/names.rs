@@ -62,13 +62,14 @@ fn the_models_own_name_is_what_the_vendor_knows() {
     assert_eq!(wire_model("scripted"), "scripted");
     assert_eq!(wire_model("scripted:a#b.toml"), "scripted:a#b.toml");
     assert_eq!(wire_model("playback:t-1"), "playback:t-1");
+    assert_eq!(wire_model("playback:t-1#http://a#b.toml"), "playback:t-1#http://a#b.toml");
 }
 
 #[test]
 fn another_name_gets_the_forms_and_what_may_have_been_meant() {
     let forms = "; the forms are: PROVIDER:MODEL (`mainpath models` lists them), openai-compatible:URL#MODEL, \
                  openai-responses:URL#MODEL, anthropic-compatible:URL#MODEL, gemini-compatible:URL#MODEL, scripted, \
-                 scripted:FILE";
+                 scripted:FILE, playback:TRACE, playback:TRACE#FILE";
     let expected = |name: &str, hint: &str| format!("unknown model {name:?}{hint}{forms}");
     let meant =
         |name: &str, meant: &str| assert_eq!(refused(name), expected(name, &format!(" (did you mean \"{meant}\"?)")));
@@ -77,6 +78,8 @@ fn another_name_gets_the_forms_and_what_may_have_been_meant() {
     assert_eq!(refused("a\nb"), expected("a b", ""));
     meant("script", "scripted");
     meant("scripted:", "scripted");
+    meant("playback", "playback:TRACE");
+    meant("playbak:t-1#a.toml", "playback:t-1#a.toml");
     meant("openai", "openai:MODEL");
     meant("opanai:gpt-5", "openai:gpt-5");
     meant("Anthropic:claude", "anthropic:claude");
@@ -113,7 +116,7 @@ fn a_form_that_is_not_filled_in_says_what_is_missing() {
     assert_eq!(without_key.to_string(), "no key for \"groq:m\": set GROQ_API_KEY");
     assert_eq!(
         refused("scripted:/no/such/file.toml"),
-        "cannot read the model script /no/such/file.toml: No such file or directory (os error 2)"
+        "cannot read /no/such/file.toml: No such file or directory (os error 2)"
     );
 }
 

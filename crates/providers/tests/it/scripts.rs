@@ -2,7 +2,7 @@
 
 use crate::{assistant, call, result, user};
 use bytes::Bytes;
-use mainpath_providers::{BadScript, Call, Neutral, Playback, Provider, Script, Scripted, encode};
+use mainpath_providers::{BadScript, Call, Neutral, Provider, Script, Scripted, encode};
 use mainpath_types::{
     Delta, Message, ModelError, ModelErrorKind, ModelReply, ModelRequest, Part, RequestHead, StopReason, Usage,
 };
@@ -32,9 +32,9 @@ const SCRIPT_AS_JSON: &str = r#"{"turn": [
   {"final": "Done, with pleasure."}
 ]}"#;
 
-const USED_UP: &str = "The script that this model plays has no further turn. To go on, set a real model.";
+pub const USED_UP: &str = "The script that this model plays has no further turn. To go on, set a real model.";
 
-fn ask_as(
+pub fn ask_as(
     provider: &dyn Provider,
     messages: &[Message],
     request: u32,
@@ -52,11 +52,11 @@ fn ask_as(
     (reply, deltas)
 }
 
-fn ask(provider: &dyn Provider, messages: &[Message]) -> ModelReply {
+pub fn ask(provider: &dyn Provider, messages: &[Message]) -> ModelReply {
     ask_as(provider, messages, 1, false).0.unwrap()
 }
 
-fn text(provider: &dyn Provider, messages: &[Message]) -> String {
+pub fn text(provider: &dyn Provider, messages: &[Message]) -> String {
     mainpath_types::text_of(&ask(provider, messages).parts)
 }
 
@@ -158,7 +158,7 @@ fn a_bad_script_is_refused_with_file_line_and_what() {
     let refused = |file: &str, text: &str| Script::parse(file, text).unwrap_err().to_string();
     assert_eq!(
         refused("d/s.toml", "[[turn]]\ntext = \"a\"\n\n[[turn]]\ntxt = \"b\"\n"),
-        "d/s.toml:5: unknown field `txt`, expected one of `when`, `thinking`, `text`, `calls`, `final`, `error`, `delay_ms`, `usage`, `stop`"
+        "d/s.toml:5: unknown field `txt`, expected one of `at`, `when`, `thinking`, `text`, `calls`, `final`, `error`, `delay_ms`, `usage`, `stop`"
     );
     let syntax = refused("s.toml", "[[turn]]\ntext = \n");
     assert!(syntax.starts_with("s.toml:2: ") && !syntax.contains('\n'), "{syntax}");
@@ -179,6 +179,10 @@ fn a_bad_script_is_refused_with_file_line_and_what() {
     );
     assert_eq!(turn("[[turn]]\ndelay_ms = 1"), wrong(1, "it says nothing; give `text`, `calls`, `final` or `error`"));
     assert_eq!(
+        turn("[[turn]]\nat = 1\nfinal = \"a\""),
+        wrong(1, "`at` is for what replaces a recorded turn; a script's turns come in order")
+    );
+    assert_eq!(
         turn("[[turn]]\nwhen = \"\"\ntext = \"a\""),
         wrong(1, "`when` is empty, so it would always match; leave it out")
     );
@@ -192,27 +196,6 @@ fn a_body_in_another_format_is_refused() {
     let call = model.call(Call { body: vec![Bytes::from_static(b"{\"mess")], head: &head, request: 1 }, &mut deltas);
     let error = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(call).unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::BadRequest);
-}
-
-#[test]
-fn a_recording_is_played_by_its_place_and_says_when_it_is_used_up() {
-    let first = (
-        vec![Part::text("a"), call("t", "{}")],
-        Usage { input: 1, output: 2, ..Usage::default() },
-        StopReason::ToolCalls,
-    );
-    let second = (vec![Part::text("b")], Usage::default(), StopReason::MaxTokens);
-    let model = Playback::new(vec![first.clone(), second.clone()]);
-    let said = [user(1, "go"), assistant(2, first.0.clone()), result(3, (2, 0), "r"), assistant(4, second.0.clone())];
-    let reply = |(parts, usage, stop): &(Vec<Part>, Usage, StopReason)| ModelReply {
-        parts: parts.clone(),
-        usage: Some(*usage),
-        stop: *stop,
-        model: None,
-    };
-    assert_eq!(ask(&model, &said[..1]), reply(&first));
-    assert_eq!(ask(&model, &said[..3]), reply(&second));
-    assert_eq!(text(&model, &said), USED_UP.replace("script", "recording"));
 }
 
 #[test]
