@@ -5,6 +5,7 @@
 //! breaks one is answered with 400 and remembered in [`ModelServer::violations`].
 
 pub mod anthropic;
+mod cassette;
 pub mod chat;
 mod format;
 pub mod gemini;
@@ -12,6 +13,7 @@ mod http;
 pub mod responses;
 mod schema;
 
+pub use cassette::{Cassette, Exchange};
 pub use chat::{check_request, completion, events, render};
 pub use format::Format;
 
@@ -109,6 +111,8 @@ pub enum Reply {
         /// The body.
         body: String,
     },
+    /// What a request gets that breaks a rule: status 400 and this text, which is remembered as a violation.
+    Refuse(String),
     /// The answer's first bytes (the response's head counts), then the connection is closed.
     CutAfter(Answer, usize),
     /// The answer's first bytes, then nothing more until the client leaves.
@@ -168,6 +172,8 @@ struct Shared {
     connections: AtomicUsize,
     left: AtomicUsize,
     requests: Mutex<Vec<RecordedRequest>>,
+    /// The whole responses, with the requests' numbers.
+    responses: Mutex<Vec<(usize, Arc<Vec<u8>>)>>,
     violations: Mutex<Vec<String>>,
 }
 
@@ -204,6 +210,7 @@ impl ModelServer {
             connections: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
             requests: Mutex::default(),
+            responses: Mutex::default(),
             violations: Mutex::default(),
         });
         let (stop, stopped) = oneshot::channel::<()>();
@@ -316,35 +323,34 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         let wire = format.and_then(Format::wire);
         let checked = if shared.behaviour.check { check(&raw.method, wire.as_ref(), &request) } else { Ok(()) };
         let reply = match checked {
-            Err(violation) => {
-                let body = json!({"error": {"message": violation, "type": "invalid_request_error", "code": null, "param": null}});
-                locked(&shared.violations).push(format!("request {n}: {violation}"));
-                Reply::Error { status: 400, headers: Vec::new(), body: body.to_string() }
-            }
+            Err(violation) => Reply::Refuse(violation),
             Ok(()) => (shared.behaviour.reply)(&request),
         };
         let streamed = match &reply {
             Reply::Answer(_) | Reply::CutAfter(..) | Reply::Stall(..) => {
                 format.is_some_and(|format| format.is_streamed(&request.path, request.body()))
             }
-            Reply::Rendered(..) | Reply::Error { .. } | Reply::Garbage(_) | Reply::Close => false,
+            Reply::Rendered(..) | Reply::Error { .. } | Reply::Refuse(_) | Reply::Garbage(_) | Reply::Close => false,
         };
         // An unchecked server answers at any path, in Chat Completions.
         let render = wire.map_or(chat::render as fn(&Answer, bool) -> Vec<u8>, |wire| wire.render);
         if shared.behaviour.record {
             locked(&shared.requests).push(request);
         }
-        match reply {
+        let whole = match reply {
             Reply::Answer(answer) => {
                 wait(answer.delay_ms).await;
-                stream.write_all(&render(&answer, streamed)).await?;
+                Arc::new(render(&answer, streamed))
             }
             Reply::Rendered(bytes, delay_ms) => {
                 wait(delay_ms).await;
-                stream.write_all(&bytes).await?;
+                bytes
             }
-            Reply::Error { status, headers, body } => {
-                stream.write_all(&response(status, &headers, body.as_bytes())).await?
+            Reply::Error { status, headers, body } => Arc::new(response(status, &headers, body.as_bytes())),
+            Reply::Refuse(violation) => {
+                let body = json!({"error": {"message": violation, "type": "invalid_request_error", "code": null, "param": null}});
+                locked(&shared.violations).push(format!("request {n}: {violation}"));
+                Arc::new(response(400, &[], body.to_string().as_bytes()))
             }
             Reply::CutAfter(answer, bytes) => {
                 let rendered = render(&answer, streamed);
@@ -364,7 +370,11 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
                 return stream.shutdown().await;
             }
             Reply::Close => return Ok(()),
+        };
+        if shared.behaviour.record {
+            locked(&shared.responses).push((n, Arc::clone(&whole)));
         }
+        stream.write_all(&whole).await?;
     }
     Ok(())
 }

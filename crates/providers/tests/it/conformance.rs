@@ -39,15 +39,15 @@ fn gemini_conforms() {
 }
 
 /// What differs between the formats.
-struct Vendor {
-    codec: Box<dyn Codec>,
+pub struct Vendor {
+    pub codec: Box<dyn Codec>,
     /// Headers that the endpoint's profile brings.
-    headers: Vec<(String, String)>,
+    pub headers: Vec<(String, String)>,
     /// Its word for the output limit.
     limit: &'static str,
 }
 
-fn vendor(format: Format, issuer: &str) -> Vendor {
+pub fn vendor(format: Format, issuer: &str) -> Vendor {
     let quirks = Quirks::default();
     let with = |codec: Box<dyn Codec>, limit| Vendor { codec, headers: Vec::new(), limit };
     match format {
@@ -85,7 +85,7 @@ fn scenarios(format: Format) {
     }
 }
 
-const ISSUER: &str = "conformance";
+pub const ISSUER: &str = "conformance";
 
 fn codec(format: Format) -> Box<dyn Codec> {
     vendor(format, ISSUER).codec

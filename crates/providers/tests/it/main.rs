@@ -5,6 +5,7 @@ mod anthropic_any;
 mod anthropic_codec;
 mod anthropic_schema;
 mod anthropic_stream;
+mod cassettes;
 mod chat_codec;
 mod chat_errors;
 mod chat_reasoning;

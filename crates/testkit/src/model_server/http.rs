@@ -69,15 +69,43 @@ pub(super) async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -
 
 /// A whole response with a JSON body.
 pub(super) fn response(status: u16, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
+    response_of(status, "application/json", headers, body)
+}
+
+/// A whole response with a body of this type.
+pub(super) fn response_of(status: u16, content_type: &str, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let mut out =
-        format!("HTTP/1.1 {status} .\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n").into_bytes();
+        format!("HTTP/1.1 {status} .\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n").into_bytes();
     for (name, value) in headers {
         out.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(body);
     out
+}
+
+/// Status, content type and body of a response that was made here, in chunks or not; `None` if the body is no text.
+pub(super) fn unpacked(response: &[u8]) -> Option<(u16, String, String)> {
+    let (head, body) = std::str::from_utf8(response).ok()?.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let header = |wanted: &str| {
+        head.lines().filter_map(|line| line.split_once(": ")).find(|(name, _)| *name == wanted).map(|(_, value)| value)
+    };
+    let content_type = header("content-type")?.to_owned();
+    if header("transfer-encoding").is_none() {
+        return Some((status, content_type, body.to_owned()));
+    }
+    let (mut whole, mut rest) = (String::new(), body);
+    loop {
+        let (size, chunk) = rest.split_once("\r\n")?;
+        let size = usize::from_str_radix(size, 16).ok()?;
+        if size == 0 {
+            return Some((status, content_type, whole));
+        }
+        whole.push_str(chunk.get(..size)?);
+        rest = chunk.get(size + 2..)?;
+    }
 }
 
 /// A whole response that streams these events.
