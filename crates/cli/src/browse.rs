@@ -93,12 +93,12 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
 
 /// What an answer used, as the rest of its headline.
 fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
-    let (usage, cost, elapsed_ms) = match (kind, bodies.get(event)) {
-        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => (data.usage, data.cost, data.elapsed_ms),
-        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => (data.usage, data.cost, data.elapsed_ms),
+    let (usage, cost) = match (kind, bodies.get(event)) {
+        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => (data.usage, data.cost),
+        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => (data.usage, data.cost),
         _ => return String::new(),
     };
-    format!("  ({} · {})", spent(&usage, cost), span(elapsed_ms))
+    format!("  ({})", spent(&usage, cost))
 }
 
 async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {

@@ -32,7 +32,7 @@ fn a_long_answer_is_printed_shown_viewed_and_written_whole() {
     assert!(std::fs::read_to_string(file).unwrap() == whole);
     assert!(std::fs::read_to_string(place.file(&trace, "final.md")).unwrap() == whole);
     let shown = place.ok(&["show", &trace]);
-    assert!(shown.ends_with(&format!("#2 assistant\n{}", indented(&whole))), "{shown}");
+    assert!(shown.ends_with(&format!("#2 assistant  (10 in, 5 out)\n{}", indented(&whole))), "{shown}");
     let tree = place.ok(&["show", "--all", &trace]);
     assert!(tree.contains("● #2 assistant  answer, line 0 of 1000"), "{tree}");
     let meta: Value = serde_json::from_slice(&std::fs::read(place.file(&trace, "meta.json")).unwrap()).unwrap();
@@ -50,7 +50,9 @@ fn a_long_task_is_listed_shown_and_sent_whole() {
     assert_eq!(stored(&place, &trace), ["message_queued"]);
     assert!(place.ok(&["ls"]).contains("task, line 0 of 1000"), "{}", place.ok(&["ls"]));
     assert!(parsed(&place.ok(&["ls", "--json"]))["task"] == long("task").as_str());
-    assert!(place.ok(&["show"]).contains(&format!("#1 user\n{}\n#2 assistant\n", indented(&long("task")))));
+    assert!(
+        place.ok(&["show"]).contains(&format!("#1 user\n{}\n#2 assistant  (10 in, 5 out)\n", indented(&long("task"))))
+    );
     assert!(server.requests()[0].body()["messages"].to_string().contains(&json!(long("task")).to_string()));
     // A blob that is gone is no reason to list nothing.
     std::fs::remove_dir_all(place.home.join("blobs")).unwrap();
