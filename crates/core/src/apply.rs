@@ -241,7 +241,10 @@ impl State {
             return;
         }
         self.recalled.clear();
-        if data.counted && !repaired {
+        if model.is_some_and(|model| model.minimal) {
+            // What was counted is not the path.
+            self.counted = None;
+        } else if data.counted && !repaired {
             self.counted = asked_at.map(|seq| (seq, data.usage.input));
         }
         self.with_run(|run| {

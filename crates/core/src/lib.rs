@@ -39,7 +39,7 @@ mod run;
 mod state;
 mod tree;
 
-pub use action::{Parsed, parse as parse_turn, render as render_turn};
+pub use action::{Parsed, TEXT_ISSUER, parse as parse_turn, render as render_turn};
 pub use apply::apply;
 pub use calls::{Call, CallState, Calls};
 pub use context::bodies::{Bodies, Log, message, result_text};

@@ -166,17 +166,21 @@ fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
             return Some(ContextCut { seq, first_kept, pinned, cause: CutCause::Window }.into());
         }
     }
-    if run.remedy == Some(Remedy::Cut) {
+    let model = spec.model();
+    let (tokens, window) = (state.request_tokens(), u64::from(model.context_window));
+    let too_large = tokens.saturating_add(model.reserved_output.into()) > window;
+    // In the middle of a turn, as after a fall back to a smaller model, a summary would come too late.
+    let must_cut = too_large && run.asking && run.compacted_at != Some(run.turns);
+    if run.remedy == Some(Remedy::Cut) || must_cut {
         let half = state.tree.shown_tokens(head) / 2;
-        let first_kept = state.tree.keep_from(head, |_, tokens| tokens <= half);
+        let most = if too_large { half.min(window * KEEP / 100) } else { half };
+        let first_kept = state.tree.keep_from(head, |_, tokens| tokens <= most);
         let pinned = state.pinned();
         let shrinks = first_kept.is_some_and(|seq| state.tree.leaves_out(head, seq, &pinned));
         let seq = state.tree.next_seq();
         let cut = || ContextCut { seq, first_kept, pinned, cause: CutCause::Overflow }.into();
         return Some(if shrinks { cut() } else { closing(FinishReason::ContextLimit) });
     }
-    let model = spec.model();
-    let (tokens, window) = (state.request_tokens(), u64::from(model.context_window));
     let full = tokens.saturating_mul(100) > window.saturating_mul(COMPACT_AT);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && !run.asking;
     let shrinks = state.tree.shown_count(head) > 4;
@@ -184,7 +188,6 @@ fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
         let (seq, tokens) = (state.tree.next_seq(), SUMMARY_PROMPT_TOKENS);
         return Some(BranchOpened { kind: BranchKind::Compaction, seq, tokens }.into());
     }
-    let too_large = tokens.saturating_add(model.reserved_output.into()) > window;
     too_large.then(|| closing(FinishReason::ContextLimit))
 }
 

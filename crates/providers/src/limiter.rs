@@ -35,6 +35,15 @@ struct Gate {
     in_a_row: u32,
 }
 
+/// A call to come in, which is not to be lost.
+struct Call<'a>(&'a Notify);
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
 /// The permission to ask once. Dropping it is leaving.
 #[derive(Debug)]
 pub(crate) struct Pass {
@@ -63,7 +72,12 @@ impl Limiter {
                 closed_until
             };
             match closed_until {
-                Some(until) => tokio::time::sleep_until(until).await,
+                Some(until) => {
+                    // Whoever was called and then leaves while the gate is closed passes the call on.
+                    let call = Call(&self.turn);
+                    tokio::time::sleep_until(until).await;
+                    std::mem::forget(call);
+                }
                 None => turn.await,
             }
         }
@@ -204,5 +218,21 @@ mod tests {
         drop(waiting);
         first.answered();
         assert_eq!((0..9).map_while(|_| entered(&limiter)).collect::<Vec<_>>().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_was_called_and_leaves_while_the_gate_is_closed_passes_the_call_on() {
+        let limiter = Arc::new(Limiter::default());
+        entered(&limiter).unwrap().refused(Some(Duration::ZERO));
+        let first = entered(&limiter).unwrap();
+        let mut called = Box::pin(limiter.enter());
+        let mut other = Box::pin(limiter.enter());
+        assert!(called.as_mut().now_or_never().is_none() && other.as_mut().now_or_never().is_none());
+        // The refusal closes the gate, and its leaving calls one in, which then sleeps until the gate opens.
+        first.refused(Some(Duration::from_secs(5)));
+        assert!(called.as_mut().now_or_never().is_none());
+        drop(called);
+        let came_in = tokio::time::timeout(Duration::from_secs(60), other).await;
+        assert!(came_in.is_ok(), "nobody is left to call the other one");
     }
 }

@@ -1,7 +1,7 @@
 //! The driver of one trace: reads mail, appends what is decided, reconciles effects. One task, ended when nothing is left
 //! but waiting.
 
-use crate::effects::{Around, call_model, probe_tool, run_tool, store_pause};
+use crate::effects::{Around, call_model, probe_tool, run_tool, store_pause, unusable};
 use crate::hub::{Handle, Live, Phase, Waiting};
 use crate::judge::Gate;
 use crate::mail::Mail;
@@ -481,10 +481,19 @@ impl Driver {
     }
 
     async fn call_model(&mut self, key: EffectKey, request: u32) -> Result<(), DriveError> {
-        let around = self.around().await?;
+        let falls_back = self.machine.state().spec.as_ref().is_some_and(|spec| spec.using > 0);
+        let around = match self.around().await {
+            Err(DriveError::Spec(problem)) if falls_back => {
+                self.start(key, |_| unusable(request, problem));
+                return Ok(());
+            }
+            around => around?,
+        };
         let (body, sent) = self.body(&around.prepared).await?;
-        let failures = self.machine.state().run.as_ref().map_or(0, |run| run.model_failures);
-        self.start(key, |_| call_model(around, request, body, sent, failures));
+        let state = self.machine.state();
+        let failures = state.run.as_ref().map_or(0, |run| run.model_failures);
+        let summary = state.branch.is_some_and(|branch| branch.kind == BranchKind::Compaction);
+        self.start(key, |_| call_model(around, request, body, sent, (failures, summary)));
         Ok(())
     }
 
@@ -494,7 +503,8 @@ impl Driver {
         let missing = || DriveError::Spec("the trace has no spec".into());
         let packed = pack(state).ok_or_else(missing)?;
         let store = (&*self.shared.config.store, &self.scope);
-        let provider = (&*prepared.provider, &prepared.before[..], prepared.text);
+        let (before, after) = prepared.frames.of(packed.under);
+        let provider = (&*prepared.provider, &before[..], prepared.text);
         if extend(&mut self.prefix, provider, (state, &self.bodies), &packed, store).await?.is_none() {
             // The prefix broke, and what is shown again lies further back in the log.
             let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
@@ -506,7 +516,7 @@ impl Driver {
         // All that the prefix holds need not be kept twice.
         self.bodies = Log::default();
         self.whole = false;
-        Ok(self.prefix.body(prepared.provider.codec(), &prepared.before, &prepared.after))
+        Ok(self.prefix.body(prepared.provider.codec(), before, after))
     }
 
     /// The arguments of a call: the model's, or those that the approval put in their place.

@@ -29,13 +29,14 @@ pub(crate) struct Around {
     pub prepared: Arc<Prepared>,
 }
 
-/// Asks the model and judges its answer. `failures`: how many requests in a row have failed before.
+/// Asks the model and judges its answer. `failures`: how many requests in a row have failed before. `summary`: whether a
+/// summary is asked for.
 pub(crate) async fn call_model(
     around: Around,
     request: u32,
     body: Vec<Bytes>,
     sent: String,
-    failures: u32,
+    (failures, summary): (u32, bool),
 ) -> InputKind {
     let Around { shared, handle, scope, prepared } = around;
     let vault = &shared.config.vault;
@@ -51,8 +52,15 @@ pub(crate) async fn call_model(
     match answer {
         Ok(mut reply) => {
             vault.redact_parts(&mut reply.parts);
-            let gate = Gate::of(&shared.config.tools, &prepared);
+            let gate = Gate { summary, ..Gate::of(&shared.config.tools, &prepared) };
             let mut kind = gate.reply(request, reply, sent);
+            // A turn in text may have held a secret in escapes, which reading it has resolved.
+            if let InputKind::ModelMalformed { problem, .. } = &mut kind {
+                *problem = vault.redact(problem);
+            }
+            if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind {
+                vault.redact_parts(&mut reply.parts);
+            }
             if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind
                 && let Err(error) = offload(&*shared.config.store, &scope, &mut reply.parts).await
             {
@@ -63,10 +71,21 @@ pub(crate) async fn call_model(
         Err(mut error) => {
             error.message = vault.redact(&error.message);
             let wait = error.retry_after_ms.unwrap_or_else(|| backoff(failures));
-            InputKind::ModelFailed { request, error, retry_at: Some((shared.config.clock)().saturating_add(wait)) }
+            // A server that wants to be left alone for longer is as good as gone.
+            let retry_at = (wait <= LONGEST_WAIT).then(|| (shared.config.clock)().saturating_add(wait));
+            InputKind::ModelFailed { request, error, retry_at }
         }
     }
 }
+
+/// A fallback that cannot be used here (its key is missing, say) has failed like one that refuses the request.
+pub(crate) async fn unusable(request: u32, message: String) -> InputKind {
+    let error = ModelError { kind: ModelErrorKind::Auth, message, status: None, retry_after_ms: None };
+    InputKind::ModelFailed { request, error, retry_at: None }
+}
+
+/// The longest wait that a server may ask for, in milliseconds.
+const LONGEST_WAIT: u64 = 10 * 60 * 1_000;
 
 /// Half a second, doubled with every failure up to half a minute, half of it drawn.
 fn backoff(failures: u32) -> u64 {

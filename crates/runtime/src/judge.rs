@@ -16,13 +16,15 @@ pub(crate) struct Gate<'a> {
     pub text: Option<TextForm>,
     /// What a final answer must match.
     pub schema: Option<&'a OutputSchema>,
+    /// Whether a summary was asked for: plain text is fine, and no schema holds.
+    pub summary: bool,
 }
 
 impl<'a> Gate<'a> {
     /// The gate of a spec.
     pub fn of(tools: &'a Tools, prepared: &'a Prepared) -> Gate<'a> {
         let Prepared { workspace, rules, text, schema, .. } = prepared;
-        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref() }
+        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false }
     }
 
     /// One call: found, its arguments checked, its verdict given.
@@ -46,6 +48,7 @@ impl<'a> Gate<'a> {
         let (tolerated, mut problem) = match read {
             None => (false, None),
             Some(Ok(tolerated)) => (tolerated, None),
+            Some(Err(_)) if self.summary && !text_of(&reply.parts).trim().is_empty() => (false, None),
             Some(Err(problem)) => (false, Some((problem, Breach::Protocol))),
         };
         let tokens = estimate_parts(&reply.parts);
@@ -75,7 +78,7 @@ impl<'a> Gate<'a> {
         if problem.is_none() && empty {
             problem = Some((nothing(judged.stop).into(), Breach::Protocol));
         }
-        if problem.is_none() && judged.calls.is_empty() {
+        if problem.is_none() && judged.calls.is_empty() && !self.summary {
             let refused = self.schema.and_then(|schema| schema.refuse(&text_of(&judged.parts)));
             problem = refused.map(|problem| (problem, Breach::Schema));
         }

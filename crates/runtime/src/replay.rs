@@ -2,7 +2,7 @@
 
 use crate::models::Models;
 use crate::prefix::Prefix;
-use crate::request::{extend, request_head, text_form};
+use crate::request::{Frames, extend, request_head, text_form};
 use crate::texts::load;
 use crate::views;
 use mainpath_core::{Log, NodeKind, State, Under, apply, pack};
@@ -118,16 +118,17 @@ async fn requests(
                 }) {
                     frame = encoder(models, events, packed.under);
                 }
-                let Some(Encoder { provider, before, after, text, .. }) = &frame else {
+                let Some(Encoder { provider, frames, text, .. }) = &frame else {
                     replayed
                         .differences
                         .push(format!("request {}: its model's format is not known here", data.request));
                     continue;
                 };
                 let at = (store, scope);
+                let (before, after) = frames.of(packed.under);
                 match extend(&mut prefix, (&**provider, before, *text), (&state, &bodies), &packed, at).await? {
                     Some(()) => {
-                        let (_, hash) = prefix.body(provider.codec(), &before.clone().into(), &after.clone().into());
+                        let (_, hash) = prefix.body(provider.codec(), before, after);
                         sent.insert(data.request, hash);
                     }
                     None => replayed.differences.push(format!("request {}: a message is missing", data.request)),
@@ -154,8 +155,7 @@ async fn requests(
 struct Encoder {
     under: Under,
     provider: Arc<dyn Provider>,
-    before: Vec<u8>,
-    after: Vec<u8>,
+    frames: Frames,
     text: Option<TextForm>,
 }
 
@@ -173,8 +173,8 @@ fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encode
         models.find_format(&body.model).ok()?
     };
     let text = text_form(&body, &*provider);
-    let frame = provider.codec().encode_frame(&request_head(&body, text));
-    Some(Encoder { under, provider, before: frame.before, after: frame.after, text })
+    let frames = Frames::new(provider.codec(), &request_head(&body, text));
+    Some(Encoder { under, provider, frames, text })
 }
 
 /// The model that gives the answers of a recorded trace again: those of its main path, in order. Errors: a blob is missing.

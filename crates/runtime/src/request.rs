@@ -8,7 +8,7 @@ use crate::texts::Whole;
 use bytes::Bytes;
 use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
 use mainpath_policy::Rules;
-use mainpath_providers::{Provider, groups, wire_model};
+use mainpath_providers::{Codec, Frame, Provider, groups, wire_model};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_tools::Workspace;
 use mainpath_types::*;
@@ -20,9 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// What follows from a spec alone. Traces with the same spec share it.
 pub(crate) struct Prepared {
     pub head: RequestHead,
-    /// The request body around the conversation.
-    pub before: Bytes,
-    pub after: Bytes,
+    pub frames: Frames,
     pub provider: Arc<dyn Provider>,
     /// How a turn looks, where it is text.
     pub text: Option<TextForm>,
@@ -31,6 +29,28 @@ pub(crate) struct Prepared {
     pub rules: Rules,
     pub workspace: Arc<Workspace>,
     pub secrets: Vec<String>,
+}
+
+/// The request body around the conversation.
+pub(crate) struct Frames {
+    usual: (Bytes, Bytes),
+    /// Where a summary is asked for, no vendor is to hold it to the final answer's schema.
+    summary: (Bytes, Bytes),
+}
+
+impl Frames {
+    pub fn new(codec: &dyn Codec, head: &RequestHead) -> Frames {
+        let frame = |head: &RequestHead| {
+            let Frame { before, after } = codec.encode_frame(head);
+            (Bytes::from(before), Bytes::from(after))
+        };
+        Frames { usual: frame(head), summary: frame(&RequestHead { output_schema: None, ..head.clone() }) }
+    }
+
+    /// Before the conversation, and after it.
+    pub fn of(&self, under: Under) -> &(Bytes, Bytes) {
+        if under.summary { &self.summary } else { &self.usual }
+    }
 }
 
 /// The specs that are in use.
@@ -53,12 +73,11 @@ impl Specs {
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
         let text = text_form(spec, &*provider);
         let head = request_head(spec, text);
-        let frame = provider.codec().encode_frame(&head);
+        let frames = Frames::new(provider.codec(), &head);
         let prepared = Arc::new(Prepared {
+            frames,
             text,
             schema,
-            before: frame.before.into(),
-            after: frame.after.into(),
             provider,
             rules: Rules { mode: spec.mode, allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect() },
             workspace: Arc::new(workspace),

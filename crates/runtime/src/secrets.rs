@@ -1,5 +1,6 @@
 //! Secrets and their handles. A secret enters no log, no view, no stream and no model: its handle does.
 
+use mainpath_core::TEXT_ISSUER;
 use mainpath_tools::Secrets;
 use mainpath_types::{Part, Source, ToolOutput};
 use std::collections::BTreeMap;
@@ -86,8 +87,13 @@ impl Vault {
                 Part::Text { text } => *text = self.redact(text),
                 Part::Thinking { text, signature } => {
                     let redacted = self.redact(text);
-                    // What was signed is no longer there.
-                    signature.take_if(|_| redacted != *text);
+                    match signature {
+                        // The model's own words, kept for itself.
+                        Some(own) if own.issuer == TEXT_ISSUER => own.value = self.redact(&own.value),
+                        // What was signed is no longer there.
+                        signed if redacted != *text => *signed = None,
+                        _ => {}
+                    }
                     *text = redacted;
                 }
                 Part::ToolCall { name, arguments, .. } => {

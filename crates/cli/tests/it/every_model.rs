@@ -312,3 +312,32 @@ fn a_run_costs_no_more_than_it_may_and_says_what_it_cost() {
     assert_eq!((done.code, server.count()), (4, 2), "{done:?}");
     place.run(&["run", "--max-cost", "cheap", "Go."]).fails(2, "an amount in dollars such as 2 or 0.50 is wanted");
 }
+
+#[test]
+fn a_summary_is_held_to_no_schema_and_to_no_protocol() {
+    for protocol in ["native", "json"] {
+        let place = Place::new();
+        place.config("context_window = 3500\nreserved_output = 300\n");
+        std::fs::write(place.work.join("schema.json"), r#"{"type":"object","required":["n"]}"#).unwrap();
+        std::fs::write(place.work.join("a.txt"), "a line of text\n".repeat(60)).unwrap();
+        let server = server(move |request| {
+            let body = String::from_utf8_lossy(&request.bytes).into_owned();
+            let summarised = body.contains("Summary of the earlier conversation");
+            let answer = match (body.contains("about to outgrow"), summarised, protocol) {
+                (true, ..) => Answer::text("The file was read; nothing else."),
+                (false, true, "native") => Answer::text("{\"n\":1}"),
+                (false, true, _) => Answer::text("{\"type\":\"final\",\"answer\":{\"n\":1}}"),
+                (false, false, "native") => Answer::call("read_text_file", json!({"path": "a.txt"})),
+                (false, false, _) => action("read_text_file", json!({"path": "a.txt"})),
+            };
+            let usage = mainpath_types::Usage { input: body.len() as u64 / 4, output: 20, ..Default::default() };
+            Answer { usage, ..answer }.into()
+        });
+        let done = place.run_on(&server, &["--protocol", protocol, "--output-schema", "schema.json", "Read."]);
+        assert_eq!((done.code, done.out.as_str()), (0, "{\"n\":1}\n"), "{protocol}: {done:#?}");
+        let events = place.events(&place.trace());
+        let count = |name: &str| events.iter().filter(|event| event["type"] == name).count();
+        assert_eq!((count("compacted"), count("model_malformed")), (1, 0), "{protocol}");
+        place.ok(&["replay"]);
+    }
+}

@@ -5,7 +5,7 @@ use mainpath_types::{Dialect, Message, Part, Role, Signature, TextForm, text_of}
 use serde_json::{Value, json};
 
 /// Who signs the wording of an answer that says more than its turn: no vendor, so no vendor is sent it as a signature.
-const ISSUER: &str = "text-protocol";
+pub const TEXT_ISSUER: &str = "text-protocol";
 
 /// The actions of the skills dialect that are calls of tools with the same names.
 const SKILL_ACTIONS: [&str; 3] = ["select_skills", "load_resource", "run_script"];
@@ -39,7 +39,7 @@ pub fn parse(text: &str, form: TextForm) -> Result<Parsed, String> {
     };
     let mut parts = vec![part];
     if serde_json::from_str::<Value>(&wording(&parts, form.dialect)).ok().as_ref() != Some(&value) {
-        let signature = Some(Signature { issuer: ISSUER.into(), value: words.into() });
+        let signature = Some(Signature { issuer: TEXT_ISSUER.into(), value: words.into() });
         parts.insert(0, Part::Thinking { text: String::new(), signature });
     }
     Ok(Parsed { parts, tolerated })
@@ -175,7 +175,7 @@ pub fn render(message: Message, dialect: Dialect) -> Message {
 
 fn own_words(part: &Part) -> Option<&str> {
     match part {
-        Part::Thinking { signature: Some(signature), .. } if signature.issuer == ISSUER => Some(&signature.value),
+        Part::Thinking { signature: Some(signature), .. } if signature.issuer == TEXT_ISSUER => Some(&signature.value),
         _ => None,
     }
 }

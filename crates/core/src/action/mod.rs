@@ -4,4 +4,4 @@
 mod json;
 mod words;
 
-pub use json::{Parsed, parse, render};
+pub use json::{Parsed, TEXT_ISSUER, parse, render};

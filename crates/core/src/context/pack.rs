@@ -1,7 +1,7 @@
 //! Packing: from a state to the ordered list of what a request shows, as references with their provenance.
 
 use crate::{NodeKind, State};
-use mainpath_types::{CallId, EventId, Seq};
+use mainpath_types::{BranchKind, CallId, EventId, Seq};
 
 /// The version of the packer. A request is rebuilt by the version that its event names.
 pub const PACK_VERSION: u16 = 1;
@@ -16,7 +16,7 @@ pub struct Packed {
 }
 
 /// What a request is made under.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Under {
     /// The event that holds the spec: models, system text, tools.
     pub spec: EventId,
@@ -24,6 +24,16 @@ pub struct Under {
     pub model: usize,
     /// The cut that holds, if one does.
     pub cut: Option<Seq>,
+    /// The first message that was or will be made under this spec and model.
+    pub since: Seq,
+    /// Whether a summary is asked for, which is held to no form.
+    pub summary: bool,
+}
+
+impl Default for Under {
+    fn default() -> Under {
+        Under { spec: 0, model: 0, cut: None, since: Seq(0), summary: false }
+    }
 }
 
 /// One message of a request. The event is where its body is, and so where it came from.
@@ -108,7 +118,8 @@ pub fn pack(state: &State) -> Option<Packed> {
     let spec = state.spec.as_ref()?;
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
     let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
-    let under = Under { spec: spec.event, model: spec.using, cut };
+    let summary = state.branch.is_some_and(|branch| branch.kind == BranchKind::Compaction);
+    let under = Under { spec: spec.event, model: spec.using, cut, since: spec.since, summary };
     let mut items = path(state, tip);
     if state.model.is_some_and(|model| model.minimal) {
         let last = items.iter().rfind(|item| matches!(item, Item::User { .. })).copied();
@@ -125,7 +136,7 @@ pub fn pack(state: &State) -> Option<Packed> {
 
 /// Whether what stands before a message in a request is still what stood there when its vendor signed it.
 pub fn is_as_signed(state: &State, under: Under, seq: Seq) -> bool {
-    let since = state.spec.as_ref().map_or(Seq(0), |spec| spec.since).max(under.cut.unwrap_or(Seq(0)));
+    let since = under.since.max(under.cut.unwrap_or(Seq(0)));
     seq >= since && state.tree.node(seq).is_some_and(|node| !node.apart)
 }
 

@@ -178,3 +178,28 @@ fn what_answers_the_least_context_or_was_a_last_answer_is_not_as_it_was_signed()
     agent.answers("what I have");
     assert!(!signed(&agent), "it saw more");
 }
+
+#[test]
+fn what_the_least_context_counted_is_not_taken_for_the_whole_path() {
+    let mut agent = Agent::asked(no_limits());
+    (0..6).for_each(|_| agent.works());
+    agent.answers("done");
+    agent.says(MessageMode::Message, "and now this");
+    fails(&mut agent, ModelErrorKind::NotFound);
+    let usage = Some(Usage { input: 7, output: 3, ..Usage::default() });
+    let reply = Box::new(Reply { usage, ..*agent.reply("let me see", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    assert_eq!(agent.state().counted, None);
+    assert!(agent.state().request_tokens() > 100, "{}", agent.state().request_tokens());
+}
+
+#[test]
+fn a_conversation_too_large_for_the_next_model_is_cut_before_it_is_asked() {
+    let mut agent = with_fallback(&[("small", 180)]);
+    (0..6).for_each(|_| agent.works());
+    let shown = agent.shown().len();
+    let events = fails(&mut agent, ModelErrorKind::Auth);
+    assert!(events[1].starts_with("context_cut") && events[2].starts_with("model_requested"), "{events:?}");
+    assert!(agent.shown().len() < shown && agent.shown()[0] == "User: do it", "{:?}", agent.shown());
+    assert_eq!(pack(agent.state()).unwrap().under.model, 1);
+}
