@@ -223,6 +223,11 @@ impl State {
         self.spec.as_ref().map(|spec| &spec.limits)
     }
 
+    /// Whether the model is asked for a summary, on a side branch.
+    pub fn wants_summary(&self) -> bool {
+        self.branch.is_some_and(|branch| branch.kind == BranchKind::Compaction)
+    }
+
     /// The tip of the path that the model works on: the side branch's, or the main path's.
     pub fn tip(&self) -> Option<Seq> {
         self.branch.map_or(self.tree.head, |branch| Some(branch.head))

@@ -491,9 +491,8 @@ impl Driver {
         };
         let (body, sent) = self.body(&around.prepared).await?;
         let state = self.machine.state();
-        let failures = state.run.as_ref().map_or(0, |run| run.model_failures);
-        let summary = state.branch.is_some_and(|branch| branch.kind == BranchKind::Compaction);
-        self.start(key, |_| call_model(around, request, body, sent, (failures, summary)));
+        let how = (state.run.as_ref().map_or(0, |run| run.model_failures), state.wants_summary());
+        self.start(key, |_| call_model(around, request, body, sent, how));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Packing: from a state to the ordered list of what a request shows, as references with their provenance.
 
 use crate::{NodeKind, State};
-use mainpath_types::{BranchKind, CallId, EventId, Seq};
+use mainpath_types::{CallId, EventId, Seq};
 
 /// The version of the packer. A request is rebuilt by the version that its event names.
 pub const PACK_VERSION: u16 = 1;
@@ -118,7 +118,7 @@ pub fn pack(state: &State) -> Option<Packed> {
     let spec = state.spec.as_ref()?;
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
     let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
-    let summary = state.branch.is_some_and(|branch| branch.kind == BranchKind::Compaction);
+    let summary = state.wants_summary();
     let under = Under { spec: spec.event, model: spec.using, cut, since: spec.since, summary };
     let mut items = path(state, tip);
     if state.model.is_some_and(|model| model.minimal) {
