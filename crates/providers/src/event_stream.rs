@@ -5,6 +5,7 @@ use crate::errors;
 use crate::sse::{FrameTooLong, SseDecoder, SseFrame};
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply};
+use serde::Deserialize;
 
 /// The longest event that is read, in bytes. Servers send a few hundred; whole calls in one event may be long.
 const MAX_FRAME: usize = 16 << 20;
@@ -16,6 +17,20 @@ pub(crate) enum Progress {
     More,
     /// Nothing that counts.
     Done,
+}
+
+/// Takes the JSON of an event where every event has the same shape; `[DONE]` ends the stream.
+pub(crate) fn take<'a, T: Deserialize<'a>>(
+    data: &'a [u8],
+    add: impl FnOnce(T) -> Result<(), ModelError>,
+) -> Result<Option<Progress>, ModelError> {
+    if data.trim_ascii() == b"[DONE]" {
+        return Ok(Some(Progress::Done));
+    }
+    match serde_json::from_slice(data) {
+        Ok(event) => add(event).map(|()| Some(Progress::More)),
+        Err(_) => Ok(None),
+    }
 }
 
 /// An answer under construction, fed with a wire format's events.

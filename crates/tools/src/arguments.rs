@@ -1,6 +1,7 @@
 //! A call's arguments: the schema that the model sees, and the way from its JSON text to a tool's own type.
 
 use crate::Problem;
+use mainpath_types::json_kind;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -61,7 +62,7 @@ pub(crate) fn parse(tool: &str, text: &str) -> Result<Value, Problem> {
 pub(crate) fn typed<T: DeserializeOwned>(tool: &str, schema: &Value, value: Value) -> Result<T, Problem> {
     let wrong = |what: String| invalid(format!("Wrong arguments for {tool}: {what}. Expected: {}.", expected(schema)));
     let Value::Object(map) = &value else {
-        return Err(wrong(format!("they are {}, not an object", kind(&value))));
+        return Err(wrong(format!("they are {}, not an object", json_kind(&value))));
     };
     let properties = schema.get("properties").and_then(Value::as_object);
     if let Some(key) = map.keys().find(|key| properties.is_some_and(|known| !known.contains_key(*key))) {
@@ -76,17 +77,6 @@ pub(crate) fn typed<T: DeserializeOwned>(tool: &str, schema: &Value, value: Valu
 
 fn invalid(text: String) -> Problem {
     Problem::new("invalid_arguments", text)
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// The fields in a line: `path (string), limit (integer, optional)`.

@@ -115,6 +115,18 @@ pub fn text_of(parts: &[Part]) -> String {
     texts.join("\n")
 }
 
+/// What a JSON value is, for people and models: `a string`, `an object`.
+pub fn json_kind(value: &serde_json::Value) -> &'static str {
+    match value {
+        serde_json::Value::Null => "null",
+        serde_json::Value::Bool(_) => "a boolean",
+        serde_json::Value::Number(_) => "a number",
+        serde_json::Value::String(_) => "a string",
+        serde_json::Value::Array(_) => "an array",
+        serde_json::Value::Object(_) => "an object",
+    }
+}
+
 /// An opaque value that a vendor wants back byte for byte, and that no other vendor may see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Signature {

@@ -103,7 +103,7 @@ fn an_answer_is_held_to_its_schema_by_one_repair_and_never_passed_off() {
     let server = scripted(vec![Answer::text("It is two.")]);
     let done = place.run_on(&server, &["--output-schema", "schema.json", "Count."]);
     assert_eq!((done.code, server.count()), (1, 2), "{done:?}");
-    assert!(!done.out.contains("It is two.") || done.out.contains("schema_error"), "{done:?}");
+    assert!(done.out.starts_with("The run ended before a final answer (schema_error)."), "{done:?}");
     let newest = newest(&place);
     assert_eq!(place.events(&newest).last().unwrap()["data"]["reason"], "schema_error");
 
@@ -186,12 +186,10 @@ fn one_trace_goes_through_every_wire_format_and_the_text_protocol_and_back() {
     let server = server(move |request| {
         let format = Format::of_path(&request.path).unwrap();
         let asked = String::from_utf8_lossy(&request.bytes).matches("Round ").count();
-        let answered = String::from_utf8_lossy(&request.bytes).matches("finished round").count();
         let text = format == Format::Chat && in_text(request);
         // The last thing said is a task, or the results of the calls.
         let is_task = String::from_utf8_lossy(&request.bytes).rfind("Round ").unwrap_or(0)
             > String::from_utf8_lossy(&request.bytes).rfind("two").unwrap_or(0);
-        assert!(asked >= answered);
         match (is_task, text) {
             (true, true) => action("read_text_file", json!({"path": "a.txt"})).into(),
             (false, true) => last(&format!("finished round {asked}")).into(),

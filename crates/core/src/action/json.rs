@@ -1,7 +1,7 @@
 //! The text protocol: one JSON object a turn, in one of two dialects.
 
-use super::words::{Fields, kind};
-use mainpath_types::{Dialect, Message, Part, Role, Signature, TextForm, text_of};
+use super::words::Fields;
+use mainpath_types::{Dialect, Message, Part, Role, Signature, TextForm, json_kind, text_of};
 use serde_json::{Value, json};
 
 /// Who signs the wording of an answer that says more than its turn: no vendor, so no vendor is sent it as a signature.
@@ -134,7 +134,7 @@ fn check_plan(name: &str, value: Value, tolerant: bool) -> Result<(), String> {
         None if name == "plan" => return Err("\"plan.steps\" is missing.".into()),
         None => Vec::new(),
         Some(Value::Array(steps)) => steps,
-        Some(other) => return Err(format!("\"{name}.steps\" is {}, not an array.", kind(&other))),
+        Some(other) => return Err(format!("\"{name}.steps\" is {}, not an array.", json_kind(&other))),
     };
     for (step, number) in steps.into_iter().zip(0..) {
         let mut step = Fields::new(&format!("{name}.steps[{number}]"), step)?;

@@ -1,5 +1,6 @@
 //! The words for what is wrong with a value in an answer, for the model that is to repair it.
 
+use mainpath_types::json_kind;
 use serde_json::{Map, Value};
 
 /// An object's fields, taken out one by one; what is left at the end was not expected.
@@ -13,8 +14,8 @@ impl Fields {
     pub fn new(place: &str, value: Value) -> Result<Fields, String> {
         match value {
             Value::Object(fields) => Ok(Fields { place: place.into(), fields }),
-            other if place.is_empty() => Err(format!("it is {}, not a JSON object.", kind(&other))),
-            other => Err(format!("\"{place}\" is {}, not an object.", kind(&other))),
+            other if place.is_empty() => Err(format!("it is {}, not a JSON object.", json_kind(&other))),
+            other => Err(format!("\"{place}\" is {}, not an object.", json_kind(&other))),
         }
     }
 
@@ -34,7 +35,7 @@ impl Fields {
     pub fn text(&mut self, field: &str) -> Result<String, String> {
         match self.needed(field)? {
             Value::String(text) => Ok(text),
-            other => Err(format!("{} is {}, not a string.", self.named(field), kind(&other))),
+            other => Err(format!("{} is {}, not a string.", self.named(field), json_kind(&other))),
         }
     }
 
@@ -50,7 +51,7 @@ impl Fields {
         match self.take(field) {
             None => Ok("{}".into()),
             Some(value @ Value::Object(_)) => Ok(value.to_string()),
-            Some(other) => Err(format!("{} is {}, not an object.", self.named(field), kind(&other))),
+            Some(other) => Err(format!("{} is {}, not an object.", self.named(field), json_kind(&other))),
         }
     }
 
@@ -65,16 +66,5 @@ impl Fields {
     /// All that is left, as JSON text.
     pub fn rest(self) -> String {
         Value::Object(self.fields).to_string()
-    }
-}
-
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }

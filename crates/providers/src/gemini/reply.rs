@@ -223,14 +223,8 @@ impl event_stream::Draft for Draft {
     const EVENT: &'static str = "generateContent chunk";
 
     fn event(&mut self, data: &[u8], deltas: &mut dyn FnMut(Delta)) -> Result<Option<Progress>, ModelError> {
-        // Not this format's way to end, but that of servers which translate.
-        if data.trim_ascii() == b"[DONE]" {
-            return Ok(Some(Progress::Done));
-        }
-        match serde_json::from_slice(data) {
-            Ok(chunk) => self.add(chunk, deltas).map(|()| Some(Progress::More)),
-            Err(_) => Ok(None),
-        }
+        // `[DONE]` is not this format's way to end, but that of servers which translate.
+        event_stream::take(data, |chunk| self.add(chunk, deltas))
     }
 
     /// The answer is complete at the end of the bytes if the server has said why it ended. A reason is no end by itself:

@@ -344,13 +344,7 @@ impl event_stream::Draft for Draft {
     const EVENT: &'static str = "chat completion";
 
     fn event(&mut self, data: &[u8], deltas: &mut dyn FnMut(Delta)) -> Result<Option<Progress>, ModelError> {
-        if data.trim_ascii() == b"[DONE]" {
-            return Ok(Some(Progress::Done));
-        }
-        match serde_json::from_slice(data) {
-            Ok(chunk) => self.add(chunk, deltas).map(|()| Some(Progress::More)),
-            Err(_) => Ok(None),
-        }
+        event_stream::take(data, |chunk| self.add(chunk, deltas))
     }
 
     /// The answer is complete with `[DONE]`, or at the end of the bytes if the server has said why it ended: some

@@ -91,24 +91,6 @@ fn a_body_without_messages_is_still_json() {
 }
 
 #[test]
-fn the_bytes_before_a_new_message_never_change() {
-    let mut messages = vec![user(1, "go")];
-    let encoded = |messages: &[Message]| {
-        encode(&OpenAiChat::default(), &ModelRequest { head: head(true), messages: messages.into() })
-    };
-    let mut before = encoded(&messages);
-    for seq in (2..40).step_by(3) {
-        messages.push(assistant(seq, vec![call("look", "{}"), call("look", "not json")]));
-        messages.push(result(seq + 1, (seq, 0), "x"));
-        messages.push(result(seq + 2, (seq, 1), "y"));
-        let now = encoded(&messages);
-        let prefix = before.strip_suffix(b"]}").unwrap();
-        assert!(now.starts_with(prefix));
-        before = now;
-    }
-}
-
-#[test]
 fn arguments_that_are_no_object_are_wrapped_so_that_servers_accept_the_turn() {
     let sent = |arguments: &str| {
         let mut messages = elements(vec![assistant(1, vec![call("t", arguments)])]);

@@ -64,7 +64,7 @@ pub fn vendor(format: Format, issuer: &str) -> Vendor {
 type Scenario = (&'static str, fn(Format));
 
 fn scenarios(format: Format) {
-    let all: [Scenario; 12] = [
+    let all: [Scenario; 13] = [
         ("a model is found by its full name", full_name),
         ("a text comes whole and streamed", text),
         ("a tool loop runs to its answer", tool_loop),
@@ -73,6 +73,7 @@ fn scenarios(format: Format) {
         ("pictures are accepted", pictures),
         ("every status has its kind", statuses),
         ("the answer is the same wherever the stream is cut", cut_everywhere),
+        ("the bytes before a new message never change", earlier_bytes),
         ("a connection that breaks, stalls or brings garbage is told apart", broken_connections),
         ("a call that the limit cut never looks complete", output_limit),
         ("one wrong byte never panics", wrong_bytes),
@@ -296,11 +297,12 @@ fn body(mut response: &[u8]) -> Vec<u8> {
 
 fn cut_everywhere(format: Format) {
     let codec = codec(format);
-    let stream = body(&format.render(&rich(), true));
+    let answer = rich().and_call("stop", json!({}));
+    let stream = body(&format.render(&answer, true));
     let expected = play(&*codec, &[&stream]);
-    let Answer { text, thinking, calls, .. } = rich();
+    let Answer { text, thinking, calls, usage, .. } = answer;
     let reply = expected.reply.clone().unwrap();
-    assert_eq!((reply.usage, reply.stop), (Some(rich().usage), StopReason::ToolCalls));
+    assert_eq!((reply.usage, reply.stop), (Some(usage), StopReason::ToolCalls));
     assert_eq!(expected, Outcome { reply: Ok(reply), text, thinking, calls });
     for cut in 0..=stream.len() {
         let (start, end) = stream.split_at(cut);
@@ -308,6 +310,28 @@ fn cut_everywhere(format: Format) {
     }
     let single: Vec<&[u8]> = stream.chunks(1).collect();
     assert_eq!(play(&*codec, &single), expected);
+    let with_carriage_returns = String::from_utf8(stream).unwrap().replace('\n', "\r\n");
+    assert_eq!(play(&*codec, &[with_carriage_returns.as_bytes()]), expected);
+}
+
+/// What makes an encoded conversation worth keeping.
+fn earlier_bytes(format: Format) {
+    let codec = codec(format);
+    let after = codec.encode_frame(&head(true)).after;
+    let mut messages = vec![user(1, "go")];
+    let encoded = |messages: &[Message]| {
+        let body = encode(&*codec, &ModelRequest { head: head(true), messages: messages.into() });
+        body.strip_suffix(&after[..]).unwrap().to_vec()
+    };
+    let mut before = encoded(&messages);
+    for seq in (2..40).step_by(3) {
+        messages.push(assistant(seq, vec![call("look", "{}"), call("look", "not json")]));
+        messages.push(result(seq + 1, (seq, 0), "x"));
+        messages.push(result(seq + 2, (seq, 1), "y"));
+        let now = encoded(&messages);
+        assert!(now.starts_with(&before), "message {seq}");
+        before = now;
+    }
 }
 
 fn broken_connections(format: Format) {

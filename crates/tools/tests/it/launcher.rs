@@ -161,29 +161,3 @@ fn the_launcher_without_a_command_says_what_it_is() {
     let words = "mainpath-launch is started by Mainpath itself: mainpath-launch PROGRAM [ARGUMENT…]\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), words);
 }
-
-/// Not a test: what a call costs, printed.
-#[tokio::test]
-#[ignore = "a measurement"]
-async fn cost() {
-    let world = World::new();
-    let time = async |what: &str, rounds: u32, work: &dyn Fn() -> mainpath_tools::Fut<'static, ()>| {
-        let begun = std::time::Instant::now();
-        for _ in 0..rounds {
-            work().await;
-        }
-        eprintln!("{what}: {:?}", begun.elapsed() / rounds);
-    };
-    let (tools, ctx) = (world.tools.clone(), world.context("bash"));
-    let call = move || -> mainpath_tools::Fut<'static, ()> {
-        let (tools, ctx) = (tools.clone(), ctx.clone());
-        Box::pin(async move { drop(tools.run("bash", r#"{"command":"true"}"#, &ctx).await) })
-    };
-    let plain = || -> mainpath_tools::Fut<'static, ()> {
-        Box::pin(async { drop(tokio::process::Command::new("bash").args(["-c", "true"]).output().await) })
-    };
-    for _ in 0..3 {
-        time("bash -c true, plain", 200, &plain).await;
-        time("the tool", 200, &call).await;
-    }
-}
