@@ -17,7 +17,6 @@ pub use cassette::{Cassette, Exchange};
 pub use chat::{check_request, completion, events, render};
 pub use format::Format;
 
-use format::Wire;
 use http::{read_request, response};
 use mainpath_types::Usage;
 use serde_json::{Value, json};
@@ -320,8 +319,7 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             parsed: OnceLock::new(),
         };
         let format = Format::of_path(&request.path);
-        let wire = format.and_then(Format::wire);
-        let checked = if shared.behaviour.check { check(&raw.method, wire.as_ref(), &request) } else { Ok(()) };
+        let checked = if shared.behaviour.check { check(&raw.method, format, &request) } else { Ok(()) };
         let reply = match checked {
             Err(violation) => Reply::Refuse(violation),
             Ok(()) => (shared.behaviour.reply)(&request),
@@ -333,14 +331,14 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             Reply::Rendered(..) | Reply::Error { .. } | Reply::Refuse(_) | Reply::Garbage(_) | Reply::Close => false,
         };
         // An unchecked server answers at any path, in Chat Completions.
-        let render = wire.map_or(chat::render as fn(&Answer, bool) -> Vec<u8>, |wire| wire.render);
+        let spoken = format.unwrap_or(Format::Chat);
         if shared.behaviour.record {
             locked(&shared.requests).push(request);
         }
         let whole = match reply {
             Reply::Answer(answer) => {
                 wait(answer.delay_ms).await;
-                Arc::new(render(&answer, streamed))
+                Arc::new(spoken.render(&answer, streamed))
             }
             Reply::Rendered(bytes, delay_ms) => {
                 wait(delay_ms).await;
@@ -353,12 +351,12 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
                 Arc::new(response(400, &[], body.to_string().as_bytes()))
             }
             Reply::CutAfter(answer, bytes) => {
-                let rendered = render(&answer, streamed);
+                let rendered = spoken.render(&answer, streamed);
                 stream.write_all(&rendered[..bytes.min(rendered.len())]).await?;
                 return stream.shutdown().await;
             }
             Reply::Stall(answer, bytes) => {
-                let rendered = render(&answer, streamed);
+                let rendered = spoken.render(&answer, streamed);
                 stream.write_all(&rendered[..bytes.min(rendered.len())]).await?;
                 // A closed connection is an end or an error, depending on what was still under way.
                 while matches!(stream.read(&mut [0; 64]).await, Ok(1..)) {}
@@ -385,12 +383,12 @@ async fn wait(delay_ms: u64) {
     }
 }
 
-fn check(method: &str, wire: Option<&Wire>, request: &RecordedRequest) -> Result<(), String> {
-    let wire =
-        wire.filter(|_| method == "POST").ok_or_else(|| format!("no such address: {method} {}", request.path))?;
+fn check(method: &str, format: Option<Format>, request: &RecordedRequest) -> Result<(), String> {
+    let format =
+        format.filter(|_| method == "POST").ok_or_else(|| format!("no such address: {method} {}", request.path))?;
     let content_type = request.header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return Err(format!("the content type is {content_type:?}, not application/json"));
     }
-    (wire.check)(&request.path, &request.headers, request.body())
+    format.check(&request.path, &request.headers, request.body())
 }

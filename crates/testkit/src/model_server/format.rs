@@ -45,12 +45,12 @@ impl Format {
     /// # Errors
     /// The first rule that it breaks, in words.
     pub fn check(self, path: &str, headers: &[(String, String)], body: &Value) -> Result<(), String> {
-        (self.wire().expect("a format that the server speaks").check)(path, headers, body)
+        (self.wire().check)(path, headers, body)
     }
 
     /// The whole HTTP response with an answer.
     pub fn render(self, answer: &Answer, streamed: bool) -> Vec<u8> {
-        (self.wire().expect("a format that the server speaks").render)(answer, streamed)
+        (self.wire().render)(answer, streamed)
     }
 
     /// Whether a request asks for a stream: by its path at Gemini, by a field elsewhere.
@@ -72,13 +72,12 @@ impl Format {
         }
     }
 
-    /// `None` for a format that the server does not speak yet.
-    pub(super) fn wire(self) -> Option<Wire> {
+    fn wire(self) -> Wire {
         match self {
-            Format::Chat => Some(Wire { check: chat::check, render: chat::render }),
-            Format::Responses => Some(Wire { check: responses::check, render: responses::render }),
-            Format::Anthropic => Some(Wire { check: anthropic::check, render: anthropic::render }),
-            Format::Gemini => Some(Wire { check: gemini::check, render: gemini::render }),
+            Format::Chat => Wire { check: chat::check, render: chat::render },
+            Format::Responses => Wire { check: responses::check, render: responses::render },
+            Format::Anthropic => Wire { check: anthropic::check, render: anthropic::render },
+            Format::Gemini => Wire { check: gemini::check, render: gemini::render },
         }
     }
 }
