@@ -106,6 +106,7 @@ impl SpecHead {
         SpecHead {
             event,
             limits: spec.limits.clone(),
+            confinement: spec.access.confinement(spec.network),
             tools: spec.tools.iter().map(head).collect(),
             fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
             models: std::iter::once(first).chain(others).collect(),

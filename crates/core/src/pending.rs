@@ -14,7 +14,7 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
         effects.insert(EffectKey::Model(model.request), Effect::CallModel { request: model.request });
     }
     for call in state.turn_calls() {
-        let Some((key, effect)) = of_call(&state.trace, call) else { continue };
+        let Some((key, effect)) = of_call(state, call) else { continue };
         if let Some(at) = deadline(state, call) {
             effects.insert(EffectKey::Timer(TimerKey::Call(call.id)), Effect::Timer { at });
         }
@@ -29,27 +29,28 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
     effects
 }
 
-fn of_call(trace: &TraceId, call: &Call) -> Option<(EffectKey, Effect)> {
+fn of_call(state: &State, call: &Call) -> Option<(EffectKey, Effect)> {
     let (id, attempt, arguments) = (call.id, call.attempt, call.arguments);
     Some(match call.state {
         CallState::Asked => (EffectKey::Approval(id), Effect::AwaitApproval { call: id }),
         CallState::Started => match call.effect {
             EffectClass::AskPerson => (EffectKey::Answer(id), Effect::AwaitAnswer { call: id, arguments }),
             EffectClass::StartChild => {
-                (EffectKey::Child(id), Effect::StartChild { call: id, child: child_id(trace, call)?, arguments })
+                (EffectKey::Child(id), Effect::StartChild { call: id, child: child_id(&state.trace, call)?, arguments })
             }
-            _ => (EffectKey::Tool(id, attempt), Effect::RunTool { grant: grant(trace, call)?, arguments }),
+            _ => (EffectKey::Tool(id, attempt), Effect::RunTool { grant: grant(state, call)?, arguments }),
         },
         CallState::Cancelling(_) => (EffectKey::Kill(id, attempt), Effect::Kill { call: id, attempt }),
-        CallState::Probing => (EffectKey::Probe(id, attempt), Effect::Probe { grant: grant(trace, call)?, arguments }),
+        CallState::Probing => (EffectKey::Probe(id, attempt), Effect::Probe { grant: grant(state, call)?, arguments }),
         CallState::Ready | CallState::Done(_) => return None,
     })
 }
 
-fn grant(trace: &TraceId, call: &Call) -> Option<Grant> {
+fn grant(state: &State, call: &Call) -> Option<Grant> {
     let verdict: &Verdict = call.verdict.as_deref()?;
     let tool = call.tool.as_deref()?;
-    Grant::issue((trace, call.id, call.attempt), (tool, call.effect), verdict, call.approved)
+    let confinement = state.spec.as_ref().map(|spec| spec.confinement).unwrap_or_default();
+    Grant::issue((&state.trace, call.id, call.attempt), (tool, call.effect), confinement, verdict, call.approved)
 }
 
 /// The id of a call's child: derived from the call, so starting it twice is starting it once.

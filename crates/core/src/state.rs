@@ -67,6 +67,8 @@ pub struct SpecHead {
     pub event: EventId,
     /// The limits.
     pub limits: Limits,
+    /// The bounds of what its calls start.
+    pub confinement: Confinement,
     /// The tools.
     pub tools: Arc<[ToolHead]>,
     /// The estimated size of system text and tools.

@@ -1,6 +1,6 @@
 //! The permission that a tool needs to run.
 
-use mainpath_types::{CallId, Decision, EffectClass, TraceId, Verdict};
+use mainpath_types::{CallId, Confinement, Decision, EffectClass, TraceId, Verdict};
 
 /// The permission to run one attempt of one call. Only [`Grant::issue`] makes one; the tool runtime accepts nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +10,7 @@ pub struct Grant {
     attempt: u32,
     tool: String,
     effect: EffectClass,
+    confinement: Confinement,
     rule: String,
 }
 
@@ -18,6 +19,7 @@ impl Grant {
     pub fn issue(
         (trace, call, attempt): (&TraceId, CallId, u32),
         (tool, effect): (&str, EffectClass),
+        confinement: Confinement,
         verdict: &Verdict,
         approved: bool,
     ) -> Option<Grant> {
@@ -32,6 +34,7 @@ impl Grant {
             attempt,
             tool: tool.into(),
             effect,
+            confinement,
             rule: verdict.rule.clone(),
         })
     }
@@ -56,6 +59,10 @@ impl Grant {
     pub fn effect(&self) -> EffectClass {
         self.effect
     }
+    /// The bounds of the processes that it starts.
+    pub fn confinement(&self) -> Confinement {
+        self.confinement
+    }
     /// The rule that allowed it.
     pub fn rule(&self) -> &str {
         &self.rule
@@ -75,7 +82,13 @@ mod tests {
         let trace: TraceId = "t1".parse().unwrap();
         let call = CallId { seq: Seq(4), index: 2 };
         let verdict = Verdict { decision, rule: "some.rule".into(), reason: String::new() };
-        Grant::issue((&trace, call, 3), ("bash", EffectClass::ProcessControl), &verdict, approved)
+        Grant::issue(
+            (&trace, call, 3),
+            ("bash", EffectClass::ProcessControl),
+            Confinement::default(),
+            &verdict,
+            approved,
+        )
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The verdict on one call.
 
-use mainpath_types::{ApprovalMode, Decision, EffectClass, Verdict};
+use mainpath_types::{Access, ApprovalMode, Decision, EffectClass, Origin, Verdict};
+use std::collections::BTreeSet;
 
 /// What is known about a call. The caller has resolved every path, symlinks included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,8 +10,18 @@ pub struct CallFacts {
     pub tool: String,
     /// What the tool can do.
     pub effect: EffectClass,
+    /// Its arguments; secrets in them are handles.
+    pub arguments: serde_json::Value,
     /// The files that the call names.
     pub paths: Vec<PathFact>,
+    /// The addresses that it asks.
+    pub urls: Vec<UrlFact>,
+    /// The command lines that it gives to a shell.
+    pub commands: Vec<String>,
+    /// Where its arguments came from.
+    pub origins: BTreeSet<Origin>,
+    /// Whether the machine can confine the processes that it starts.
+    pub confined: bool,
 }
 
 /// A file that a call names.
@@ -18,10 +29,30 @@ pub struct CallFacts {
 pub struct PathFact {
     /// As the model wrote it.
     pub path: String,
-    /// Whether it lies in the workspace once symlinks are resolved.
-    pub in_workspace: bool,
+    /// The place it really means, links followed.
+    pub absolute: String,
+    /// The same from the workspace on, if it lies in it: with `/` between names, empty for the workspace itself.
+    pub relative: Option<String>,
+    /// Whether it is to be changed.
+    pub write: bool,
     /// Whether it belongs to Mainpath itself: data, policy, configuration, control sockets.
     pub protected: bool,
+}
+
+impl PathFact {
+    /// Whether it lies in the workspace.
+    pub fn in_workspace(&self) -> bool {
+        self.relative.is_some()
+    }
+}
+
+/// An address that a call asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlFact {
+    /// The HTTP method, in capitals.
+    pub method: String,
+    /// The address as it was written.
+    pub url: String,
 }
 
 /// What the owner of a run allows.
@@ -29,6 +60,8 @@ pub struct PathFact {
 pub struct Rules {
     /// What happens to calls that need a person.
     pub mode: ApprovalMode,
+    /// What may happen unasked.
+    pub access: Access,
     /// The tools that may run at all.
     pub allowed_tools: Vec<String>,
 }
@@ -44,7 +77,7 @@ pub fn judge(rules: &Rules, facts: &CallFacts) -> Verdict {
         let reason = format!("The tool {:?} is not among the tools that this run may use.", facts.tool);
         return verdict(Decision::Deny, "builtin.allowed-tools", reason);
     }
-    if let Some(fact) = facts.paths.iter().find(|fact| !fact.in_workspace) {
+    if let Some(fact) = facts.paths.iter().find(|fact| !fact.in_workspace()) {
         let reason = format!("{:?} lies outside the workspace.", fact.path);
         return verdict(Decision::Deny, "builtin.workspace", reason);
     }
@@ -76,14 +109,17 @@ mod tests {
     fn facts(tool: &str, effect: EffectClass, paths: &[(&str, bool, bool)]) -> CallFacts {
         let fact = |&(path, in_workspace, protected): &(&str, bool, bool)| PathFact {
             path: path.into(),
-            in_workspace,
+            absolute: format!("/w/{path}"),
+            relative: in_workspace.then(|| path.into()),
+            write: !effect.is_read_only(),
             protected,
         };
-        CallFacts { tool: tool.into(), effect, paths: paths.iter().map(fact).collect() }
+        CallFacts { tool: tool.into(), effect, paths: paths.iter().map(fact).collect(), ..CallFacts::default() }
     }
 
     fn decide(mode: ApprovalMode, facts: &CallFacts) -> (Decision, String) {
-        let rules = Rules { mode, allowed_tools: vec!["read".into(), "write".into(), "bash".into()] };
+        let allowed_tools = vec!["read".into(), "write".into(), "bash".into()];
+        let rules = Rules { mode, allowed_tools, ..Rules::default() };
         let verdict = judge(&rules, facts);
         (verdict.decision, verdict.rule)
     }

@@ -10,4 +10,4 @@ mod grant;
 mod judge;
 
 pub use grant::Grant;
-pub use judge::{CallFacts, PathFact, Rules, judge};
+pub use judge::{CallFacts, PathFact, Rules, UrlFact, judge};

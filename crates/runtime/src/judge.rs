@@ -35,7 +35,7 @@ impl<'a> Gate<'a> {
                 PlannedCall { tool: Some(planned.tool), verdict: Some(verdict), problem: None }
             }
             Err(problem) => {
-                let tool = self.tools.resolve(name).map(Into::into);
+                let tool = self.tools.resolve(name);
                 PlannedCall { tool, verdict: None, problem: Some(problem.to_string()) }
             }
         }
@@ -98,7 +98,7 @@ impl<'a> Gate<'a> {
         }
         let problem = "The answer was cut off at the output limit in the middle of this call, so it was not run. Make \
                        the call again with shorter arguments.";
-        PlannedCall { tool: self.tools.resolve(name).map(Into::into), verdict: None, problem: Some(problem.into()) }
+        PlannedCall { tool: self.tools.resolve(name), verdict: None, problem: Some(problem.into()) }
     }
 }
 

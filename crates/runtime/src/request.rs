@@ -79,7 +79,11 @@ impl Specs {
             text,
             schema,
             provider,
-            rules: Rules { mode: spec.mode, allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect() },
+            rules: Rules {
+                mode: spec.mode,
+                access: spec.access,
+                allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
+            },
             workspace: Arc::new(workspace),
             secrets: spec.secrets.clone(),
             head,

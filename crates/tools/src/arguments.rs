@@ -1,14 +1,83 @@
 //! A call's arguments: the schema that the model sees, and the way from its JSON text to a tool's own type.
 
-use crate::Problem;
+use crate::{Problem, Schema};
 use mainpath_types::json_kind;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// What a tool's arguments must look like.
+pub(crate) struct Arguments {
+    schema: Value,
+    compiled: Result<Schema, String>,
+}
+
+impl Arguments {
+    /// Those of a type.
+    pub fn of<T: JsonSchema>() -> Arguments {
+        let schema = schema_of::<T>();
+        let compiled = Schema::new(&schema);
+        Arguments { schema, compiled }
+    }
+
+    /// Those that a schema from outside describes. Errors: why it cannot be used.
+    pub fn from_schema(mut schema: Value) -> Result<Arguments, String> {
+        let Value::Object(root) = &mut schema else {
+            return Err(format!("it is {}, not an object", json_kind(&schema)));
+        };
+        root.remove("$schema");
+        match root.entry("type").or_insert_with(|| "object".into()) {
+            Value::String(name) if name == "object" => {}
+            _ => return Err("it describes something else than an object".into()),
+        }
+        let compiled = Ok(Schema::new(&schema)?);
+        Ok(Arguments { schema, compiled })
+    }
+
+    /// As models see it.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// A call's arguments, which match the schema. No text at all stands for no arguments, as some models write it, and a
+    /// `null` for an optional field that was left out. Errors: every violated rule with its place.
+    pub fn parse(&self, tool: &str, text: &str) -> Result<Value, Problem> {
+        let mut value = match text.trim().is_empty() {
+            true => Value::Object(Map::new()),
+            false => serde_json::from_str(text).map_err(|error| {
+                invalid(format!("The arguments of {tool} are no valid JSON: {error}. Send one JSON object."))
+            })?,
+        };
+        self.drop_nulls(&mut value);
+        let violations = match &self.compiled {
+            Ok(schema) => schema.violations(&value),
+            Err(why) => vec![format!("the tool's own schema cannot be used: {why}")],
+        };
+        match violations.as_slice() {
+            [] => Ok(value),
+            [one] => Err(invalid(format!("Wrong arguments for {tool}: {one}. Expected: {}.", expected(&self.schema)))),
+            many => {
+                let list: String = many.iter().map(|violation| format!("\n- {violation}")).collect();
+                let expected = expected(&self.schema);
+                Err(invalid(format!("Wrong arguments for {tool}:{list}\nExpected: {expected}.")))
+            }
+        }
+    }
+
+    fn drop_nulls(&self, value: &mut Value) {
+        let (Value::Object(map), Some(fields)) = (value, self.schema.get("properties")) else { return };
+        let needed = self.schema.get("required").and_then(Value::as_array);
+        map.retain(|name, value| {
+            let has_type = |field: &Value| matches!(field.get("type"), Some(Value::String(kind)) if kind != "null");
+            let optional = !needed.is_some_and(|list| list.iter().any(|item| item == name.as_str()));
+            !(value.is_null() && optional && fields.get(name).is_some_and(has_type))
+        });
+    }
+}
+
 /// The JSON Schema (2020-12) of a tool's arguments, without what only makes a request longer.
-pub(crate) fn schema<T: JsonSchema>() -> Value {
+fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
@@ -49,29 +118,13 @@ fn clean(schema: &mut Value) {
     }
 }
 
-/// The arguments as JSON. No text at all stands for no arguments, as some models write it.
-pub(crate) fn parse(tool: &str, text: &str) -> Result<Value, Problem> {
-    if text.trim().is_empty() {
-        return Ok(Value::Object(Map::new()));
-    }
-    serde_json::from_str(text)
-        .map_err(|error| invalid(format!("The arguments of {tool} are no valid JSON: {error}. Send one JSON object.")))
-}
-
-/// The arguments as the tool's own type. Unknown fields are refused.
-pub(crate) fn typed<T: DeserializeOwned>(tool: &str, schema: &Value, value: Value) -> Result<T, Problem> {
-    let wrong = |what: String| invalid(format!("Wrong arguments for {tool}: {what}. Expected: {}.", expected(schema)));
-    let Value::Object(map) = &value else {
-        return Err(wrong(format!("they are {}, not an object", json_kind(&value))));
-    };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    if let Some(key) = map.keys().find(|key| properties.is_some_and(|known| !known.contains_key(*key))) {
-        return Err(wrong(format!("there is no field `{}`", key.chars().take(80).collect::<String>())));
-    }
+/// The arguments as the tool's own type, which may be narrower than its schema says.
+pub(crate) fn typed<T: DeserializeOwned>(tool: &str, value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let what: String = error.into_inner().to_string().chars().take(300).collect();
-        wrong(if path == "." { what } else { format!("`{path}`: {what}") })
+        let what = if path == "." { what } else { format!("`{path}`: {what}") };
+        invalid(format!("Wrong arguments for {tool}: {what}."))
     })
 }
 

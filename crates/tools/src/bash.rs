@@ -3,7 +3,7 @@
 use crate::launcher::{Ended, How, Running};
 use crate::output::{Collector, Lines};
 use crate::tool::count;
-use crate::{Fut, Tool, ToolContext, ToolDoc};
+use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{Artifact, EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,6 +39,10 @@ impl Tool for Bash {
         let text = "Runs a bash command in the workspace and shows what it writes. Each call is a new shell without input or \
                     terminal. Everything that it started is ended with it, background processes too.";
         ToolDoc::new(text, EffectClass::ProcessControl)
+    }
+
+    fn touches(&self, args: &BashArgs) -> Touches {
+        Touches::running(&args.command)
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: BashArgs) -> Fut<'a, ToolOutput> {

@@ -3,7 +3,7 @@
 use crate::matching::{apply, places};
 use crate::tool::{blocking, count};
 use crate::workspace::Place;
-use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Workspace};
+use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,16 +50,13 @@ impl Tool for EditTextFile {
         ToolDoc::new(text, EffectClass::LocalWrite).with_probe()
     }
 
-    fn paths(&self, args: &EditArgs) -> Vec<String> {
-        vec![args.path.clone()]
+    fn touches(&self, args: &EditArgs) -> Touches {
+        Touches::writing(&args.path)
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: EditArgs) -> Fut<'a, ToolOutput> {
         let (workspace, tag, secrets) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.secrets.clone());
         let edit = move || -> Result<ToolOutput, Problem> {
-            if args.edits.is_empty() {
-                return Err(Problem::new("no_change", "`edits` is empty; nothing was changed."));
-            }
             let place = workspace.place(&args.path)?;
             let old = load(&workspace, &place)?;
             let redact = |text: &str| secrets.redact(text);

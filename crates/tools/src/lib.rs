@@ -40,7 +40,7 @@
 //! }
 //!
 //! let tools = Tools::kernel().with(CountWords);
-//! assert_eq!(tools.resolve("count_words"), Some("count_words"));
+//! assert_eq!(tools.resolve("count_words").as_deref(), Some("count_words"));
 //! assert_eq!(tools.specs()[1].input_schema["properties"]["text"]["description"], "The text to count in.");
 //! ```
 
@@ -54,6 +54,7 @@ mod matching;
 mod output;
 mod read;
 mod registry;
+mod schema;
 mod tool;
 mod workspace;
 mod write;
@@ -65,6 +66,7 @@ pub use launch::launcher_main;
 pub use launcher::Launcher;
 pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
-pub use tool::{Fut, ProbeAnswer, Problem, Tool, ToolDoc};
+pub use schema::Schema;
+pub use tool::{DynTool, Fut, ProbeAnswer, Problem, Rate, Tool, ToolDoc, Touched, Touches};
 pub use workspace::{PathProblem, Resolved, Workspace};
 pub use write::WriteTextFile;

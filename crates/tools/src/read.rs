@@ -3,7 +3,7 @@
 use crate::output::{LONGEST_SECRET, boundary};
 use crate::tool::{blocking, count};
 use crate::workspace::Place;
-use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Workspace};
+use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,8 +45,8 @@ impl Tool for ReadTextFile {
         ToolDoc::new(text, EffectClass::ReadOnly)
     }
 
-    fn paths(&self, args: &ReadArgs) -> Vec<String> {
-        vec![args.path.clone()]
+    fn touches(&self, args: &ReadArgs) -> Touches {
+        Touches::reading(&args.path)
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ReadArgs) -> Fut<'a, ToolOutput> {

@@ -1,17 +1,18 @@
 //! The tools that an agent has, and the only way to run one.
 
-use crate::arguments::{map_strings, parse, schema, typed};
+use crate::arguments::{Arguments, map_strings, typed};
+use crate::tool::count;
 use crate::{Bash, EditTextFile, ReadTextFile, WriteTextFile};
-use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Workspace};
+use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Part, ToolOutput, ToolSpec};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::task::Poll;
 
 /// Other names under which models ask for tools.
@@ -27,14 +28,14 @@ const ALIASES: [(&str, &str); 9] = [
     ("execute_bash", "bash"),
 ];
 
-/// The tools that an agent has, in the order of their names.
+/// The tools that an agent has, in the order of their names. Clones are one registry.
 #[derive(Clone, Default)]
 pub struct Tools {
-    tools: BTreeMap<&'static str, Arc<Entry>>,
+    tools: Arc<RwLock<BTreeMap<String, Arc<Entry>>>>,
 }
 
 /// What a call comes to before anybody has decided on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     /// The tool's own name.
     pub tool: String,
@@ -43,28 +44,44 @@ pub struct Planned {
 }
 
 struct Entry {
-    name: &'static str,
+    name: String,
     doc: ToolDoc,
-    schema: Value,
+    arguments: Arguments,
     tool: Box<dyn Erased>,
 }
 
-/// A tool whose argument type is forgotten.
+/// A tool whose argument type is forgotten. The arguments match its schema.
 trait Erased: Send + Sync {
-    fn paths(&self, schema: &Value, args: Value) -> Result<Vec<String>, Problem>;
-    fn run<'a>(&'a self, schema: &Value, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem>;
-    fn probe<'a>(&'a self, schema: &Value, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem>;
+    fn touches(&self, args: Value) -> Result<Touches, Problem>;
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem>;
+    fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem>;
 }
 
-impl<T: Tool> Erased for T {
-    fn paths(&self, schema: &Value, args: Value) -> Result<Vec<String>, Problem> {
-        Ok(Tool::paths(self, &typed(T::NAME, schema, args)?))
+struct Typed<T>(T);
+
+impl<T: Tool> Erased for Typed<T> {
+    fn touches(&self, args: Value) -> Result<Touches, Problem> {
+        Ok(self.0.touches(&typed(T::NAME, args)?))
     }
-    fn run<'a>(&'a self, schema: &Value, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
-        Ok(Tool::run(self, ctx, typed(T::NAME, schema, args)?))
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
+        Ok(self.0.run(ctx, typed(T::NAME, args)?))
     }
-    fn probe<'a>(&'a self, schema: &Value, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem> {
-        Ok(Tool::probe(self, ctx, typed(T::NAME, schema, args)?))
+    fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem> {
+        Ok(self.0.probe(ctx, typed(T::NAME, args)?))
+    }
+}
+
+struct Untyped(Arc<dyn DynTool>);
+
+impl Erased for Untyped {
+    fn touches(&self, args: Value) -> Result<Touches, Problem> {
+        Ok(self.0.touches(&args))
+    }
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
+        Ok(self.0.run(ctx, args))
+    }
+    fn probe<'a>(&'a self, _: &'a ToolContext, _: Value) -> Result<Fut<'a, ProbeAnswer>, Problem> {
+        Ok(Box::pin(async { ProbeAnswer::Unknown }))
     }
 }
 
@@ -80,52 +97,106 @@ impl Tools {
     }
 
     /// These and one more. A tool of the same name is replaced.
-    pub fn with<T: Tool>(mut self, tool: T) -> Tools {
-        let entry = Entry { name: T::NAME, doc: tool.describe(), schema: schema::<T::Args>(), tool: Box::new(tool) };
-        self.tools.insert(T::NAME, Arc::new(entry));
+    pub fn with<T: Tool>(self, tool: T) -> Tools {
+        let arguments = Arguments::of::<T::Args>();
+        self.insert(Entry { name: T::NAME.into(), doc: tool.describe(), arguments, tool: Box::new(Typed(tool)) });
         self
+    }
+
+    /// Adds a tool that is known only now; one of the same name is replaced. Specs that are made from now on can have it.
+    ///
+    /// `name`: 1 to 64 letters, digits, `_` and `-`. `input_schema`: a JSON Schema (2020-12) for an object. Errors: what is
+    /// wrong with them.
+    pub fn put(
+        &self,
+        name: impl Into<String>,
+        doc: ToolDoc,
+        input_schema: Value,
+        tool: Arc<dyn DynTool>,
+    ) -> Result<(), Problem> {
+        let name = name.into();
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            let name: String = name.chars().take(80).collect();
+            let text = format!("A tool cannot be called {name:?}: a name is 1 to 64 letters, digits, _ and -.");
+            return Err(Problem::new("bad_tool", text));
+        }
+        let arguments = Arguments::from_schema(input_schema)
+            .map_err(|why| Problem::new("bad_tool", format!("The tool {name:?} has an unusable schema: {why}.")))?;
+        self.insert(Entry { name, doc, arguments, tool: Box::new(Untyped(tool)) });
+        Ok(())
+    }
+
+    /// Takes a tool out. Says whether it was there.
+    pub fn remove(&self, name: &str) -> bool {
+        self.tools.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
+    }
+
+    fn insert(&self, entry: Entry) {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        tools.insert(entry.name.clone(), Arc::new(entry));
+    }
+
+    fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Arc<Entry>>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The tools as models see them, in the order of their names.
     pub fn specs(&self) -> Vec<ToolSpec> {
         let spec = |entry: &Arc<Entry>| ToolSpec {
-            name: entry.name.into(),
+            name: entry.name.clone(),
             description: entry.doc.description.clone(),
-            input_schema: entry.schema.clone(),
+            input_schema: entry.arguments.schema().clone(),
             effect: entry.doc.effect,
             can_probe: entry.doc.can_probe,
             timeout_ms: entry.doc.timeout.and_then(|limit| limit.as_millis().try_into().ok()),
         };
-        self.tools.values().map(spec).collect()
+        self.entries().values().map(spec).collect()
+    }
+
+    /// What a tool says of itself; by an alias too.
+    pub fn doc(&self, name: &str) -> Option<ToolDoc> {
+        self.find(name).ok().map(|entry| entry.doc.clone())
     }
 
     /// The own name of the tool that is asked for, be it by an alias.
-    pub fn resolve(&self, name: &str) -> Option<&str> {
-        self.find(name).ok().map(|entry| entry.name)
+    pub fn resolve(&self, name: &str) -> Option<String> {
+        self.find(name).ok().map(|entry| entry.name.clone())
     }
 
-    fn find(&self, name: &str) -> Result<&Arc<Entry>, Problem> {
+    fn find(&self, name: &str) -> Result<Arc<Entry>, Problem> {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, own)| *own);
-        self.tools.get(name).or_else(|| self.tools.get(alias?)).ok_or_else(|| {
-            let known: Vec<&str> = self.tools.keys().copied().collect();
+        let tools = self.entries();
+        tools.get(name).or_else(|| tools.get(alias?)).cloned().ok_or_else(|| {
+            let known: Vec<&str> = tools.keys().map(String::as_str).collect();
             let name: String = name.chars().take(80).collect();
             Problem::new("unknown_tool", format!("There is no tool {name:?}. The tools are: {}.", known.join(", ")))
         })
     }
 
     /// What a call comes to: its tool, and the facts that policy judges. Looks at the file system for the paths, runs
-    /// nothing. Handles of secrets stay handles.
+    /// nothing. Handles of secrets stay handles. Where the arguments came from is the caller's to say.
     pub fn plan(&self, name: &str, arguments: &str, workspace: &Workspace) -> Result<Planned, Problem> {
         let entry = self.find(name)?;
-        let args = parse(entry.name, arguments)?;
-        let fact = |path: String| {
+        let arguments = entry.arguments.parse(&entry.name, arguments)?;
+        let Touches { paths, urls, commands } = entry.tool.touches(arguments.clone())?;
+        let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;
-            Ok(PathFact { path, in_workspace: resolved.in_workspace, protected: resolved.protected })
+            let protected = resolved.protected;
+            let (absolute, relative) = workspace.names(&resolved);
+            Ok(PathFact { path, absolute, relative, write, protected })
         };
-        let paths: Result<Vec<PathFact>, Problem> =
-            entry.tool.paths(&entry.schema, args)?.into_iter().map(fact).collect();
-        let tool = entry.name.to_string();
-        Ok(Planned { facts: CallFacts { tool: tool.clone(), effect: entry.doc.effect, paths: paths? }, tool })
+        let facts = CallFacts {
+            tool: entry.name.clone(),
+            effect: entry.doc.effect,
+            arguments,
+            paths: paths.into_iter().map(fact).collect::<Result<_, _>>()?,
+            urls,
+            commands,
+            origins: BTreeSet::new(),
+            confined: false,
+        };
+        Ok(Planned { tool: entry.name.clone(), facts })
     }
 
     /// Runs a call under the context's grant; a grant for anything but this very tool and effect is refused.
@@ -147,7 +218,7 @@ impl Tools {
     pub async fn probe(&self, name: &str, arguments: &str, ctx: &ToolContext) -> ProbeAnswer {
         let Ok((entry, args, ctx)) = self.prepare(name, arguments, ctx) else { return ProbeAnswer::Unknown };
         let probing = async {
-            match entry.tool.probe(&entry.schema, &ctx, args) {
+            match entry.tool.probe(&ctx, args) {
                 Ok(probing) => probing.await,
                 Err(_) => ProbeAnswer::Unknown,
             }
@@ -167,16 +238,16 @@ impl Tools {
             let text = format!("The grant is for {}, not for {}; nothing was run.", grant.tool(), entry.name);
             return Err(Problem::new("no_grant", text));
         }
-        let mut args = parse(entry.name, text)?;
+        let mut args = entry.arguments.parse(&entry.name, text)?;
         map_strings(&mut args, &|text| ctx.secrets.reveal(text));
         let ctx = ToolContext { cancel: ctx.cancel.child_token(), timed_out: Arc::default(), ..ctx.clone() };
-        Ok((entry.clone(), args, ctx))
+        Ok((entry, args, ctx))
     }
 }
 
 async fn timed(entry: &Entry, args: Value, ctx: &ToolContext) -> ToolOutput {
     let work = async {
-        match entry.tool.run(&entry.schema, ctx, args) {
+        match entry.tool.run(ctx, args) {
             Ok(running) => running.await,
             Err(problem) => problem.into(),
         }
@@ -198,9 +269,27 @@ async fn timed(entry: &Entry, args: Value, ctx: &ToolContext) -> ToolOutput {
         done = caught(work) => done,
         never = limit => match never {},
     };
-    done.unwrap_or_else(|why| {
+    let mut output = done.unwrap_or_else(|why| {
         ToolOutput::failed("panicked", format!("{} failed by a defect of its own: {why}", entry.name))
-    })
+    });
+    if let Some(most) = entry.doc.output_chars {
+        shorten(&mut output.content, most);
+    }
+    output
+}
+
+/// Keeps the first `most` characters of the texts and says how many more there were.
+fn shorten(parts: &mut [Part], most: usize) {
+    let mut left = most;
+    for part in parts {
+        let Part::Text { text } = part else { continue };
+        let long = text.chars().count();
+        if let Some((at, _)) = text.char_indices().nth(left) {
+            text.truncate(at);
+            text.push_str(&format!("\n[{} more were cut off]", count((long - left) as u64, "character")));
+        }
+        left = left.saturating_sub(long);
+    }
 }
 
 /// Runs `work`; a panic in it becomes its message.

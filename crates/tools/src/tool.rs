@@ -1,9 +1,11 @@
 //! What a tool is.
 
 use crate::ToolContext;
-use mainpath_types::{EffectClass, ToolOutput};
+use mainpath_policy::UrlFact;
+use mainpath_types::{EffectClass, Origin, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -27,10 +29,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What the model and policy are told.
     fn describe(&self) -> ToolDoc;
 
-    /// The files that a call names, for policy. They are resolved in the workspace.
-    fn paths(&self, args: &Self::Args) -> Vec<String> {
+    /// What a call reaches for, so that policy can judge it. What is not said here is not known to policy: a tool that
+    /// follows a path, an address or a command that it was given says so.
+    fn touches(&self, args: &Self::Args) -> Touches {
         let _ = args;
-        Vec::new()
+        Touches::default()
     }
 
     /// Does it. Failures are data: an output whose `error` is set.
@@ -41,6 +44,71 @@ pub trait Tool: Send + Sync + 'static {
         let _ = (ctx, args);
         Box::pin(async { ProbeAnswer::Unknown })
     }
+}
+
+/// A tool that is known only when the program runs: from a server, or from a configuration.
+///
+/// What [`Tool`] says about stopping holds here too.
+pub trait DynTool: Send + Sync + 'static {
+    /// What a call reaches for; see [`Tool::touches`].
+    fn touches(&self, args: &Value) -> Touches {
+        let _ = args;
+        Touches::default()
+    }
+
+    /// Does it. The arguments match the tool's schema.
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput>;
+}
+
+/// What a call reaches for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touches {
+    /// Files and folders. They are resolved in the workspace.
+    pub paths: Vec<Touched>,
+    /// Addresses.
+    pub urls: Vec<UrlFact>,
+    /// Command lines for a shell.
+    pub commands: Vec<String>,
+}
+
+/// A file or folder that a call reaches for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// As it was written.
+    pub path: String,
+    /// Whether it is to be changed.
+    pub write: bool,
+}
+
+impl Touches {
+    /// A file that is only looked at.
+    pub fn reading(path: impl Into<String>) -> Touches {
+        Touches { paths: vec![Touched { path: path.into(), write: false }], ..Touches::default() }
+    }
+
+    /// A file that is changed.
+    pub fn writing(path: impl Into<String>) -> Touches {
+        Touches { paths: vec![Touched { path: path.into(), write: true }], ..Touches::default() }
+    }
+
+    /// An address that is asked. `method`: in capitals.
+    pub fn asking(method: impl Into<String>, url: impl Into<String>) -> Touches {
+        Touches { urls: vec![UrlFact { method: method.into(), url: url.into() }], ..Touches::default() }
+    }
+
+    /// A command line.
+    pub fn running(command: impl Into<String>) -> Touches {
+        Touches { commands: vec![command.into()], ..Touches::default() }
+    }
+}
+
+/// So many calls in so much time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many.
+    pub calls: u32,
+    /// In what time.
+    pub per: Duration,
 }
 
 /// What the model and policy are told about a tool.
@@ -54,12 +122,26 @@ pub struct ToolDoc {
     pub can_probe: bool,
     /// How long a call may take; the run's limit applies where this says nothing.
     pub timeout: Option<Duration>,
+    /// How often it may be called.
+    pub rate: Option<Rate>,
+    /// Characters of its output that are kept at most, where it does not see to that itself.
+    pub output_chars: Option<usize>,
+    /// Where its results come from.
+    pub origin: Origin,
 }
 
 impl ToolDoc {
-    /// A tool without a probe and without a time limit of its own.
+    /// A tool without a probe and without limits of its own, whose results come from the workspace.
     pub fn new(description: impl Into<String>, effect: EffectClass) -> ToolDoc {
-        ToolDoc { description: description.into(), effect, can_probe: false, timeout: None }
+        ToolDoc {
+            description: description.into(),
+            effect,
+            can_probe: false,
+            timeout: None,
+            rate: None,
+            output_chars: None,
+            origin: Origin::Workspace,
+        }
     }
 
     /// The same, with a probe.
@@ -90,7 +172,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(code: &'static str, text: impl Into<String>) -> Problem {
+    /// A problem.
+    pub fn new(code: &'static str, text: impl Into<String>) -> Problem {
         Problem { code, text: text.into() }
     }
 }

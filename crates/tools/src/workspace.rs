@@ -78,6 +78,12 @@ impl Workspace {
         Ok(Resolved { absolute, in_workspace, protected })
     }
 
+    /// A resolved place in words: absolute, and from the root on if it lies in the workspace.
+    pub(crate) fn names(&self, resolved: &Resolved) -> (String, Option<String>) {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        (text(&resolved.absolute), resolved.absolute.strip_prefix(&self.root).ok().map(text))
+    }
+
     /// The place of a path relative to the root, if it lies in the workspace and may be touched.
     pub(crate) fn place(&self, path: &str) -> Result<Place, Problem> {
         let resolved = self.resolve(path)?;

@@ -1,7 +1,7 @@
 //! `write_text_file`.
 
 use crate::tool::{blocking, count};
-use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc};
+use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,8 +30,8 @@ impl Tool for WriteTextFile {
         ToolDoc::new(text, EffectClass::LocalWrite).with_probe()
     }
 
-    fn paths(&self, args: &WriteArgs) -> Vec<String> {
-        vec![args.path.clone()]
+    fn touches(&self, args: &WriteArgs) -> Touches {
+        Touches::writing(&args.path)
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: WriteArgs) -> Fut<'a, ToolOutput> {

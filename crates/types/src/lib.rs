@@ -6,6 +6,7 @@
 //! All times are milliseconds since the Unix epoch ([`Millis`]), all money is integer micro-units ([`Micros`]),
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
+mod access;
 mod event;
 mod facts;
 mod goal;
@@ -17,6 +18,7 @@ mod spec;
 mod tool;
 mod usage;
 
+pub use access::*;
 pub use event::*;
 pub use facts::*;
 pub use goal::*;

@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Effort, Micros, Millis, Price, ToolSpec};
+use crate::{Access, Effort, Micros, Millis, Price, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,12 @@ pub struct Spec {
     /// What policy allows without asking.
     #[serde(default)]
     pub mode: ApprovalMode,
+    /// What it may do unasked.
+    #[serde(default, skip_serializing_if = "Access::is_default")]
+    pub access: Access,
+    /// Whether its commands have a network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
     /// The folder that the tools work in, as the tool runtime knows it.
     #[serde(default)]
     pub workspace: String,
@@ -79,6 +85,8 @@ impl Spec {
             price: Price::default(),
             fallback: Vec::new(),
             mode: ApprovalMode::default(),
+            access: Access::default(),
+            network: false,
             workspace: String::new(),
             secrets: Vec::new(),
         }

@@ -89,7 +89,13 @@ async fn either_all_edits_are_made_or_none_and_every_problem_is_told() {
     assert!(lines[1].starts_with("edits[2].old_text is empty;"));
     assert_eq!(lines[2], "edits[3] changes nothing: both texts are the same.");
     assert_eq!(lines[3], "Nothing was changed.");
-    assert_eq!(edit("x", &[]).await.0, pair("no_change", "`edits` is empty; nothing was changed."));
+    assert_eq!(
+        edit("x", &[]).await.0,
+        pair(
+            "invalid_arguments",
+            "Wrong arguments for edit_text_file: at /edits: [] has less than 1 item. Expected: edits (array of {new_text, old_text}), path (string)."
+        )
+    );
 }
 
 #[tokio::test]

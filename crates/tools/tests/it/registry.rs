@@ -1,8 +1,8 @@
 use crate::support::{World, grant, launcher, pair, said};
-use mainpath_policy::{CallFacts, PathFact};
-use mainpath_tools::{Fut, Planned, ProbeAnswer, Secrets, Tool, ToolContext, ToolDoc, Tools};
+use mainpath_policy::{CallFacts, PathFact, UrlFact};
+use mainpath_tools::{DynTool, Fut, Planned, ProbeAnswer, Secrets, Tool, ToolContext, ToolDoc, Tools, Touches};
 use mainpath_types::{EffectClass, ToolOutput};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,6 +91,7 @@ fn aliases_lead_to_tools_that_are_there() {
     let tools = Tools::kernel();
     let found = ["read", "write", "edit", "execute_bash", "bash", "glob_files", "grep", "nothing"]
         .map(|name| tools.resolve(name));
+    let found = found.each_ref().map(|name| name.as_deref());
     let own = [Some("read_text_file"), Some("write_text_file"), Some("edit_text_file"), Some("bash"), Some("bash")];
     assert_eq!(found, [own[0], own[1], own[2], own[3], own[4], None, None, None]);
 }
@@ -99,14 +100,88 @@ fn aliases_lead_to_tools_that_are_there() {
 fn a_plan_names_the_tool_and_where_its_files_lie() {
     let world = World::new();
     let plan = |name: &str, args: &str| world.tools.plan(name, args, &world.workspace).unwrap();
+    let outside = world.workspace.root().parent().unwrap().join("x");
     let facts = CallFacts {
         tool: "read_text_file".into(),
         effect: EffectClass::ReadOnly,
-        paths: vec![PathFact { path: "../x".into(), in_workspace: false, protected: false }],
+        arguments: json!({"path": "../x"}),
+        paths: vec![PathFact {
+            path: "../x".into(),
+            absolute: outside.to_str().unwrap().into(),
+            relative: None,
+            write: false,
+            protected: false,
+        }],
+        ..CallFacts::default()
     };
     assert_eq!(plan("read", r#"{"path":"../x"}"#), Planned { tool: "read_text_file".into(), facts });
-    let facts = CallFacts { tool: "bash".into(), effect: EffectClass::ProcessControl, paths: vec![] };
+    let write = &plan("write", r#"{"path":"a/./b","content":""}"#).facts.paths[0];
+    assert_eq!((write.relative.as_deref(), write.write), (Some("a/b"), true));
+    let facts = CallFacts {
+        tool: "bash".into(),
+        effect: EffectClass::ProcessControl,
+        arguments: json!({"command": "ls"}),
+        commands: vec!["ls".into()],
+        ..CallFacts::default()
+    };
     assert_eq!(plan("bash", r#"{"command":"ls"}"#), Planned { tool: "bash".into(), facts });
+}
+
+/// Repeats what it is given.
+struct Echo;
+
+impl DynTool for Echo {
+    fn touches(&self, args: &Value) -> Touches {
+        Touches::asking("GET", args["url"].as_str().unwrap_or_default())
+    }
+    fn run<'a>(&'a self, _: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput> {
+        Box::pin(async move { ToolOutput::text(args.to_string()) })
+    }
+}
+
+#[tokio::test]
+async fn a_tool_from_outside_is_added_asked_and_taken_out_while_the_registry_is_in_use() {
+    let world = World::new();
+    let other = world.tools.clone();
+    let schema = json!({"properties": {"url": {"type": "string", "pattern": "^http"}}, "required": ["url"]});
+    let doc = ToolDoc { output_chars: Some(10), ..ToolDoc::new("Repeats.", EffectClass::SideEffecting) };
+    other.put("mcp__x__echo", doc, schema, Arc::new(Echo)).unwrap();
+    let spec = world.tools.specs().into_iter().find(|spec| spec.name == "mcp__x__echo").unwrap();
+    assert_eq!(spec.input_schema["type"], "object");
+    let planned = world.tools.plan("mcp__x__echo", r#"{"url":"https://a/"}"#, &world.workspace).unwrap();
+    assert_eq!(planned.facts.urls, [UrlFact { method: "GET".into(), url: "https://a/".into() }]);
+    let (code, text) = world.say("mcp__x__echo", json!({"url": "https://a/"})).await;
+    assert_eq!((code.as_str(), text.as_str()), ("ok", "{\"url\":\"ht\n[10 characters more were cut off]"));
+    let problem = world.tools.plan("mcp__x__echo", r#"{"url":"ftp://a/"}"#, &world.workspace).unwrap_err();
+    assert_eq!(
+        problem.text,
+        "Wrong arguments for mcp__x__echo: at /url: \"ftp://a/\" does not match \"^http\". Expected: url (string)."
+    );
+    assert!(other.remove("mcp__x__echo"));
+    assert_eq!(world.tools.resolve("mcp__x__echo"), None);
+}
+
+#[test]
+fn a_tool_from_outside_with_a_bad_name_or_schema_is_refused() {
+    let put = |name: &str, schema: Value| {
+        let doc = ToolDoc::new("", EffectClass::SideEffecting);
+        Tools::new().put(name, doc, schema, Arc::new(Echo)).unwrap_err().text
+    };
+    assert_eq!(put("a b", json!({})), r#"A tool cannot be called "a b": a name is 1 to 64 letters, digits, _ and -."#);
+    let unusable = |why: &str| format!("The tool \"a\" has an unusable schema: {why}.");
+    assert_eq!(put("a", json!([])), unusable("it is an array, not an object"));
+    assert_eq!(put("a", json!({"type": "string"})), unusable("it describes something else than an object"));
+    let remote = put("a", json!({"$ref": "http://127.0.0.1:9/x.json"}));
+    assert!(remote.starts_with("The tool \"a\" has an unusable schema: it is no valid JSON Schema: "), "{remote}");
+}
+
+#[test]
+fn null_stands_for_an_optional_field_that_was_left_out() {
+    let world = World::new();
+    let planned = world.tools.plan("read", r#"{"path":"a","limit":null}"#, &world.workspace).unwrap();
+    assert_eq!(planned.facts.arguments, json!({"path": "a"}));
+    let problem = world.tools.plan("read", r#"{"path":null}"#, &world.workspace).unwrap_err();
+    assert!(problem.text.contains("at /path: null is not of type \"string\""), "{}", problem.text);
 }
 
 #[test]
@@ -134,26 +209,27 @@ fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
     let read = "Expected: path (string), limit (integer, optional), offset (integer, optional).";
     assert_eq!(
         problem("read", ""),
-        invalid(&format!("Wrong arguments for read_text_file: missing field `path`. {read}"))
+        invalid(&format!("Wrong arguments for read_text_file: \"path\" is a required property. {read}"))
     );
     assert_eq!(
         problem("read", "[1]"),
-        invalid(&format!("Wrong arguments for read_text_file: they are an array, not an object. {read}"))
+        invalid(&format!("Wrong arguments for read_text_file: [1] is not of type \"object\". {read}"))
     );
     assert_eq!(
-        problem("read", r#"{"path":"a","lines":3}"#),
-        invalid(&format!("Wrong arguments for read_text_file: there is no field `lines`. {read}"))
+        problem("read", r#"{"path":5,"lines":3}"#),
+        invalid(&format!(
+            "Wrong arguments for read_text_file:\n- at /path: 5 is not of type \"string\"\n\
+             - Additional properties are not allowed ('lines' was unexpected)\n{read}"
+        ))
     );
     assert_eq!(
         problem("read", r#"{"path":"a","limit":0}"#),
-        invalid(&format!(
-            "Wrong arguments for read_text_file: `limit`: invalid value: integer `0`, expected a nonzero u32. {read}"
-        ))
+        invalid(&format!("Wrong arguments for read_text_file: at /limit: 0 is less than the minimum of 1. {read}"))
     );
     assert_eq!(
         problem("edit", r#"{"path":"a","edits":[{"old_text":"a","new_text":5}]}"#),
         invalid(
-            "Wrong arguments for edit_text_file: `edits[0].new_text`: invalid type: integer `5`, expected a string. \
+            "Wrong arguments for edit_text_file: at /edits/0/new_text: 5 is not of type \"string\". \
              Expected: edits (array of {new_text, old_text}), path (string)."
         )
     );
@@ -167,7 +243,10 @@ fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
 fn unknown_fields_are_refused_for_every_tool() {
     let world = world(Odd(""));
     let problem = world.tools.plan("odd", r#"{"x":1}"#, &world.workspace).unwrap_err();
-    assert_eq!(problem.text, "Wrong arguments for odd: there is no field `x`. Expected: no fields.");
+    assert_eq!(
+        problem.text,
+        "Wrong arguments for odd: Additional properties are not allowed ('x' was unexpected). Expected: no fields."
+    );
 }
 
 #[tokio::test]

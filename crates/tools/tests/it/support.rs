@@ -1,6 +1,6 @@
 use mainpath_policy::Grant;
 use mainpath_tools::{Launcher, MemoryBlobs, ProbeAnswer, ToolContext, Tools, Workspace};
-use mainpath_types::{CallId, Decision, EffectClass, Seq, ToolOutput, Verdict, text_of};
+use mainpath_types::{CallId, Confinement, Decision, EffectClass, Seq, ToolOutput, Verdict, text_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ pub struct World {
 pub fn grant(tool: &str, effect: EffectClass) -> Grant {
     let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
     let call = CallId { seq: Seq(1), index: 0 };
-    Grant::issue((&"t1".parse().unwrap(), call, 1), (tool, effect), &verdict, false).unwrap()
+    Grant::issue((&"t1".parse().unwrap(), call, 1), (tool, effect), Confinement::default(), &verdict, false).unwrap()
 }
 
 pub fn launcher() -> Launcher {
@@ -63,9 +63,9 @@ impl World {
     }
 
     pub fn context(&self, tool: &str) -> ToolContext {
-        let tool = self.tools.resolve(tool).unwrap_or("read_text_file");
+        let tool = self.tools.resolve(tool).unwrap_or("read_text_file".into());
         let effect = self.tools.specs().into_iter().find(|spec| spec.name == tool).unwrap().effect;
-        let mut ctx = ToolContext::new(self.workspace.clone(), grant(tool, effect), launcher());
+        let mut ctx = ToolContext::new(self.workspace.clone(), grant(&tool, effect), launcher());
         let progress = self.progress.clone();
         ctx.blobs = self.blobs.clone();
         ctx.progress = Arc::new(move |text| progress.lock().unwrap().push_str(text));
