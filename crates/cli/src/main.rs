@@ -12,6 +12,7 @@ mod doctor;
 mod exit;
 mod follow;
 mod models;
+mod preview;
 mod print;
 mod prompt;
 mod run;

@@ -1,5 +1,6 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
+use crate::preview::Preview;
 use crate::text::{gist, plain, short, span, spent};
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
@@ -17,8 +18,12 @@ pub struct Printer {
     /// The last answer that was streamed as a whole.
     pub shown: String,
     calls: HashMap<CallId, Made>,
+    /// The call that the model is writing.
+    preview: Preview,
     /// Whether the cursor is in the middle of a line.
     open_line: bool,
+    /// Whether the last line is only for the moment.
+    fleeting: bool,
     /// How the last failed model call failed.
     pub failure: Option<ModelError>,
     /// The first event to print; earlier ones are only read.
@@ -45,7 +50,9 @@ impl Printer {
             streamed: String::new(),
             shown: String::new(),
             calls: HashMap::new(),
+            preview: Preview::default(),
             open_line: false,
+            fleeting: false,
             failure: None,
             from,
             last: 0,
@@ -83,6 +90,13 @@ impl Printer {
             }
             Delta::ToolOutput { text, .. } => self.dim(&plain(text)),
             Delta::Thinking { text } => self.dim(&plain(text)),
+            Delta::Arguments { .. } if self.color => {
+                if let Some(text) = self.preview.push(delta) {
+                    self.end_line();
+                    eprint!("\u{1b}[2m⋯ {}\u{1b}[0m", plain(&text));
+                    self.fleeting = true;
+                }
+            }
             Delta::Arguments { .. } => {}
         }
     }
@@ -196,9 +210,17 @@ impl Printer {
 
     /// Ends a line that was begun.
     pub fn end_line(&mut self) {
+        self.clear_fleeting();
         if self.open_line {
             eprintln!();
             self.open_line = false;
+        }
+    }
+
+    /// Takes away what was shown only for the moment.
+    fn clear_fleeting(&mut self) {
+        if std::mem::take(&mut self.fleeting) {
+            eprint!("\r\u{1b}[2K");
         }
     }
 
@@ -213,6 +235,7 @@ impl Printer {
 
     fn raw(&mut self, text: &str) {
         if !text.is_empty() {
+            self.clear_fleeting();
             eprint!("{text}");
             self.open_line = !text.ends_with('\n');
         }

@@ -114,6 +114,20 @@ fn a_yes_lets_the_call_run_and_the_answer_is_shown_once() {
 }
 
 #[test]
+fn a_call_is_shown_while_the_model_writes_it_and_then_as_it_is() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 0, "{screen:?}");
+    let writing = screen.find("\u{1b}[2m⋯ bash").unwrap_or_else(|| panic!("{screen:?}"));
+    let gone = writing + screen[writing..].find("\r\u{1b}[2K").unwrap();
+    let made = screen.find("→ bash: echo done >> effects").unwrap();
+    assert!(gone < made, "{screen:?}");
+}
+
+#[test]
 fn a_long_answer_is_shown_to_its_last_line() {
     let lines: Vec<String> = (0..2_000).map(|n| format!("line {n} of it")).collect();
     let (place, server) = (Place::new(), scripted(vec![Answer::text(&lines.join("\n"))]));
@@ -237,7 +251,9 @@ fn nothing_that_a_model_or_a_tool_says_steers_the_terminal() {
         terminal.types("y\n");
         let (code, screen) = terminal.end();
         assert_eq!(code, 0, "{screen:?}");
-        let own = |screen: &str| screen.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "").replace("\r\n", "\n");
+        let own = |screen: &str| {
+            screen.replace("\r\u{1b}[2K", "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", "").replace("\r\n", "\n")
+        };
         assert_eq!(screen.contains('\u{1b}'), colour, "{screen:?}");
         let bad: Vec<char> =
             own(&screen).chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
