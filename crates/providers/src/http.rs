@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// How much of the body of an error is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -135,19 +135,17 @@ impl HttpProvider {
         let mut body = Vec::new();
         let mut received = 0;
         let limit = self.endpoint.max_response;
+        let mut patience = Patience::new(self.endpoint.timeouts.first_byte);
         loop {
-            let idle = if received == 0 { self.endpoint.timeouts.first_byte } else { self.endpoint.timeouts.idle };
-            // What is there already needs no timer.
-            let chunk = match response.chunk().now_or_never() {
-                Some(chunk) => Ok(chunk),
-                None => timeout(idle, response.chunk()).await,
-            };
-            let chunk = match chunk {
-                Err(_) => return Err(failure::silent(url, idle, received)),
-                Ok(Err(failed)) => return Err(failure::in_answer(&failed, url, received)),
-                Ok(Ok(chunk)) => chunk,
+            let chunk = match patience.wait(response.chunk()).await {
+                None => return Err(failure::silent(url, patience.limit, received)),
+                Some(Err(failed)) => return Err(failure::in_answer(&failed, url, received)),
+                Some(Ok(chunk)) => chunk,
             };
             let Some(chunk) = chunk else { break };
+            if received == 0 {
+                patience = Patience::new(self.endpoint.timeouts.idle);
+            }
             received += chunk.len();
             if received > limit {
                 return Err(failure::too_large(url, limit));
@@ -220,6 +218,39 @@ impl Provider for HttpProvider {
             }
             outcome.map_err(|error| without_key(error, self.endpoint.key.as_ref()))
         })
+    }
+}
+
+/// A time limit on each of many waits in a row. Its timer is set anew only when it has run out: an answer comes in thousands of
+/// pieces, and a timer of its own for each would cost more than the piece.
+struct Patience {
+    limit: Duration,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Patience {
+    fn new(limit: Duration) -> Patience {
+        Patience { limit, timer: Box::pin(sleep(limit)) }
+    }
+
+    /// What is waited for, or `None` when it has taken longer than the limit.
+    async fn wait<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        // What is there already needs no look at the clock.
+        if let Some(done) = work.as_mut().now_or_never() {
+            return Some(done);
+        }
+        let due = Instant::now() + self.limit;
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Some(done),
+                () = &mut self.timer => match Instant::now() >= due {
+                    true => return None,
+                    false => self.timer.as_mut().reset(due),
+                }
+            }
+        }
     }
 }
 

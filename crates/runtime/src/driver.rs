@@ -1,8 +1,10 @@
 //! The driver of one trace: reads mail, appends what is decided, reconciles effects. One task, ended when nothing is left
 //! but waiting.
 
-use crate::effects::{Around, call_model, probe_tool, run_tool, store_pause, unusable};
-use crate::hub::{Handle, Live, Phase, Waiting};
+mod writing;
+
+use crate::effects::{Around, call_model, finished, probe_tool, run_tool, unusable};
+use crate::hub::{Handle, Phase, Waiting};
 use crate::judge::Gate;
 use crate::mail::Mail;
 use crate::media;
@@ -13,15 +15,17 @@ use crate::texts::offload;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainpath_core::*;
-use mainpath_store::{Appended, Lease, Opened, ReadLog, Refused, Scope, StoreError};
+use mainpath_store::{Lease, Opened, Scope, StoreError};
 use mainpath_types::*;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use writing::{tail_cut, writable};
 
 /// Why a trace cannot be driven on.
 #[derive(Debug, thiserror::Error)]
@@ -48,13 +52,6 @@ fn keep_prefix(drivers: usize) -> Duration {
 }
 
 type Work = Pin<Box<dyn Future<Output = (EffectKey, Option<InputKind>)> + Send>>;
-
-/// An append with no known outcome.
-struct Unsure {
-    problem: String,
-    /// The event that the input decided. If it is in the log, the input has happened.
-    first: Box<Event>,
-}
 
 /// An effect under way.
 struct Running {
@@ -284,140 +281,6 @@ impl Driver {
         }
     }
 
-    async fn offer_or_drop(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
-        match self.offer(kind, mail).await {
-            Err(DriveError::Refused(_)) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Offers an input and makes what follows durable. Kept until it is: after an append with no known outcome the log is
-    /// read again and the input offered again; if it was written after all, it is refused as having happened.
-    pub async fn offer(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
-        let input = Input { at: (self.shared.config.clock)(), mail, kind };
-        let written = self.write(&input).await;
-        let known = matches!(
-            input.kind,
-            InputKind::ModelFinished(_)
-                | InputKind::ModelMalformed { .. }
-                | InputKind::ToolFinished { .. }
-                | InputKind::ToolDead { .. }
-                | InputKind::ToolProbed { .. }
-        );
-        match &written {
-            Ok(()) | Err(DriveError::Refused(_)) => {}
-            // Mail stays in the mailbox, a time comes again. A result comes only once.
-            Err(_) if known => *self.unsaid() = Some(Box::new(input)),
-            Err(_) => {}
-        }
-        written
-    }
-
-    fn unsaid(&self) -> MutexGuard<'_, Option<Box<Input>>> {
-        self.handle.unsaid.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes what an earlier driver of this process knew and could not write: the one event that it decides, as if the
-    /// process had ended right after it. What follows from it is recovery's, like everything else that was lost.
-    async fn say_unsaid(&mut self) -> Result<(), DriveError> {
-        let Some(input) = self.unsaid().take() else { return Ok(()) };
-        let mut decided = self.machine.clone();
-        // Refused: it was written after all, or another process has settled the matter.
-        let Ok(mut batch) = decided.handle(&input) else { return Ok(()) };
-        batch.truncate(1);
-        let Some(event) = batch.first().cloned() else { return Ok(()) };
-        match self.shared.config.store.append(&self.lease, event.id - 1, batch).await {
-            Appended::Committed { .. } => {
-                let mut state = self.machine.state().clone();
-                apply(&mut state, &event);
-                self.machine = Machine::resume(state);
-                self.bodies.extend(std::slice::from_ref(&event));
-                self.publish(vec![event]);
-                Ok(())
-            }
-            Appended::Unknown { problem } => {
-                *self.unsaid() = Some(input);
-                Err(DriveError::Unwritable(problem))
-            }
-            Appended::Refused(refused) => {
-                *self.unsaid() = Some(input);
-                Err(DriveError::Unwritable(refused.to_string()))
-            }
-        }
-    }
-
-    async fn write(&mut self, input: &Input) -> Result<(), DriveError> {
-        let mut tries = 0;
-        loop {
-            let Unsure { problem, first } = match self.append(input).await? {
-                None => return Ok(()),
-                Some(unsure) => unsure,
-            };
-            loop {
-                let pause = store_pause(tries).ok_or_else(|| DriveError::Unwritable(problem.clone()))?;
-                if tries == 0 {
-                    self.handle.tell(Live::Notice(format!("the log cannot be written ({problem}); trying again")));
-                }
-                tries += 1;
-                tokio::time::sleep(pause).await;
-                if self.reopen().await? {
-                    break;
-                }
-            }
-            // Not every input is refused by the state when it comes again: the same words may be said twice.
-            if self.bodies.get(first.id) == Some(&first.kind) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// One append of what follows from an input. `Some`: nobody knows whether it was written.
-    async fn append(&mut self, input: &Input) -> Result<Option<Unsure>, DriveError> {
-        let batch = self.machine.handle(input)?;
-        let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return Ok(None) };
-        let (expected, head) = (first.id - 1, last.id);
-        let unsure = |problem: String| Ok(Some(Unsure { problem, first: Box::new(first.clone()) }));
-        match self.shared.config.store.append(&self.lease, expected, batch.clone()).await {
-            Appended::Committed { .. } => {
-                self.machine.commit(head);
-                self.bodies.extend(&batch);
-                self.publish(batch);
-                Ok(None)
-            }
-            Appended::Unknown { problem } => unsure(problem),
-            Appended::Refused(Refused::StaleEpoch | Refused::WrongId { .. }) => Err(DriveError::TakenOver),
-            Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => unsure(refused.to_string()),
-            Appended::Refused(refused) => Err(DriveError::Unwritable(refused.to_string())),
-        }
-    }
-
-    fn publish(&self, batch: Vec<Event>) {
-        if let Some(audience) = self.handle.audience() {
-            for event in batch {
-                // Nobody listens any more: watchers resume from the log.
-                let _ = audience.send(Live::Event(Arc::new(event)));
-            }
-        }
-    }
-
-    /// Reads the log again in the same process. What is in flight goes on. False: the store is still not there.
-    async fn reopen(&mut self) -> Result<bool, DriveError> {
-        let trace = self.lease.trace().clone();
-        self.lease.release();
-        let Ok(Opened { lease, log }) = self.shared.config.store.lease(&self.scope, &trace, false).await else {
-            return Ok(false);
-        };
-        writable(&log)?;
-        self.lease = lease;
-        self.machine = Machine::fold(trace, &log.events);
-        self.bodies.extend(&log.events);
-        self.whole = true;
-        let at = (self.shared.config.clock)();
-        let again = Input::new(at, InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) });
-        // What a torn batch lost is decided again.
-        Ok(self.append(&again).await?.is_none())
-    }
-
     /// The one rule: start what is pending and not in flight, cancel what is in flight and not pending.
     async fn reconcile(&mut self) -> Result<(), DriveError> {
         let Some(pending) = self.machine.pending() else { return Ok(()) };
@@ -492,7 +355,9 @@ impl Driver {
         let (body, sent) = self.body(&around.prepared).await?;
         let state = self.machine.state();
         let how = (state.run.as_ref().map_or(0, |run| run.model_failures), state.wants_summary());
-        self.start(key, |_| call_model(around, request, body, sent, how));
+        // A task of its own: an answer comes in thousands of pieces, and none of them is the driver's business.
+        let call = AbortOnDropHandle::new(tokio::spawn(call_model(around, request, body, sent, how)));
+        self.start(key, |_| finished(call));
         Ok(())
     }
 
@@ -575,21 +440,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.shared.drivers.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn tail_cut(log: &ReadLog) -> Option<TailCut> {
-    log.tail_cut.as_ref().map(|cut| TailCut { bytes: cut.bytes, kept: cut.kept.clone() })
-}
-
-/// A damaged or newer log is not written to.
-fn writable(log: &ReadLog) -> Result<(), DriveError> {
-    if let Some(damage) = &log.damage {
-        return Err(DriveError::Unwritable(format!("it is damaged: {damage}; it can be read up to there")));
-    }
-    if log.newer {
-        return Err(DriveError::Unwritable("it was written by a newer Mainpath; use that one".into()));
-    }
-    Ok(())
 }
 
 async fn sleep(ms: Option<u64>) {

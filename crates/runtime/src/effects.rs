@@ -19,6 +19,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 /// What an effect needs of its surroundings.
 #[derive(Clone)]
@@ -75,6 +76,18 @@ pub(crate) async fn call_model(
             let retry_at = (wait <= LONGEST_WAIT).then(|| (shared.config.clock)().saturating_add(wait));
             InputKind::ModelFailed { request, error, retry_at }
         }
+    }
+}
+
+/// What a task came to. Its panic goes on here.
+pub(crate) async fn finished(task: AbortOnDropHandle<InputKind>) -> InputKind {
+    match task.await {
+        Ok(kind) => kind,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a process that ends cancels it.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 

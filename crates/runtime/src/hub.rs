@@ -106,8 +106,14 @@ impl Handle {
         live.clone()
     }
 
+    /// Whether anybody watches.
+    pub fn is_watched(&self) -> bool {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
     pub fn tell(&self, live: Live) {
-        if let Some(audience) = self.audience() {
+        if let Some(audience) = &*self.live.lock().unwrap_or_else(PoisonError::into_inner) {
             // Nobody listens any more: nothing is lost, watchers read the log.
             let _ = audience.send(live);
         }

@@ -23,7 +23,7 @@ impl Pieces {
 
     /// Hands a piece on, redacted, but for an end that waits.
     pub fn say(&mut self, mut delta: Delta) {
-        if self.handle.audience().is_none() {
+        if !self.handle.is_watched() {
             self.held = None;
             return;
         }
