@@ -65,7 +65,7 @@ fn answered(request: u32, calls: usize) -> InputKind {
     parts.extend((0..calls).map(call));
     let verdict =
         Verdict { decision: Decision::Allow, rule: "builtin.read-only".into(), reason: "it changes nothing".into() };
-    let planned = PlannedCall { tool: Some("look".into()), verdict: Some(verdict), problem: None };
+    let planned = PlannedCall { tool: Some("look".into()), verdict: Some(verdict), ..PlannedCall::default() };
     InputKind::ModelFinished(Box::new(Reply {
         usage: Some(Usage { input: 1_000 + u64::from(request) * 20, output: 40, ..Usage::default() }),
         sent: Some(format!("{:064x}", u64::from(request) * 0x9e37_79b9)),

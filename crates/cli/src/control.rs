@@ -44,7 +44,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     }
     let app = App::open()?;
     let (trace, call) = waiting(&app, args.trace.as_deref(), args.call).await?;
-    tell(&app, &trace, &Mail::Approve { call, arguments: args.arguments }, "approved", call).await
+    tell(&app, &trace, &Mail::Approve { call, arguments: args.arguments, rule: None }, "approved", call).await
 }
 
 /// `mainpath deny`

@@ -164,10 +164,10 @@ impl<'a> Follow<'a> {
                 return Ok(Some(Exit::ApprovalNeeded));
             }
             Said::No(reason) => Mail::Deny { call, reason },
-            Said::Yes => Mail::Approve { call, arguments: None },
+            Said::Yes => Mail::approve(call),
             Said::All => {
                 self.allow_all().await?;
-                Mail::Approve { call, arguments: None }
+                Mail::approve(call)
             }
         };
         self.asked = None;

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     offer(&mut agent, InputKind::ModelChunk { request: 1, delta: Delta::Text { text: "Let me".into() } })?;
     let verdict = Verdict { decision: Decision::Allow, rule: "demo".into(), reason: "read-only".into() };
     let call = Part::ToolCall { name: "search".into(), arguments: r#"{"q":"heron"}"#.into(), signature: None };
-    let planned = PlannedCall { tool: Some("search".into()), verdict: Some(verdict), problem: None };
+    let planned = PlannedCall { tool: Some("search".into()), verdict: Some(verdict), ..PlannedCall::default() };
     offer(&mut agent, reply(1, vec![Part::text("Let me look."), call], vec![planned]))?;
     // 4. and 5. The tool begins, and returns.
     let call: CallId = "2.0".parse()?;

@@ -1,7 +1,7 @@
 //! From a state and an event to the next state. Total: no event, however odd, makes it fail.
 
 use crate::state::*;
-use crate::{Call, CallState, Cut, ModelCall, NodeKind, Queued, Run, estimate};
+use crate::{Bucket, Call, CallState, Cut, ModelCall, NodeKind, Queued, Run, estimate};
 use mainpath_types::*;
 use std::sync::Arc;
 
@@ -29,11 +29,12 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         EventKind::RetryDue(RetryDue {}) => state.with_run(|run| run.retry_at = None),
         EventKind::ActionStarted(data) => {
-            let first = state.calls.get(data.call).is_some_and(|call| call.attempt == 0);
-            state.calls.start(data.call, data.attempt, at);
-            state.with_run(|run| run.calls += u32::from(first));
+            state.start_call(data, at);
         }
         EventKind::ApprovalGranted(data) => state.approve(id, data),
+        EventKind::CallDelayed(data) => state.delay_call(data.call, data.until),
+        EventKind::CallDue(data) => state.delay_call(data.call, 0),
+        EventKind::CallRetried(data) => state.set_call(data.call, CallState::Ready),
         EventKind::CallCancelling(data) => state.set_call(data.call, CallState::Cancelling(data.cause)),
         EventKind::CallProbing(data) => state.set_call(data.call, CallState::Probing),
         EventKind::CallResolved(data) => state.resolve(id, data),
@@ -96,6 +97,8 @@ impl SpecHead {
             effect: tool.effect,
             can_probe: tool.can_probe,
             timeout_ms: tool.timeout_ms,
+            max_calls: tool.max_calls,
+            rate: tool.rate,
         };
         let size = |tool: &ToolSpec| {
             estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
@@ -275,7 +278,8 @@ impl State {
             timeout_ms: tool.as_ref().and_then(|tool| tool.timeout_ms),
             state,
             attempt: 0,
-            started: 0,
+            started: self.now,
+            not_before: 0,
             verdict: planned.verdict.clone().filter(|_| !state.is_done()).map(Box::new),
             approved: false,
             arguments: event,
@@ -328,6 +332,28 @@ impl State {
         }
     }
 
+    fn start_call(&mut self, data: &ActionStarted, at: Millis) {
+        let first = self.calls.get(data.call).is_some_and(|call| call.attempt == 0);
+        self.calls.start(data.call, data.attempt, at);
+        let Some(name) = self.calls.get(data.call).and_then(|call| call.tool.clone()) else { return };
+        if let Some(limit) = self.tool(&name).and_then(|tool| tool.rate) {
+            let bucket = self.buckets.entry(Arc::clone(&name)).or_insert_with(|| Bucket::full(limit, at));
+            bucket.take(limit, at);
+        }
+        if first {
+            self.with_run(|run| {
+                run.calls += 1;
+                *run.tool_calls.entry(name).or_default() += 1;
+            });
+        }
+    }
+
+    fn delay_call(&mut self, id: CallId, until: Millis) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.not_before = until;
+        }
+    }
+
     fn set_call(&mut self, id: CallId, state: CallState) {
         if let Some(call) = self.calls.get_mut(id) {
             call.state = state;
@@ -338,6 +364,11 @@ impl State {
         let Some(call) = self.calls.get_mut(data.call) else { return };
         call.state = CallState::Ready;
         call.approved = true;
+        if let Some(rule) = &data.rule
+            && !self.rules.iter().any(|known| **known == **rule)
+        {
+            self.rules.push(rule.as_str().into());
+        }
         if data.arguments.is_some() {
             call.arguments = id;
             call.verdict = data.verdict.clone().map(Box::new);

@@ -24,8 +24,10 @@ pub struct Call {
     pub state: CallState,
     /// The latest attempt, from 1; 0 before it started.
     pub attempt: u32,
-    /// When the latest attempt started.
+    /// When the latest attempt started; before there was one, when the call was made.
     pub started: Millis,
+    /// The time that it waits for before it starts; 0 if it waits for none.
+    pub not_before: Millis,
     /// What rules said; dropped once it has ended.
     pub verdict: Option<Box<Verdict>>,
     /// Whether somebody approved it.

@@ -30,7 +30,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         }
         InputKind::ToolProbed { call, attempt, answer } => probed(state, at, *call, *attempt, answer),
         InputKind::Answered(answered) => person_answered(state, at, answered),
-        InputKind::Approve { call, by, edit } => approve(state, *call, by, edit.as_ref()),
+        InputKind::Approve { call, by, edit, rule } => approve(state, *call, by, edit.as_ref(), rule.as_deref()),
         InputKind::Deny { call, by, reason } => deny(state, *call, by, reason.as_deref()),
         InputKind::Timer { key } => timer(state, at, *key),
         InputKind::ExpandContext { by } => expand(state, *by),
@@ -234,12 +234,23 @@ fn with_output(call: &Call, at: Millis, output: &ToolOutput, tokens: u32) -> Cal
 
 fn finished(state: &State, at: Millis, id: CallId, attempt: u32, output: &ToolOutput, tokens: u32) -> Decided {
     match running(state, id, attempt) {
+        Ok(call) if is_retried(state, call, output) => {
+            Ok(CallRetried { call: id, attempt, output: output.clone() }.into())
+        }
         Ok(call) => Ok(with_output(call, at, output, tokens).into()),
         Err(Refusal::AlreadyResolved(_)) if state.calls.get(id).is_some_and(|call| call.may_be_late) => {
             Ok(LateResult { call: id, attempt, output: output.clone() }.into())
         }
         Err(refusal) => Err(refusal),
     }
+}
+
+/// Whether a failed attempt is made again: only what changes nothing when it is done twice, and only so often.
+fn is_retried(state: &State, call: &Call, output: &ToolOutput) -> bool {
+    let retries = state.limits().map_or(0, |limits| limits.call_retries);
+    let repeats = matches!(call.effect, EffectClass::ReadOnly | EffectClass::Idempotent);
+    let failed = output.transient && output.error.is_some();
+    failed && repeats && call.state == CallState::Started && call.attempt <= retries && state.closing().is_none()
 }
 
 fn dead(state: &State, at: Millis, id: CallId, attempt: u32, output: Option<&ToolOutput>, tokens: u32) -> Decided {
@@ -303,7 +314,7 @@ fn asked(state: &State, id: CallId) -> Result<&Call, Refusal> {
 }
 
 /// A fresh `deny` on edited arguments wins over the approval; a fresh `ask` counts as answered.
-fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>) -> Decided {
+fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>, rule: Option<&str>) -> Decided {
     let call = asked(state, id)?;
     if let Some(edit) = edit.filter(|edit| edit.verdict.decision == Decision::Deny) {
         let event = resolved(call, 0, Resolution::Denied, ResolveCause::DeniedByPerson);
@@ -315,6 +326,7 @@ fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>) -> De
         by: by.clone(),
         arguments: edit.map(|edit| edit.arguments.clone()),
         verdict: edit.map(|edit| edit.verdict.clone()),
+        rule: rule.map(Into::into),
     }
     .into())
 }
@@ -336,9 +348,18 @@ fn timer(state: &State, at: Millis, key: TimerKey) -> Decided {
     }
     Ok(match key {
         TimerKey::Run => RunClosing { reason: FinishReason::Timeout, by: None }.into(),
-        TimerKey::Call(call) => CallCancelling { call, cause: CancelCause::Timeout }.into(),
+        TimerKey::Call(call) => call_due(find(state, call)?),
         TimerKey::Retry => RetryDue {}.into(),
     })
+}
+
+/// What a call's time brings with it.
+fn call_due(call: &Call) -> EventKind {
+    match call.state {
+        CallState::Asked => unstarted(call, Resolution::Denied, ResolveCause::ApprovalExpired).into(),
+        CallState::Ready => CallDue { call: call.id }.into(),
+        _ => CallCancelling { call: call.id, cause: CancelCause::Timeout }.into(),
+    }
 }
 
 /// Shows `by` more messages than the cut that holds now, and the rest of the call group that this would split.

@@ -153,6 +153,9 @@ pub enum InputKind {
         /// Other arguments than the model's, with a fresh verdict on them.
         #[serde(default)]
         edit: Option<Edit>,
+        /// A rule that allows calls like this one for the rest of the trace.
+        #[serde(default)]
+        rule: Option<String>,
     },
     /// Somebody denied a call.
     Deny {

@@ -1,7 +1,7 @@
 //! What follows from the state alone: one event at a time, until nothing does. Budgets and stop conditions live here only.
 
 use crate::decide::{abandoned, started, unstarted};
-use crate::{CallState, Opening, PACK_VERSION, Run, SpecHead, State, Turn};
+use crate::{Call, CallState, Opening, PACK_VERSION, Run, SpecHead, State, Turn};
 use mainpath_types::*;
 
 /// A context this full, in hundredths of the window, is summarised.
@@ -55,11 +55,17 @@ fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {
         if !state.queues.steers.is_empty() && state.branch.is_none() {
             return end(Resolution::Skipped, ResolveCause::Steer);
         }
+        if call.attempt > 0 {
+            continue;
+        }
         if limits.calls_per_turn.is_some_and(|most| u32::from(call.id.index) >= most) {
             return end(Resolution::Skipped, ResolveCause::TurnCap);
         }
         if limits.calls.is_some_and(|most| run.calls >= most) {
             return end(Resolution::Skipped, ResolveCause::CallBudget);
+        }
+        if tool_calls_spent(state, run, call) {
+            return end(Resolution::Skipped, ResolveCause::ToolCap);
         }
     }
     if run.closing.is_some()
@@ -75,8 +81,11 @@ fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {
     for call in calls.iter().filter(|call| !call.state.is_done()) {
         let read_only = call.effect.is_read_only();
         let may_start = if read_only { !barrier } else { !open };
-        if call.state == CallState::Ready && may_start {
-            return Some(started(call).into());
+        if call.state == CallState::Ready && may_start && call.not_before == 0 {
+            return Some(match call.tool.as_deref().and_then(|tool| state.wait_for(tool)) {
+                Some(until) => CallDelayed { call: call.id, until }.into(),
+                None => started(call).into(),
+            });
         }
         open = true;
         barrier |= !read_only;
@@ -86,6 +95,13 @@ fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {
     }
     let results = u16::try_from(calls.len()).unwrap_or(u16::MAX);
     Some(TurnFinished { seq: state.tree.next_seq(), results }.into())
+}
+
+/// Whether the run has made as many calls of this call's tool as it may.
+fn tool_calls_spent(state: &State, run: &Run, call: &Call) -> bool {
+    let Some(tool) = call.tool.as_deref() else { return false };
+    let made = run.tool_calls.get(tool).copied().unwrap_or_default();
+    state.tool(tool).and_then(|tool| tool.max_calls).is_some_and(|most| made >= most)
 }
 
 /// Between two turns, in this order: frames, the end of the run, what was said, the limits, the context, the request.

@@ -14,11 +14,10 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
         effects.insert(EffectKey::Model(model.request), Effect::CallModel { request: model.request });
     }
     for call in state.turn_calls() {
-        let Some((key, effect)) = of_call(state, call) else { continue };
-        if let Some(at) = deadline(state, call) {
+        if let Some(at) = due(state, call) {
             effects.insert(EffectKey::Timer(TimerKey::Call(call.id)), Effect::Timer { at });
         }
-        effects.insert(key, effect);
+        effects.extend(of_call(state, call));
     }
     if let Some(at) = state.limits().and_then(|limits| run.deadline(limits)) {
         effects.insert(EffectKey::Timer(TimerKey::Run), Effect::Timer { at });
@@ -58,11 +57,15 @@ fn child_id(parent: &TraceId, call: &Call) -> Option<TraceId> {
     format!("{parent}@delegate-{}-{:03}", call.started, call.id.index + 1).parse().ok()
 }
 
-fn deadline(state: &State, call: &Call) -> Option<Millis> {
+/// The time that a call's state lasts until, if it ends by itself: an approval expires, a wait is over, an attempt takes too
+/// long.
+fn due(state: &State, call: &Call) -> Option<Millis> {
+    let limits = state.limits()?;
     let waits = matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild);
-    if call.state != CallState::Started || waits {
-        return None;
+    match call.state {
+        CallState::Asked => Some(call.started.saturating_add(limits.approval_timeout_ms?)),
+        CallState::Ready => (call.not_before > 0).then_some(call.not_before),
+        CallState::Started if !waits => Some(call.started.saturating_add(call.timeout_ms.or(limits.call_timeout_ms)?)),
+        CallState::Started | CallState::Cancelling(_) | CallState::Probing | CallState::Done(_) => None,
     }
-    let limit = state.limits().and_then(|limits| limits.call_timeout_ms);
-    Some(call.started.saturating_add(call.timeout_ms.or(limit)?))
 }

@@ -2,6 +2,7 @@
 
 use crate::state::Opening;
 use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Usage};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The run that is going on.
@@ -27,6 +28,8 @@ pub struct Run {
     pub asking: bool,
     /// Tool calls that were started.
     pub calls: u32,
+    /// The same by tool.
+    pub tool_calls: BTreeMap<Arc<str>, u32>,
     /// Whether a call had to be skipped for the run's limit.
     pub calls_spent: bool,
     /// What its model calls used, lost ones included.
@@ -84,6 +87,7 @@ impl Run {
             turns: 0,
             asking: false,
             calls: 0,
+            tool_calls: BTreeMap::new(),
             calls_spent: false,
             usage: Usage::default(),
             cost: 0,

@@ -1,8 +1,8 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
-use crate::{Calls, Goals, ModelCall, NodeKind, Queued, Queues, Run, Tree};
+use crate::{Bucket, Calls, Goals, ModelCall, NodeKind, Queued, Queues, Run, Tree};
 use mainpath_types::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Everything that an agent's next step depends on. Made by folding a log with [`crate::apply()`], and by nothing else.
@@ -44,6 +44,10 @@ pub struct State {
     pub opening: Option<Opening>,
     /// Messages that wait.
     pub queues: Queues,
+    /// What is left of the calls of tools that may be called only so often.
+    pub buckets: BTreeMap<Arc<str>, Bucket>,
+    /// The rules that were made of approvals, as they were written.
+    pub rules: Vec<Arc<str>>,
     /// The plan.
     pub goals: Goals,
     /// Which mailbox entries have been consumed.
@@ -110,6 +114,10 @@ pub struct ToolHead {
     pub can_probe: bool,
     /// How long a call may take.
     pub timeout_ms: Option<Millis>,
+    /// How often it may be called in a run.
+    pub max_calls: Option<u32>,
+    /// How often it may be called in a time.
+    pub rate: Option<RateLimit>,
 }
 
 /// A turn whose calls have not all ended.
@@ -205,6 +213,8 @@ impl State {
             rewind: None,
             opening: None,
             queues: Queues::default(),
+            buckets: BTreeMap::new(),
+            rules: Vec::new(),
             goals: Goals::default(),
             mail: MailCursor::default(),
             window_extra: 0,
@@ -253,11 +263,23 @@ impl State {
         self.run.as_ref().and_then(|run| run.closing)
     }
 
+    /// What is known of a tool.
+    pub fn tool(&self, name: &str) -> Option<&ToolHead> {
+        self.spec.as_ref()?.tools.iter().find(|tool| *tool.name == *name)
+    }
+
+    /// When a call of this tool may be made, if it may not be made now.
+    pub fn wait_for(&self, tool: &str) -> Option<Millis> {
+        let limit = self.tool(tool)?.rate?;
+        self.buckets.get(tool)?.wait(limit, self.now)
+    }
+
     /// Whether a turn is open that waits for nothing but people.
     pub fn waits_for_people(&self) -> bool {
         use crate::CallState::*;
         self.turn_calls().iter().all(|call| match call.state {
-            Asked | Ready | Done(_) => true,
+            Ready => call.not_before == 0,
+            Asked | Done(_) => true,
             Started => call.effect == EffectClass::AskPerson,
             Cancelling(_) | Probing => false,
         }) && self.turn_calls().iter().any(|call| matches!(call.state, Asked | Started))

@@ -229,7 +229,7 @@ impl Driver {
         }
         mail.redact(&self.shared.config.vault);
         let edited = match &mail {
-            Mail::Approve { call, arguments: Some(arguments) } => Some((*call, arguments.clone())),
+            Mail::Approve { call, arguments: Some(arguments), .. } => Some((*call, arguments.clone())),
             _ => None,
         };
         let mut kind = mail.into_input(from);
@@ -391,7 +391,8 @@ impl Driver {
                     Part::ToolCall { arguments, .. } => Some(arguments.clone()),
                     _ => None,
                 });
-                calls.into_iter().nth(call.index.into())
+                let planned = data.calls.get(usize::from(call.index)).and_then(|planned| planned.arguments.clone());
+                planned.or_else(|| calls.into_iter().nth(call.index.into()))
             }
             Some(EventKind::ApprovalGranted(data)) => data.arguments.clone(),
             _ => None,

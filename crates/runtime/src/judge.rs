@@ -32,11 +32,11 @@ impl<'a> Gate<'a> {
         match self.tools.plan(name, arguments, self.workspace) {
             Ok(planned) => {
                 let verdict = judge(self.rules, &planned.facts);
-                PlannedCall { tool: Some(planned.tool), verdict: Some(verdict), problem: None }
+                PlannedCall { tool: Some(planned.tool), verdict: Some(verdict), ..PlannedCall::default() }
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);
-                PlannedCall { tool, verdict: None, problem: Some(problem.to_string()) }
+                PlannedCall { tool, problem: Some(problem.to_string()), ..PlannedCall::default() }
             }
         }
     }
@@ -98,7 +98,7 @@ impl<'a> Gate<'a> {
         }
         let problem = "The answer was cut off at the output limit in the middle of this call, so it was not run. Make \
                        the call again with shorter arguments.";
-        PlannedCall { tool: self.tools.resolve(name), verdict: None, problem: Some(problem.into()) }
+        PlannedCall { tool: self.tools.resolve(name), problem: Some(problem.into()), ..PlannedCall::default() }
     }
 }
 

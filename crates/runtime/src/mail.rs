@@ -44,6 +44,9 @@ pub enum Mail {
         /// Other arguments than the model's: JSON text. Rules judge them afresh.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
+        /// A rule that allows calls like this one for the rest of the trace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
     },
     /// Deny a call.
     Deny {
@@ -71,6 +74,11 @@ impl Mail {
     /// Something said in plain text, to be read now or after the present run.
     pub fn message(text: impl Into<String>) -> Mail {
         Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(text)] }
+    }
+
+    /// The approval of a call, once and as it is.
+    pub fn approve(call: CallId) -> Mail {
+        Mail::Approve { call, arguments: None, rule: None }
     }
 
     /// The message that it says.
@@ -121,7 +129,7 @@ impl Mail {
             }
             Mail::Stop => InputKind::Stop { by },
             Mail::Interrupt { call } => InputKind::Interrupt { call },
-            Mail::Approve { call, arguments: _ } => InputKind::Approve { call, by, edit: None },
+            Mail::Approve { call, arguments: _, rule } => InputKind::Approve { call, by, edit: None, rule },
             Mail::Deny { call, reason } => InputKind::Deny { call, by, reason },
             Mail::Answer { call, text } => {
                 let output = ToolOutput::text(text);

@@ -109,9 +109,7 @@ mod tests {
             name: "look".into(),
             description: "Looks <at> things.".into(),
             input_schema: json!({"type": "object"}),
-            effect: Default::default(),
-            can_probe: false,
-            timeout_ms: None,
+            ..ToolSpec::default()
         };
         Spec { tools: vec![tool], ..Spec::new("m", profile) }
     }

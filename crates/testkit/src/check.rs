@@ -70,13 +70,14 @@ pub fn finished(state: &State, finished: &RunFinished) -> Check {
     Ok(())
 }
 
-/// A running trace always has something to wait for that is not a timer, but for the wait before a retry.
+/// A running trace always has something to wait for that is not a timer, but for the wait before a retry or for a tool's rate.
 pub fn alive(state: &State, pending: &BTreeMap<EffectKey, Effect>) -> Check {
     ensure(next_step(state).is_none(), || format!("a step was left: {:?}", next_step(state)))?;
     let Some(run) = &state.run else {
         return ensure(pending.is_empty(), || format!("obligations without a run: {pending:?}"));
     };
-    let real = |key: &EffectKey| !matches!(key, EffectKey::Timer(_)) || run.retry_at.is_some();
+    let delayed = state.turn_calls().iter().any(|call| call.not_before > 0 && call.state == CallState::Ready);
+    let real = |key: &EffectKey| !matches!(key, EffectKey::Timer(_)) || run.retry_at.is_some() || delayed;
     ensure(pending.keys().any(real), || format!("a run that waits for nothing: {pending:?}"))
 }
 

@@ -52,7 +52,7 @@ pub fn spec(limits: Limits, context_window: u32) -> Spec {
         input_schema: serde_json::json!({}),
         effect,
         can_probe,
-        timeout_ms: None,
+        ..ToolSpec::default()
     };
     Spec {
         instructions: "Work.".into(),
@@ -83,6 +83,8 @@ impl World {
             budget: if rng.bool() { BudgetMode::Soft } else { BudgetMode::Hard },
             repeated_failures: some(&mut rng, 1, 4),
             model_retries: rng.u32(0..3),
+            call_retries: rng.u32(0..3),
+            approval_timeout_ms: some(&mut rng, 50, 3_000).map(u64::from),
             observation_chars: None,
             window_messages: some(&mut rng, 2, 12),
             recovery: if rng.bool() { Recovery::Rerun } else { Recovery::Notify },
@@ -102,6 +104,11 @@ impl World {
             not_done: BTreeSet::new(),
         };
         let mut spec = spec(limits, window);
+        for tool in &mut spec.tools {
+            tool.max_calls = (world.rng.u32(0..4) == 0).then(|| world.rng.u32(0..4));
+            tool.rate = (world.rng.u32(0..3) == 0)
+                .then(|| RateLimit { calls: world.rng.u32(1..3), per_ms: world.rng.u64(100..3_000) });
+        }
         let (price, context_window) = (spec.price, window / 2 + 100);
         let other = |model: &str| Fallback {
             model: model.into(),
@@ -246,8 +253,8 @@ impl World {
             };
             let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
             planned.push(match self.rng.u32(0..12) {
-                0 => PlannedCall { tool: None, verdict: None, problem: Some("unknown tool".into()) },
-                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), problem: None },
+                0 => PlannedCall { problem: Some("unknown tool".into()), ..PlannedCall::default() },
+                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
             });
         }
         let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
@@ -264,15 +271,15 @@ impl World {
         };
         match self.rng.u32(0..6) {
             0 => InputKind::Deny { call, by, reason: Some("not today".into()) },
-            1 => InputKind::Approve { call, by, edit: Some(edit(Decision::Deny)) },
-            2 => InputKind::Approve { call, by, edit: Some(edit(Decision::Ask)) },
-            _ => InputKind::Approve { call, by, edit: None },
+            1 => InputKind::Approve { call, by, edit: Some(edit(Decision::Deny)), rule: None },
+            2 => InputKind::Approve { call, by, edit: Some(edit(Decision::Ask)), rule: None },
+            _ => InputKind::Approve { call, by, edit: None, rule: None },
         }
     }
 
     fn output(&mut self) -> ToolOutput {
         if self.rng.u32(0..4) == 0 {
-            ToolOutput::failed("exit_code", "it failed")
+            ToolOutput { transient: self.rng.bool(), ..ToolOutput::failed("exit_code", "it failed") }
         } else {
             ToolOutput::text("it worked")
         }
@@ -328,7 +335,7 @@ impl World {
             0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
             1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
             2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
-            3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None },
+            3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None, rule: None },
             4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
             5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, by },
             6 => InputKind::RecallCalls { calls: vec![call] },

@@ -5,7 +5,7 @@ use crate::tool::count;
 use crate::{Bash, EditTextFile, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use mainpath_policy::{CallFacts, PathFact};
-use mainpath_types::{Part, ToolOutput, ToolSpec};
+use mainpath_types::{Millis, Part, RateLimit, ToolOutput, ToolSpec};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::task::Poll;
+use std::time::Duration;
 
 /// Other names under which models ask for tools.
 const ALIASES: [(&str, &str); 9] = [
@@ -149,7 +150,9 @@ impl Tools {
             input_schema: entry.arguments.schema().clone(),
             effect: entry.doc.effect,
             can_probe: entry.doc.can_probe,
-            timeout_ms: entry.doc.timeout.and_then(|limit| limit.as_millis().try_into().ok()),
+            timeout_ms: entry.doc.timeout.map(millis),
+            max_calls: None,
+            rate: entry.doc.rate.map(|rate| RateLimit { calls: rate.calls, per_ms: millis(rate.per) }),
         };
         self.entries().values().map(spec).collect()
     }
@@ -276,6 +279,10 @@ async fn timed(entry: &Entry, args: Value, ctx: &ToolContext) -> ToolOutput {
         shorten(&mut output.content, most);
     }
     output
+}
+
+fn millis(time: Duration) -> Millis {
+    time.as_millis().try_into().unwrap_or(Millis::MAX)
 }
 
 /// Keeps the first `most` characters of the texts and says how many more there were.

@@ -93,6 +93,12 @@ events! {
     ActionStarted = "action_started",
     /// Somebody approved a call.
     ApprovalGranted = "approval_granted",
+    /// A call waits until its tool may be called again.
+    CallDelayed = "call_delayed",
+    /// The wait of a call is over.
+    CallDue = "call_due",
+    /// An attempt failed for the moment; the call is made again.
+    CallRetried = "call_retried",
     /// A started call is to be ended.
     CallCancelling = "call_cancelling",
     /// A started call is asked whether it was done.

@@ -128,7 +128,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// A tool call of a model's answer, judged before the answer was recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedCall {
     /// The tool's own name (aliases resolved), or `None` for a name that no tool has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,6 +139,15 @@ pub struct PlannedCall {
     /// Why the call cannot be run as it is (unknown tool, invalid arguments), for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Arguments that a hook has put in the place of the model's: JSON text. The verdict is on these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
+    /// Where the arguments came from, coarsely.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
+    /// The narrowest rule that would allow calls like this one, where one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<String>,
 }
 
 /// `model_finished`.
@@ -296,6 +305,36 @@ pub struct ApprovalGranted {
     /// What rules said about the edited arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// A rule that was made of the approval. It allows calls like this one for the rest of the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// `call_delayed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallDelayed {
+    /// The call.
+    pub call: CallId,
+    /// When it may start.
+    pub until: Millis,
+}
+
+/// `call_due`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallDue {
+    /// The call.
+    pub call: CallId,
+}
+
+/// `call_retried`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallRetried {
+    /// The call.
+    pub call: CallId,
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// How it failed.
+    pub output: ToolOutput,
 }
 
 /// Why a started call is ended.
@@ -334,6 +373,8 @@ pub enum ResolveCause {
     Result,
     /// A person said no.
     DeniedByPerson,
+    /// Nobody decided in time.
+    ApprovalExpired,
     /// The run ended before it started.
     Closing,
     /// A person steered away before it started.
@@ -342,6 +383,8 @@ pub enum ResolveCause {
     TurnCap,
     /// More calls than the run may have.
     CallBudget,
+    /// More calls of its tool than the run may have.
+    ToolCap,
     /// Only a last answer was asked for.
     LastAnswer,
     /// It was ended after its time was up.

@@ -47,6 +47,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         CallId,
         BlobHash,
         ApprovalMode,
+        RateLimit,
         Access,
         Confinement,
         FileAccess,

@@ -215,6 +215,10 @@ pub struct Limits {
     pub repeated_failures: Option<u32>,
     /// Failed model requests in a row that are retried.
     pub model_retries: u32,
+    /// How often a call that can be repeated is made again by itself when it failed for the moment.
+    pub call_retries: u32,
+    /// How long an approval is waited for, in milliseconds; then the call is denied.
+    pub approval_timeout_ms: Option<Millis>,
     /// Characters of a tool's output that the model sees.
     pub observation_chars: Option<u32>,
     /// Messages that the model sees; older ones are cut.
@@ -248,7 +252,7 @@ pub enum Recovery {
 impl Profile {
     /// The profile's limits.
     pub fn limits(self) -> Limits {
-        let base = Limits { model_retries: 3, ..Limits::default() };
+        let base = Limits { model_retries: 3, call_retries: 1, ..Limits::default() };
         match self {
             Profile::AgentCore => Limits {
                 turns: Some(5),

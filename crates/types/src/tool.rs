@@ -1,6 +1,6 @@
 //! Tools as data: what they are, what a rule said, what came back.
 
-use crate::{BlobHash, Part};
+use crate::{BlobHash, Millis, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +43,17 @@ impl EffectClass {
     }
 }
 
+/// So many calls in so much time: a bucket that holds as many calls as may be made at once and fills up again over `per_ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RateLimit {
+    /// How many; at least 1.
+    pub calls: u32,
+    /// In how many milliseconds.
+    pub per_ms: Millis,
+}
+
 /// A tool as the model and the core see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSpec {
     /// Its one name.
     pub name: String,
@@ -61,6 +70,12 @@ pub struct ToolSpec {
     /// How long a call may take, in milliseconds; the run's limit applies where this says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// How often it may be called in a run; further calls are skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u32>,
+    /// How often it may be called in a time; further calls wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateLimit>,
 }
 
 /// What policy says.
@@ -95,6 +110,9 @@ pub struct ToolOutput {
     /// Set when the call failed: a stable code such as `timeout`, `exit_code`, `not_found`. The words are in `content`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Set on a failure that the same call may not meet a moment later, such as a server that was busy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
     /// A line to show people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

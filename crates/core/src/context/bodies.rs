@@ -111,11 +111,18 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     if let Some(most) = state.limits().and_then(|limits| limits.observation_chars) {
         parts.iter_mut().for_each(|part| shorten(part, most as usize));
     }
-    if call.approved
-        && let Some(EventKind::ApprovalGranted(granted)) = bodies.get(call.arguments)
-        && let Some(arguments) = &granted.arguments
-    {
-        let note = format!("[{} approved this call with other arguments: {arguments}]", granted.by);
+    let note = match bodies.get(call.arguments) {
+        Some(EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), by, .. })) => {
+            Some(format!("[{by} approved this call with other arguments: {arguments}]"))
+        }
+        Some(EventKind::ModelFinished(data)) => data
+            .calls
+            .get(usize::from(call.id.index))
+            .and_then(|planned| planned.arguments.as_ref())
+            .map(|arguments| format!("[The arguments of this call were changed by the owner's rules: {arguments}]")),
+        _ => None,
+    };
+    if let Some(note) = note {
         parts.insert(0, Part::text(note));
     }
     Some(parts)
@@ -138,6 +145,8 @@ pub fn result_text(resolved: &CallResolved) -> Vec<Part> {
             Some(reason) => format!("A person denied this call: {reason}"),
             None => "A person denied this call.".into(),
         }),
+        ResolveCause::ApprovalExpired => Some("Denied: nobody decided on this call in time.".into()),
+        ResolveCause::ToolCap => Some("Not started: the calls of this tool are used up for this run.".into()),
         ResolveCause::Closing => {
             Some("Not started: the run was ended first. Call it again if it is still needed.".into())
         }

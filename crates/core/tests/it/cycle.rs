@@ -78,7 +78,7 @@ fn readers_run_together_and_everything_else_alone_in_call_order() {
 
 #[test]
 fn a_call_that_cannot_run_is_answered_without_starting_anything() {
-    let problem = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
+    let problem = PlannedCall { problem: Some("there is no such tool".into()), ..PlannedCall::default() };
     let mut agent = Agent::asked(no_limits());
     let reply = agent.reply("", &[problem, planned("bash", Decision::Deny)]);
     agent.gives(
@@ -122,6 +122,7 @@ fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
             call: call("2.0"),
             by: user(),
             edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict }),
+            rule: None,
         }
     };
     let asked = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);

@@ -31,12 +31,12 @@ fn life() -> Vec<Event> {
         breach: Breach::Protocol,
         repair_tokens: 12,
     });
-    let problem = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
+    let problem = PlannedCall { problem: Some("there is no such tool".into()), ..PlannedCall::default() };
     agent.calls(&[planned("bash", Decision::Ask), problem, allowed("write"), allowed("read"), allowed("read")]);
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
     let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict });
     let first = agent.state().turn_calls()[0].id;
-    agent.takes(InputKind::Approve { call: first, by: user(), edit });
+    agent.takes(InputKind::Approve { call: first, by: user(), edit, rule: None });
     agent.now = 3_200;
     agent.takes(InputKind::Timer { key: TimerKey::Call(first) });
     agent.takes(InputKind::ToolDead { call: first, attempt: 1, output: Some(ToolOutput::text("so far")), tokens: 4 });
@@ -52,12 +52,19 @@ fn life() -> Vec<Event> {
     agent.answers("as you like");
     let mut agent = finish(agent);
     agent.takes(InputKind::RecallCalls { calls: vec![second] });
-    agent.takes(InputKind::SetSpec { spec: spec(Limits { window_messages: None, ..limits }, 400) });
+    let mut other = spec(Limits { window_messages: None, call_retries: 1, ..limits }, 400);
+    other.tools[0].rate = Some(RateLimit { calls: 1, per_ms: 500 });
+    other.tools[1].max_calls = Some(7);
+    agent.takes(InputKind::SetSpec { spec: other });
     agent.says(MessageMode::Message, "again");
     let long = Box::new(Reply { tokens: 210, ..*agent.reply("a long text", &[allowed("read")]) });
     agent.takes(InputKind::ModelFinished(long));
     let open = agent.state().turn_calls()[0].id;
-    agent.takes(done(&open.to_string(), 1));
+    let output = ToolOutput { transient: true, ..ToolOutput::failed("busy", "not now") };
+    agent.takes(InputKind::ToolFinished { call: open, attempt: 1, output, tokens: 2 });
+    agent.now += 500;
+    agent.takes(InputKind::Timer { key: TimerKey::Call(open) });
+    agent.takes(done(&open.to_string(), 2));
     let mut agent = finish(agent);
     agent.takes(rewind(1, Some("another way")));
     agent.takes(stop());

@@ -93,7 +93,7 @@ fn the_same_tool_may_not_fail_too_often_in_a_row() {
 fn a_call_of_no_tool_is_a_failure_as_well() {
     let mut agent = Agent::asked(Limits { repeated_failures: Some(2), ..no_limits() });
     for _ in 0..2 {
-        let problem = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
+        let problem = PlannedCall { problem: Some("there is no such tool".into()), ..PlannedCall::default() };
         agent.calls(&[problem]);
     }
     assert_eq!(agent.ended().reason, FinishReason::RepeatedFailure);

@@ -16,4 +16,5 @@ mod simulation;
 mod snapshots;
 mod support;
 mod text_turns;
+mod tool_limits;
 mod words;

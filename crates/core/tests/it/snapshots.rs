@@ -46,14 +46,14 @@ fn a_tool_loop() {
 #[test]
 fn parallel_calls_with_denials_a_failure_and_an_edit() {
     let mut agent = Agent::asked(no_limits());
-    let unknown = PlannedCall { tool: None, verdict: None, problem: Some("there is no such tool".into()) };
+    let unknown = PlannedCall { problem: Some("there is no such tool".into()), ..PlannedCall::default() };
     let (denied, asked) = (planned("put", Decision::Deny), |tool| planned(tool, Decision::Ask));
     agent.calls(&[allowed("read"), allowed("read"), unknown, denied, asked("write"), asked("bash"), asked("bash")]);
     agent.takes(finishes("2.1", ToolOutput::text("the second, which came first")));
     agent.takes(finishes("2.0", ToolOutput::failed("not_found", "there is no such file")));
     let verdict = Verdict { decision: Decision::Allow, rule: "fresh".into(), reason: String::new() };
     let edit = Some(Edit { arguments: r#"{"path":"other.txt"}"#.into(), verdict });
-    agent.takes(InputKind::Approve { call: call("2.4"), by: user(), edit });
+    agent.takes(InputKind::Approve { call: call("2.4"), by: user(), edit, rule: None });
     agent.takes(finishes("2.4", ToolOutput::text("written")));
     agent.takes(InputKind::Deny { call: call("2.5"), by: user(), reason: Some("not in this folder".into()) });
     agent.takes(InputKind::Deny { call: call("2.6"), by: user(), reason: None });

@@ -31,7 +31,7 @@ pub fn call(id: &str) -> CallId {
 /// A call of a tool that rules allow, want asked, or deny.
 pub fn planned(tool: &str, decision: Decision) -> PlannedCall {
     let verdict = Verdict { decision, rule: format!("test.{tool}"), reason: "by the test".into() };
-    PlannedCall { tool: Some(tool.into()), verdict: Some(verdict), problem: None }
+    PlannedCall { tool: Some(tool.into()), verdict: Some(verdict), ..PlannedCall::default() }
 }
 
 pub fn allowed(tool: &str) -> PlannedCall {
@@ -256,7 +256,7 @@ pub fn dead(id: &str, attempt: u32) -> InputKind {
 }
 
 pub fn approve(id: &str) -> InputKind {
-    InputKind::Approve { call: call(id), by: user(), edit: None }
+    InputKind::Approve { call: call(id), by: user(), edit: None, rule: None }
 }
 
 pub fn stop() -> InputKind {
@@ -302,6 +302,9 @@ pub fn show(event: &Event) -> String {
         EventKind::ActionStarted(data) => format!("{name} {} #{}", data.call, data.attempt),
         EventKind::ApprovalGranted(data) => format!("{name} {} edited={}", data.call, data.arguments.is_some()),
         EventKind::CallCancelling(data) => format!("{name} {} {:?}", data.call, data.cause),
+        EventKind::CallDelayed(data) => format!("{name} {} until {}", data.call, data.until),
+        EventKind::CallDue(data) => format!("{name} {}", data.call),
+        EventKind::CallRetried(data) => format!("{name} {} #{}", data.call, data.attempt),
         EventKind::CallProbing(data) => format!("{name} {}", data.call),
         EventKind::CallResolved(data) => format!("{name} {} {:?} {:?}", data.call, data.resolution, data.cause),
         EventKind::LateResult(data) => format!("{name} {} #{}", data.call, data.attempt),

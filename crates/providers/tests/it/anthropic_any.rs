@@ -127,9 +127,7 @@ fn any_head() -> impl Strategy<Value = RequestHead> {
                 name: format!("tool.{at}"),
                 description: system.clone(),
                 input_schema,
-                effect: Default::default(),
-                can_probe: false,
-                timeout_ms: None,
+                ..ToolSpec::default()
             };
             let tools = schemas.into_iter().enumerate().map(tool).collect();
             RequestHead {

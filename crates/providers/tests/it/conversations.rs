@@ -115,9 +115,7 @@ fn head() -> impl Strategy<Value = RequestHead> {
         name: name.into(),
         description: if name == "look" { "Looks.".into() } else { String::new() },
         input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}),
-        effect: Default::default(),
-        can_probe: false,
-        timeout_ms: None,
+        ..ToolSpec::default()
     };
     let tools = prop::sample::subsequence(vec![tool("look"), tool("mcp.server/do"), tool("a-b")], 0..=3);
     let schemas: Vec<Value> = vec![

@@ -53,9 +53,7 @@ fn head(stream: bool) -> RequestHead {
         name: "look".into(),
         description: "Looks.".into(),
         input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}),
-        effect: Default::default(),
-        can_probe: false,
-        timeout_ms: None,
+        ..ToolSpec::default()
     };
     RequestHead {
         model: "m-1".into(),

@@ -96,7 +96,7 @@ async fn a_stop_overtakes_what_waits_before_it() {
     run(&runtime, &trace, place.asking(), "count").await;
     drop(runtime);
     // Nobody reads while these are written.
-    let approve = Mail::Approve { call: call("2.0"), arguments: None };
+    let approve = Mail::approve(call("2.0"));
     for mail in [Mail::message("and then?"), approve, Mail::Stop] {
         let body = serde_json::to_string(&mail).unwrap();
         place.store.post(&local(), &trace, mail.is_urgent(), body).await.unwrap();
@@ -188,7 +188,7 @@ async fn changed_arguments_that_cannot_be_judged_are_refused_and_the_call_goes_o
     let runtime = place.runtime();
     runtime.resume(&local(), &trace);
     assert_eq!(settled(&runtime, &trace).await, waits);
-    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()) };
+    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()), rule: None };
     let mail = runtime.send(&local(), &trace, &edit).await.unwrap();
     read(&runtime, &trace, mail).await;
     assert_eq!(settled(&runtime, &trace).await, waits);

@@ -17,7 +17,7 @@ async fn a_parked_trace_goes_on_when_its_call_is_approved() {
     let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
     let (runtime, trace) = (place.runtime(), id("t"));
     parked(&place, &runtime, &trace).await;
-    runtime.send(&local(), &trace, &Mail::Approve { call: call("2.0"), arguments: None }).await.unwrap();
+    runtime.send(&local(), &trace, &Mail::approve(call("2.0"))).await.unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
     assert_eq!((place.answer(&trace).await.as_str(), place.hands.count("a")), ("final: counted a", 1));
@@ -29,7 +29,7 @@ async fn edited_arguments_run_in_place_of_the_models_and_the_model_is_told() {
     let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
     let (runtime, trace) = (place.runtime(), id("t"));
     parked(&place, &runtime, &trace).await;
-    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()) };
+    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()), rule: None };
     runtime.send(&local(), &trace, &edit).await.unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
@@ -67,7 +67,7 @@ async fn mail_that_another_process_posts_wakes_a_parked_trace() {
     parked(&place, &runtime, &trace).await;
     // A second store on the same folder is what another process has.
     let other = mainpath_store::FilesStore::open(data.path(), mainpath_store::Options::default()).unwrap();
-    let body = serde_json::to_string(&Mail::Approve { call: call("2.0"), arguments: None }).unwrap();
+    let body = serde_json::to_string(&Mail::approve(call("2.0"))).unwrap();
     other.post(&local(), &trace, false, body).await.unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
@@ -81,7 +81,7 @@ async fn edited_arguments_that_rules_deny_or_that_are_none_deny_the_call() {
     for (name, edit) in [("wrong", r#"{"kee":1}"#), ("none", "not JSON")] {
         let trace = id(name);
         parked(&place, &runtime, &trace).await;
-        let edit = Mail::Approve { call: call("2.0"), arguments: Some(edit.into()) };
+        let edit = Mail::Approve { call: call("2.0"), arguments: Some(edit.into()), rule: None };
         runtime.send(&local(), &trace, &edit).await.unwrap();
         let mut phase = runtime.phase(&local(), &trace);
         soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
@@ -93,7 +93,7 @@ async fn edited_arguments_that_rules_deny_or_that_are_none_deny_the_call() {
     parked(&place, &runtime, &trace).await;
     let spec = Spec { tools: Vec::new(), ..place.asking() };
     runtime.send(&local(), &trace, &Mail::SetSpec { spec: Box::new(spec) }).await.unwrap();
-    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()) };
+    let edit = Mail::Approve { call: call("2.0"), arguments: Some(r#"{"key":"b"}"#.into()), rule: None };
     runtime.send(&local(), &trace, &edit).await.unwrap();
     let mut phase = runtime.phase(&local(), &trace);
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();

@@ -92,8 +92,8 @@ fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
     let call = CallId { seq: Seq(seq), index: random.u16(..2) };
     let message = |mode| Mail::Message { mode, parts: vec![Part::text(format!("mail {n}"))] };
     match random.u8(..16) {
-        0..4 => Mail::Approve { call, arguments: None },
-        4 => Mail::Approve { call, arguments: Some(format!(r#"{{"key":"edited {n}"}}"#)) },
+        0..4 => Mail::approve(call),
+        4 => Mail::Approve { call, arguments: Some(format!(r#"{{"key":"edited {n}"}}"#)), rule: None },
         5 => Mail::Deny { call, reason: Some("no".into()) },
         6 => message(MessageMode::Message),
         7 => message(MessageMode::Steer),
@@ -114,7 +114,7 @@ async fn decide(runtime: &Runtime, trace: &TraceId, random: &mut Rng) {
     for waiting in waiting {
         let Waiting::Approval(call) = waiting else { continue };
         let reason = random.bool().then(|| "not today".to_string());
-        let mail = if random.bool() { Mail::Approve { call, arguments: None } } else { Mail::Deny { call, reason } };
+        let mail = if random.bool() { Mail::approve(call) } else { Mail::Deny { call, reason } };
         runtime.send(&local(), trace, &mail).await.unwrap();
     }
 }
@@ -177,7 +177,7 @@ fn settle(place: &Place, world: &mut World, seed: u64) {
                 Phase::Parked(waiting) => {
                     for waiting in waiting {
                         let Waiting::Approval(call) = waiting else { continue };
-                        let approve = Mail::Approve { call, arguments: None };
+                        let approve = Mail::approve(call);
                         runtime.send(&local(), &trace, &approve).await.unwrap();
                     }
                 }

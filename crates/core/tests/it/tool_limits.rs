@@ -1,0 +1,167 @@
+//! What limits single tools and single calls: rates, caps, repetitions, approvals that expire, rules made of approvals.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_testkit::world::spec;
+use mainpath_types::*;
+
+/// An agent at its first request, with these limits on one of its tools.
+fn limited(limits: Limits, name: &str, change: impl Fn(&mut ToolSpec)) -> Agent {
+    let mut agent = Agent::new(limits.clone());
+    let mut spec = spec(limits, 100_000);
+    spec.tools.iter_mut().filter(|tool| tool.name == name).for_each(change);
+    agent.gives(InputKind::SetSpec { spec }, &["spec_changed"]);
+    agent.says(MessageMode::Message, "do it");
+    agent
+}
+
+fn rated(calls: u32, per_ms: Millis) -> Agent {
+    limited(no_limits(), "read", |tool| tool.rate = Some(RateLimit { calls, per_ms }))
+}
+
+fn busy(id: &str, attempt: u32) -> InputKind {
+    let output = ToolOutput { transient: true, ..ToolOutput::failed("busy", "not now") };
+    InputKind::ToolFinished { call: call(id), attempt, output, tokens: 3 }
+}
+
+fn time(id: &str) -> InputKind {
+    InputKind::Timer { key: TimerKey::Call(call(id)) }
+}
+
+#[test]
+fn calls_beyond_a_tools_rate_wait_and_then_start() {
+    let mut agent = rated(2, 1_000);
+    let made = agent.calls(&[allowed("read"), allowed("read"), allowed("read")]);
+    let now = agent.now;
+    let started = ["action_started 2.0 #1", "action_started 2.1 #1"].map(String::from);
+    assert_eq!(made[1..3], started);
+    assert_eq!(made[3], format!("call_delayed 2.2 until {}", now + 500));
+    assert_eq!(agent.pending(), ["tool/2.0/1", "tool/2.1/1", "timer/call/2.2"]);
+    agent.refuses(time("2.2"), Refusal::NotDue(now + 500));
+    agent.gives(done("2.0", 1), &["call_resolved 2.0 Ok Result"]);
+    agent.gives(done("2.1", 1), &["call_resolved 2.1 Ok Result"]);
+    agent.now += 500;
+    agent.gives(time("2.2"), &["call_due 2.2", "action_started 2.2 #1"]);
+}
+
+#[test]
+fn a_rate_goes_on_from_turn_to_turn_and_survives_a_restart() {
+    let mut agent = rated(1, 1_000);
+    agent.works();
+    let made = agent.calls(&[allowed("read"), allowed("bash")]);
+    assert_eq!(made.last().unwrap(), &format!("call_delayed 4.0 until {}", agent.now + 1_000));
+    let mut agent = agent.crashed();
+    agent.takes(InputKind::Recovered { lost: true, tail_cut: None });
+    assert_eq!(agent.pending(), ["timer/call/4.0"]);
+    agent.now += 1_000;
+    agent.gives(time("4.0"), &["call_due 4.0", "action_started 4.0 #1"]);
+}
+
+#[test]
+fn a_call_that_waits_for_its_time_ends_with_the_run() {
+    let mut agent = rated(1, 1_000);
+    agent.works();
+    agent.calls(&[allowed("read")]);
+    let events = [
+        "run_closing stopped",
+        "call_resolved 4.0 Interrupted Closing",
+        "turn_finished 5 results=1",
+        "run_finished stopped turns=2 calls=1",
+    ];
+    agent.gives(stop(), &events);
+}
+
+#[test]
+fn a_tool_may_be_called_so_often_in_a_run_and_again_in_the_next() {
+    let mut agent = limited(no_limits(), "bash", |tool| tool.max_calls = Some(1));
+    let made = agent.calls(&[allowed("bash"), allowed("bash"), allowed("write")]);
+    assert_eq!(made[1..], ["action_started 2.0 #1", "call_resolved 2.1 Skipped ToolCap"]);
+    agent.takes(done("2.0", 1));
+    agent.takes(done("2.2", 1));
+    let told = "2.1! Not started: the calls of this tool are used up for this run.";
+    assert!(agent.shown().contains(&format!("Tool: {told}")), "{:?}", agent.shown());
+    agent.answers("done");
+    assert_eq!(agent.ended().reason, FinishReason::Final);
+    agent.says(MessageMode::Message, "go on");
+    let made = agent.calls(&[allowed("bash")]);
+    assert_eq!(made.last().unwrap(), "action_started 8.0 #1");
+}
+
+#[test]
+fn what_failed_for_the_moment_is_made_again_as_often_as_allowed() {
+    let limits = Limits { call_retries: 1, calls: Some(1), ..no_limits() };
+    for tool in ["read", "put"] {
+        let mut agent = Agent::calling(limits.clone(), &[allowed(tool)]);
+        agent.gives(busy("2.0", 1), &["call_retried 2.0 #1", "action_started 2.0 #2"]);
+        let made = agent.takes(busy("2.0", 2));
+        assert_eq!(made[0], "call_resolved 2.0 Error Result");
+        assert_eq!(agent.state().run.as_ref().map(|run| run.calls), Some(1), "a repetition is no further call");
+    }
+}
+
+#[test]
+fn what_has_side_effects_or_failed_for_good_or_is_being_ended_is_not_made_again() {
+    let limits = Limits { call_retries: 3, call_timeout_ms: Some(900), ..no_limits() };
+    let mut agent = Agent::calling(limits.clone(), &[allowed("bash")]);
+    assert_eq!(agent.takes(busy("2.0", 1))[0], "call_resolved 2.0 Error Result");
+    let mut agent = Agent::calling(limits.clone(), &[allowed("read")]);
+    assert_eq!(agent.takes(failed("2.0", 1))[0], "call_resolved 2.0 Error Result");
+    let mut agent = Agent::calling(limits.clone(), &[allowed("read")]);
+    agent.now += 900;
+    agent.takes(time("2.0"));
+    assert_eq!(agent.takes(busy("2.0", 1))[0], "call_resolved 2.0 Error Result");
+    let mut agent = Agent::calling(limits, &[allowed("read")]);
+    agent.takes(stop());
+    assert_eq!(agent.takes(busy("2.0", 1))[0], "call_resolved 2.0 Error Result");
+}
+
+#[test]
+fn a_repetition_waits_for_the_tools_rate_and_gives_way_to_a_steer() {
+    let limits = Limits { call_retries: 1, ..no_limits() };
+    let mut agent = limited(limits, "read", |tool| tool.rate = Some(RateLimit { calls: 1, per_ms: 1_000 }));
+    agent.calls(&[allowed("read")]);
+    let until = agent.now + 1_000;
+    let events = ["call_retried 2.0 #1".to_string(), format!("call_delayed 2.0 until {until}")];
+    agent.gives(busy("2.0", 1), &events.each_ref().map(String::as_str));
+    let made = agent.says(MessageMode::Steer, "rather this");
+    assert_eq!(made[1], "call_resolved 2.0 Skipped Steer");
+}
+
+#[test]
+fn an_approval_that_nobody_gives_in_time_is_a_denial() {
+    let limits = Limits { approval_timeout_ms: Some(5_000), ..no_limits() };
+    let mut agent = Agent::calling(limits, &[planned("bash", Decision::Ask), planned("write", Decision::Ask)]);
+    let due = agent.now + 5_000;
+    assert_eq!(agent.pending(), ["approval/2.0", "approval/2.1", "timer/call/2.0", "timer/call/2.1"]);
+    agent.refuses(time("2.0"), Refusal::NotDue(due));
+    agent.takes(approve("2.1"));
+    agent.now = due;
+    let events = ["call_resolved 2.0 Denied ApprovalExpired", "action_started 2.1 #1"];
+    agent.gives(time("2.0"), &events);
+    agent.takes(done("2.1", 1));
+    assert!(agent.shown().contains(&"Tool: 2.0! Denied: nobody decided on this call in time.".to_string()));
+}
+
+#[test]
+fn without_a_limit_an_approval_is_waited_for_for_ever() {
+    let agent = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
+    assert_eq!(agent.pending(), ["approval/2.0"]);
+}
+
+#[test]
+fn a_rule_made_of_an_approval_is_kept_once_and_comes_back_with_the_log() {
+    let ask = planned("bash", Decision::Ask);
+    let mut agent = Agent::calling(no_limits(), &[ask.clone(), ask.clone(), ask]);
+    let with_rule = |id: &str, rule: Option<&str>| InputKind::Approve {
+        call: call(id),
+        by: user(),
+        edit: None,
+        rule: rule.map(Into::into),
+    };
+    agent.takes(with_rule("2.0", Some("bash(make test)")));
+    agent.takes(with_rule("2.1", Some("bash(make test)")));
+    agent.takes(with_rule("2.2", None));
+    let rules: Vec<&str> = agent.state().rules.iter().map(|rule| &**rule).collect();
+    assert_eq!(rules, ["bash(make test)"]);
+    assert_eq!(agent.crashed().state().rules, agent.state().rules);
+}
