@@ -10,7 +10,7 @@ type Decided = Result<EventKind, Refusal>;
 /// that is still coming decide none; they never get here.
 pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
     let decided = match input {
-        InputKind::SetSpec { spec } => Ok(SpecChanged { spec: Box::new(spec.clone()) }.into()),
+        InputKind::SetSpec { spec } => Ok(SpecChanged { spec: spec.clone() }.into()),
         InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
         InputKind::Continue { by } => go_on(state, by),
         InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),

@@ -30,8 +30,8 @@ impl Input {
 pub enum InputKind {
     /// The agent is to be this from the next turn on.
     SetSpec {
-        /// The whole spec.
-        spec: Spec,
+        /// The whole spec. Boxed, as it is large and rare.
+        spec: Box<Spec>,
     },
     /// Somebody said something.
     UserMessage {

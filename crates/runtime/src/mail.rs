@@ -118,7 +118,7 @@ impl Mail {
     /// The input that it is, from this sender. The caller has redacted it, and adds the verdict on edited arguments.
     pub(crate) fn into_input(self, by: Principal) -> InputKind {
         match self {
-            Mail::SetSpec { spec } => InputKind::SetSpec { spec: *spec },
+            Mail::SetSpec { spec } => InputKind::SetSpec { spec },
             Mail::Message { mode, parts } => {
                 InputKind::UserMessage { mode, tokens: estimate_parts(&parts), parts, from: by }
             }

@@ -131,7 +131,7 @@ impl Runtime {
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
         let mut driver = Driver::open(Arc::clone(&self.shared), Arc::clone(handle), scope.clone(), trace, true).await?;
-        driver.offer(InputKind::SetSpec { spec }, None).await?;
+        driver.offer(InputKind::SetSpec { spec: Box::new(spec) }, None).await?;
         let said = driver.read(message, scope.principal.clone()).await?;
         driver.offer(said, None).await?;
         Ok(driver)

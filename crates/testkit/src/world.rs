@@ -118,7 +118,7 @@ impl World {
             temperature: None,
         };
         spec.fallback.extend(["second", "third"].into_iter().take(world.rng.usize(0..3)).map(other));
-        let set = world.offer(InputKind::SetSpec { spec });
+        let set = world.offer(InputKind::SetSpec { spec: Box::new(spec) });
         assert!(set.is_ok(), "seed {seed}: {set:?}");
         world.say(MessageMode::Message);
         world

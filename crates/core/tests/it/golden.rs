@@ -55,7 +55,7 @@ fn life() -> Vec<Event> {
     let mut other = spec(Limits { window_messages: None, call_retries: 1, ..limits }, 400);
     other.tools[0].rate = Some(RateLimit { calls: 1, per_ms: 500 });
     other.tools[1].max_calls = Some(7);
-    agent.takes(InputKind::SetSpec { spec: other });
+    agent.takes(InputKind::SetSpec { spec: Box::new(other) });
     agent.says(MessageMode::Message, "again");
     let long = Box::new(Reply { tokens: 210, ..*agent.reply("a long text", &[allowed("read")]) });
     agent.takes(InputKind::ModelFinished(long));

@@ -52,7 +52,7 @@ impl Agent {
             now: 1_000,
             not_done: BTreeSet::new(),
         };
-        agent.gives(InputKind::SetSpec { spec: world::spec(limits, window) }, &["spec_changed"]);
+        agent.gives(InputKind::SetSpec { spec: Box::new(world::spec(limits, window)) }, &["spec_changed"]);
         agent
     }
 
