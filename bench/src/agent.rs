@@ -2,7 +2,7 @@
 
 use crate::Fail;
 use crate::server::{Plan, Server};
-use mainpath_runtime::{Config, EnvModels, Live, Mail, Phase, Runtime, Vault};
+use mainpath_runtime::{Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vault};
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, Scheduler, Scope};
@@ -90,6 +90,8 @@ impl Agents {
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
+            confines: false,
+            hooks: Hooks::default(),
             clock: system_clock,
         });
         Ok(Agents { runtime, store, disk, scope: Scope::local(), workspace })

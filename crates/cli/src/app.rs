@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use mainpath_core::{Log, State, apply};
 use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Runtime};
+use mainpath_runtime::{Config, EnvModels, Hooks, Runtime};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
 use mainpath_tools::{Launcher, Tools};
@@ -65,6 +65,8 @@ impl App {
             vault: self.home.vault(self.models.registry()),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
+            confines: false,
+            hooks: Hooks::default(),
             clock: system_clock,
         })
     }

@@ -14,7 +14,8 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
         InputKind::Continue { by } => go_on(state, by),
         InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),
-        InputKind::Stop { by } => stop(state, by),
+        InputKind::Stop { by } => stop(state, FinishReason::Stopped, by, None),
+        InputKind::Forbid { by, why } => stop(state, FinishReason::Denied, by, Some(why)),
         InputKind::Interrupt { call } => interrupt(state, *call),
         InputKind::ModelChunk { .. } | InputKind::ToolStarted { .. } => return Ok(Vec::new()),
         InputKind::ModelFinished(reply) => answer(state, at, reply),
@@ -85,12 +86,12 @@ fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, tokens: u32, by: &P
     Ok(RewindRequested { after, parts: parts.map(<[Part]>::to_vec), tokens, by: by.clone() }.into())
 }
 
-fn stop(state: &State, by: &Principal) -> Decided {
+fn stop(state: &State, reason: FinishReason, by: &Principal, why: Option<&str>) -> Decided {
     let run = state.run.as_ref().ok_or(Refusal::NotRunning)?;
     if run.closing.is_some() {
         return Err(Refusal::AlreadyClosing);
     }
-    Ok(RunClosing { reason: FinishReason::Stopped, by: Some(by.clone()) }.into())
+    Ok(RunClosing { reason, by: Some(by.clone()), why: why.map(Into::into) }.into())
 }
 
 fn interrupt(state: &State, id: CallId) -> Decided {
@@ -347,7 +348,7 @@ fn timer(state: &State, at: Millis, key: TimerKey) -> Decided {
         return Err(Refusal::NotDue(due));
     }
     Ok(match key {
-        TimerKey::Run => RunClosing { reason: FinishReason::Timeout, by: None }.into(),
+        TimerKey::Run => RunClosing { reason: FinishReason::Timeout, by: None, why: None }.into(),
         TimerKey::Call(call) => call_due(find(state, call)?),
         TimerKey::Retry => RetryDue {}.into(),
     })

@@ -67,6 +67,13 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
+    /// A hook forbids the run to go on.
+    Forbid {
+        /// The hook.
+        by: Principal,
+        /// Why.
+        why: String,
+    },
     /// End one running call.
     Interrupt {
         /// The call.

@@ -160,7 +160,7 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
 }
 
 fn closing(reason: FinishReason) -> EventKind {
-    RunClosing { reason, by: None }.into()
+    RunClosing { reason, by: None, why: None }.into()
 }
 
 fn finish(run: &Run, reason: FinishReason) -> EventKind {

@@ -3,11 +3,12 @@
 
 mod writing;
 
-use crate::effects::{Around, call_model, finished, probe_tool, run_tool, unusable};
+use crate::effects::{Around, Asking, call_model, finished, probe_tool, run_tool, unusable};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::judge::Gate;
 use crate::mail::Mail;
 use crate::media;
+use crate::origins::{Origins, origin_of};
 use crate::prefix::Prefix;
 use crate::request::{Prepared, extend};
 use crate::runtime::Shared;
@@ -75,6 +76,10 @@ pub(crate) struct Driver {
     work: FuturesUnordered<Work>,
     timer: Option<(Millis, TimerKey)>,
     seen_wakes: u64,
+    /// Where the texts of the trace came from, once something foreign was seen.
+    origins: Option<Arc<Origins>>,
+    /// The last event whose origin was looked at.
+    noted: EventId,
 }
 
 impl Driver {
@@ -107,6 +112,8 @@ impl Driver {
             timer: None,
             // Differs from any count: the mailbox is read once in any case.
             seen_wakes: u64::MAX,
+            origins: None,
+            noted: 0,
         };
         driver.say_unsaid().await?;
         if !log.events.is_empty() {
@@ -258,8 +265,12 @@ impl Driver {
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
         let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
-        let gate = Gate::of(&self.shared.config.tools, &prepared);
+        self.note_origins().await?;
+        let around = self.around().await?;
+        let gate = Gate::of(&self.shared.config, &prepared, self.origins.clone());
         let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
+        let planned = gate.hooked(&around, planned, &arguments).await;
+        let arguments = planned.arguments.unwrap_or(arguments);
         let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
         let verdict = planned.verdict.unwrap_or_else(|| denied(planned.problem.unwrap_or_default()));
         Ok(Edit { arguments, verdict })
@@ -352,12 +363,47 @@ impl Driver {
             }
             around => around?,
         };
+        self.note_origins().await?;
         let (body, sent) = self.body(&around.prepared).await?;
         let state = self.machine.state();
-        let how = (state.run.as_ref().map_or(0, |run| run.model_failures), state.wants_summary());
+        let run = state.run.as_ref();
+        let how = Asking {
+            failures: run.map_or(0, |run| run.model_failures),
+            summary: state.wants_summary(),
+            turn: (state.turn_number, run.is_some_and(|run| run.turns == 1 && run.model_failures == 0)),
+            origins: self.origins.clone(),
+        };
         // A task of its own: an answer comes in thousands of pieces, and none of them is the driver's business.
         let call = AbortOnDropHandle::new(tokio::spawn(call_model(around, request, body, sent, how)));
         self.start(key, |_| finished(call));
+        Ok(())
+    }
+
+    /// Takes in where what was said since the last look came from.
+    async fn note_origins(&mut self) -> Result<(), DriveError> {
+        let (last, from) = (self.machine.state().last, self.noted + 1);
+        self.noted = last;
+        let foreign = |id| self.bodies.get(id).is_some_and(|kind| origin_of(kind).is_foreign());
+        if self.origins.is_none() && !(from..=last).any(foreign) {
+            return Ok(());
+        }
+        let mut origins = match self.origins.take() {
+            Some(origins) => origins,
+            None => {
+                // The first of its kind: what was said before counts as well.
+                let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
+                let mut origins = Origins::default();
+                for event in log.events.iter().filter(|event| event.id < from) {
+                    origins.note_event(&*self.shared.config.store, &self.scope, &event.kind).await?;
+                }
+                Arc::new(origins)
+            }
+        };
+        for kind in (from..=last).filter_map(|id| self.bodies.get(id)) {
+            let origins = Arc::make_mut(&mut origins);
+            origins.note_event(&*self.shared.config.store, &self.scope, kind).await?;
+        }
+        self.origins = Some(origins);
         Ok(())
     }
 
@@ -413,7 +459,8 @@ impl Driver {
     async fn around(&mut self) -> Result<Around, DriveError> {
         let prepared = self.prepared().await?;
         let (shared, handle) = (Arc::clone(&self.shared), Arc::clone(&self.handle));
-        Ok(Around { shared, handle, scope: self.scope.clone(), prepared })
+        let (scope, trace) = (self.scope.clone(), self.lease.trace().clone());
+        Ok(Around { shared, handle, scope, trace, prepared })
     }
 
     async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {

@@ -1,20 +1,23 @@
 //! Carrying effects out: what runs beside the driver, each as a future that ends in an input.
 
+use crate::hooks::{Forbidden, HookPoint};
 use crate::hub::{Handle, Live};
 use crate::judge::Gate;
 use crate::live::LiveTurn;
+use crate::origins::Origins;
 use crate::pieces::Pieces;
 use crate::request::Prepared;
 use crate::runtime::Shared;
 use crate::secrets::Granted;
 use crate::texts::offload;
 use bytes::Bytes;
-use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts};
+use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate_parts};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_store::{Scope, Store};
 use mainpath_tools::{BlobSink, Fut, ProbeAnswer, ToolContext};
 use mainpath_types::*;
+use serde_json::{Value, json};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,21 +30,36 @@ pub(crate) struct Around {
     pub shared: Arc<Shared>,
     pub handle: Arc<Handle>,
     pub scope: Scope,
+    pub trace: TraceId,
     pub prepared: Arc<Prepared>,
 }
 
-/// Asks the model and judges its answer. `failures`: how many requests in a row have failed before. `summary`: whether a
-/// summary is asked for.
+/// How a request is made, and how its answer is looked at.
+pub(crate) struct Asking {
+    /// How many requests in a row have failed before.
+    pub failures: u32,
+    /// Whether a summary is asked for.
+    pub summary: bool,
+    /// The turn that the request belongs to, and whether it is the first of its run.
+    pub turn: (u32, bool),
+    /// Where the texts of the trace came from.
+    pub origins: Option<Arc<Origins>>,
+}
+
+/// Asks the model and judges its answer.
 pub(crate) async fn call_model(
     around: Around,
     request: u32,
     body: Vec<Bytes>,
     sent: String,
-    (failures, summary): (u32, bool),
+    asking: Asking,
 ) -> InputKind {
-    let Around { shared, handle, scope, prepared } = around;
+    if let Err(no) = begin(&around, &asking).await {
+        return InputKind::Forbid { by: no.principal(), why: no.reason };
+    }
+    let Around { shared, handle, scope, prepared, .. } = &around;
     let vault = &shared.config.vault;
-    let mut pieces = Pieces::new(vault, &handle, EffectKey::Model(request));
+    let mut pieces = Pieces::new(vault, handle, EffectKey::Model(request));
     let mut turn = prepared.text.map(LiveTurn::new);
     let mut tell = |delta: Delta| match &mut turn {
         Some(turn) => turn.push(delta, &mut |delta| pieces.say(delta)),
@@ -53,8 +71,11 @@ pub(crate) async fn call_model(
     match answer {
         Ok(mut reply) => {
             vault.redact_parts(&mut reply.parts);
-            let gate = Gate { summary, ..Gate::of(&shared.config.tools, &prepared) };
+            let gate = Gate { summary: asking.summary, ..Gate::of(&shared.config, prepared, asking.origins) };
             let mut kind = gate.reply(request, reply, sent);
+            if let InputKind::ModelFinished(reply) = &mut kind {
+                before_tools(&around, &gate, reply).await;
+            }
             // A turn in text may have held a secret in escapes, which reading it has resolved.
             if let InputKind::ModelMalformed { problem, .. } = &mut kind {
                 *problem = vault.redact(problem);
@@ -63,7 +84,7 @@ pub(crate) async fn call_model(
                 vault.redact_parts(&mut reply.parts);
             }
             if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind
-                && let Err(error) = offload(&*shared.config.store, &scope, &mut reply.parts).await
+                && let Err(error) = offload(&*shared.config.store, scope, &mut reply.parts).await
             {
                 handle.tell(Live::Notice(format!("a long text stays in the log: {error}")));
             }
@@ -71,11 +92,64 @@ pub(crate) async fn call_model(
         }
         Err(mut error) => {
             error.message = vault.redact(&error.message);
-            let wait = error.retry_after_ms.unwrap_or_else(|| backoff(failures));
+            let wait = error.retry_after_ms.unwrap_or_else(|| backoff(asking.failures));
             // A server that wants to be left alone for longer is as good as gone.
             let retry_at = (wait <= LONGEST_WAIT).then(|| (shared.config.clock)().saturating_add(wait));
             InputKind::ModelFailed { request, error, retry_at }
         }
+    }
+}
+
+/// The hooks at the start of a run and of a turn.
+async fn begin(around: &Around, asking: &Asking) -> Result<(), Forbidden> {
+    let (turn, first) = asking.turn;
+    for point in [HookPoint::RunStart, HookPoint::TurnStart] {
+        if asking.failures == 0 && (point == HookPoint::TurnStart || first) {
+            let mut event = json!({"trace_id": around.trace, "turn": turn});
+            around.shared.config.hooks.call((point, None), &mut event, &around.handle, |_, _| {}).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The hooks before each call of an answer.
+async fn before_tools(around: &Around, gate: &Gate<'_>, reply: &mut Reply) {
+    let made = reply.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { arguments, .. } => Some(arguments),
+        _ => None,
+    });
+    for (planned, arguments) in reply.calls.iter_mut().zip(made) {
+        *planned = gate.hooked(around, std::mem::take(planned), arguments).await;
+        if let Some(arguments) = &mut planned.arguments {
+            *arguments = around.shared.config.vault.redact(arguments);
+        }
+    }
+}
+
+/// The hooks after a call: they see its result, and may withhold it or put another text in its place.
+async fn after_tool(around: &Around, name: &str, arguments: &str, output: &mut ToolOutput) {
+    let hooks = &around.shared.config.hooks;
+    if !hooks.has(HookPoint::AfterTool) {
+        return;
+    }
+    let mut event = json!({
+        "trace_id": around.trace, "tool": name, "error": output.error, "output": text_of(&output.content),
+        "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
+    });
+    let mut changed = None;
+    let called = hooks.call((HookPoint::AfterTool, Some(name)), &mut event, &around.handle, |event, answer| {
+        if let Some(text) = answer.output {
+            event["output"] = Value::String(text.clone());
+            changed = Some(text);
+        }
+    });
+    match (called.await, changed) {
+        (Err(no), _) => {
+            let text = format!("The call was made; its result is withheld by hook.{}: {}", no.hook, no.reason);
+            *output = ToolOutput { origin: output.origin, ..ToolOutput::failed("withheld", text) };
+        }
+        (Ok(()), Some(text)) => output.content = vec![Part::text(text)],
+        (Ok(()), None) => {}
     }
 }
 
@@ -113,8 +187,13 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
     let scope = around.scope.clone();
     let handle = Arc::clone(&around.handle);
     let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle, EffectKey::Tool(call, attempt))));
-    let context = context(around, grant, cancel.clone(), Arc::clone(&pieces));
+    let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
+    let context = context(around.clone(), grant, cancel.clone(), Arc::clone(&pieces));
     let mut output = store.config.tools.run(&name, &arguments, &context).await;
+    if networked && arguments.contains("://") {
+        output.origin = Origin::Web;
+    }
+    after_tool(&around, &name, &arguments, &mut output).await;
     pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
     store.config.vault.redact_output(&mut output);
     let tokens = estimate_parts(&output.content);

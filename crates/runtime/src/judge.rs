@@ -1,11 +1,17 @@
 //! The gate, as far as it needs text: from a model's answer to an input whose calls are checked and judged.
 
+use crate::effects::Around;
+use crate::hooks::HookPoint;
+use crate::origins::Origins;
 use crate::request::Prepared;
+use crate::runtime::Config;
 use crate::schema::OutputSchema;
 use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
 use mainpath_policy::{Rules, judge};
-use mainpath_tools::{Tools, Workspace};
+use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What judging needs to know.
 pub(crate) struct Gate<'a> {
@@ -18,26 +24,66 @@ pub(crate) struct Gate<'a> {
     pub schema: Option<&'a OutputSchema>,
     /// Whether a summary was asked for: plain text is fine, and no schema holds.
     pub summary: bool,
+    /// Whether this machine can confine the processes of a call.
+    pub confines: bool,
+    /// Where the texts of the trace came from, if anything foreign was seen.
+    pub origins: Option<Arc<Origins>>,
 }
 
 impl<'a> Gate<'a> {
     /// The gate of a spec.
-    pub fn of(tools: &'a Tools, prepared: &'a Prepared) -> Gate<'a> {
+    pub fn of(config: &'a Config, prepared: &'a Prepared, origins: Option<Arc<Origins>>) -> Gate<'a> {
         let Prepared { workspace, rules, text, schema, .. } = prepared;
-        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false }
+        let (tools, confines) = (&config.tools, config.confines);
+        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false, confines, origins }
     }
 
     /// One call: found, its arguments checked, its verdict given.
     pub fn plan(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan(name, arguments, self.workspace) {
-            Ok(planned) => {
-                let verdict = judge(self.rules, &planned.facts);
-                PlannedCall { tool: Some(planned.tool), verdict: Some(verdict), ..PlannedCall::default() }
+            Ok(Planned { tool, mut facts }) => {
+                facts.confined = self.confines;
+                if let Some(origins) = &self.origins {
+                    facts.origins = origins.of(&facts.arguments);
+                }
+                let verdict = judge(self.rules, &facts);
+                let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
+                PlannedCall { tool: Some(tool), verdict: Some(verdict), origins, ..PlannedCall::default() }
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);
                 PlannedCall { tool, problem: Some(problem.to_string()), ..PlannedCall::default() }
             }
+        }
+    }
+
+    /// What the hooks before a tool make of a call that no rule has denied: as it was, denied, or judged afresh with other
+    /// arguments.
+    pub async fn hooked(&self, around: &Around, planned: PlannedCall, arguments: &str) -> PlannedCall {
+        let hooks = &around.shared.config.hooks;
+        let (Some(tool), Some(verdict)) = (&planned.tool, &planned.verdict) else { return planned };
+        if !hooks.has(HookPoint::BeforeTool) || verdict.decision == Decision::Deny {
+            return planned;
+        }
+        let mut event = json!({
+            "trace_id": around.trace, "tool": tool, "verdict": verdict, "origins": planned.origins,
+            "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
+            "workspace": self.workspace.root(),
+        });
+        let mut changed = None;
+        let point = (HookPoint::BeforeTool, Some(tool.as_str()));
+        let called = hooks.call(point, &mut event, &around.handle, |event, answer| {
+            if let Some(arguments) = answer.arguments {
+                event["arguments"] = Value::Object(arguments);
+                changed = Some(event["arguments"].to_string());
+            }
+        });
+        if let Err(no) = called.await {
+            return PlannedCall { verdict: Some(no.into()), ..planned };
+        }
+        match changed {
+            None => planned,
+            Some(arguments) => PlannedCall { arguments: Some(arguments.clone()), ..self.plan(tool, &arguments) },
         }
     }
 

@@ -15,12 +15,14 @@
 
 mod driver;
 mod effects;
+mod hooks;
 mod hub;
 mod judge;
 mod live;
 mod mail;
 mod media;
 mod models;
+mod origins;
 mod pieces;
 mod prefix;
 mod prompts;
@@ -33,6 +35,7 @@ mod texts;
 pub mod views;
 pub mod wire;
 
+pub use hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
 pub use hub::{Live, Phase, Waiting, Watcher};
 pub use mail::Mail;
 pub use models::{EnvModels, Models};

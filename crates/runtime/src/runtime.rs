@@ -1,6 +1,7 @@
 //! Many traces in one process: starting, waking and watching them.
 
 use crate::driver::{DriveError, Driver};
+use crate::hooks::Hooks;
 use crate::hub::{Driving, Handle, Phase, Settled, Watcher};
 use crate::mail::Mail;
 use crate::media;
@@ -34,6 +35,10 @@ pub struct Config {
     pub launcher: Launcher,
     /// Mainpath's own folders, which no tool may touch.
     pub protected: Vec<PathBuf>,
+    /// Whether this machine can confine the processes that tools start.
+    pub confines: bool,
+    /// What the owner wants asked or told along the way.
+    pub hooks: Hooks,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
 }

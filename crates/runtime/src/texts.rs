@@ -37,7 +37,7 @@ impl Bodies for Whole<'_> {
 }
 
 /// What an event lets people or the model read.
-fn parts(kind: &EventKind) -> &[Part] {
+pub(crate) fn parts(kind: &EventKind) -> &[Part] {
     match kind {
         EventKind::MessageQueued(data) => &data.parts,
         EventKind::RewindRequested(data) => data.parts.as_deref().unwrap_or_default(),

@@ -5,7 +5,7 @@ use crate::tool::count;
 use crate::{Bash, EditTextFile, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use mainpath_policy::{CallFacts, PathFact};
-use mainpath_types::{Millis, Part, RateLimit, ToolOutput, ToolSpec};
+use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -275,6 +275,9 @@ async fn timed(entry: &Entry, args: Value, ctx: &ToolContext) -> ToolOutput {
     let mut output = done.unwrap_or_else(|why| {
         ToolOutput::failed("panicked", format!("{} failed by a defect of its own: {why}", entry.name))
     });
+    if output.origin == Origin::default() {
+        output.origin = entry.doc.origin;
+    }
     if let Some(most) = entry.doc.output_chars {
         shorten(&mut output.content, most);
     }

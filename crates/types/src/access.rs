@@ -57,12 +57,13 @@ pub enum FileAccess {
 }
 
 /// Where a value came from, coarsely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The people whose agent it is: their messages, instructions and answers.
     User,
     /// Files of the workspace, and what its commands printed.
+    #[default]
     Workspace,
     /// A page or an answer from the network.
     Web,
@@ -72,4 +73,15 @@ pub enum Origin {
     Message,
     /// The model itself.
     Model,
+}
+
+impl Origin {
+    /// Whether it comes from outside: from somebody who is not the owner and may want something else.
+    pub fn is_foreign(self) -> bool {
+        matches!(self, Origin::Web | Origin::Mcp | Origin::Message)
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Origin::default()
+    }
 }

@@ -78,6 +78,9 @@ pub struct RunClosing {
     /// Who asked, where somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Principal>,
+    /// Why, where somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// `run_finished`.

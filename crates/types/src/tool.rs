@@ -1,6 +1,6 @@
 //! Tools as data: what they are, what a rule said, what came back.
 
-use crate::{BlobHash, Millis, Part};
+use crate::{BlobHash, Millis, Origin, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,9 @@ pub struct ToolOutput {
     /// Set on a failure that the same call may not meet a moment later, such as a server that was busy.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,
+    /// Where it comes from.
+    #[serde(skip_serializing_if = "Origin::is_default")]
+    pub origin: Origin,
     /// A line to show people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

@@ -2,10 +2,12 @@
 
 use super::{DriveError, Driver};
 use crate::effects::store_pause;
+use crate::hooks::HookPoint;
 use crate::hub::Live;
 use mainpath_core::*;
 use mainpath_store::{Appended, Opened, ReadLog, Refused};
 use mainpath_types::*;
+use serde_json::json;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// An append with no known outcome.
@@ -113,6 +115,7 @@ impl Driver {
             Appended::Committed { .. } => {
                 self.machine.commit(head);
                 self.bodies.extend(&batch);
+                self.tell_hooks(&batch).await;
                 self.publish(batch);
                 Ok(None)
             }
@@ -120,6 +123,25 @@ impl Driver {
             Appended::Refused(Refused::StaleEpoch | Refused::WrongId { .. }) => Err(DriveError::TakenOver),
             Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => unsure(refused.to_string()),
             Appended::Refused(refused) => Err(DriveError::Unwritable(refused.to_string())),
+        }
+    }
+
+    /// The hooks at the end of a turn and of a run. They can change nothing any more.
+    async fn tell_hooks(&mut self, batch: &[Event]) {
+        let hooks = &self.shared.config.hooks;
+        for event in batch {
+            let (point, said) = match &event.kind {
+                EventKind::TurnFinished(data) => (HookPoint::TurnEnd, serde_json::to_value(data)),
+                EventKind::RunFinished(data) => (HookPoint::RunEnd, serde_json::to_value(data)),
+                _ => continue,
+            };
+            if hooks.has(point) {
+                let mut said = json!({
+                    "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
+                });
+                // A hook that says no here says it to nobody.
+                let _ = hooks.call((point, None), &mut said, &self.handle, |_, _| {}).await;
+            }
         }
     }
 

@@ -4,7 +4,9 @@
 mod blobs;
 mod cancelling;
 mod crashes;
+mod foreign;
 mod full_disk;
+mod hooks;
 mod lying_store;
 mod mailbox;
 mod many;

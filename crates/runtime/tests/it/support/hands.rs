@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Something to do at a certain moment.
-pub type Hook = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+pub type Moment = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
 
 /// What the tools did to the world.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub struct Hands {
     /// Stubborn calls end when they get a permit.
     pub gate: Arc<Semaphore>,
     /// Runs in every `count`, after it has counted.
-    pub hook: Hook,
+    pub hook: Moment,
 }
 
 impl Hands {
