@@ -39,6 +39,8 @@ pub enum Command {
     Replay(OneTrace),
     /// Check that a log is whole and unchanged
     Verify(OneTrace),
+    /// Count what each tool did: calls, successes, errors, denials, time
+    Stats(StatsArgs),
     /// List providers and models: what is usable now, what is missing, what they can do and cost
     Models(ModelsArgs),
     /// Print the JSON Schema of a public type, or of all
@@ -235,6 +237,19 @@ pub struct ShowArgs {
     /// The events, one JSON line each
     #[arg(long)]
     pub events: bool,
+}
+
+/// `mainpath stats`
+#[derive(Args, Debug)]
+pub struct StatsArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    /// All traces together
+    #[arg(short, long, conflicts_with = "trace")]
+    pub all: bool,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `mainpath approve`

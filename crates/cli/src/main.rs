@@ -16,6 +16,7 @@ mod preview;
 mod print;
 mod prompt;
 mod run;
+mod stats;
 mod text;
 
 use args::{Cli, Command};
@@ -72,6 +73,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Rewind(args) => run::rewind(args).await,
             Command::Ls(args) => browse::ls(args).await,
             Command::Show(args) => browse::show(args).await,
+            Command::Stats(args) => stats::stats(args).await,
             Command::Verify(args) => browse::verify(args).await,
             Command::Replay(args) => browse::replay(args).await,
             Command::Stop(args) => control::stop(args).await,

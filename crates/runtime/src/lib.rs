@@ -31,6 +31,7 @@ mod request;
 mod runtime;
 mod schema;
 mod secrets;
+pub mod telemetry;
 mod texts;
 pub mod views;
 pub mod wire;

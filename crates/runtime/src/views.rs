@@ -1,6 +1,7 @@
 //! Views: files beside the log for people and other programs. Computed from the log alone, so they may be deleted and come
 //! back byte for byte.
 
+use crate::telemetry::by_tool;
 use crate::texts::{Whole, load};
 use mainpath_core::{Bodies, CallState, Ending, Log, NodeKind, Queued, State, apply};
 use mainpath_store::{Scope, Store, StoreError};
@@ -120,6 +121,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "last_event_id": state.last,
         "model": spec.map(|spec| spec.model.as_str()),
         "tools": spec.map(|spec| &spec.tools),
+        "used_tools": used_tools(events),
         "llm_params": {"temperature": spec.and_then(|spec| spec.temperature)},
         "current_goal_id": state.goals.focus,
         "finish_reason": state.finished,
@@ -128,6 +130,12 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "created_at": format_time(created),
         "completed_at": completed.map(format_time),
     })
+}
+
+/// The tools that ran: how often, and for how many milliseconds in all.
+fn used_tools(events: &[Event]) -> Value {
+    let used = by_tool(events).into_iter().filter(|(_, stats)| stats.ran > 0);
+    used.map(|(tool, stats)| (tool, json!({"count": stats.ran, "total_ms": stats.total_ms}))).collect()
 }
 
 fn open(state: &State) -> Value {

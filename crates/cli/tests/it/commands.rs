@@ -532,3 +532,46 @@ fn a_watcher_that_is_killed_takes_no_other_trace_with_it() {
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
     assert_eq!(place.text("effects"), "done\n");
 }
+
+#[test]
+fn stats_count_what_each_tool_did() {
+    let answers = vec![
+        bash("true"),
+        bash("exit 3"),
+        Answer::call("read_text_file", json!({"path": "none"})),
+        Answer::call("read_text_file", json!({})),
+        Answer::call("nonsense", json!({})),
+        Answer::text("Done."),
+    ];
+    let (place, server) = (Place::new(), scripted(answers));
+    let done = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let lines: Vec<Value> =
+        place.run(&["stats", "--json"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let counted: Vec<Value> = lines
+        .iter()
+        .map(|line| {
+            json!([
+                line["tool"],
+                line["stats"]["calls"],
+                line["stats"]["ok"],
+                line["stats"]["errors"],
+                line["success_rate"]
+            ])
+        })
+        .collect();
+    let expected = [
+        json!(["(unknown)", 1, 0, {"refused": 1}, null]),
+        json!(["bash", 2, 1, {"exit_code": 1}, 0.5]),
+        json!(["read_text_file", 2, 0, {"not_found": 1, "refused": 1}, 0.0]),
+    ];
+    assert_eq!(counted, expected);
+    let table = place.run(&["stats"]).out;
+    assert!(table.lines().nth(2).unwrap().starts_with("bash                              2    50 %"), "{table}");
+    assert!(table.lines().nth(2).unwrap().ends_with("  exit_code 1"), "{table}");
+    let again = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert_eq!(again.code, 0, "{again:#?}");
+    assert!(place.run(&["stats", "--all"]).out.contains("in 2 traces"));
+    let empty = Place::new();
+    empty.run(&["stats"]).fails(1, "there are no traces yet");
+}

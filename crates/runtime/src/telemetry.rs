@@ -1,0 +1,117 @@
+//! What each tool did, counted from a log: how often it was called, how often that went well, how long it took.
+
+use mainpath_types::*;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// The calls of one tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ToolStats {
+    /// How often it was asked for.
+    pub calls: u32,
+    /// How often it succeeded.
+    pub ok: u32,
+    /// How often it failed, by error code. `refused`: the arguments were wrong, so it never ran.
+    pub errors: BTreeMap<String, u32>,
+    /// How often a rule, a hook or a person said no.
+    pub denied: u32,
+    /// Calls that a limit or a new message kept from starting.
+    pub skipped: u32,
+    /// Calls that were ended, and those of which nobody knows how they ended.
+    pub interrupted: u32,
+    /// Attempts that failed for the moment and were made again.
+    pub retries: u32,
+    /// Milliseconds of all calls that ran together.
+    pub total_ms: u64,
+    /// Milliseconds of the longest.
+    pub longest_ms: u64,
+    /// How often it really ran to an end, good or bad.
+    pub ran: u32,
+}
+
+impl ToolStats {
+    /// How many of the calls that ran to an end went well, from 0 to 1; `None` if none did.
+    pub fn success_rate(&self) -> Option<f64> {
+        (self.ran > 0).then(|| f64::from(self.ok) / f64::from(self.ran))
+    }
+
+    /// How long a call takes on average, in milliseconds.
+    pub fn mean_ms(&self) -> Option<u64> {
+        self.total_ms.checked_div(self.ran.into())
+    }
+
+    /// Takes in the counts of another trace.
+    pub fn add(&mut self, other: &ToolStats) {
+        let ToolStats { calls, ok, errors, denied, skipped, interrupted, retries, total_ms, longest_ms, ran } = other;
+        for (mine, more) in [
+            (&mut self.calls, calls),
+            (&mut self.ok, ok),
+            (&mut self.denied, denied),
+            (&mut self.skipped, skipped),
+            (&mut self.interrupted, interrupted),
+            (&mut self.retries, retries),
+            (&mut self.ran, ran),
+        ] {
+            *mine = mine.saturating_add(*more);
+        }
+        self.total_ms = self.total_ms.saturating_add(*total_ms);
+        self.longest_ms = self.longest_ms.max(*longest_ms);
+        for (code, times) in errors {
+            *self.errors.entry(code.clone()).or_default() += times;
+        }
+    }
+}
+
+/// The calls of a log by tool. Names that no tool has are counted together as `(unknown)`: they are the model's words.
+pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
+    let mut stats: BTreeMap<String, ToolStats> = BTreeMap::new();
+    let mut tools: HashMap<CallId, String> = HashMap::new();
+    for event in events {
+        match &event.kind {
+            EventKind::ModelFinished(data) => {
+                for (index, planned) in (0u16..).zip(&data.calls) {
+                    let tool = planned.tool.clone().unwrap_or_else(|| "(unknown)".into());
+                    let entry = stats.entry(tool.clone()).or_default();
+                    entry.calls += 1;
+                    let denied = planned.verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Deny);
+                    match &planned.problem {
+                        Some(_) => *entry.errors.entry("refused".into()).or_default() += 1,
+                        None => entry.denied += u32::from(denied),
+                    }
+                    tools.insert(CallId { seq: data.seq, index }, tool);
+                }
+            }
+            EventKind::CallRetried(CallRetried { call, .. }) => {
+                if let Some(entry) = tools.get(call).and_then(|tool| stats.get_mut(tool)) {
+                    entry.retries += 1;
+                }
+            }
+            EventKind::CallResolved(data) => {
+                if let Some(entry) = tools.get(&data.call).and_then(|tool| stats.get_mut(tool)) {
+                    resolved(entry, data);
+                }
+            }
+            _ => {}
+        }
+    }
+    stats
+}
+
+fn resolved(entry: &mut ToolStats, data: &CallResolved) {
+    match data.resolution {
+        Resolution::Ok => entry.ok += 1,
+        Resolution::Error => {
+            let code = data.output.as_ref().and_then(|output| output.error.clone());
+            let late = (data.cause == ResolveCause::Timeout).then(|| "timeout".to_string());
+            *entry.errors.entry(late.or(code).unwrap_or_else(|| "error".into())).or_default() += 1;
+        }
+        Resolution::Denied => entry.denied += 1,
+        Resolution::Skipped => entry.skipped += 1,
+        Resolution::Interrupted | Resolution::Unknown => entry.interrupted += 1,
+    }
+    if data.attempt > 0 && matches!(data.resolution, Resolution::Ok | Resolution::Error) {
+        entry.ran += 1;
+        entry.total_ms = entry.total_ms.saturating_add(data.elapsed_ms);
+        entry.longest_ms = entry.longest_ms.max(data.elapsed_ms);
+    }
+}
