@@ -1,7 +1,7 @@
 //! From flags, environment and configuration to the spec of an agent.
 
 use crate::app::App;
-use crate::args::AgentArgs;
+use crate::args::{AgentArgs, NetworkArg};
 use crate::choose::check_model;
 use crate::config::ConfigFile;
 use crate::exit::Failure;
@@ -50,9 +50,13 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         limits,
         mode,
         workspace: workspace.display().to_string(),
+        access: config.mode.unwrap_or_default(),
+        network: config.network.unwrap_or_default(),
         secrets: config.tool_secrets.clone(),
         ..Spec::new("", profile)
     };
+    limit_tools(&mut spec.tools, config);
+    set_access(&mut spec, args);
     set_model(&mut spec, model, app);
     set_form(&mut spec, args, app)?;
     spec.instructions = system_text(&spec, app)?;
@@ -74,6 +78,7 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
         set_model(&mut new, model.clone(), app);
     }
     set_limits(&mut new.limits, args);
+    set_access(&mut new, args);
     set_form(&mut new, args, app)?;
     if new == *old {
         return Ok(None);
@@ -107,6 +112,22 @@ fn set_form(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure>
         spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, app)).collect();
     }
     Ok(())
+}
+
+/// What may happen unasked, as the flags say.
+fn set_access(spec: &mut Spec, args: &AgentArgs) {
+    spec.access = args.mode.map_or(spec.access, Access::from);
+    spec.network = args.network.map_or(spec.network, |network| network == NetworkArg::Allow);
+}
+
+/// The limits that the configuration sets on single tools.
+fn limit_tools(tools: &mut [ToolSpec], config: &ConfigFile) {
+    for tool in tools {
+        let Some(limit) = config.tool_limits.get(&tool.name) else { continue };
+        tool.max_calls = limit.max_calls.or(tool.max_calls);
+        tool.rate = limit.rate.map(|rate| rate.0).or(tool.rate);
+        tool.timeout_ms = limit.timeout.map(|time| time.0).or(tool.timeout_ms);
+    }
 }
 
 /// A JSON Schema from a file. Errors: file, place and what is wrong.
@@ -164,6 +185,7 @@ fn set_limits(limits: &mut Limits, args: &AgentArgs) {
     limits.money = args.max_cost.or(limits.money);
     limits.run_timeout_ms = args.timeout.map(ms).or(limits.run_timeout_ms);
     limits.call_timeout_ms = args.call_timeout.map(ms).or(limits.call_timeout_ms);
+    limits.approval_timeout_ms = args.approval_timeout.map(ms).or(limits.approval_timeout_ms);
 }
 
 fn instructions(workspace: &Path) -> String {

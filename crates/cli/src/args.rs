@@ -1,7 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mainpath_types::{CallId, Effort, Micros, Profile, Protocol, Seq, TraceId};
+use mainpath_types::{Access, CallId, Effort, Micros, Profile, Protocol, Seq, TraceId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -105,6 +105,12 @@ pub struct AgentArgs {
     /// Allow every call inside the workspace without asking
     #[arg(short, long)]
     pub yes: bool,
+    /// What may happen unasked, and what commands can reach [default: only reading happens unasked]
+    #[arg(long, value_enum)]
+    pub mode: Option<ModeArg>,
+    /// Whether the agent's commands have a network [default: none, but in the mode full]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub network: Option<NetworkArg>,
     /// Where nobody can be asked: wait for `mainpath approve` (exit code 5) instead of denying
     #[arg(long, conflicts_with = "yes")]
     pub park: bool,
@@ -145,6 +151,39 @@ pub struct AgentArgs {
     /// The longest one tool call may take
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub call_timeout: Option<Duration>,
+    /// How long an approval is waited for; then the call is denied [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub approval_timeout: Option<Duration>,
+}
+
+/// `--mode`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModeArg {
+    /// Reading, and commands that can change nothing
+    ReadOnly,
+    /// Changes in the workspace, and commands that can change nothing else
+    WorkspaceWrite,
+    /// Everything that no rule forbids; commands are not confined to the workspace
+    Full,
+}
+
+impl From<ModeArg> for Access {
+    fn from(arg: ModeArg) -> Access {
+        match arg {
+            ModeArg::ReadOnly => Access::ReadOnly,
+            ModeArg::WorkspaceWrite => Access::WorkspaceWrite,
+            ModeArg::Full => Access::Full,
+        }
+    }
+}
+
+/// `--network`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkArg {
+    /// Nothing but a loopback of their own
+    None,
+    /// The network of this machine
+    Allow,
 }
 
 /// `--protocol`
@@ -349,7 +388,8 @@ fn dollars(text: &str) -> Result<Micros, String> {
     format!("{whole}{rest:0<6}").parse().map_err(|_| wrong())
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A time such as `90s`, `10m` or `90` for seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let parsed = if text.bytes().all(|b| b.is_ascii_digit()) {
         text.parse().map(Duration::from_secs).map_err(|error| error.to_string())
     } else {

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
-use mainpath_types::{Profile, TraceId};
+use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,57 @@ pub struct ConfigFile {
     pub context_window: Option<u32>,
     /// The most tokens of an answer.
     pub reserved_output: Option<u32>,
+    /// What may happen unasked; without it only reading does.
+    pub mode: Option<Access>,
+    /// Whether the agent's commands have a network.
+    pub network: Option<bool>,
+    /// Limits on single tools, by their names.
+    pub tool_limits: BTreeMap<String, ToolLimit>,
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.
     pub secrets: BTreeMap<String, String>,
+}
+
+/// `[tool_limits.NAME]`
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolLimit {
+    /// The most calls of a run.
+    pub max_calls: Option<u32>,
+    /// The most calls in a time, such as `10/1m`.
+    pub rate: Option<Rate>,
+    /// How long a call may take, such as `30s`.
+    pub timeout: Option<Time>,
+}
+
+/// So many calls in a time: `10/1m`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Rate(pub RateLimit);
+
+impl TryFrom<String> for Rate {
+    type Error = String;
+    fn try_from(text: String) -> Result<Rate, String> {
+        let wrong = || format!("{text:?} is no rate; write calls/time, such as \"10/1m\"");
+        let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
+        let calls = calls.trim().parse().ok().filter(|calls| *calls > 0).ok_or_else(wrong)?;
+        let Time(per_ms) = Time::try_from(time.trim().to_string()).map_err(|_| wrong())?;
+        Ok(Rate(RateLimit { calls, per_ms }))
+    }
+}
+
+/// A time in milliseconds, written as `90s` or `10m`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Time(pub Millis);
+
+impl TryFrom<String> for Time {
+    type Error = String;
+    fn try_from(text: String) -> Result<Time, String> {
+        let time = crate::args::duration(&text).map_err(|why| format!("{text:?} is no time: {why}"))?;
+        Ok(Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+    }
 }
 
 impl Home {

@@ -16,3 +16,4 @@ mod signals;
 mod stopping;
 mod support;
 mod terminal;
+mod tool_limits;
