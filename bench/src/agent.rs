@@ -6,7 +6,8 @@ use mainpath_runtime::{Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vau
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, Scheduler, Scope};
-use mainpath_tools::{Fut, Launcher, Tool, ToolContext, ToolDoc, Tools};
+use mainpath_sandbox::Launcher;
+use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mainpath_types::{Access, CallId, Effort, Micros, Profile, Protocol, Seq, TraceId};
+use mainpath_types::{Access, CallId, Effort, FileAccess, Micros, Profile, Protocol, Seq, TraceId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +43,8 @@ pub enum Command {
     Stats(StatsArgs),
     /// List providers and models: what is usable now, what is missing, what they can do and cost
     Models(ModelsArgs),
+    /// Run a command within bounds: its files, its network, its processes
+    Sandbox(SandboxArgs),
     /// Print the JSON Schema of a public type, or of all
     Schema(SchemaArgs),
     /// Say what works here and what does not
@@ -342,6 +344,55 @@ pub struct ModelsArgs {
     /// As JSON lines
     #[arg(long)]
     pub json: bool,
+}
+
+/// `mainpath sandbox`
+#[derive(Args, Debug)]
+pub struct SandboxArgs {
+    /// The folder that the command may change [default: the current one]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// What the command may do with files
+    #[arg(long, value_enum, default_value_t)]
+    pub mode: ModeArg,
+    /// Whether the command may use the network
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub network: NetworkArg,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// `--mode`
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModeArg {
+    /// Change nothing but its own temporary files
+    ReadOnly,
+    /// Change the workspace, but for what git, shells and editors run by themselves
+    #[default]
+    WorkspaceWrite,
+    /// Whatever you may, Mainpath's own files excepted
+    Full,
+}
+
+impl From<ModeArg> for FileAccess {
+    fn from(arg: ModeArg) -> FileAccess {
+        match arg {
+            ModeArg::ReadOnly => FileAccess::ReadOnly,
+            ModeArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
+            ModeArg::Full => FileAccess::Full,
+        }
+    }
+}
+
+/// `--network`
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetworkArg {
+    /// A loopback of its own
+    #[default]
+    None,
+    /// That of this machine
+    Allow,
 }
 
 /// `mainpath schema`

@@ -5,6 +5,7 @@ use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
 use mainpath_runtime::Models;
+use mainpath_sandbox::Launcher;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -41,10 +42,20 @@ pub async fn doctor() -> Result<Exit, Failure> {
         Some(shell) => say(true, format!("bash runs under {shell}")),
         None => say(false, "there is no shell for the bash tool: install bash".into()),
     }
-    println!(
-        "warn bash is NOT sandboxed: an allowed command can do whatever you can do, also outside the workspace. It is asked for \
-         in a terminal and denied without one, unless --yes is given"
-    );
+    let support = Launcher::current_exe().support();
+    for part in &support.parts {
+        match (part.present, part.needed) {
+            (true, _) => say(true, format!("sandbox: {}: {}", part.name, part.text)),
+            (false, true) => say(false, format!("sandbox: {}: {}", part.name, part.text)),
+            (false, false) => println!("warn sandbox: {}: {}", part.name, plain(&part.text)),
+        }
+    }
+    if !support.can_confine() {
+        println!(
+            "warn commands are NOT sandboxed here: an allowed one can do whatever you can do, also outside the workspace. They \
+             are asked for in a terminal and denied without one, unless --yes is given"
+        );
+    }
     Ok(if fine { Exit::Ok } else { Exit::Error })
 }
 

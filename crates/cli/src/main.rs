@@ -16,6 +16,7 @@ mod preview;
 mod print;
 mod prompt;
 mod run;
+mod sandbox;
 mod stats;
 mod text;
 
@@ -26,16 +27,21 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    // The launcher that stands between a tool's process and us: see `mainpath_tools::launcher_main`.
+    // The launcher that stands between a tool's process and us: see `mainpath_sandbox::launcher_main`.
     if words.next().is_some_and(|word| word == "__launch") {
-        return mainpath_tools::launcher_main(words);
+        return mainpath_sandbox::launcher_main(words);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return misused(&error).into(),
     };
-    match dispatch(cli.command) {
-        Ok(exit) => exit.into(),
+    // While there is but one thread: what it starts is a copy of this process.
+    let done = match cli.command {
+        Command::Sandbox(args) => sandbox::sandbox(&args),
+        command => dispatch(command).map(ExitCode::from),
+    };
+    match done {
+        Ok(code) => code,
         Err(Failure { exit, message }) => {
             eprintln!("mainpath: {}", text::plain(&message));
             exit.into()
@@ -81,6 +87,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Deny(args) => control::deny(args).await,
             Command::Schema(args) => browse::schema(&args),
             Command::Models(args) => models::models(args).await,
+            Command::Sandbox(_) => Err(Failure::usage("the sandbox starts before anything else")),
             Command::Doctor => doctor::doctor().await,
         }
     });

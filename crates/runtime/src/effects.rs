@@ -14,6 +14,7 @@ use bytes::Bytes;
 use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate_parts};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
+use mainpath_sandbox::Cage;
 use mainpath_store::{Scope, Store};
 use mainpath_tools::{BlobSink, Fut, ProbeAnswer, ToolContext};
 use mainpath_types::*;
@@ -237,7 +238,12 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
     // A secret that the spec names may be used: its variable is not hidden from processes.
     let hidden = config.vault.names().filter(|name| !prepared.secrets.iter().any(|allowed| allowed == name));
     let launcher = config.launcher.clone().hide_env(hidden.map(String::from));
+    // Policy was told so, and has allowed the call all the same.
+    let confines = launcher.support().can_confine();
     let mut context = ToolContext::new(workspace, grant, launcher);
+    if !confines {
+        context.cage = Cage::open();
+    }
     context.cancel = cancel;
     context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });

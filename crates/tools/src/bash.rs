@@ -1,9 +1,9 @@
 //! `bash`.
 
-use crate::launcher::{Ended, How, Running};
 use crate::output::{Collector, Lines};
 use crate::tool::count;
 use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
+use mainpath_sandbox::{Ended, How, Running};
 use mainpath_types::{Artifact, EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ const TIMEOUT_S: u32 = 120;
 /// An unfinished line is handed to watchers when nothing has come for this long.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Runs a command of the shell in the workspace. It is not sandboxed: it can do what its user can.
+/// Runs a command of the shell in the workspace, in the cage of its context.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bash;
 
@@ -52,7 +52,7 @@ impl Tool for Bash {
             if ctx.cancel.is_cancelled() {
                 return ctx.stopped();
             }
-            let running = match ctx.launcher.start(&words, folder, &ctx.grant.effect_id()) {
+            let running = match ctx.launcher.start(&words, folder, &ctx.grant.effect_id(), &ctx.cage) {
                 Ok(running) => running,
                 Err(error) => return not_started(&error, &args.command),
             };
@@ -63,8 +63,10 @@ impl Tool for Bash {
                     return ToolOutput::failed("launch", format!("The command's end could not be confirmed: {error}."));
                 }
             };
-            if let How::Failed(number) = ended.how {
-                return not_started(&io::Error::from_raw_os_error(number), &args.command);
+            match &ended.how {
+                How::Failed(number) => return not_started(&io::Error::from_raw_os_error(*number), &args.command),
+                How::Refused(why) => return ToolOutput::failed("sandbox", refused(why)),
+                How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => {}
             }
             report(ctx, &args.command, collector, ended, stop).await
         })
@@ -168,7 +170,7 @@ async fn report(
     let mut error = None;
     // A stop that came after the command's own end has changed nothing.
     let stop = stop.filter(|_| !ended.by_itself);
-    match (ended.how, stop) {
+    match (&ended.how, stop) {
         (_, Some(stop)) => {
             let (code, words) = match (stop, ctx.timeout) {
                 (Stop::Late(seconds), _) => ("timeout", format!("timed out after {}", count(seconds, "second"))),
@@ -187,9 +189,9 @@ async fn report(
         }
         (How::Signal(signal), None) => {
             error = Some("signal");
-            notes.push(format!("killed by {}", signal_name(signal)));
+            notes.push(format!("killed by {}", signal_name(*signal)));
         }
-        (How::Lost | How::StillRunning | How::Failed(_), None) => {
+        (How::Lost | How::StillRunning | How::Failed(_) | How::Refused(_), None) => {
             error = Some("launch");
             notes.push("the process that watches over the command was killed, so everything was ended".into());
         }
@@ -200,6 +202,10 @@ async fn report(
     }
     if ended.left > 0 {
         notes.push(format!("{} of another user could not be ended", count(ended.left as u64, "process")));
+    }
+    if !ended.planted.is_empty() {
+        let names = ended.planted.join(", ");
+        notes.push(format!("new in the workspace, and run by shells, editors or git without being asked: {names}"));
     }
     if text.is_empty() && notes.is_empty() {
         text.push_str("[no output]");
@@ -213,6 +219,10 @@ async fn report(
     let title = ctx.secrets.redact(command.lines().next().unwrap_or_default());
     let title: String = title.chars().take(100).collect();
     ToolOutput { error: error.map(Into::into), title: Some(title), artifacts, ..ToolOutput::text(text) }
+}
+
+fn refused(why: &str) -> String {
+    format!("The command was not started, since the sandbox could not be made: {why}. `mainpath doctor` says what is missing.")
 }
 
 fn not_started(error: &io::Error, command: &str) -> ToolOutput {

@@ -1,7 +1,8 @@
 //! What a running call has at hand.
 
-use crate::{Fut, Launcher, Workspace};
+use crate::{Fut, Workspace};
 use mainpath_policy::Grant;
+use mainpath_sandbox::{Cage, Launcher};
 use mainpath_types::{BlobHash, ToolOutput};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -30,13 +31,16 @@ pub struct ToolContext {
     pub secrets: Arc<dyn Secrets>,
     /// How processes are started.
     pub launcher: Launcher,
+    /// What they are shut into.
+    pub cage: Cage,
     pub(crate) timed_out: Arc<AtomicBool>,
 }
 
 impl ToolContext {
     /// A context with no limits and no secrets, which drops progress and keeps blobs in memory. Set the fields that
-    /// matter.
+    /// matter. Its cage is that of the grant.
     pub fn new(workspace: Arc<Workspace>, grant: Grant, launcher: Launcher) -> ToolContext {
+        let cage = Cage::new(grant.confinement(), workspace.root(), workspace.protected().to_vec());
         ToolContext {
             workspace,
             grant,
@@ -46,6 +50,7 @@ impl ToolContext {
             progress: Arc::new(|_| {}),
             secrets: Arc::new(NoSecrets),
             launcher,
+            cage,
             timed_out: Arc::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! What an agent can do: the [`Tool`] trait, the registry, four kernel tools, and the launcher that owns what they start.
+//! What an agent can do: the [`Tool`] trait, the registry, and four kernel tools.
 //!
 //! **This crate owns** running one call: it checks the arguments, resolves every path inside the workspace, runs the tool
 //! under its [`Grant`](mainpath_policy::Grant), stops it when asked, and returns only when nothing of the call runs any
@@ -13,7 +13,7 @@
 //!
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
 //! `protected`, `not_found`, `is_directory`, `not_a_file`, `binary`, `not_utf8`, `too_large`, `out_of_range`, `io`,
-//! `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`, `interrupted`, `launch`,
+//! `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`, `interrupted`, `launch`, `sandbox`,
 //! `no_grant`, `panicked`.
 //!
 //! # A tool in ten lines
@@ -48,8 +48,6 @@ mod arguments;
 mod bash;
 mod context;
 mod edit;
-mod launch;
-mod launcher;
 mod matching;
 mod output;
 mod read;
@@ -62,8 +60,6 @@ mod write;
 pub use bash::Bash;
 pub use context::{BlobSink, MemoryBlobs, NoSecrets, Secrets, ToolContext};
 pub use edit::EditTextFile;
-pub use launch::launcher_main;
-pub use launcher::Launcher;
 pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
 pub use schema::Schema;

@@ -66,6 +66,11 @@ impl Workspace {
         &self.root
     }
 
+    /// What nothing may touch, inside the workspace or not: absolute paths.
+    pub fn protected(&self) -> &[PathBuf] {
+        &self.protected
+    }
+
     /// Where a path leads. Relative paths start at the root.
     pub fn resolve(&self, path: &str) -> Result<Resolved, PathProblem> {
         let problem = |reason: String| PathProblem { path: path.chars().take(200).collect(), reason };

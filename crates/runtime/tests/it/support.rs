@@ -12,7 +12,7 @@ use mainpath_runtime::*;
 use mainpath_store::files::Disk;
 use mainpath_store::{Faulty, FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
 use mainpath_testkit::check;
-use mainpath_tools::Launcher;
+use mainpath_sandbox::Launcher;
 use mainpath_types::*;
 use serde::Deserialize;
 use serde_json::json;

@@ -1,5 +1,5 @@
 use crate::support::{World, eventually, launcher, pair, pid_in, runs, said};
-use mainpath_tools::Launcher;
+use mainpath_sandbox::Launcher;
 use mainpath_types::{Artifact, ToolOutput};
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -156,7 +156,7 @@ async fn a_command_that_stops_its_launcher_can_be_cancelled() {
 
 #[test]
 fn the_launcher_without_a_command_says_what_it_is() {
-    let output = Command::new(env!("CARGO_BIN_EXE_mainpath-launch")).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_mainpath-tools-launch")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let words = "mainpath-launch is started by Mainpath itself: mainpath-launch PROGRAM [ARGUMENT…]\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), words);

@@ -1,5 +1,6 @@
 use mainpath_policy::Grant;
-use mainpath_tools::{Launcher, MemoryBlobs, ProbeAnswer, ToolContext, Tools, Workspace};
+use mainpath_sandbox::Launcher;
+use mainpath_tools::{MemoryBlobs, ProbeAnswer, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, EffectClass, Seq, ToolOutput, Verdict, text_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub fn grant(tool: &str, effect: EffectClass) -> Grant {
 }
 
 pub fn launcher() -> Launcher {
-    Launcher::new(env!("CARGO_BIN_EXE_mainpath-launch"), vec![])
+    Launcher::new(env!("CARGO_BIN_EXE_mainpath-tools-launch"), vec![])
 }
 
 impl World {

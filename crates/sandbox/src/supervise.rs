@@ -1,36 +1,21 @@
-//! The program that stands between Mainpath and a command, and dies with its owner.
+//! Watching over a command until nothing of it runs any more.
 //!
-//! It is started with one end of a socket pair as its standard input; the owner keeps the other end. Whatever happens to
-//! the owner, that end closes, and the launcher ends everything that the command has started. It finds everything: it is
-//! the *subreaper* of all its descendants, so those whose parents have died, daemons included, become its children.
-//!
-//! # The socket
-//! From the owner: the byte `T` asks for an end with a short grace; closing asks for an end at once.
-//! To the owner, one line, after which nothing of the command runs any more (`left` counts processes of other users,
-//! which the launcher may not end; `ended` those that it had to end after the command itself had finished):
-//! ```text
-//! exit CODE by itself|asked ended N left N
-//! signal NUMBER by itself|asked ended N left N
-//! running 0 by asked ended N left N      (the command itself is one of those left)
-//! failed ERRNO
-//! ```
-//! No line before the end of the stream: the launcher itself was killed.
+//! Everything that the command starts is found: this process is the *subreaper* of all its descendants, or in a cage the first
+//! process of its PID namespace, so those whose parents have died, daemons included, become its children.
 
+use crate::ended::{Ended, How};
+use crate::launch::END;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, getpid, kill_process,
-    kill_process_group, pidfd_open, set_child_subreaper, setsid, wait, waitid, waitpid,
+    kill_process_group, pidfd_open, set_child_subreaper, wait, waitid, waitpid,
 };
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
-
-/// Ask for an end with a grace.
-pub(crate) const END: u8 = b'T';
 
 /// What is left when a command has ended by itself may take this long to finish as well.
 const AFTER_END: Duration = Duration::from_millis(200);
@@ -38,53 +23,39 @@ const AFTER_END: Duration = Duration::from_millis(200);
 const AFTER_TERM: Duration = Duration::from_millis(300);
 const STEP: Duration = Duration::from_millis(3);
 
-/// The exit status when the owner has gone; nobody is left to read it but whoever looks at the process table.
-const OWNER_GONE: u8 = 107;
-/// The exit status of a wrong use.
-const USAGE: u8 = 2;
-
-/// The launcher's `main`: runs the program that `args` names, with its arguments, under the rules of this module. Its
-/// standard input must be the socket; its standard output and error are the command's.
-pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut args = args.into_iter();
-    let Some(program) = args.next() else {
-        eprintln!("mainpath-launch is started by Mainpath itself: mainpath-launch PROGRAM [ARGUMENT…]");
-        return ExitCode::from(USAGE);
-    };
-    let owner = rustix::stdio::stdin();
-    match supervise(owner, program, args) {
-        Ok(Some(line)) => {
-            let _ = send(owner, &line);
-            ExitCode::SUCCESS
-        }
-        Ok(None) => ExitCode::from(OWNER_GONE),
-        Err(error) => {
-            let _ = send(owner, &format!("failed {}\n", error.raw_os_error().unwrap_or(0)));
-            ExitCode::FAILURE
-        }
-    }
+/// Whether a command shares its owner's terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Terminal {
+    /// It has none.
+    None,
+    /// It is in its owner's process group, so that keys such as Ctrl-C reach it.
+    Owners,
 }
 
-/// Runs the command to its end, or ends it. Gives the line for the owner, or nothing if there is no owner any more.
-fn supervise(
+/// Runs the command to its end, or ends it. Gives how it ended, or nothing if there is no owner any more. Errors: it could
+/// not be started, or not be watched; then nothing of it runs.
+pub(crate) fn supervise(
     owner: BorrowedFd<'_>,
-    program: OsString,
-    args: impl Iterator<Item = OsString>,
-) -> io::Result<Option<String>> {
+    command: &mut Command,
+    terminal: Terminal,
+) -> io::Result<Option<Ended>> {
     set_child_subreaper(Some(getpid()))?;
-    // Its own session: no terminal, and the terminal's Ctrl-C does not reach it.
-    let _ = setsid();
     children(getpid())?;
     if asked(owner, None, Duration::ZERO)? == Asked::EndNow {
         return Ok(None);
     }
-    let child = Command::new(program).args(args).stdin(Stdio::null()).process_group(0).spawn()?;
+    if terminal == Terminal::None {
+        command.process_group(0);
+    }
+    let child = command.spawn()?;
+    // What a terminal sends to everybody is the command's business.
+    crate::sys::block_all_signals();
     let command = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
     match oversee(owner, command) {
-        Ok(line) => Ok(line),
+        Ok(ended) => Ok(ended),
         Err(error) => {
             // Whatever could not be found out: nothing may go on unowned.
-            let _ = kill_process_group(command, Signal::KILL);
+            let _ = kill_process(command, Signal::KILL);
             let _ = signal_all(command, Signal::KILL);
             while matches!(wait(WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
             Err(error.into())
@@ -92,14 +63,14 @@ fn supervise(
     }
 }
 
-fn oversee(owner: BorrowedFd<'_>, command: Pid) -> Result<Option<String>, Errno> {
-    let ended = pidfd_open(command, PidfdFlags::empty()).ok();
-    let ended = ended.as_ref().map(AsFd::as_fd);
+fn oversee(owner: BorrowedFd<'_>, command: Pid) -> Result<Option<Ended>, Errno> {
+    let end = pidfd_open(command, PidfdFlags::empty()).ok();
+    let end = end.as_ref().map(AsFd::as_fd);
     // Without pidfds (before Linux 5.3) the wait is a slow poll.
-    let nap = if ended.is_some() { Duration::from_secs(5) } else { Duration::from_millis(10) };
+    let nap = if end.is_some() { Duration::from_secs(5) } else { Duration::from_millis(10) };
     let mut wish = Asked::Nothing;
     while !has_ended(command)? && wish == Asked::Nothing {
-        wish = asked(owner, ended, nap)?;
+        wish = asked(owner, end, nap)?;
         reap(command)?;
     }
     let mut cleared = 0;
@@ -118,7 +89,7 @@ fn oversee(owner: BorrowedFd<'_>, command: Pid) -> Result<Option<String>, Errno>
     let left = end_all(command)?;
     // The command has stayed unreaped until here, so that its number, which names its group, was not given away.
     let status = waitid(WaitId::Pid(command), ENDED)?;
-    Ok((wish != Asked::EndNow).then(|| report(status.as_ref(), by_itself, cleared, left)))
+    Ok((wish != Asked::EndNow).then(|| ended(status.as_ref(), by_itself, cleared, left)))
 }
 
 /// Kills until nothing runs any more; gives the number of processes that may not be killed from here.
@@ -141,28 +112,18 @@ fn has_ended(command: Pid) -> Result<bool, Errno> {
     Ok(waitid(WaitId::Pid(command), ENDED)?.is_some())
 }
 
-fn report(status: Option<&WaitIdStatus>, by_itself: bool, ended: usize, left: usize) -> String {
+fn ended(status: Option<&WaitIdStatus>, by_itself: bool, cleared: usize, left: usize) -> Ended {
     let how = match status.map(|status| (status.exit_status(), status.terminating_signal())) {
-        Some((Some(code), _)) => format!("exit {code}"),
-        Some((None, signal)) => format!("signal {}", signal.unwrap_or(0)),
-        None => "running 0".into(),
+        Some((Some(code), _)) => How::Exit(code),
+        Some((None, signal)) => How::Signal(signal.unwrap_or(0)),
+        None => How::StillRunning,
     };
-    let why = if by_itself { "itself" } else { "asked" };
-    format!("{how} by {why} ended {ended} left {left}\n")
-}
-
-fn send(owner: BorrowedFd<'_>, line: &str) -> Result<(), Errno> {
-    let mut bytes = line.as_bytes();
-    while !bytes.is_empty() {
-        let sent = rustix::io::retry_on_intr(|| rustix::io::write(owner, bytes))?;
-        bytes = &bytes[sent..];
-    }
-    Ok(())
+    Ended { by_itself, cleared, left, ..Ended::of(how) }
 }
 
 /// What the owner wants.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
     Nothing,
     /// An end with a grace.
     End,
@@ -171,9 +132,9 @@ enum Asked {
 }
 
 /// Waits for the owner, for the command's end or for the time, whichever comes first.
-fn asked(owner: BorrowedFd<'_>, ended: Option<BorrowedFd<'_>>, limit: Duration) -> Result<Asked, Errno> {
+pub(crate) fn asked(owner: BorrowedFd<'_>, end: Option<BorrowedFd<'_>>, limit: Duration) -> Result<Asked, Errno> {
     let mut fds = vec![PollFd::from_borrowed_fd(owner, PollFlags::IN)];
-    fds.extend(ended.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+    fds.extend(end.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
     match poll(&mut fds, Some(&limit)) {
         Err(Errno::INTR) => return Ok(Asked::Nothing),

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    mainpath_tools::launcher_main(std::env::args_os().skip(1))
+    mainpath_sandbox::launcher_main(std::env::args_os().skip(1))
 }

@@ -1,0 +1,190 @@
+//! What of the sandbox this machine has, found out by trying it.
+
+use crate::cage::Bounds;
+use crate::inside::restrict;
+use crate::launch::{start_init, wait_for};
+use crate::limits::Group;
+use crate::sys;
+use landlock::{ABI, LandlockStatus};
+use mainpath_types::{Confinement, FileAccess};
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+/// What of the sandbox this machine has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// Part by part.
+    pub parts: Vec<Part>,
+}
+
+/// One part of the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub name: String,
+    /// Whether nothing can be confined without it. Without the others less is.
+    pub needed: bool,
+    /// Whether it is there.
+    pub present: bool,
+    /// What is there; or why it is not, what that means, and what to do.
+    pub text: String,
+}
+
+impl Support {
+    /// Whether a command can be confined here.
+    pub fn can_confine(&self) -> bool {
+        self.parts.iter().all(|part| part.present || !part.needed) && self.parts.iter().any(|part| part.needed)
+    }
+
+    /// Why a command cannot be confined here, in one line; `None` if it can.
+    pub fn missing(&self) -> Option<String> {
+        let first = self.parts.iter().find(|part| part.needed && !part.present)?;
+        Some(format!("{}: {}", first.name, first.text))
+    }
+
+    pub(crate) fn unknown(error: io::Error) -> Support {
+        let text = format!("the launcher could not be started: {error}");
+        Support { parts: vec![Part { name: "launcher".into(), needed: true, present: false, text }] }
+    }
+
+    /// What [`report`] has printed.
+    pub(crate) fn parse(report: &str) -> Support {
+        let parts: Vec<Part> = report.lines().filter_map(Part::parse).collect();
+        match parts.is_empty() {
+            true => Support::unknown(io::Error::other("it does not know what this machine has")),
+            false => Support { parts },
+        }
+    }
+}
+
+impl Part {
+    fn parse(line: &str) -> Option<Part> {
+        let mut fields = line.splitn(4, '\t');
+        let (name, needed, present) = (fields.next()?, fields.next()?, fields.next()?);
+        let text = fields.next()?.into();
+        Some(Part { name: name.into(), needed: needed == "needed", present: present == "present", text })
+    }
+
+    fn line(&self) -> String {
+        let needed = if self.needed { "needed" } else { "wanted" };
+        let present = if self.present { "present" } else { "missing" };
+        format!("{}\t{needed}\t{present}\t{}", self.name, self.text.replace(['\n', '\t'], " "))
+    }
+}
+
+/// Prints the parts, one line each. To be called in a process with one thread.
+pub(crate) fn report() {
+    for part in [namespaces(), cage(), network(), cgroups(), landlock()] {
+        println!("{}", part.line());
+    }
+}
+
+fn part(name: &str, needed: bool, found: Result<String, String>) -> Part {
+    let present = found.is_ok();
+    Part { name: name.into(), needed, present, text: found.unwrap_or_else(|text| text) }
+}
+
+fn namespaces() -> Part {
+    let tried = match sys::fork_into(sys::namespaces(false), None) {
+        Ok(Some(child)) => wait_for(child).map_err(io::Error::from),
+        Ok(None) => std::process::exit(0),
+        Err(error) => Err(error),
+    };
+    let what = "user, mount, process and IPC namespaces";
+    part(
+        what,
+        true,
+        tried.map(|()| "can be made".into()).map_err(|error| {
+            format!(
+                "{error}. Allow them: sysctl user.max_user_namespaces (more than 0), kernel.unprivileged_userns_clone=1, \
+                 kernel.apparmor_restrict_unprivileged_userns=0; in a container a seccomp profile that permits clone3"
+            )
+        }),
+    )
+}
+
+fn cage() -> Part {
+    let advice = |why: String| format!("{why}. Linux 5.14 or newer is needed, with an unmasked /proc, tmpfs, devpts and seccomp");
+    let what = "private file system, capabilities and seccomp filter";
+    part(what, true, try_cage(true).map(|()| "a trial has worked".into()).map_err(advice))
+}
+
+fn network() -> Part {
+    let advice = |why: String| format!("{why}. The kernel needs CONFIG_NET_NS");
+    part("network namespace", true, try_cage(false).map(|()| "a trial has worked".into()).map_err(advice))
+}
+
+/// Makes a cage in which nothing is started.
+fn try_cage(network: bool) -> Result<(), String> {
+    let confinement = Confinement { files: FileAccess::ReadOnly, network };
+    let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new() };
+    let (mut reader, mut writer) = io::pipe().map_err(|error| error.to_string())?;
+    let mut copy = writer.try_clone().map_err(|error| error.to_string())?;
+    let init = start_init(&bounds, None, move |made| {
+        let text = match made {
+            Ok(()) => "made".into(),
+            Err(how) => format!("{how:?}"),
+        };
+        let _ = copy.write_all(text.as_bytes());
+        ExitCode::SUCCESS
+    })?;
+    let _ = writer.flush();
+    drop(writer);
+    let mut text = String::new();
+    let _ = reader.read_to_string(&mut text);
+    let _ = wait_for(init);
+    match text.as_str() {
+        "made" => Ok(()),
+        "" => Err("the trial process was killed".into()),
+        why => Err(why.trim_start_matches("Refused(\"").trim_end_matches("\")").into()),
+    }
+}
+
+/// What Landlock there is, by coming under its rules: the last thing that this process does.
+fn landlock() -> Part {
+    let bounds = Bounds {
+        confinement: Confinement { files: FileAccess::Full, network: true },
+        workspace: "/".into(),
+        own: Vec::new(),
+    };
+    let found = match restrict(&bounds) {
+        Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => Ok(format!("{effective_abi:?}")),
+        Ok(LandlockStatus::Available { effective_abi, .. }) => Err(format!(
+            "{effective_abi:?} only: with the network allowed, abstract sockets of this machine can be reached; Linux 6.12 has more"
+        )),
+        _ => Err("not there: named pipes outside the workspace can be written, and with the network allowed abstract sockets \
+                  of this machine can be reached. Boot with lsm=landlock,… on Linux 6.12 or newer"
+            .into()),
+    };
+    part("Landlock", false, found)
+}
+
+fn cgroups() -> Part {
+    let found = match Group::make() {
+        Ok(group) if group.birthplace().is_some() => Ok("version 2, one for each cage".into()),
+        Ok(_) => Ok("version 1, one for each process that starts cages".into()),
+        Err(error) => Err(format!(
+            "{error}: memory is limited for each process only, and the processes of root are not counted. Run under a systemd \
+             user session, or delegate a cgroup"
+        )),
+    };
+    part("cgroups", false, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_as_it_was_written_and_anything_else_confines_nothing() {
+        let needed = part("namespaces", true, Ok("can be made".into()));
+        let wanted = part("cgroups", false, Err("Permission denied:\tso".into()));
+        let support = Support::parse(&format!("{}\n{}\n", needed.line(), wanted.line()));
+        assert_eq!(support.parts, [needed, Part { text: "Permission denied: so".into(), ..wanted.clone() }]);
+        assert_eq!((support.can_confine(), support.missing()), (true, None));
+        let lacking = Support { parts: vec![part("namespaces", true, Err("no".into())), wanted.clone()] };
+        assert_eq!((lacking.can_confine(), lacking.missing()), (false, Some("namespaces: no".into())));
+        assert!(!Support { parts: vec![wanted] }.can_confine());
+        assert!(!Support::parse("running 0 tests\n").can_confine());
+    }
+}

@@ -1,0 +1,130 @@
+//! The few system calls that no safe library offers. The only file here with `unsafe` code.
+#![allow(unsafe_code)]
+
+use rustix::process::{Pid, Signal};
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// The namespaces of a cage: user, mounts, processes and IPC; with its own network if it may not use the machine's.
+pub fn namespaces(own_network: bool) -> u64 {
+    let always = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    let network = if own_network { libc::CLONE_NEWNET } else { 0 };
+    u64::from((always | network).cast_unsigned())
+}
+
+/// Forks into fresh namespaces, and into a cgroup (v2) if one is given. Gives the child's number, and `None` in the child.
+/// To be called by a process with one thread.
+pub fn fork_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    // SAFETY: a struct of integers, for which all zeros is a value.
+    let mut args: libc::clone_args = unsafe { zeroed() };
+    args.flags = namespaces;
+    args.exit_signal = libc::SIGCHLD.cast_unsigned().into();
+    if let Some(cgroup) = cgroup {
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = cgroup.as_raw_fd().cast_unsigned().into();
+    }
+    // SAFETY: without CLONE_VM the child is a copy of this process, as after fork, and goes on from here on a copy of this
+    // stack. There is one thread, so no lock is held by another that the copy would lack.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) };
+    Ok(i32::try_from(checked(pid)?).ok().and_then(Pid::from_raw))
+}
+
+/// Closes every descriptor from `first` on.
+pub fn close_from(first: RawFd) {
+    // SAFETY: only called at the start of a launcher, before it has opened anything.
+    unsafe { libc::close_range(first.cast_unsigned(), libc::c_uint::MAX, 0) };
+}
+
+/// `mount_setattr`, for a mount and all below it.
+pub fn set_mount(at: BorrowedFd<'_>, set: u64, private: bool) -> io::Result<()> {
+    #[repr(C)]
+    struct MountAttr {
+        attr_set: u64,
+        attr_clr: u64,
+        propagation: u64,
+        userns_fd: u64,
+    }
+    let propagation = if private { libc::MS_PRIVATE } else { 0 };
+    let attr = MountAttr { attr_set: set, attr_clr: 0, propagation, userns_fd: 0 };
+    let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
+    // SAFETY: the path is a C string, the struct is as `struct mount_attr` of linux/mount.h, and its size is told.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            at.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    };
+    checked(done).map(drop)
+}
+
+/// Switches the loopback device of this network namespace on.
+pub fn loopback_up() -> io::Result<()> {
+    // SAFETY: a plain call; the descriptor is owned below.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    checked(socket.into())?;
+    // SAFETY: fresh, and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    // SAFETY: integers and unions of them, for which all zeros is a value.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(1);
+    // SAFETY: the request takes a pointer to an `ifreq`, which lives longer than the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    checked(done.into()).map(drop)
+}
+
+/// Installs a filter of system calls for this process and all that come of it. Needs no_new_privs.
+pub fn install_filter(program: &mut [libc::sock_filter]) -> io::Result<()> {
+    let len = u16::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len, filter: program.as_mut_ptr() };
+    // SAFETY: the pointer and the length are those of a slice that outlives the call; the kernel checks the program.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+    checked(done).map(drop)
+}
+
+/// Blocks all signals of this process: an init must not die of what a terminal sends to everybody.
+pub fn block_all_signals() {
+    // SAFETY: the set lives on this stack and is filled before it is read.
+    unsafe {
+        let mut set = zeroed();
+        libc::sigfillset(&raw mut set);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Blocks the signals that ask a program to end, and gives a descriptor on which they are read instead.
+pub fn end_signals() -> io::Result<OwnedFd> {
+    // SAFETY: the set lives on this stack and is filled before it is read; the descriptor is fresh.
+    unsafe {
+        let mut set = zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [Signal::INT, Signal::QUIT, Signal::TERM, Signal::HUP] {
+            libc::sigaddset(&raw mut set, signal.as_raw());
+        }
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        checked(fd.into())?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Takes a signal from [`end_signals`]: its number, and whether a process sent it (not the terminal).
+pub fn next_signal(fd: BorrowedFd<'_>) -> Option<(i32, bool)> {
+    // The beginning of `struct signalfd_siginfo`: number, errno, code; the code of what a process sends is not positive.
+    let mut bytes = [0; size_of::<libc::signalfd_siginfo>()];
+    let got = rustix::io::read(fd, &mut bytes).ok()?;
+    let word = |at: usize| Some(i32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    if got < bytes.len() { None } else { Some((word(0)?, word(8)? <= 0)) }
+}
