@@ -99,6 +99,7 @@ fn launch(owner: OwnedFd, plan: &Plan, command: Command) -> ExitCode {
     });
     match started {
         Ok(init) => {
+            // What the owner hears comes from the cage.
             drop(owner);
             let _ = wait_for(init);
             ExitCode::SUCCESS
@@ -132,10 +133,12 @@ pub(crate) fn run(
     mut command: Command,
     terminal: Terminal,
 ) -> Result<Option<Ended>, How> {
+    // By the same path as before: in a cage, what lies there now.
+    if bounds.is_some() && !plan.folder.is_dir() {
+        return Err(How::Refused(format!("there is no folder {} in it", plan.folder.display())));
+    }
+    command.current_dir(&plan.folder);
     if let Some(bounds) = bounds {
-        // The folder by the same path as before: what lies there now.
-        std::env::set_current_dir(&plan.folder)
-            .map_err(|error| How::Refused(format!("{}: {error}", plan.folder.display())))?;
         settle(&mut command, bounds);
     }
     supervise(owner, &mut command, terminal).map_err(|error| How::Failed(error.raw_os_error().unwrap_or(0)))
@@ -170,6 +173,8 @@ pub(crate) fn start_init(
         Ok(Some(init)) => Ok(init),
         Ok(None) => {
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
+            // Its own folder lies outside.
+            let _ = std::env::set_current_dir("/");
             let made = close_folders().map_err(|error| error.to_string()).and_then(|()| enter(bounds, owner, &sockets));
             let code = body(made.map_err(How::Refused));
             std::process::exit(i32::from(code != ExitCode::SUCCESS));

@@ -191,7 +191,8 @@ impl Process {
 
     /// Waits until the launcher has spoken its last word. May be dropped and called again.
     pub async fn launcher_done(&mut self) {
-        loop {
+        // The line is the last word; without one the end of the stream is.
+        while !self.heard.ends_with(b"\n") {
             match self.control.read_buf(&mut self.heard).await {
                 Ok(0) => return,
                 Ok(_) => {}
@@ -210,8 +211,9 @@ impl Process {
             let mark = format!("{MARK}={}", self.mark);
             // Not yet reaped, the launcher's number still names its session and nothing else.
             tokio::task::spawn_blocking(move || clear(pid, mark.as_bytes())).await.map_err(io::Error::other)??;
+            self.launcher.wait().await?;
         }
-        self.launcher.wait().await?;
+        // Otherwise it is reaped when it has taken its cage down, which takes longer than anybody need wait for.
         if let Some((workspace, watch)) = &self.watch {
             ended.planted = watch.changed(workspace);
         }

@@ -70,23 +70,25 @@ fn oversee(owner: BorrowedFd<'_>, command: Pid) -> Result<Option<Ended>, Errno> 
     let nap = if end.is_some() { Duration::from_secs(5) } else { Duration::from_millis(10) };
     let mut wish = Asked::Nothing;
     while !has_ended(command)? && wish == Asked::Nothing {
-        wish = asked(owner, end, nap)?;
         reap(command)?;
+        wish = asked(owner, end, nap)?;
     }
-    let mut cleared = 0;
+    let (mut cleared, mut left) = (0, 0);
     let by_itself = has_ended(command)?;
     match wish {
         Asked::Nothing if others(command)? > 0 => {
             settle(owner, AFTER_END, || Ok(others(command)? > 0))?;
             cleared = others(command)?;
+            left = end_all(command)?;
         }
+        Asked::Nothing => {}
         Asked::End => {
             signal_all(command, Signal::TERM)?;
             settle(owner, AFTER_TERM, || running(command))?;
+            left = end_all(command)?;
         }
-        Asked::Nothing | Asked::EndNow => {}
+        Asked::EndNow => left = end_all(command)?,
     }
-    let left = end_all(command)?;
     // The command has stayed unreaped until here, so that its number, which names its group, was not given away.
     let status = waitid(WaitId::Pid(command), ENDED)?;
     Ok((wish != Asked::EndNow).then(|| ended(status.as_ref(), by_itself, cleared, left)))
@@ -166,7 +168,10 @@ fn running(command: Pid) -> Result<bool, Errno> {
 /// How many descendants besides the command run.
 fn others(command: Pid) -> Result<usize, Errno> {
     loop {
-        reap(command)?;
+        let is_last = reap(command)?.iter().all(|pid| *pid == command);
+        if is_last && has_ended(command)? {
+            return Ok(0);
+        }
         let found: Vec<Pid> = descendants(getpid())?.into_iter().filter(|pid| *pid != command).collect();
         let alive = found.iter().filter(|pid| is_alive(**pid)).count();
         // One that ended between the two looks may have left children behind, which are ours now: look again.
@@ -176,22 +181,28 @@ fn others(command: Pid) -> Result<usize, Errno> {
     }
 }
 
-/// Reaps the children that have ended, the command excepted.
-fn reap(command: Pid) -> Result<(), Errno> {
+/// Reaps the children that have ended, the command excepted, and gives those that have not.
+fn reap(command: Pid) -> Result<Vec<Pid>, Errno> {
     loop {
         let mut reaped = false;
-        for pid in children(getpid())?.into_iter().filter(|pid| *pid != command) {
-            reaped |= matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(Some(_)));
+        let children = children(getpid())?;
+        for pid in children.iter().filter(|pid| **pid != command) {
+            reaped |= matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
         }
         // The children of one that has ended may have become ours after the look.
         if !reaped {
-            return Ok(());
+            return Ok(children);
         }
     }
 }
 
 /// Signals the command's group and every descendant; gives the number of those that may not be signalled.
 fn signal_all(command: Pid, signal: Signal) -> Result<usize, Errno> {
+    if getpid() == Pid::INIT {
+        // In a cage there is nobody else, and nobody can be born past a signal to all.
+        crate::sys::signal_everybody(signal);
+        return Ok(0);
+    }
     let _ = kill_process_group(command, signal);
     let refused = |pid: &Pid| kill_process(*pid, signal) == Err(Errno::PERM);
     Ok(descendants(getpid())?.iter().filter(|pid| refused(pid)).count())
@@ -220,6 +231,12 @@ fn descendants(of: Pid) -> Result<Vec<Pid>, Errno> {
 /// The children of a process, ended ones included.
 fn children(of: Pid) -> Result<Vec<Pid>, Errno> {
     let errno = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    // A launcher has one thread.
+    if of == getpid()
+        && let Ok(list) = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children"))
+    {
+        return Ok(list.split_ascii_whitespace().filter_map(pid).collect());
+    }
     let mut found = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{of}/task")).map_err(errno)? {
         let list = thread.map_err(errno)?.path().join("children");

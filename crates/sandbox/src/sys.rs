@@ -94,6 +94,15 @@ pub fn install_filter(program: &mut [libc::sock_filter]) -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// Signals every process that this one may signal, itself excepted. For the first process of a PID namespace: elsewhere that
+/// is everything of a user.
+pub fn signal_everybody(signal: Signal) {
+    if rustix::process::getpid() == Pid::INIT {
+        // SAFETY: a plain call.
+        unsafe { libc::kill(-1, signal.as_raw()) };
+    }
+}
+
 /// Blocks all signals of this process: an init must not die of what a terminal sends to everybody.
 pub fn block_all_signals() {
     // SAFETY: the set lives on this stack and is filled before it is read.

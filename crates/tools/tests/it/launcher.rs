@@ -153,11 +153,3 @@ async fn a_command_that_stops_its_launcher_can_be_cancelled() {
     let said = world.say("bash", json!({"command": "kill -STOP $PPID; sleep 1000", "timeout_s": 1})).await;
     assert_eq!(said.0, "timeout");
 }
-
-#[test]
-fn the_launcher_without_a_command_says_what_it_is() {
-    let output = Command::new(env!("CARGO_BIN_EXE_mainpath-tools-launch")).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let words = "mainpath-launch is started by Mainpath itself: mainpath-launch PROGRAM [ARGUMENT…]\n";
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), words);
-}

@@ -1,0 +1,3 @@
+//! Tests of the launcher as a program.
+
+mod usage;
