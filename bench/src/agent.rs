@@ -3,10 +3,10 @@
 use crate::Fail;
 use crate::server::{Plan, Server};
 use mainpath_runtime::{Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vault};
+use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, Scheduler, Scope};
-use mainpath_sandbox::Launcher;
 use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
 use mainpath_types::*;
 use schemars::JsonSchema;
@@ -91,7 +91,6 @@ impl Agents {
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
-            confines: false,
             hooks: Hooks::default(),
             clock: system_clock,
         });

@@ -6,9 +6,9 @@ use mainpath_core::{Log, State, apply};
 use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime};
+use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
-use mainpath_sandbox::Launcher;
 use mainpath_tools::Tools;
 use mainpath_types::TraceId;
 use std::path::Path;
@@ -66,7 +66,6 @@ impl App {
             vault: self.home.vault(self.models.registry()),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
-            confines: false,
             hooks: Hooks::default(),
             clock: system_clock,
         })

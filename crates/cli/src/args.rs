@@ -180,9 +180,10 @@ impl From<ModeArg> for Access {
 }
 
 /// `--network`
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkArg {
     /// Nothing but a loopback of their own
+    #[default]
     None,
     /// The network of this machine
     Allow,
@@ -354,7 +355,7 @@ pub struct SandboxArgs {
     pub workspace: Option<PathBuf>,
     /// What the command may do with files
     #[arg(long, value_enum, default_value_t)]
-    pub mode: ModeArg,
+    pub mode: FilesArg,
     /// Whether the command may use the network
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub network: NetworkArg,
@@ -363,9 +364,9 @@ pub struct SandboxArgs {
     pub command: Vec<OsString>,
 }
 
-/// `--mode`
+/// `--mode` of the sandbox
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ModeArg {
+pub enum FilesArg {
     /// Change nothing but its own temporary files
     ReadOnly,
     /// Change the workspace, but for what git, shells and editors run by themselves
@@ -375,24 +376,14 @@ pub enum ModeArg {
     Full,
 }
 
-impl From<ModeArg> for FileAccess {
-    fn from(arg: ModeArg) -> FileAccess {
+impl From<FilesArg> for FileAccess {
+    fn from(arg: FilesArg) -> FileAccess {
         match arg {
-            ModeArg::ReadOnly => FileAccess::ReadOnly,
-            ModeArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
-            ModeArg::Full => FileAccess::Full,
+            FilesArg::ReadOnly => FileAccess::ReadOnly,
+            FilesArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
+            FilesArg::Full => FileAccess::Full,
         }
     }
-}
-
-/// `--network`
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NetworkArg {
-    /// A loopback of its own
-    #[default]
-    None,
-    /// That of this machine
-    Allow,
 }
 
 /// `mainpath schema`

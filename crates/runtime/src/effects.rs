@@ -2,7 +2,7 @@
 
 use crate::hooks::{Forbidden, HookPoint};
 use crate::hub::{Handle, Live};
-use crate::judge::Gate;
+use crate::judge::{Gate, starts_processes};
 use crate::live::LiveTurn;
 use crate::origins::Origins;
 use crate::pieces::Pieces;
@@ -239,9 +239,9 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
     let hidden = config.vault.names().filter(|name| !prepared.secrets.iter().any(|allowed| allowed == name));
     let launcher = config.launcher.clone().hide_env(hidden.map(String::from));
     // Policy was told so, and has allowed the call all the same.
-    let confines = launcher.support().can_confine();
+    let open = starts_processes(grant.effect()) && !launcher.support().can_confine();
     let mut context = ToolContext::new(workspace, grant, launcher);
-    if !confines {
+    if open {
         context.cage = Cage::open();
     }
     context.cancel = cancel;

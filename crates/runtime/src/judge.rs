@@ -8,6 +8,7 @@ use crate::runtime::Config;
 use crate::schema::OutputSchema;
 use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
 use mainpath_policy::{Rules, judge};
+use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::*;
 use serde_json::{Value, json};
@@ -24,8 +25,8 @@ pub(crate) struct Gate<'a> {
     pub schema: Option<&'a OutputSchema>,
     /// Whether a summary was asked for: plain text is fine, and no schema holds.
     pub summary: bool,
-    /// Whether this machine can confine the processes of a call.
-    pub confines: bool,
+    /// What would start the processes of a call.
+    pub launcher: &'a Launcher,
     /// Where the texts of the trace came from, if anything foreign was seen.
     pub origins: Option<Arc<Origins>>,
 }
@@ -34,15 +35,15 @@ impl<'a> Gate<'a> {
     /// The gate of a spec.
     pub fn of(config: &'a Config, prepared: &'a Prepared, origins: Option<Arc<Origins>>) -> Gate<'a> {
         let Prepared { workspace, rules, text, schema, .. } = prepared;
-        let (tools, confines) = (&config.tools, config.confines);
-        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false, confines, origins }
+        let (tools, launcher) = (&config.tools, &config.launcher);
+        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false, launcher, origins }
     }
 
     /// One call: found, its arguments checked, its verdict given.
     pub fn plan(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan(name, arguments, self.workspace) {
             Ok(Planned { tool, mut facts }) => {
-                facts.confined = self.confines;
+                facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
                 if let Some(origins) = &self.origins {
                     facts.origins = origins.of(&facts.arguments);
                 }
@@ -146,6 +147,12 @@ impl<'a> Gate<'a> {
                        the call again with shorter arguments.";
         PlannedCall { tool: self.tools.resolve(name), problem: Some(problem.into()), ..PlannedCall::default() }
     }
+}
+
+/// Whether calls of this kind may start processes, which are confined where that can be done. Finding that out takes a process
+/// of its own, so it is asked for these alone.
+pub(crate) fn starts_processes(effect: EffectClass) -> bool {
+    matches!(effect, EffectClass::ProcessControl | EffectClass::SideEffecting)
 }
 
 /// Why an answer without text and calls is none.

@@ -9,8 +9,8 @@ use crate::models::Models;
 use crate::request::Specs;
 use crate::secrets::Vault;
 use mainpath_core::{InputKind, Refusal};
-use mainpath_store::{Scheduler, Scope, Store, StoreError};
 use mainpath_sandbox::Launcher;
+use mainpath_store::{Scheduler, Scope, Store, StoreError};
 use mainpath_tools::Tools;
 use mainpath_types::*;
 use std::collections::{HashMap, VecDeque};
@@ -36,8 +36,6 @@ pub struct Config {
     pub launcher: Launcher,
     /// Mainpath's own folders, which no tool may touch.
     pub protected: Vec<PathBuf>,
-    /// Whether this machine can confine the processes that tools start.
-    pub confines: bool,
     /// What the owner wants asked or told along the way.
     pub hooks: Hooks,
     /// The time now, in milliseconds since the Unix epoch.

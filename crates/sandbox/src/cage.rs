@@ -47,11 +47,8 @@ pub(crate) struct Plan {
     pub limited: bool,
 }
 
-const FILES: [(FileAccess, &str); 3] = [
-    (FileAccess::ReadOnly, "read-only"),
-    (FileAccess::WorkspaceWrite, "workspace-write"),
-    (FileAccess::Full, "full"),
-];
+const FILES: [(FileAccess, &str); 3] =
+    [(FileAccess::ReadOnly, "read-only"), (FileAccess::WorkspaceWrite, "workspace-write"), (FileAccess::Full, "full")];
 
 impl Plan {
     /// As bytes: texts that end with a NUL, which no path holds.

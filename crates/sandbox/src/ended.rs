@@ -99,7 +99,9 @@ mod tests {
 
     #[test]
     fn a_report_that_is_no_report_means_that_the_launcher_was_lost() {
-        for line in ["", "exit", "exit 3 by itself ended 1 le", "exit 3 by itself ended 1 left 2", "fail 2\n", "failed\n"] {
+        for line in
+            ["", "exit", "exit 3 by itself ended 1 le", "exit 3 by itself ended 1 left 2", "fail 2\n", "failed\n"]
+        {
             assert_eq!(Ended::parse(line), Ended::of(How::Lost), "{line:?}");
         }
     }

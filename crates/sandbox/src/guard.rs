@@ -67,8 +67,12 @@ impl Watch {
     /// Looks again after it: the names that are new, or are another file than before.
     pub fn changed(&self, workspace: &Path) -> Vec<&'static str> {
         let now = |name: &str| identity(workspace, name);
-        let mut changed: Vec<&'static str> =
-            self.0.iter().filter(|(name, was)| now(name).is_some_and(|is| *was != Some(is))).map(|(name, _)| *name).collect();
+        let mut changed: Vec<&'static str> = self
+            .0
+            .iter()
+            .filter(|(name, was)| now(name).is_some_and(|is| *was != Some(is)))
+            .map(|(name, _)| *name)
+            .collect();
         // A repository that is new is one word, not six.
         if changed.contains(&PINNED) {
             changed.retain(|name| !name.starts_with(".git/"));

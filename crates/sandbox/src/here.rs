@@ -30,7 +30,8 @@ pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsStri
     sys::close_from(3);
     let mut command = Command::new(program);
     command.args(args);
-    let is_ours = |name: &OsStr| name.as_encoded_bytes().starts_with(b"MAINPATH_") || hidden.iter().any(|own| own == name);
+    let is_ours =
+        |name: &OsStr| name.as_encoded_bytes().starts_with(b"MAINPATH_") || hidden.iter().any(|own| own == name);
     let names = std::env::vars_os().map(|(name, _)| name).filter(|name| is_ours(name));
     for name in names {
         command.env_remove(name);

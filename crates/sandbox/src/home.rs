@@ -126,5 +126,6 @@ pub(crate) fn home() -> Option<PathBuf> {
     let home = PathBuf::from(std::env::var_os("HOME")?).canonicalize().ok()?;
     let system = ["/", "/usr", "/etc", "/bin", "/sbin", "/lib", "/var", "/dev", "/proc", "/sys", "/run", "/tmp"];
     let is_system = system.iter().any(|path| home == Path::new(path));
-    (!is_system && home.is_dir() && !["/dev", "/proc", "/sys"].iter().any(|path| home.starts_with(path))).then_some(home)
+    (!is_system && home.is_dir() && !["/dev", "/proc", "/sys"].iter().any(|path| home.starts_with(path)))
+        .then_some(home)
 }

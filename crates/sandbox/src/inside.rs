@@ -6,7 +6,8 @@ use crate::home::home;
 use crate::tree::{Step, build};
 use crate::{limits, seccomp, sys};
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, Scope,
 };
 use mainpath_types::FileAccess;
 use rustix::process::{DumpableBehavior, Gid, Signal, Uid, set_dumpable_behavior, set_parent_process_death_signal};

@@ -29,9 +29,7 @@ use crate::supervise::{Asked, Terminal, asked, supervise};
 use crate::{sys, tree};
 use mainpath_types::FileAccess;
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, getgid, getuid, set_parent_process_death_signal, setsid, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, set_parent_process_death_signal, setsid, waitpid};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -186,9 +184,8 @@ pub(crate) fn start_init(
 /// A standard stream that is a folder would lead out of the cage.
 fn close_folders() -> Result<(), Errno> {
     use rustix::fs::{FileType, fstat};
-    let is_folder = |fd: BorrowedFd<'_>| {
-        fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
-    };
+    let is_folder =
+        |fd: BorrowedFd<'_>| fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
     let open = || rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty());
     if is_folder(rustix::stdio::stdin()) {
         rustix::stdio::dup2_stdin(open()?)?;

@@ -47,7 +47,8 @@ impl Launcher {
     /// What this machine can confine. It is found out by trying, in some milliseconds and once: blocks for that long.
     pub fn support(&self) -> Support {
         let ask = || {
-            let asked = std::process::Command::new(&self.program).args(&self.args).arg(SUPPORT).stdin(Stdio::null()).output();
+            let asked =
+                std::process::Command::new(&self.program).args(&self.args).arg(SUPPORT).stdin(Stdio::null()).output();
             asked.map_or_else(Support::unknown, |output| Support::parse(&String::from_utf8_lossy(&output.stdout)))
         };
         self.support.get_or_init(ask).clone()

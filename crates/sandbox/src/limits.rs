@@ -28,7 +28,7 @@ const PREFIX: &str = "mainpath-";
 /// Memory in bytes: half of the machine's.
 fn memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
-    u64::from(info.totalram) / 2 * u64::from(info.mem_unit)
+    info.totalram / 2 * u64::from(info.mem_unit)
 }
 
 /// A cgroup, or one for each controller. It is removed when this is dropped.
@@ -67,7 +67,10 @@ impl Group {
         let parent = Path::new(ROOT).join(parent.strip_prefix("/").unwrap_or(parent));
         let mut group = Group { folders: Vec::new(), unified: None };
         let memory = memory_bytes().to_string();
-        group.add(&parent, &[("memory.max", &memory), ("memory.oom.group", "0"), ("pids.max", &PROCESSES.to_string())])?;
+        group.add(
+            &parent,
+            &[("memory.max", &memory), ("memory.oom.group", "0"), ("pids.max", &PROCESSES.to_string())],
+        )?;
         let folder = group.folders.first().ok_or(io::ErrorKind::NotFound)?;
         group.unified = Some(fs::File::open(folder)?.into());
         Ok(group)
@@ -166,7 +169,8 @@ pub(crate) fn limit_each() {
         let limit = getrlimit(resource);
         let least = |old: Option<u64>, new: u64| Some(old.map_or(new, |old| old.min(new)));
         // Lowering is always allowed.
-        let _ = setrlimit(resource, Rlimit { current: least(limit.current, soft), maximum: least(limit.maximum, hard) });
+        let _ =
+            setrlimit(resource, Rlimit { current: least(limit.current, soft), maximum: least(limit.maximum, hard) });
     };
     lower(Resource::Core, 0, 0);
     lower(Resource::Fsize, FILE_BYTES, FILE_BYTES);

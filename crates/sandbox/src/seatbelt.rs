@@ -127,11 +127,17 @@ mod tests {
         let at = |line: &str| read.iter().position(|found| found == line).unwrap();
         let hidden = at(r#"(deny file-read* (subpath "/Users/u"))"#);
         assert!(hidden < at(r#"(allow file-read* (subpath "/Users/u/.cargo"))"#));
-        assert!(at(r#"(allow file-read* (subpath "/Users/u/.cargo"))"#) < at(r#"(deny file-read* (subpath "/Users/u/.cargo/credentials.toml"))"#));
+        assert!(
+            at(r#"(allow file-read* (subpath "/Users/u/.cargo"))"#)
+                < at(r#"(deny file-read* (subpath "/Users/u/.cargo/credentials.toml"))"#)
+        );
     }
 
     #[test]
     fn without_the_network_only_this_machine_answers() {
-        assert!(lines(FileAccess::Full, false).contains(&r#"(allow network* (local ip "localhost:*") (remote ip "localhost:*"))"#.into()));
+        assert!(
+            lines(FileAccess::Full, false)
+                .contains(&r#"(allow network* (local ip "localhost:*") (remote ip "localhost:*"))"#.into())
+        );
     }
 }

@@ -34,11 +34,7 @@ pub(crate) enum Terminal {
 
 /// Runs the command to its end, or ends it. Gives how it ended, or nothing if there is no owner any more. Errors: it could
 /// not be started, or not be watched; then nothing of it runs.
-pub(crate) fn supervise(
-    owner: BorrowedFd<'_>,
-    command: &mut Command,
-    terminal: Terminal,
-) -> io::Result<Option<Ended>> {
+pub(crate) fn supervise(owner: BorrowedFd<'_>, command: &mut Command, terminal: Terminal) -> io::Result<Option<Ended>> {
     set_child_subreaper(Some(getpid()))?;
     children(getpid())?;
     if asked(owner, None, Duration::ZERO)? == Asked::EndNow {

@@ -104,7 +104,9 @@ fn namespaces() -> Part {
 }
 
 fn cage() -> Part {
-    let advice = |why: String| format!("{why}. Linux 5.14 or newer is needed, with an unmasked /proc, tmpfs, devpts and seccomp");
+    let advice = |why: String| {
+        format!("{why}. Linux 5.14 or newer is needed, with an unmasked /proc, tmpfs, devpts and seccomp")
+    };
     let what = "private file system, capabilities and seccomp filter";
     part(what, true, try_cage(true).map(|()| "a trial has worked".into()).map_err(advice))
 }

@@ -84,7 +84,8 @@ pub(crate) fn build(bounds: &Bounds, sockets: &[PathBuf]) -> Result<(), String> 
     }
     let outside = sockets.iter().filter(|path| confined && !path.starts_with(workspace));
     for path in outside {
-        let is_socket = |fd: &OwnedFd| fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
+        let is_socket =
+            |fd: &OwnedFd| fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
         if open_place(path).as_ref().is_ok_and(is_socket) {
             tree.set(path, What::Hidden).step(|| format!("hiding {}", path.display()))?;
         }
@@ -337,7 +338,8 @@ fn is_folder(fd: &OwnedFd) -> bool {
 /// The sockets of the machine that have a path, as the kernel lists them.
 pub(crate) fn sockets() -> Vec<PathBuf> {
     let list = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let paths = list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
+    let paths =
+        list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
     let mut paths: Vec<PathBuf> = paths.take(4096).collect();
     paths.sort_unstable();
     paths.dedup();

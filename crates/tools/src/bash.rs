@@ -222,7 +222,9 @@ async fn report(
 }
 
 fn refused(why: &str) -> String {
-    format!("The command was not started, since the sandbox could not be made: {why}. `mainpath doctor` says what is missing.")
+    format!(
+        "The command was not started, since the sandbox could not be made: {why}. `mainpath doctor` says what is missing."
+    )
 }
 
 fn not_started(error: &io::Error, command: &str) -> ToolOutput {

@@ -9,10 +9,10 @@ use mainpath_core::{State, apply};
 use mainpath_providers::{Call, Codec, Fut as ProviderFut, Neutral, Provider, resolve};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::*;
+use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
 use mainpath_store::{Faulty, FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
 use mainpath_testkit::check;
-use mainpath_sandbox::Launcher;
 use mainpath_types::*;
 use serde::Deserialize;
 use serde_json::json;
@@ -294,7 +294,6 @@ impl Place {
             vault: Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]),
             launcher: Launcher::new("/bin/false", Vec::new()),
             protected: Vec::new(),
-            confines: false,
             hooks: Hooks::default(),
             clock: self.clock,
         }
