@@ -5,7 +5,7 @@ use crate::tool::count;
 use crate::{Bash, EditTextFile, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use mainpath_policy::{CallFacts, PathFact};
-use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec};
+use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -15,19 +15,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::task::Poll;
 use std::time::Duration;
-
-/// Other names under which models ask for tools.
-const ALIASES: [(&str, &str); 9] = [
-    ("read", "read_text_file"),
-    ("write", "write_text_file"),
-    ("edit", "edit_text_file"),
-    ("glob_files", "glob"),
-    ("grep_content", "grep"),
-    ("webfetch", "web_fetch"),
-    ("search", "web_search"),
-    ("task", "agent"),
-    ("execute_bash", "bash"),
-];
 
 /// The tools that an agent has, in the order of their names. Clones are one registry.
 #[derive(Clone, Default)]
@@ -168,9 +155,8 @@ impl Tools {
     }
 
     fn find(&self, name: &str) -> Result<Arc<Entry>, Problem> {
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, own)| *own);
         let tools = self.entries();
-        tools.get(name).or_else(|| tools.get(alias?)).cloned().ok_or_else(|| {
+        tools.get(name).or_else(|| tools.get(own_tool_name(name))).cloned().ok_or_else(|| {
             let known: Vec<&str> = tools.keys().map(String::as_str).collect();
             let name: String = name.chars().take(80).collect();
             Problem::new("unknown_tool", format!("There is no tool {name:?}. The tools are: {}.", known.join(", ")))

@@ -78,6 +78,24 @@ pub struct ToolSpec {
     pub rate: Option<RateLimit>,
 }
 
+/// Other names under which models and rules ask for tools, each with the tool's own name.
+pub const TOOL_ALIASES: [(&str, &str); 9] = [
+    ("read", "read_text_file"),
+    ("write", "write_text_file"),
+    ("edit", "edit_text_file"),
+    ("glob_files", "glob"),
+    ("grep_content", "grep"),
+    ("webfetch", "web_fetch"),
+    ("search", "web_search"),
+    ("task", "agent"),
+    ("execute_bash", "bash"),
+];
+
+/// A tool's own name, be it asked for by an alias. A name that is no alias is its own.
+pub fn own_tool_name(name: &str) -> &str {
+    TOOL_ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, own)| own)
+}
+
 /// What policy says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
