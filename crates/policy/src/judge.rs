@@ -1,59 +1,10 @@
 //! The verdict on one call.
 
-use mainpath_types::{Access, ApprovalMode, Decision, EffectClass, Origin, Verdict};
-use std::collections::BTreeSet;
-
-/// What is known about a call. The caller has resolved every path, symlinks included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallFacts {
-    /// The tool's own name.
-    pub tool: String,
-    /// What the tool can do.
-    pub effect: EffectClass,
-    /// Its arguments; secrets in them are handles.
-    pub arguments: serde_json::Value,
-    /// The files that the call names.
-    pub paths: Vec<PathFact>,
-    /// The addresses that it asks.
-    pub urls: Vec<UrlFact>,
-    /// The command lines that it gives to a shell.
-    pub commands: Vec<String>,
-    /// Where its arguments came from.
-    pub origins: BTreeSet<Origin>,
-    /// Whether the machine can confine the processes that it starts.
-    pub confined: bool,
-}
-
-/// A file that a call names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathFact {
-    /// As the model wrote it.
-    pub path: String,
-    /// The place it really means, links followed.
-    pub absolute: String,
-    /// The same from the workspace on, if it lies in it: with `/` between names, empty for the workspace itself.
-    pub relative: Option<String>,
-    /// Whether it is to be changed.
-    pub write: bool,
-    /// Whether it belongs to Mainpath itself: data, policy, configuration, control sockets.
-    pub protected: bool,
-}
-
-impl PathFact {
-    /// Whether it lies in the workspace.
-    pub fn in_workspace(&self) -> bool {
-        self.relative.is_some()
-    }
-}
-
-/// An address that a call asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UrlFact {
-    /// The HTTP method, in capitals.
-    pub method: String,
-    /// The address as it was written.
-    pub url: String,
-}
+use crate::weigh::{Applied, Finding, strength, weigh};
+use crate::{CallFacts, Layer, Policy};
+use mainpath_types::{Access, ApprovalMode, Decision, Verdict};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// What the owner of a run allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,36 +15,121 @@ pub struct Rules {
     pub access: Access,
     /// The tools that may run at all.
     pub allowed_tools: Vec<String>,
+    /// The rules of all layers.
+    pub policy: Arc<Policy>,
 }
 
-/// The verdict on a call, by the first rule that applies: protected files, the allow-list, the workspace's bounds,
-/// read-only, then the mode.
+/// The verdict on a call, by the first that applies: protected files, the organisation's denials, the allow-list, denials,
+/// asks, allowances, the workspace's bounds, what the run may do by default. A call is allowed if all its parts are; one
+/// part that is denied denies it. What is to be asked then follows the mode.
 pub fn judge(rules: &Rules, facts: &CallFacts) -> Verdict {
+    decide(rules, facts, &weigh_unless_settled(rules, facts, None))
+}
+
+/// Why a call is judged as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What decided on each part of the call, in their order.
+    pub parts: Vec<PartVerdict>,
+    /// Every rule that fits a part, in the order of the layers, whether it decided or not.
+    pub rules: Vec<AppliedRule>,
+}
+
+/// What decided on a part of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartVerdict {
+    /// The part, in words.
+    pub part: String,
+    /// The decision.
+    pub decision: Decision,
+    /// The rule that decided.
+    pub rule: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A rule that fits a part of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AppliedRule {
+    /// Where it comes from.
+    pub layer: Layer,
+    /// Its id.
+    pub rule: String,
+    /// What it says.
+    pub decision: Decision,
+    /// The part that it fits, in words.
+    pub part: String,
+    /// Whether it is certain that it fits: not all of the part may be written out.
+    pub certain: bool,
+}
+
+/// The verdict on a call with everything that led to it.
+pub fn explain(rules: &Rules, facts: &CallFacts) -> Explanation {
+    let mut applied = Vec::new();
+    let findings = weigh_unless_settled(rules, facts, Some(&mut applied));
+    applied.sort_by_key(|applied| applied.rule.layer);
+    let verdict = decide(rules, facts, &findings);
+    let part = |Finding { part, decision, rule, reason, .. }| PartVerdict { part, decision, rule, reason };
+    let rule = |Applied { rule, part, fit }| AppliedRule {
+        layer: rule.layer,
+        rule: rule.id.clone(),
+        decision: rule.decision,
+        part,
+        certain: fit == crate::pattern::Fit::Yes,
+    };
+    let parts = findings.into_iter().map(part).collect();
+    Explanation { verdict, parts, rules: applied.into_iter().map(rule).collect() }
+}
+
+/// What is said of the parts; nothing for a call that no rule can save.
+fn weigh_unless_settled<'p>(
+    rules: &'p Rules,
+    facts: &CallFacts,
+    applied: Option<&mut Vec<Applied<'p>>>,
+) -> Vec<Finding> {
+    if facts.paths.iter().any(|fact| fact.protected) {
+        return Vec::new();
+    }
+    weigh(&rules.policy, rules.access, facts, applied)
+}
+
+fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     if let Some(fact) = facts.paths.iter().find(|fact| fact.protected) {
         let reason = format!("{:?} belongs to Mainpath itself, which no agent may touch.", fact.path);
         return verdict(Decision::Deny, "builtin.protected", reason);
     }
-    if !rules.allowed_tools.contains(&facts.tool) {
+    // The first of the strongest; the organisation's before others, a rule's before what holds by default.
+    let weight =
+        |finding: &&Finding| (strength(finding.decision), finding.by_organisation, finding.firm, finding.by_rule);
+    let strongest = findings.iter().rev().max_by_key(weight);
+    let by_organisation = strongest.is_some_and(|found| found.decision == Decision::Deny && found.by_organisation);
+    if !by_organisation && !rules.allowed_tools.contains(&facts.tool) {
         let reason = format!("The tool {:?} is not among the tools that this run may use.", facts.tool);
         return verdict(Decision::Deny, "builtin.allowed-tools", reason);
     }
-    if let Some(fact) = facts.paths.iter().find(|fact| !fact.in_workspace()) {
-        let reason = format!("{:?} lies outside the workspace.", fact.path);
-        return verdict(Decision::Deny, "builtin.workspace", reason);
-    }
-    if facts.effect.is_read_only() {
-        return verdict(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.");
-    }
-    if matches!(facts.effect, EffectClass::AskPerson | EffectClass::StartChild) {
-        return verdict(Decision::Allow, "builtin.agent", "Asking a person and starting an agent are allowed.");
-    }
-    match rules.mode {
-        ApprovalMode::Yes => verdict(Decision::Allow, "flag.yes", "The owner of the run said yes beforehand."),
-        ApprovalMode::Ask => verdict(Decision::Ask, "builtin.ask", "This changes something, so a person decides."),
-        ApprovalMode::Deny => verdict(
+    let Some(found) = strongest else {
+        return verdict(Decision::Allow, "builtin.nothing", "The call does nothing that a rule could be about.");
+    };
+    let as_found = || verdict(found.decision, &found.rule, found.reason.clone());
+    match (found.decision, rules.mode) {
+        (Decision::Allow | Decision::Deny, _) | (Decision::Ask, ApprovalMode::Ask) => as_found(),
+        (Decision::Ask, ApprovalMode::Yes) if found.firm => as_found(),
+        (Decision::Ask, ApprovalMode::Yes) => {
+            verdict(Decision::Allow, "flag.yes", "The owner of the run said yes beforehand.")
+        }
+        (Decision::Ask, ApprovalMode::Deny) if found.by_rule => {
+            verdict(Decision::Deny, &found.rule, format!("{} Nobody can be asked.", found.reason))
+        }
+        (Decision::Ask, ApprovalMode::Deny) => verdict(
             Decision::Deny,
             "builtin.headless",
-            "This changes something and nobody can be asked; the owner of the run can allow it with --yes.",
+            match found.rule.as_str() {
+                "builtin.unclear" => format!("{} Nobody can be asked.", found.reason),
+                _ => "This changes something and nobody can be asked; the owner of the run can allow it with --yes."
+                    .into(),
+            },
         ),
     }
 }
@@ -105,6 +141,8 @@ fn verdict(decision: Decision, rule: &str, reason: impl Into<String>) -> Verdict
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PathFact;
+    use mainpath_types::EffectClass;
 
     fn facts(tool: &str, effect: EffectClass, paths: &[(&str, bool, bool)]) -> CallFacts {
         let fact = |&(path, in_workspace, protected): &(&str, bool, bool)| PathFact {

@@ -1,13 +1,33 @@
 //! From a tool call, rules and facts to a verdict, and from a verdict to a grant. Pure.
 //!
-//! **This crate owns** who may do what. **Its caller owns** the facts: it resolves paths and symlinks, and says whether
-//! anybody can be asked. Nothing here reads a file, a clock or the environment.
+//! **This crate owns** who may do what: rules and their files as text, patterns, what a command line makes a shell do.
+//! **Its caller owns** the facts: it resolves paths and symlinks, says where arguments came from and whether anybody can be
+//! asked, and reads the files. Nothing here reads a file, a clock or the environment.
 //!
-//! Two invariants: a call with no matching rule is asked or denied, never allowed; and a [`Grant`] cannot be made from
-//! anything but a verdict that allows, or one that asks together with somebody's approval.
+//! Three invariants: a call with no matching rule is never allowed more than the run's [`Access`](mainpath_types::Access)
+//! says; deny beats ask beats allow over all layers, so that no rule added can loosen a denial; and a [`Grant`] cannot be
+//! made from anything but a verdict that allows, or one that asks together with somebody's approval.
 
+mod facts;
+mod file;
+mod glob;
 mod grant;
 mod judge;
+mod narrow;
+mod part;
+mod pattern;
+mod policy;
+mod rule;
+mod sample;
+mod shell;
+mod weigh;
 
+pub use facts::{CallFacts, PathFact, UrlFact};
+pub use file::PolicyError;
 pub use grant::Grant;
-pub use judge::{CallFacts, PathFact, Rules, UrlFact, judge};
+pub use judge::{AppliedRule, Explanation, PartVerdict, Rules, explain, judge};
+pub use narrow::{RuleText, narrowest};
+pub use pattern::Folders;
+pub use policy::Policy;
+pub use rule::{Layer, Rule};
+pub use sample::sample;

@@ -1,0 +1,56 @@
+//! What is known about a call.
+
+use mainpath_types::{EffectClass, Origin};
+use std::collections::BTreeSet;
+
+/// What is known about a call. The caller has resolved every path, symlinks included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallFacts {
+    /// The tool's own name.
+    pub tool: String,
+    /// What the tool can do.
+    pub effect: EffectClass,
+    /// Its arguments; secrets in them are handles.
+    pub arguments: serde_json::Value,
+    /// The files that the call names.
+    pub paths: Vec<PathFact>,
+    /// The addresses that it asks.
+    pub urls: Vec<UrlFact>,
+    /// The command lines that it gives to a shell.
+    pub commands: Vec<String>,
+    /// Where its arguments came from.
+    pub origins: BTreeSet<Origin>,
+    /// Whether the machine can confine the processes that it starts.
+    pub confined: bool,
+}
+
+/// A file that a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathFact {
+    /// As the model wrote it.
+    pub path: String,
+    /// The place it really means, links followed.
+    pub absolute: String,
+    /// The same from the workspace on, if it lies in it: with `/` between names, empty for the workspace itself.
+    pub relative: Option<String>,
+    /// Whether it is to be changed.
+    pub write: bool,
+    /// Whether it belongs to Mainpath itself: data, policy, configuration, control sockets.
+    pub protected: bool,
+}
+
+impl PathFact {
+    /// Whether it lies in the workspace.
+    pub fn in_workspace(&self) -> bool {
+        self.relative.is_some()
+    }
+}
+
+/// An address that a call asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlFact {
+    /// The HTTP method, in capitals.
+    pub method: String,
+    /// The address as it was written.
+    pub url: String,
+}

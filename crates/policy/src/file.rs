@@ -1,0 +1,248 @@
+//! Rule files: TOML in, rules out, with every mistake named by file and line.
+
+use crate::part::parts;
+use crate::pattern::{Fit, Folders, Pattern, Reading, Seen};
+use crate::rule::{Layer, Rule};
+use crate::sample::sample;
+use crate::shell;
+use mainpath_types::{Decision, EffectClass, Origin};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
+use serde::{Deserialize, de};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::marker::PhantomData;
+use toml::Spanned;
+
+/// The largest rule file, in bytes.
+const LARGEST: usize = 1024 * 1024;
+/// The most rules of a file.
+const MOST_RULES: usize = 2_000;
+
+/// What is wrong with a rule, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct PolicyError {
+    /// File and line, or the option of the command line.
+    pub place: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    #[serde(default)]
+    off: Vec<Spanned<String>>,
+    #[serde(default)]
+    rule: Vec<Spanned<RawRule>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRule {
+    id: Option<Spanned<String>>,
+    decision: Decision,
+    r#match: Spanned<OneOrMore<String>>,
+    #[serde(default)]
+    origin: OneOrMore<Origin>,
+    #[serde(default)]
+    effect: OneOrMore<EffectClass>,
+    reason: Option<String>,
+    #[serde(default)]
+    always: Option<Spanned<bool>>,
+    #[serde(default)]
+    examples: RawExamples,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawExamples {
+    r#match: Vec<Spanned<String>>,
+    no_match: Vec<Spanned<String>>,
+}
+
+/// A value, or a list of them.
+struct OneOrMore<T>(Vec<T>);
+
+impl<T> Default for OneOrMore<T> {
+    fn default() -> Self {
+        OneOrMore(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMore<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = OneOrMore<T>;
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("a string or a list of strings")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<OneOrMore<T>, E> {
+                T::deserialize(de::IntoDeserializer::<value::Error>::into_deserializer(text.to_string()))
+                    .map(|one| OneOrMore(vec![one]))
+                    .map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore<T>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(OneOrMore(all))
+            }
+        }
+        from.deserialize_any(Either(PhantomData))
+    }
+}
+
+/// A file's rules, and the ids of the rules below that it switches off.
+pub(crate) struct Parsed {
+    pub rules: Vec<Rule>,
+    pub off: Vec<String>,
+}
+
+/// Reads a rule file. `name` stands in the errors. Errors: file, line, what is wrong, and what may have been meant.
+pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> Result<Parsed, PolicyError> {
+    let line = |start: usize| text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
+    let at = |start: usize, problem: String| PolicyError { place: format!("{name}, line {}", line(start)), problem };
+    if text.len() > LARGEST {
+        return Err(at(0, format!("a rule file has at most {LARGEST} bytes")));
+    }
+    let raw: RawFile = toml::from_str(text).map_err(|error| {
+        let hint = suggestion(error.message()).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        at(error.span().map_or(0, |span| span.start), format!("{}{hint}", error.message()))
+    })?;
+    if raw.rule.len() > MOST_RULES {
+        return Err(at(0, format!("a rule file has at most {MOST_RULES} rules")));
+    }
+    if let (Some(off), Layer::Project) = (raw.off.first(), layer) {
+        return Err(at(off.span().start, "a project cannot switch rules off".into()));
+    }
+    let (mut rules, mut ids) = (Vec::new(), BTreeSet::new());
+    for (number, raw) in (1..).zip(raw.rule) {
+        let start = raw.span().start;
+        let raw = raw.into_inner();
+        let id_start = raw.id.as_ref().map_or(start, |id| id.span().start);
+        let id = raw.id.map_or_else(|| format!("{}.{number}", layer.prefix()), Spanned::into_inner);
+        let own = layer == Layer::Builtin;
+        if let Some(reserved) = ["builtin.", "access.", "flag."].iter().find(|start| !own && id.starts_with(*start)) {
+            return Err(at(id_start, format!("the id {id:?} begins with {reserved}, as only Mainpath's own rules do")));
+        }
+        if id.is_empty() || id.len() > 100 || !id.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
+            return Err(at(
+                id_start,
+                format!("the id {id:?} is not made of 1 to 100 letters, digits, '.', '_' and '-'"),
+            ));
+        }
+        if !ids.insert(id.clone()) {
+            return Err(at(id_start, format!("two rules have the id {id:?}")));
+        }
+        if let Some(always) = raw.always.as_ref().filter(|always| *always.get_ref() && raw.decision != Decision::Ask) {
+            return Err(at(always.span().start, "always is for rules that ask".into()));
+        }
+        let match_start = raw.r#match.span().start;
+        let matches = raw.r#match.into_inner().0;
+        if matches.is_empty() {
+            return Err(at(match_start, "the rule matches nothing: its list is empty".into()));
+        }
+        let patterns = matches.iter().map(|text| Pattern::parse(text, folders)).collect::<Result<Vec<_>, _>>();
+        let rule = Rule {
+            id,
+            decision: raw.decision,
+            patterns: patterns.map_err(|problem| at(match_start, problem))?,
+            matches,
+            origins: raw.origin.0,
+            effects: raw.effect.0,
+            reason: raw.reason,
+            always: raw.always.is_some_and(Spanned::into_inner),
+            layer,
+            place: Some((name.into(), line(start))),
+            ignored: None,
+        };
+        for (examples, expected) in [(raw.examples.r#match, true), (raw.examples.no_match, false)] {
+            for example in examples {
+                let start = example.span().start;
+                let found = fits(&rule, example.get_ref(), folders).map_err(|problem| at(start, problem))?;
+                if found != expected {
+                    let not = if expected { "does not match" } else { "matches" };
+                    let problem = format!("the rule {} {not} its example {:?}", rule.id, example.get_ref());
+                    return Err(at(start, problem));
+                }
+            }
+        }
+        rules.push(rule);
+    }
+    Ok(Parsed { rules, off: raw.off.into_iter().map(Spanned::into_inner).collect() })
+}
+
+/// A rule that stands alone, such as `bash(git push *) if origin = web`; several patterns stand on lines of their own.
+/// Errors: what is wrong with it.
+pub(crate) fn parse_one(
+    decision: Decision,
+    layer: Layer,
+    id: String,
+    text: &str,
+    folders: &Folders,
+) -> Result<Rule, String> {
+    let condition = text.rfind(" if ").filter(|at| {
+        let before = text.get(..*at).unwrap_or_default();
+        !before.contains('(') || before.trim_end().ends_with(')')
+    });
+    let (pattern, condition) = match condition.filter(|_| !text.trim_end().ends_with(')')) {
+        Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 4..)),
+        None => (text, None),
+    };
+    let origins = match condition.map(|condition| condition.trim().split_once('=')) {
+        None => Vec::new(),
+        Some(Some((name, origins))) if name.trim() == "origin" => {
+            origins.split(',').map(|origin| one_origin(origin.trim())).collect::<Result<_, _>>()?
+        }
+        Some(_) => return Err(format!("the condition in {text:?} cannot be read; it looks like: if origin = web")),
+    };
+    let matches: Vec<String> = pattern.lines().map(|line| line.trim().into()).collect();
+    let patterns = matches.iter().map(|text| Pattern::parse(text, folders)).collect::<Result<Vec<_>, _>>()?;
+    if patterns.is_empty() {
+        return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
+    }
+    Ok(Rule {
+        id,
+        decision,
+        matches,
+        patterns,
+        origins,
+        effects: Vec::new(),
+        reason: None,
+        always: false,
+        layer,
+        place: None,
+        ignored: None,
+    })
+}
+
+/// An origin by its name.
+fn one_origin(name: &str) -> Result<Origin, String> {
+    Origin::deserialize(de::IntoDeserializer::<value::Error>::into_deserializer(name)).map_err(|error| {
+        let error = error.to_string();
+        let hint = suggestion(&error).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        format!("{error}{hint}")
+    })
+}
+
+/// Whether a rule is about a call, its conditions aside.
+fn fits(rule: &Rule, example: &str, folders: &Folders) -> Result<bool, String> {
+    let facts = sample(example, folders)?;
+    let scripts: Vec<_> = facts.commands.iter().map(|line| shell::read(line)).collect();
+    let seen: Vec<Vec<Seen<'_>>> =
+        scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
+    let reading = if rule.decision == Decision::Allow { Reading::Strict } else { Reading::Wide };
+    Ok(parts(&facts, &scripts, &seen).iter().any(|part| rule.patterns_fit(&facts.tool, part, reading) == Fit::Yes))
+}
+
+/// What may have been meant: the nearest of the names that the message says were expected.
+fn suggestion(message: &str) -> Option<String> {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let wrong = names.next()?;
+    let near = names.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
+    let most = if wrong.len() < 5 { 1 } else { 2 };
+    (message.starts_with("unknown ") && near.0 <= most).then(|| near.1.into())
+}

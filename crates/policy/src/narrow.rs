@@ -1,0 +1,146 @@
+//! "Always allow": the narrowest rule that would allow just this kind of call.
+
+use crate::glob::escaped;
+use crate::pattern::{Address, quoted};
+use crate::policy::decision_word;
+use crate::shell::{self, Simple};
+use crate::{CallFacts, PathFact};
+use mainpath_types::{Decision, EffectClass};
+use std::fmt;
+
+/// A rule as `--allow` takes it: patterns that allow a kind of call together. As text they stand on lines of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleText(Vec<String>);
+
+impl RuleText {
+    /// The patterns.
+    pub fn patterns(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The rule as a piece of a rule file, to be put at its end.
+    pub fn to_toml(&self, decision: Decision) -> String {
+        let matches: Vec<String> = self.0.iter().map(|text| toml::Value::from(text.as_str()).to_string()).collect();
+        format!("\n[[rule]]\ndecision = \"{}\"\nmatch = [{}]\n", decision_word(decision), matches.join(", "))
+    }
+}
+
+impl fmt::Display for RuleText {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.0.join("\n"))
+    }
+}
+
+/// Programs whose first word says what they do: with these first words, other arguments do more of the same.
+const USUAL: [(&str, &[&str]); 12] = [
+    ("git", &["status", "diff", "log", "show", "add", "commit", "blame", "fetch", "rev-parse", "ls-files"]),
+    ("cargo", &["build", "check", "test", "clippy", "fmt", "doc", "tree", "bench"]),
+    ("npm", &["test", "ls", "ci", "outdated"]),
+    ("pnpm", &["test", "ls", "outdated"]),
+    ("yarn", &["test", "why"]),
+    ("go", &["build", "test", "vet", "fmt", "doc", "list"]),
+    ("pip", &["list", "show", "check"]),
+    ("docker", &["ps", "images", "logs", "inspect"]),
+    ("kubectl", &["get", "describe", "logs"]),
+    ("gh", &["status"]),
+    ("dotnet", &["build", "test"]),
+    ("mvn", &["compile", "test", "verify"]),
+];
+
+/// Programs that do the same whatever their arguments: they look, or build and test.
+const PLAIN: [&str; 20] = [
+    "ls", "cat", "head", "tail", "wc", "grep", "rg", "diff", "stat", "file", "du", "df", "tree", "jq", "pytest",
+    "ruff", "mypy", "eslint", "tsc", "make",
+];
+
+/// The most commands of a line that a rule is made for: more than that is no kind of call.
+const MOST_COMMANDS: usize = 5;
+
+/// The narrowest rule that would allow such a call: of a command its very words, or program and subcommand where any
+/// arguments are usual; of a file that file; of an address its method, host and path. `None` where no rule is sensible.
+pub fn narrowest(facts: &CallFacts) -> Option<RuleText> {
+    let mut rules = Vec::new();
+    for line in &facts.commands {
+        let script = shell::read(line);
+        let asked: Vec<&Simple> = script.commands.iter().filter(|simple| !simple.is_harmless()).collect();
+        if !script.unclear.is_empty() || script.tainted.is_some() || asked.len() > MOST_COMMANDS {
+            return None;
+        }
+        let asked = if asked.is_empty() { script.commands.iter().collect() } else { asked };
+        for simple in asked {
+            rules.push(format!("bash({})", command(simple)?));
+        }
+        for file in script.files {
+            if !file.path.fixed {
+                return None;
+            }
+            let tool = if file.write { "write" } else { "read" };
+            let home = file.path.text.strip_prefix("~/");
+            let named =
+                home.map_or_else(|| path(&file.path.text), |below| path(below).map(|below| format!("~/{below}")));
+            rules.push(format!("{tool}({})", named?));
+        }
+    }
+    for fact in &facts.paths {
+        rules.push(file(facts, fact)?);
+    }
+    for fact in &facts.urls {
+        rules.push(format!("{}({})", facts.tool, Address::new(fact).pattern()?));
+    }
+    if rules.is_empty() {
+        match facts.effect {
+            EffectClass::ProcessControl | EffectClass::MessageSend => return None,
+            _ => rules.push(escaped(&facts.tool)),
+        }
+    }
+    let mut seen = Vec::new();
+    rules.retain(|rule| {
+        !seen.contains(rule) && {
+            seen.push(rule.clone());
+            true
+        }
+    });
+    Some(RuleText(rules))
+}
+
+fn command(simple: &Simple) -> Option<String> {
+    let (program, rest) = simple.words.split_first()?;
+    let first = rest.first().filter(|word| word.fixed).map(|word| word.text.as_str());
+    let usual = USUAL.iter().find(|(name, _)| *name == program.text).map(|(_, firsts)| *firsts);
+    if let (Some(firsts), Some(first)) = (usual, first)
+        && firsts.contains(&first)
+    {
+        return Some(format!("{} {first} *", program.text));
+    }
+    if let ("npm" | "pnpm" | "yarn", [run, script, ..]) = (program.text.as_str(), rest)
+        && run.text == "run"
+        && script.fixed
+    {
+        return Some(format!("{} run {} *", program.text, quoted(&script.text)));
+    }
+    if PLAIN.contains(&program.text.as_str()) {
+        return Some(format!("{} *", program.text));
+    }
+    let is_plain = |text: &str| !text.chars().any(char::is_control);
+    let all = simple.words.iter().all(|word| word.fixed && is_plain(&word.text));
+    all.then(|| simple.words.iter().map(|word| quoted(&word.text)).collect::<Vec<_>>().join(" "))
+}
+
+/// A rule for one file.
+fn file(facts: &CallFacts, fact: &PathFact) -> Option<String> {
+    let named = path(fact.relative.as_deref().filter(|relative| !relative.is_empty()).unwrap_or(&fact.absolute))?;
+    let tool = match (facts.effect, fact.write) {
+        (EffectClass::LocalWrite, true) => "write",
+        (EffectClass::ReadOnly | EffectClass::LocalWrite, false) => "read",
+        _ => facts.tool.as_str(),
+    };
+    Some(format!("{tool}({named})"))
+}
+
+/// A path as a pattern for itself alone.
+fn path(path: &str) -> Option<String> {
+    let fits = !path.is_empty() && path.len() < 500 && path.trim() == path && !path.chars().any(char::is_control);
+    // A folder of the workspace may be called as the home is written.
+    let home = if path.starts_with('~') { "\\" } else { "" };
+    fits.then(|| format!("{home}{}", escaped(path)))
+}

@@ -1,0 +1,115 @@
+//! A call, taken apart into what is judged on its own: its commands, its files, its addresses, and the call itself.
+
+use crate::pattern::{Address, Place, PlaceText, Seen, plain};
+use crate::shell::{File, Script, Word};
+use crate::{CallFacts, PathFact};
+use mainpath_types::EffectClass;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A part of a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Part<'a> {
+    /// The call with its arguments.
+    Call(&'a Value),
+    /// A command of a shell.
+    Command(&'a Seen<'a>),
+    /// Commands that print, and those that read it. It needs no permission of its own.
+    Flow(&'a [Seen<'a>], &'a [Seen<'a>]),
+    /// Commands that nobody can tell beforehand, and why.
+    Unclear(&'a str),
+    /// A file.
+    Path(Place<'a>),
+    /// An address, and how it was written.
+    Address(Address, &'a str),
+}
+
+impl Part<'_> {
+    /// The part in a few words, as the subject of a sentence.
+    pub fn describe(&self, tool: &str) -> String {
+        match self {
+            Part::Call(_) => format!("a call of {tool}"),
+            Part::Command(seen) => format!("the command {:?}", short(&seen.simple.text())),
+            Part::Flow(from, to) => {
+                let first = |all: &[Seen<'_>]| all.first().map(|seen| short(&seen.simple.text())).unwrap_or_default();
+                format!("what {:?} gives to {:?}", first(from), first(to))
+            }
+            Part::Unclear(why) => format!("the command line cannot be judged as it is ({why}), which"),
+            Part::Path(place) => {
+                format!("{} {:?}", if place.write { "changing" } else { "reading" }, short(place.written))
+            }
+            Part::Address(_, url) => format!("a request to {:?}", short(url)),
+        }
+    }
+}
+
+/// The text, cut where it gets long.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.into(),
+    }
+}
+
+/// The parts of a call. `scripts` are its command lines, taken apart, `seen` their commands.
+pub(crate) fn parts<'a>(facts: &'a CallFacts, scripts: &'a [Script], seen: &'a [Vec<Seen<'a>>]) -> Vec<Part<'a>> {
+    let mut parts = vec![Part::Call(&facts.arguments)];
+    for (script, seen) in scripts.iter().zip(seen) {
+        parts.extend(seen.iter().map(Part::Command));
+        parts.extend(script.unclear.iter().map(|why| Part::Unclear(why)));
+        for (from, to) in &script.flows {
+            if let (Some(from), Some(to)) = (seen.get(from.clone()), seen.get(to.clone())) {
+                parts.push(Part::Flow(from, to));
+            }
+        }
+        parts.extend(script.files.iter().map(|file| Part::Path(redirected(file))));
+    }
+    parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect))));
+    parts.extend(facts.urls.iter().map(|fact| Part::Address(Address::new(fact), &fact.url)));
+    parts
+}
+
+/// A file that a tool opens: the caller knows which one it is.
+fn resolved(fact: &PathFact, effect: EffectClass) -> Place<'_> {
+    let surest =
+        PlaceText { absolute: Cow::Borrowed(&fact.absolute), relative: fact.relative.as_deref().map(Cow::Borrowed) };
+    // A link has a name too, and a rule may be about that.
+    let written = written(&fact.path)
+        .filter(|written| written.relative.as_deref() != fact.relative.as_deref() && written.absolute != fact.absolute);
+    Place {
+        texts: std::iter::once(surest).chain(written).collect(),
+        written: &fact.path,
+        write: fact.write,
+        reads_too: fact.write && !matches!(effect, EffectClass::LocalWrite),
+        certain: true,
+        inside: fact.in_workspace(),
+        redirected: false,
+    }
+}
+
+/// A file that a shell opens: only its letters are known, links are not.
+fn redirected(file: &File) -> Place<'_> {
+    let Word { text, fixed, .. } = &file.path;
+    let named = written(text).filter(|_| *fixed);
+    Place {
+        certain: named.is_some(),
+        inside: named.as_ref().is_some_and(|named| named.relative.is_some()),
+        texts: vec![named.or_else(|| written(text)).unwrap_or_else(|| as_it_is(text))],
+        written: text,
+        write: file.write,
+        reads_too: false,
+        redirected: true,
+    }
+}
+
+/// The file by the letters of its path alone. `None` if it leads out of the workspace by `..`.
+fn written(path: &str) -> Option<PlaceText<'_>> {
+    if path.starts_with('/') || path.starts_with("~/") {
+        return Some(PlaceText { absolute: Cow::Owned(plain(path)?), relative: None });
+    }
+    Some(PlaceText { absolute: Cow::Borrowed(path), relative: Some(Cow::Owned(plain(path)?)) })
+}
+
+fn as_it_is(path: &str) -> PlaceText<'_> {
+    PlaceText { absolute: Cow::Borrowed(path), relative: None }
+}

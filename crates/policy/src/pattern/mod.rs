@@ -1,0 +1,215 @@
+//! What a rule is about: `bash(git push *)`, `write(src/**)`, `http_request(GET https://api.example.com/**)`, `mcp__github__*`.
+//!
+//! A deny or an ask is read **widely**: whatever may be meant is meant. An allow is read **strictly**: only what is certain.
+
+mod address;
+mod argument;
+mod command;
+mod path;
+
+pub(crate) use address::Address;
+pub(crate) use command::{Seen, quoted};
+pub(crate) use path::{Place, PlaceText, plain};
+
+use crate::glob::Glob;
+use crate::part::Part;
+use address::AddressPattern;
+use argument::ArgumentPattern;
+use command::CommandPattern;
+use mainpath_types::{TOOL_ALIASES, own_tool_name};
+use path::PathPattern;
+
+/// The longest pattern with its tool, in bytes.
+const LONGEST: usize = 4_000;
+
+/// The folders that patterns speak of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// The workspace, absolute.
+    pub workspace: String,
+    /// The user's home, absolute; empty if there is none.
+    pub home: String,
+}
+
+/// How well a pattern fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fit {
+    /// Not at all.
+    No,
+    /// It does, if what is unknown turns out so.
+    Maybe,
+    /// It does.
+    Yes,
+}
+
+impl From<bool> for Fit {
+    fn from(fits: bool) -> Fit {
+        if fits { Fit::Yes } else { Fit::No }
+    }
+}
+
+/// How a pattern is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// For a deny or an ask.
+    Wide,
+    /// For an allow.
+    Strict,
+}
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    tool: Glob,
+    scope: Scope,
+    what: What,
+}
+
+/// To which tools' parts a pattern applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// Those of the tools of the pattern's name.
+    Tool,
+    /// The commands of every tool.
+    Commands,
+    /// The files that any tool reads.
+    Reads,
+    /// The files that any tool changes.
+    Writes,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// The call, whatever its arguments.
+    Everything,
+    Command(CommandPattern),
+    Path(PathPattern),
+    Address(AddressPattern),
+    Arguments(Vec<ArgumentPattern>),
+    /// A tool that is not known here: the words are what its call has to offer.
+    Words(CommandPattern, PathPattern),
+}
+
+impl Pattern {
+    /// Reads a pattern. Errors: what is wrong with it, in words for its author.
+    pub fn parse(text: &str, folders: &Folders) -> Result<Pattern, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
+        }
+        if text.len() > LONGEST {
+            return Err(format!("the rule is longer than {LONGEST} bytes"));
+        }
+        let (name, inner) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => {
+                let inner = rest.strip_suffix(')').ok_or_else(|| format!("the rule {text:?} lacks its closing )"))?;
+                (name, Some(inner.trim()))
+            }
+        };
+        let name = check_name(name)?;
+        let tool = Glob::word(own_tool_name(name))?;
+        let Some(inner) = inner else { return Ok(Pattern { tool, scope: Scope::Tool, what: What::Everything }) };
+        if inner.is_empty() {
+            return Err(format!(
+                "the rule {text:?} says nothing between its parentheses; {name} alone is every call of it"
+            ));
+        }
+        let (scope, what) = match own_tool_name(name) {
+            "bash" => (Scope::Commands, What::Command(CommandPattern::parse(inner)?)),
+            "read_text_file" => (Scope::Reads, What::Path(PathPattern::parse(inner, folders)?)),
+            "write_text_file" => (Scope::Writes, What::Path(PathPattern::parse(inner, folders)?)),
+            _ => (Scope::Tool, what(inner, folders)?),
+        };
+        Ok(Pattern { tool, scope, what })
+    }
+
+    /// How well it fits a part of a call.
+    pub fn fit(&self, tool: &str, part: &Part<'_>, reading: Reading) -> Fit {
+        let in_scope = match (self.scope, part) {
+            (Scope::Commands, Part::Command(_) | Part::Flow(..) | Part::Unclear(_)) => true,
+            (Scope::Reads, Part::Path(place)) => !place.write || reading == Reading::Wide && place.reads_too,
+            (Scope::Writes, Part::Path(place)) => place.write,
+            _ => self.scope == Scope::Tool && self.tool.matches(tool),
+        };
+        if !in_scope {
+            return Fit::No;
+        }
+        match (&self.what, part) {
+            (What::Everything, _) => Fit::Yes,
+            (What::Command(pattern) | What::Words(pattern, _), Part::Command(seen)) => pattern.fit(seen, reading),
+            (What::Command(pattern) | What::Words(pattern, _), Part::Flow(from, to)) => pattern.fit_flow(from, to),
+            (What::Command(pattern), Part::Unclear(_)) => pattern.fit_unknown(),
+            (What::Path(pattern) | What::Words(_, pattern), Part::Path(place)) => pattern.fit(place, reading),
+            (What::Address(pattern), Part::Address(address, _)) => pattern.fit(address, reading),
+            (What::Arguments(patterns), Part::Call(arguments)) => {
+                patterns.iter().map(|pattern| pattern.fit(arguments, reading)).min().unwrap_or(Fit::No)
+            }
+            _ => Fit::No,
+        }
+    }
+
+    /// Whether it is about calls of just these tools, not about what any tool may do.
+    pub fn names_tool(&self) -> bool {
+        self.scope == Scope::Tool
+    }
+
+    /// Whether it holds for every command of a shell, whatever it is.
+    pub fn is_every_command(&self) -> bool {
+        match &self.what {
+            What::Everything => true,
+            What::Command(pattern) => pattern.is_everything(),
+            _ => false,
+        }
+    }
+}
+
+/// What the words of a tool mean that has no words of its own, told by their shape.
+fn what(inner: &str, folders: &Folders) -> Result<What, String> {
+    if let Some(arguments) = argument::parse(inner)? {
+        return Ok(What::Arguments(arguments));
+    }
+    if address::is_address(inner) {
+        return Ok(What::Address(AddressPattern::parse(inner)?));
+    }
+    Ok(What::Words(CommandPattern::parse(inner)?, PathPattern::parse(inner, folders)?))
+}
+
+/// The tools that Mainpath itself has, with what they are called besides.
+const OWN_TOOLS: [&str; 18] = [
+    "bash",
+    "read_text_file",
+    "write_text_file",
+    "edit_text_file",
+    "list_files",
+    "glob",
+    "grep",
+    "web_fetch",
+    "web_search",
+    "http_request",
+    "json_transform",
+    "redis_context",
+    "feishu_bot",
+    "invoke_workflow",
+    "agent",
+    "ask_human",
+    "goal",
+    "sandbox",
+];
+
+/// A tool's name, or a pattern for names. Errors: it cannot be one, or is a slip of the pen.
+fn check_name(name: &str) -> Result<&str, String> {
+    let name = name.trim();
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-*?[]{},!\\".contains(letter);
+    if name.is_empty() || !name.chars().all(fits) {
+        return Err(format!("{name:?} is no tool's name; a rule looks like bash(git status) or write(src/**)"));
+    }
+    let known = || OWN_TOOLS.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
+    if known().any(|own| own == name) {
+        return Ok(name);
+    }
+    match known().find(|own| strsim::damerau_levenshtein(own, name) == 1) {
+        Some(own) => Err(format!("there is no tool {name:?}; did you mean {own:?}?")),
+        None => Ok(name),
+    }
+}

@@ -1,0 +1,119 @@
+//! Patterns for files.
+
+use super::{Fit, Folders, Reading};
+use crate::glob::Glob;
+
+/// `src/**` from the workspace on, `/etc/**` from the root, `~/.ssh/**` from the user's home.
+#[derive(Clone, Debug)]
+pub(crate) struct PathPattern {
+    glob: Glob,
+    from: From,
+    /// For `folder/**`: the folder itself, which a wide reading takes in.
+    folder: Option<Glob>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    Workspace,
+    Root,
+    /// The pattern begins with `**/`: a wide reading finds it in every folder of the machine.
+    Anywhere,
+}
+
+/// A file that a call touches.
+#[derive(Clone, Debug)]
+pub(crate) struct Place<'a> {
+    /// What it is called, surest first. Never empty.
+    pub texts: Vec<PlaceText<'a>>,
+    /// As it was written.
+    pub written: &'a str,
+    /// Whether it is to be changed.
+    pub write: bool,
+    /// Whether it is read as well as changed.
+    pub reads_too: bool,
+    /// Whether it is certain which file is meant.
+    pub certain: bool,
+    /// Whether it lies in the workspace.
+    pub inside: bool,
+    /// Whether a shell redirects to it, so that no tool opens it.
+    pub redirected: bool,
+}
+
+/// One way to name a file.
+#[derive(Clone, Debug)]
+pub(crate) struct PlaceText<'a> {
+    /// From the root, or from the home with `~/`.
+    pub absolute: std::borrow::Cow<'a, str>,
+    /// From the workspace, if it lies there.
+    pub relative: Option<std::borrow::Cow<'a, str>>,
+}
+
+impl PathPattern {
+    /// Reads a pattern. Errors: what is wrong.
+    pub fn parse(text: &str, folders: &Folders) -> Result<PathPattern, String> {
+        let text = text.strip_prefix("./").unwrap_or(text);
+        let steps = |text: &str| text.split('/').any(|step| step == "..");
+        if steps(text) {
+            return Err(format!("{text:?} holds a .. step, which no resolved path has"));
+        }
+        let workspace = escape_folder(&folders.workspace);
+        let (from, text) = match text {
+            _ if text.starts_with("~/") && folders.home.is_empty() => (From::Root, text.to_string()),
+            _ if text.starts_with("~/") => {
+                (From::Root, format!("{}{}", escape_folder(&folders.home), text.get(1..).unwrap_or_default()))
+            }
+            _ if text.starts_with('/') => match text.strip_prefix(&format!("{workspace}/")) {
+                Some(below) if !workspace.is_empty() => (From::Workspace, below.to_string()),
+                _ => (From::Root, text.to_string()),
+            },
+            _ if text.starts_with("**/") => (From::Anywhere, text.to_string()),
+            _ => (From::Workspace, text.to_string()),
+        };
+        let folder = text.strip_suffix("/**").filter(|folder| !folder.is_empty());
+        Ok(PathPattern { glob: Glob::path(&text)?, from, folder: folder.map(Glob::path).transpose()? })
+    }
+
+    /// How well it fits a file.
+    pub fn fit(&self, place: &Place<'_>, reading: Reading) -> Fit {
+        let wide = reading == Reading::Wide;
+        let matches = |text: &str| {
+            self.glob.matches(text) || wide && self.folder.as_ref().is_some_and(|folder| folder.matches(text))
+        };
+        let named = |text: &PlaceText<'_>| {
+            let inside = self.from != From::Root && text.relative.as_deref().is_some_and(matches);
+            let outside = match self.from {
+                From::Root => matches(&text.absolute),
+                From::Anywhere => wide && matches(text.absolute.trim_start_matches('/')),
+                From::Workspace => false,
+            };
+            inside || outside
+        };
+        match (place.texts.split_first(), reading) {
+            (None, _) => Fit::No,
+            (Some((surest, _)), Reading::Strict) => Fit::from(place.certain && named(surest)),
+            (Some((surest, others)), Reading::Wide) => match named(surest) || others.iter().any(named) {
+                true => Fit::Yes,
+                false if place.certain => Fit::No,
+                false => Fit::Maybe,
+            },
+        }
+    }
+}
+
+fn escape_folder(folder: &str) -> String {
+    crate::glob::escaped(folder.trim_end_matches('/'))
+}
+
+/// The path without `.`, `..` and doubled slashes, by its letters alone. `None` if it climbs out of its beginning.
+pub(crate) fn plain(path: &str) -> Option<String> {
+    let mut steps: Vec<&str> = Vec::new();
+    for step in path.split('/') {
+        match step {
+            "" | "." => {}
+            ".." => drop(steps.pop()?),
+            step => steps.push(step),
+        }
+    }
+    let joined = steps.join("/");
+    Some(if path.starts_with('/') { format!("/{joined}") } else { joined })
+}

@@ -1,0 +1,131 @@
+//! The rules of a run, layer by layer.
+
+use crate::file::{PolicyError, parse, parse_one};
+use crate::pattern::Folders;
+use crate::rule::{Layer, Rule};
+use mainpath_types::Decision;
+use sha2::{Digest, Sha256};
+
+/// The rules that come with Mainpath.
+const BUILTIN: &str = include_str!("builtin.toml");
+
+/// A decision as flags and rule files write it.
+pub(crate) fn decision_word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::Ask => "ask",
+        Decision::Deny => "deny",
+    }
+}
+
+/// Every rule that holds for a run. Deny beats ask beats allow, whatever layer they come from.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    folders: Folders,
+    rules: Vec<Rule>,
+    hash: String,
+}
+
+impl PartialEq for Policy {
+    fn eq(&self, other: &Policy) -> bool {
+        self.hash == other.hash && self.folders == other.folders
+    }
+}
+
+impl Eq for Policy {}
+
+impl Policy {
+    /// No rules.
+    pub fn new(folders: Folders) -> Policy {
+        let mut policy = Policy { folders, ..Policy::default() };
+        policy.rehash();
+        policy
+    }
+
+    /// The rules that come with Mainpath. Errors: none, unless Mainpath itself is broken.
+    pub fn builtin(folders: Folders) -> Result<Policy, PolicyError> {
+        let mut policy = Policy::new(folders);
+        policy.add_file(Layer::Builtin, "builtin.toml", BUILTIN)?;
+        Ok(policy)
+    }
+
+    /// Adds the rules of a file. Those that it switches off must come before; it cannot switch off the organisation's.
+    /// Errors: file, line, what is wrong; nothing is added.
+    pub fn add_file(&mut self, layer: Layer, name: &str, text: &str) -> Result<(), PolicyError> {
+        let parsed = parse(layer, name, text, &self.folders)?;
+        for id in &parsed.off {
+            let known = self.rules.iter_mut().filter(|rule| rule.id == *id && rule.layer != Layer::Organisation);
+            let mut found = false;
+            for rule in known {
+                rule.ignored = Some("switched off");
+                found = true;
+            }
+            if !found {
+                let near = self.rules.iter().find(|rule| strsim::damerau_levenshtein(&rule.id, id) <= 2);
+                let hint = near.map(|rule| format!("; did you mean {:?}?", rule.id)).unwrap_or_default();
+                let problem = format!("off names the rule {id:?}, and there is none that can be switched off{hint}");
+                return Err(PolicyError { place: name.into(), problem });
+            }
+        }
+        self.rules.extend(parsed.rules);
+        self.rehash();
+        Ok(())
+    }
+
+    /// Adds the file of a project that the user has not trusted: what it allows does not hold. Errors: as [`Policy::add_file`].
+    pub fn add_untrusted(&mut self, name: &str, text: &str) -> Result<(), PolicyError> {
+        let from = self.rules.len();
+        self.add_file(Layer::Project, name, text)?;
+        for rule in self.rules.iter_mut().skip(from).filter(|rule| rule.decision == Decision::Allow) {
+            rule.ignored = Some("the project's policy is not trusted");
+        }
+        self.rehash();
+        Ok(())
+    }
+
+    /// Adds a rule of the command line, such as `bash(git push *) if origin = web`. Errors: what is wrong with it.
+    pub fn add_rule(&mut self, decision: Decision, text: &str) -> Result<(), PolicyError> {
+        let word = decision_word(decision);
+        let number = 1 + self.rules.iter().filter(|rule| rule.layer == Layer::Run && rule.decision == decision).count();
+        let rule = parse_one(decision, Layer::Run, format!("run.{word}.{number}"), text, &self.folders)
+            .map_err(|problem| PolicyError { place: format!("--{word}"), problem })?;
+        self.rules.push(rule);
+        self.rehash();
+        Ok(())
+    }
+
+    /// The policy with the rules that approvals made of a trace. What cannot be read any more allows nothing.
+    pub fn with_approved<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Policy {
+        let mut policy = self.clone();
+        for (number, text) in (1..).zip(texts) {
+            let id = format!("trace.{number}");
+            policy.rules.extend(parse_one(Decision::Allow, Layer::Trace, id, text, &self.folders));
+        }
+        policy.rehash();
+        policy
+    }
+
+    /// The rules in the order in which they were added.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The folders that the patterns speak of.
+    pub fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    /// The SHA-256 of all that its verdicts follow from, as hexadecimal digits: what a record names it by.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    fn rehash(&mut self) {
+        let mut hash = Sha256::new();
+        hash.update(format!("{}\0{}\n", self.folders.workspace, self.folders.home));
+        for rule in &self.rules {
+            hash.update(rule.fingerprint());
+        }
+        self.hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    }
+}

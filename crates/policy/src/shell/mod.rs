@@ -1,0 +1,94 @@
+//! What a command line makes a shell do, part by part.
+//!
+//! A line is parsed by `rable` (rable 0.2.2, a parser for the grammar of bash 5.3) and taken apart into the simple commands
+//! that it holds, wherever they stand, and the files that it redirects to. What only the running shell could know stays
+//! unknown and says so: a [`Word`] that is not `fixed`, a line that is `unclear`. Nothing here decides anything.
+
+mod limits;
+mod read;
+mod text;
+mod variables;
+mod word;
+mod wrappers;
+
+pub(crate) use word::Word;
+
+use read::Reader;
+use std::ops::Range;
+
+/// A command line, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Script {
+    /// The simple commands in the order in which they stand; a wrapper such as `sudo` comes before what it wraps.
+    pub commands: Vec<Simple>,
+    /// The files that are redirected to or from.
+    pub files: Vec<File>,
+    /// What one group of commands prints, another reads: pairs of ranges of `commands`.
+    pub flows: Vec<(Range<usize>, Range<usize>)>,
+    /// Why parts of it cannot be told beforehand.
+    pub unclear: Vec<String>,
+    /// A variable is set, or a name given a meaning, that changes what its commands do.
+    pub tainted: Option<String>,
+}
+
+/// A program and its arguments, quotes removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Simple {
+    /// The program first. Never empty.
+    pub words: Vec<Word>,
+}
+
+impl Simple {
+    /// The words as one line.
+    pub fn text(&self) -> String {
+        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The program's name without its folder.
+    pub fn program(&self) -> &str {
+        self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
+    }
+
+    /// Whether it only looks at or moves the shell itself: alone it does nothing, so it is no reason to ask where the rest
+    /// is allowed.
+    pub fn is_harmless(&self) -> bool {
+        let Some((program, rest)) = self.words.split_first() else { return false };
+        match program.text.as_str() {
+            ":" | "true" | "false" | "pwd" | "exit" | "return" | "break" | "continue" | "wait" | "[" | "test"
+            | "echo" => true,
+            "printf" => rest.first().is_none_or(|word| word.fixed && !word.text.starts_with("-v")),
+            "cd" => match rest {
+                [folder] => folder.fixed && stays_below(&folder.text),
+                _ => false,
+            },
+            "set" => rest.iter().all(|word| word.fixed && word.text.chars().all(|c| "-+euxo pipefail".contains(c))),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a relative path leads nowhere but down.
+fn stays_below(path: &str) -> bool {
+    !path.starts_with(['/', '~', '-']) && path.split('/').all(|step| step != "..")
+}
+
+/// A file that a redirection names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    /// The path as the shell gets it.
+    pub path: Word,
+    /// Whether it may be changed.
+    pub write: bool,
+}
+
+/// Takes a command line apart. Any text is taken: one that is no shell language is unclear as a whole.
+pub(crate) fn read(line: &str) -> Script {
+    let mut reader = Reader::default();
+    reader.line(line);
+    reader.done()
+}
+
+#[cfg(test)]
+mod against_bash;
+#[cfg(test)]
+mod tests;

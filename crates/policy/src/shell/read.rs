@@ -1,0 +1,344 @@
+//! From the parser's tree to the parts of a command line.
+
+use super::limits::is_small;
+use super::text::{Found, find};
+use super::variables::{is_telling, name};
+use super::word::word;
+use super::wrappers::{Inner, inner};
+use super::{File, Script, Simple, Word};
+use rable::{Node, NodeKind};
+use std::ops::Range;
+
+/// The most simple commands of a line.
+const MOST_COMMANDS: usize = 500;
+/// How deep commands may stand in each other: in the tree, and as text that is read again.
+const DEEPEST: u32 = 60;
+const DEEPEST_TEXT: u32 = 6;
+/// The most source that is read for one line, that of scripts in scripts included, in bytes.
+const MOST_SOURCE: usize = 256 * 1024;
+
+/// Takes a command line apart.
+#[derive(Default)]
+pub(super) struct Reader {
+    script: Script,
+    depth: u32,
+    text_depth: u32,
+    bytes: usize,
+    /// Some literal text looks like a substitution.
+    pub hides_commands: bool,
+    /// Something evaluates the text of a variable, which runs substitutions in it.
+    evaluates: bool,
+    /// The folder changes on the way.
+    moves: bool,
+}
+
+/// What a command reads from its standard input, where the line says so.
+enum Input {
+    /// Nothing is said.
+    Unknown,
+    /// This text.
+    Text(String),
+}
+
+impl Reader {
+    /// Reads a line of its own.
+    pub fn line(&mut self, line: &str) {
+        if line.contains('\0') {
+            return self.unclear("it holds a NUL character".into());
+        }
+        self.source(line);
+    }
+
+    /// What was found.
+    pub fn done(mut self) -> Script {
+        if self.hides_commands && self.evaluates {
+            self.unclear("quoted text looks like a command, and the line evaluates text".into());
+        }
+        if self.moves {
+            for file in self.script.files.iter_mut().filter(|file| !file.path.text.starts_with(['/', '~'])) {
+                file.path.fixed = false;
+            }
+        }
+        self.script
+    }
+
+    /// Reads the source of a command that stands in another.
+    fn source(&mut self, source: &str) {
+        self.bytes += source.len();
+        if self.bytes > MOST_SOURCE || self.text_depth > DEEPEST_TEXT || !is_small(source) {
+            return self.unclear("it is too long or too deeply nested to be read".into());
+        }
+        match rable::parse(source, false) {
+            Ok(nodes) => {
+                self.text_depth += 1;
+                nodes.iter().for_each(|node| self.node(node));
+                self.text_depth -= 1;
+            }
+            Err(error) => self.unclear(format!("it cannot be parsed: {}", error.message())),
+        }
+    }
+
+    /// Notes that a part cannot be told beforehand.
+    pub fn unclear(&mut self, why: String) {
+        if self.script.unclear.len() < 10 && !self.script.unclear.contains(&why) {
+            self.script.unclear.push(why);
+        }
+    }
+
+    /// Notes that the shell evaluates what a variable holds.
+    pub fn evaluates(&mut self) {
+        self.evaluates = true;
+    }
+
+    /// Notes that a variable is set.
+    pub fn assigns(&mut self, variable: &str) {
+        let variable = name(variable);
+        if is_telling(variable) {
+            self.taint(format!("it sets {variable}, which changes what commands do"));
+        }
+    }
+
+    fn taint(&mut self, why: String) {
+        self.script.tainted.get_or_insert(why);
+    }
+
+    /// Reads the commands in text that the shell expands.
+    pub fn text(&mut self, text: &str, process: bool) {
+        if !text.contains(['$', '`', '<', '>']) {
+            return;
+        }
+        for found in find(text, process) {
+            match found {
+                Found::Command(source) => self.source(&source),
+                Found::Sum(source) => {
+                    self.evaluates = true;
+                    self.text(&source, process);
+                }
+                Found::Unclear(source) => {
+                    self.unclear(format!("what runs in {source:?} cannot be told"));
+                    self.source(&source);
+                }
+            }
+        }
+    }
+
+    /// Reads a part of the tree.
+    pub fn node(&mut self, node: &Node) {
+        if self.depth >= DEEPEST || self.script.commands.len() >= MOST_COMMANDS {
+            return self.unclear("it is too long or too deeply nested to be read".into());
+        }
+        self.depth += 1;
+        self.kind(&node.kind);
+        self.depth -= 1;
+    }
+
+    fn nodes(&mut self, nodes: &[Node]) {
+        nodes.iter().for_each(|node| self.node(node));
+    }
+
+    fn kind(&mut self, kind: &NodeKind) {
+        match kind {
+            NodeKind::Command { assignments, words, redirects } => self.command(assignments, words, redirects),
+            NodeKind::Pipeline { commands, .. } => {
+                let from = self.script.commands.len();
+                for command in commands {
+                    let here = self.script.commands.len();
+                    self.node(command);
+                    self.flow(from..here, here..self.script.commands.len());
+                }
+            }
+            NodeKind::List { items } => items.iter().for_each(|item| self.node(&item.command)),
+            NodeKind::If { condition, then_body, else_body, redirects } => {
+                self.node(condition);
+                self.node(then_body);
+                if let Some(body) = else_body {
+                    self.node(body);
+                }
+                self.redirects(redirects);
+            }
+            NodeKind::While { condition, body, redirects } | NodeKind::Until { condition, body, redirects } => {
+                self.node(condition);
+                self.node(body);
+                self.redirects(redirects);
+            }
+            NodeKind::For { var, words, body, redirects } | NodeKind::Select { var, words, body, redirects } => {
+                self.assigns(var);
+                for node in words.iter().flatten() {
+                    word(self, node);
+                }
+                self.node(body);
+                self.redirects(redirects);
+            }
+            NodeKind::ForArith { init, cond, incr, body, redirects } => {
+                self.evaluates = true;
+                [init, cond, incr].into_iter().for_each(|text| self.text(text, true));
+                self.node(body);
+                self.redirects(redirects);
+            }
+            NodeKind::Case { word: subject, patterns, redirects } => {
+                word(self, subject);
+                for case in patterns {
+                    for pattern in &case.patterns {
+                        word(self, pattern);
+                    }
+                    case.body.iter().for_each(|body| self.node(body));
+                }
+                self.redirects(redirects);
+            }
+            NodeKind::Function { body, .. } => self.node(body),
+            NodeKind::Subshell { body, redirects } | NodeKind::BraceGroup { body, redirects } => {
+                self.node(body);
+                self.redirects(redirects);
+            }
+            NodeKind::Coproc { command, .. } => self.node(command),
+            NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => self.node(pipeline),
+            NodeKind::ArithmeticCommand { redirects, raw_content, .. } => {
+                self.evaluates = true;
+                self.text(raw_content, true);
+                self.redirects(redirects);
+            }
+            NodeKind::ConditionalExpr { body, redirects } => {
+                self.node(body);
+                self.redirects(redirects);
+            }
+            NodeKind::UnaryTest { op, operand } => {
+                self.evaluates |= matches!(op.as_str(), "-v" | "-R");
+                self.node(operand);
+            }
+            NodeKind::BinaryTest { op, left, right } => {
+                self.evaluates |= op.starts_with('-');
+                self.node(left);
+                self.node(right);
+            }
+            NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
+                self.node(left);
+                self.node(right);
+            }
+            NodeKind::CondNot { operand: inner } | NodeKind::CondParen { inner } => self.node(inner),
+            NodeKind::CondTerm { value, .. } => {
+                self.hides_commands |= value.contains("$(") || value.contains('`');
+                self.text(value, true);
+            }
+            NodeKind::Redirect { .. } | NodeKind::HereDoc { .. } => {
+                self.redirects(&[Node::empty(kind.clone())]);
+            }
+            NodeKind::Array { elements } => self.nodes(elements),
+            NodeKind::Empty | NodeKind::Comment { .. } => {}
+            _ => self.unclear("it holds something that is not known here".into()),
+        }
+    }
+
+    /// A simple command: what it sets, what it runs, what it redirects.
+    fn command(&mut self, assignments: &[Node], words: &[Node], redirects: &[Node]) {
+        let from = self.script.commands.len();
+        for node in assignments {
+            let set = word(self, node);
+            self.assigns(&set.text);
+        }
+        let words: Vec<Word> = words.iter().map(|node| word(self, node)).collect();
+        let input = self.redirects(redirects);
+        let here = self.script.commands.len();
+        self.simple(words, input);
+        self.flow(from..here, here..self.script.commands.len());
+    }
+
+    /// A program with its arguments, and what it runs in turn.
+    fn simple(&mut self, words: Vec<Word>, input: Input) {
+        let Some(program) = words.first() else { return };
+        if self.script.commands.len() >= MOST_COMMANDS || self.depth >= DEEPEST {
+            return self.unclear("it is too long or too deeply nested to be read".into());
+        }
+        if !program.fixed {
+            self.unclear(format!("the program {:?} is not written out", program.text));
+        }
+        let simple = Simple { words };
+        self.shell_word(&simple);
+        let inner = inner(&simple.words);
+        self.script.commands.push(simple);
+        self.depth += 1;
+        for part in inner {
+            match part {
+                Inner::Command(words) => self.simple(words, Input::Unknown),
+                Inner::Script(source) => self.source(&source),
+                Inner::Input => match &input {
+                    Input::Text(source) => self.source(source),
+                    Input::Unknown => self.unclear("a shell runs what it reads".into()),
+                },
+                Inner::Unclear(why) => self.unclear(why),
+            }
+        }
+        self.depth -= 1;
+    }
+
+    /// What a builtin of the shell does to the shell itself.
+    fn shell_word(&mut self, simple: &Simple) {
+        let Some((program, rest)) = simple.words.split_first() else { return };
+        match program.text.as_str() {
+            "cd" | "pushd" | "popd" => self.moves = true,
+            "alias" | "hash" | "enable" | "shopt" | "set" if !simple.is_harmless() => {
+                self.taint(format!("{:?} changes what names mean", simple.text()));
+            }
+            "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "mapfile" | "readarray" | "printf"
+            | "getopts" | "let" | "unset" | "test" | "[" | "env" | "sudo" | "doas" => {
+                self.evaluates |=
+                    matches!(program.text.as_str(), "let" | "declare" | "typeset" | "local" | "read" | "unset")
+                        || rest
+                            .iter()
+                            .any(|word| word.text == "-v" || word.text.starts_with('-') && word.text.len() == 3);
+                rest.iter().for_each(|word| self.assigns(&word.text));
+            }
+            _ => {}
+        }
+    }
+
+    /// The files of redirections, and the commands in what they hold. Gives what is put into standard input.
+    fn redirects(&mut self, redirects: &[Node]) -> Input {
+        let mut input = Input::Unknown;
+        for redirect in redirects {
+            match &redirect.kind {
+                NodeKind::HereDoc { content, quoted, .. } => {
+                    if !quoted {
+                        self.text(content, false);
+                    }
+                    input = match *quoted || !content.contains(['$', '`', '\\']) {
+                        true => Input::Text(content.clone()),
+                        false => Input::Unknown,
+                    };
+                }
+                NodeKind::Redirect { op, target, .. } => {
+                    let target = word(self, target);
+                    input = match op.as_str() {
+                        "<<<" if target.fixed => Input::Text(target.text),
+                        "<<<" => Input::Unknown,
+                        op => {
+                            self.file(op, target);
+                            Input::Unknown
+                        }
+                    };
+                }
+                _ => self.unclear("it holds something that is not known here".into()),
+            }
+        }
+        input
+    }
+
+    fn file(&mut self, op: &str, path: Word) {
+        let is_number = path.fixed && path.text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+        if op.contains('&') && !op.starts_with("&>") && (is_number || op.starts_with('<')) {
+            return;
+        }
+        if path.text.starts_with("/dev/tcp/") || path.text.starts_with("/dev/udp/") {
+            self.unclear(format!("{:?} is a connection, not a file", path.text));
+        }
+        if matches!(path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin") && path.fixed {
+            return;
+        }
+        self.script.files.push(File { path, write: op != "<" });
+    }
+
+    fn flow(&mut self, from: Range<usize>, to: Range<usize>) {
+        if !from.is_empty() && !to.is_empty() {
+            self.script.flows.push((from, to));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! One word of a command: from its source to what the program gets, as far as that can be told.
+
+use super::read::Reader;
+use rable::{Node, NodeKind};
+
+/// A word as the program gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// The text, quotes removed; what the shell would put in stands as it was written, such as `$HOME`.
+    pub text: String,
+    /// Whether the program gets exactly this text.
+    pub fixed: bool,
+    /// Whether it may become several words, or none.
+    pub many: bool,
+}
+
+impl Word {
+    /// A word that is written out.
+    pub fn fixed(text: impl Into<String>) -> Word {
+        Word { text: text.into(), fixed: true, many: false }
+    }
+
+    /// Words that nobody knows yet.
+    pub fn unknown(text: impl Into<String>) -> Word {
+        Word { text: text.into(), fixed: false, many: true }
+    }
+}
+
+/// In what kind of quotes a letter stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    None,
+    Single,
+    Double,
+}
+
+/// A word under construction.
+struct Builder {
+    word: Word,
+    quotes: Quotes,
+    /// Whether nothing of it has been read.
+    is_first: bool,
+}
+
+/// Reads a word; the commands that it holds are handed to the reader.
+pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
+    let NodeKind::Word { value, parts, .. } = &node.kind else {
+        reader.node(node);
+        return Word::unknown("…");
+    };
+    let mut build = Builder { word: Word::fixed(""), quotes: Quotes::None, is_first: true };
+    // Within backticks a backslash is read twice, which the parser does not do.
+    if value.contains('`') && value.contains('\\') {
+        reader.text(value, true);
+    }
+    if parts.is_empty() {
+        literal(reader, &mut build, value, value);
+    }
+    for part in parts {
+        match &part.kind {
+            NodeKind::WordLiteral { value: text } => literal(reader, &mut build, text, value),
+            other => expansion(reader, &mut build, other, value),
+        }
+        build.is_first = false;
+    }
+    // `[` is a program; as part of a longer word it is a pattern.
+    if build.word.text == "[" {
+        return Word::fixed("[");
+    }
+    // Only what stands in quotes is left of these; what the shell replaces is written with an ellipsis.
+    let shown = build.word.text.replace("$(…)", "");
+    reader.hides_commands |= shown.contains("$(") || shown.contains('`');
+    build.word
+}
+
+/// Takes letters in, with their quotes. `whole` is the source of the word that they stand in.
+fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (build.quotes, letter) {
+            (Quotes::Single, '\'') => build.quotes = Quotes::None,
+            (Quotes::Single, letter) => build.word.text.push(letter),
+            (Quotes::Double, '"') => build.quotes = Quotes::None,
+            (Quotes::None, '"') => build.quotes = Quotes::Double,
+            (Quotes::None, '\'') => build.quotes = Quotes::Single,
+            (quotes, '\\') => match letters.next() {
+                Some('\n') => {}
+                Some(next) => {
+                    if quotes == Quotes::Double && !matches!(next, '$' | '`' | '"' | '\\') {
+                        build.word.text.push('\\');
+                    }
+                    build.word.text.push(next);
+                }
+                None => build.word.text.push('\\'),
+            },
+            (quotes, letter @ ('$' | '`')) => {
+                build.word.text.push(letter);
+                let next = letters.peek().copied();
+                // A dollar that begins nothing is a dollar. What does begin something was found by the parser, so that it is
+                // here means that it was read in another way than a shell would.
+                let alone = letter == '$' && next.is_none_or(|next| is_plain_after_dollar(next, quotes));
+                if !alone {
+                    build.word.fixed = false;
+                    build.word.many |= quotes == Quotes::None;
+                    reader.text(whole, true);
+                    match next {
+                        Some('[') => reader.evaluates(),
+                        _ => reader.unclear(format!("{whole:?} cannot be read")),
+                    }
+                }
+            }
+            (Quotes::Double, letter) => build.word.text.push(letter),
+            (Quotes::None, letter) => {
+                let next = letters.peek().copied();
+                let is_pattern = matches!(letter, '*' | '?') || (letter == '[' && whole.contains(']'));
+                let is_braces = letter == '{' && whole.contains('}') && (whole.contains(',') || whole.contains(".."));
+                let is_list = letter == '(' || (matches!(letter, '<' | '>') && next == Some('('));
+                let is_home = letter == '~'
+                    && ((build.is_first && build.word.text.is_empty() && !matches!(next, None | Some('/')))
+                        || build.word.text.ends_with([':', '=']));
+                if is_pattern || is_braces || is_list {
+                    (build.word.fixed, build.word.many) = (false, true);
+                }
+                build.word.fixed &= !is_home;
+                // The parser takes an index to its end, where a shell may see a new word.
+                let is_glued = matches!(letter, ' ' | '\t' | '\n' | ';' | '&' | '|') && !build.word.text.contains('(');
+                if is_glued || is_list && letter != '(' {
+                    reader.unclear(format!("{whole:?} cannot be read"));
+                }
+                build.word.text.push(letter);
+            }
+        }
+    }
+}
+
+/// Whether a dollar before this letter is only a dollar.
+fn is_plain_after_dollar(next: char, quotes: Quotes) -> bool {
+    let begins = next.is_ascii_alphanumeric() || "_{(*@#?!$-[`\\".contains(next);
+    let quoted = quotes == Quotes::None && matches!(next, '\'' | '"');
+    !begins && !quoted
+}
+
+/// Takes something in that the shell replaces.
+fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &str) {
+    if build.quotes == Quotes::Single {
+        reader.unclear(format!("{whole:?} cannot be read"));
+    }
+    let splits = build.quotes == Quotes::None;
+    let mut known = false;
+    match kind {
+        NodeKind::ParamExpansion { param, op, arg } => {
+            reader.text(param, true);
+            let op = op.as_deref().unwrap_or_default();
+            let argument = arg.as_deref().unwrap_or_default();
+            reader.text(argument, true);
+            if op.starts_with('=') || op.starts_with(":=") {
+                reader.assigns(param);
+            }
+            if op.starts_with('@') {
+                reader.evaluates();
+                if argument.contains('P') {
+                    reader.unclear(format!("{whole:?} runs what a variable holds"));
+                }
+            }
+            build.word.text.push_str(&match (op, argument) {
+                ("", "") => format!("${param}"),
+                (op, argument) => format!("${{{param}{op}{argument}}}"),
+            });
+        }
+        NodeKind::ParamLength { param } => {
+            reader.text(param, true);
+            build.word.text.push_str(&format!("${{#{param}}}"));
+        }
+        NodeKind::ParamIndirect { param, arg, .. } => {
+            reader.text(param, true);
+            reader.text(arg.as_deref().unwrap_or_default(), true);
+            reader.evaluates();
+            build.word.text.push_str(&format!("${{!{param}}}"));
+        }
+        NodeKind::CommandSubstitution { command, .. } => {
+            reader.node(command);
+            build.word.text.push_str("$(…)");
+        }
+        NodeKind::ProcessSubstitution { direction, command } => {
+            reader.node(command);
+            build.word.text.push_str(&format!("{direction}(…)"));
+        }
+        NodeKind::AnsiCQuote { content, decoded } => {
+            build.word.text.push_str(decoded);
+            known = is_plainly_escaped(content);
+        }
+        NodeKind::LocaleString { inner, .. } => {
+            reader.text(inner, true);
+            build.word.text.push_str(inner);
+            known = !inner.contains(['$', '`', '\\']);
+        }
+        NodeKind::BraceExpansion { content } => {
+            reader.text(content, true);
+            build.word.text.push_str(content);
+        }
+        NodeKind::ArithmeticExpansion { .. } => {
+            reader.evaluates();
+            reader.text(whole, true);
+            build.word.text.push_str("$((…))");
+        }
+        _ => {
+            reader.unclear(format!("{whole:?} cannot be read"));
+            build.word.text.push('…');
+        }
+    }
+    if !known {
+        build.word.fixed = false;
+        let is_one = matches!(kind, NodeKind::ProcessSubstitution { .. } | NodeKind::AnsiCQuote { .. });
+        build.word.many |= splits && !is_one;
+    }
+}
+
+/// Whether every backslash in `$'…'` makes a letter that all shells agree on.
+fn is_plainly_escaped(content: &str) -> bool {
+    let mut letters = content.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\\' && !matches!(letters.next(), Some('\\' | '\'' | '"' | 'n' | 't')) {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,312 @@
+//! Programs that run other programs: what they run is judged like any command.
+
+use super::Word;
+
+/// What a command runs in turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// A program with its arguments.
+    Command(Vec<Word>),
+    /// The source of a script.
+    Script(String),
+    /// A shell that runs what it reads from its standard input.
+    Input,
+    /// Nobody can tell beforehand.
+    Unclear(String),
+}
+
+/// How a wrapper's own words end and those of its command begin.
+struct Wrapper {
+    names: &'static [&'static str],
+    /// Letters of options without a value.
+    flags: &'static str,
+    /// Letters of options with a value.
+    valued: &'static str,
+    /// Long options without a value; with one where they end in `=`.
+    long: &'static [&'static str],
+    /// Words of its own after the options.
+    own: usize,
+    /// Whether `NAME=value` may come before the command.
+    sets: bool,
+}
+
+/// From the manuals of GNU coreutils 9, util-linux 2.41, findutils 4.10, sudo 1.9 and bash 5.2.
+const WRAPPERS: [Wrapper; 15] = [
+    Wrapper {
+        names: &["builtin", "nohup", "busybox", "unbuffer"],
+        flags: "",
+        valued: "",
+        long: &[],
+        own: 0,
+        sets: false,
+    },
+    Wrapper { names: &["command"], flags: "p", valued: "", long: &[], own: 0, sets: false },
+    Wrapper { names: &["exec"], flags: "cl", valued: "a", long: &[], own: 0, sets: false },
+    Wrapper { names: &["setsid"], flags: "cfw", valued: "", long: &["ctty", "fork", "wait"], own: 0, sets: false },
+    Wrapper { names: &["nice"], flags: "", valued: "n", long: &["adjustment="], own: 0, sets: false },
+    Wrapper { names: &["ionice"], flags: "t", valued: "cn", long: &["class=", "classdata="], own: 0, sets: false },
+    Wrapper {
+        names: &["timeout"],
+        flags: "fpv",
+        valued: "ks",
+        long: &["foreground", "preserve-status", "verbose", "kill-after=", "signal="],
+        own: 1,
+        sets: false,
+    },
+    Wrapper {
+        names: &["time"],
+        flags: "apqvV",
+        valued: "fo",
+        long: &["append", "verbose", "format=", "output="],
+        own: 0,
+        sets: false,
+    },
+    Wrapper {
+        names: &["stdbuf"],
+        flags: "",
+        valued: "ioe",
+        long: &["input=", "output=", "error="],
+        own: 0,
+        sets: false,
+    },
+    Wrapper {
+        names: &["sudo"],
+        flags: "AbEHknPS",
+        valued: "CDghpRrTtUu",
+        long: &["preserve-env", "non-interactive", "set-home", "stdin", "user=", "group=", "host=", "chdir="],
+        own: 0,
+        sets: true,
+    },
+    Wrapper { names: &["doas"], flags: "Ln", valued: "aCu", long: &[], own: 0, sets: true },
+    Wrapper {
+        names: &["env"],
+        flags: "i0v",
+        valued: "uC",
+        long: &["ignore-environment", "null", "debug", "unset=", "chdir="],
+        own: 0,
+        sets: true,
+    },
+    Wrapper {
+        names: &["xargs"],
+        flags: "0oprtx",
+        valued: "adEILnPs",
+        long: &[
+            "null",
+            "no-run-if-empty",
+            "verbose",
+            "interactive",
+            "exit",
+            "arg-file=",
+            "delimiter=",
+            "max-args=",
+            "max-procs=",
+            "max-lines=",
+            "max-chars=",
+            "replace=",
+        ],
+        own: 0,
+        sets: false,
+    },
+    Wrapper {
+        names: &["chroot", "taskset"],
+        flags: "",
+        valued: "",
+        long: &["userspec=", "groups=", "skip-chdir"],
+        own: 1,
+        sets: false,
+    },
+    Wrapper {
+        names: &["strace", "ltrace"],
+        flags: "cCdfFhiqrtTvVxyz",
+        valued: "abeEIoOpPsSuX",
+        long: &[],
+        own: 0,
+        sets: false,
+    },
+];
+
+/// Shells: `-c` gives them a script.
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
+/// Programs that may run another one in a way that is not told apart here, unless they only show their version.
+const OPAQUE: [&str; 14] = [
+    "parallel",
+    "watch",
+    "su",
+    "runuser",
+    "script",
+    "flock",
+    "unshare",
+    "nsenter",
+    "systemd-run",
+    "setpriv",
+    "prlimit",
+    "chrt",
+    "fish",
+    "pwsh",
+];
+
+/// What the words run beside the program that they name.
+pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
+    let Some((program, rest)) = words.split_first() else { return Vec::new() };
+    let name = program.text.rsplit('/').next().unwrap_or_default();
+    match name {
+        _ if !program.fixed => Vec::new(),
+        "eval" => match rest.iter().all(|word| word.fixed) {
+            true => vec![Inner::Script(rest.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))],
+            false => vec![Inner::Unclear("what eval runs is not written out".into())],
+        },
+        "trap" => match rest.first() {
+            None => Vec::new(),
+            Some(word) if !word.fixed => vec![Inner::Unclear("what trap runs is not written out".into())],
+            Some(word) if rest.len() == 1 || matches!(word.text.as_str(), "" | "-" | "-l" | "-p") => Vec::new(),
+            Some(word) => vec![Inner::Script(word.text.clone())],
+        },
+        "find" | "fd" | "fdfind" => found(name, rest),
+        name if SHELLS.contains(&name) => shell(rest),
+        "command" if rest.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => Vec::new(),
+        name if OPAQUE.contains(&name) => match rest {
+            [only] if matches!(only.text.as_str(), "--version" | "--help") => Vec::new(),
+            _ => vec![Inner::Unclear(format!("what {name} runs is not told apart"))],
+        },
+        name => WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)).map_or_else(Vec::new, |wrapper| {
+            match after(wrapper, rest) {
+                Ok([]) => Vec::new(),
+                Ok(command) => {
+                    let mut command = command.to_vec();
+                    if name == "xargs" {
+                        command.push(Word::unknown("…"));
+                    }
+                    vec![Inner::Command(command)]
+                }
+                Err(why) => vec![Inner::Unclear(format!("what {name} runs cannot be told: {why}"))],
+            }
+        }),
+    }
+}
+
+/// The words of the command that a wrapper runs.
+fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], String> {
+    while let Some((word, rest)) = words.split_first() {
+        if !word.fixed {
+            // Its command, or an option: what follows is the command's own business only in the first case.
+            return match word.many {
+                true => Err(format!("{:?} is not written out", word.text)),
+                false => Ok(words.get(wrapper.own..).unwrap_or_default()),
+            };
+        }
+        let text = word.text.as_str();
+        if text == "--" {
+            words = rest;
+            break;
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            if value.is_none() && wrapper.long.contains(&name) {
+                words = rest;
+            } else if wrapper.long.contains(&format!("{name}=").as_str()) {
+                words = if value.is_some() { rest } else { rest.get(1..).unwrap_or_default() };
+            } else {
+                return Err(format!("the option {text:?} is not known"));
+            }
+        } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+            words = match options(wrapper, letters)? {
+                true => rest.get(1..).unwrap_or_default(),
+                false => rest,
+            };
+        } else if wrapper.sets && text.contains('=') && !text.starts_with('=') {
+            words = rest;
+        } else {
+            break;
+        }
+    }
+    let own = words.iter().take(wrapper.own);
+    if own.clone().any(|word| word.many) {
+        return Err("its own words are not written out".into());
+    }
+    let mut command = words.get(wrapper.own..).unwrap_or_default();
+    while wrapper.sets && command.first().is_some_and(|word| word.text.contains('=')) {
+        command = command.get(1..).unwrap_or_default();
+    }
+    Ok(command)
+}
+
+/// Whether the last of these option letters takes the next word as its value.
+fn options(wrapper: &Wrapper, letters: &str) -> Result<bool, String> {
+    if wrapper.names.contains(&"nice") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(false);
+    }
+    for (at, letter) in letters.char_indices() {
+        if wrapper.valued.contains(letter) {
+            return Ok(at + letter.len_utf8() == letters.len());
+        }
+        if !wrapper.flags.contains(letter) {
+            return Err(format!("the option \"-{letter}\" is not known"));
+        }
+    }
+    Ok(false)
+}
+
+/// What a shell is given to run.
+fn shell(mut words: &[Word]) -> Vec<Inner> {
+    let mut wants_script = false;
+    while let Some((word, rest)) = words.split_first() {
+        if !word.fixed {
+            return vec![Inner::Unclear(format!("what the shell runs is not written out: {:?}", word.text))];
+        }
+        let text = word.text.as_str();
+        match text {
+            "--version" | "--help" => return Vec::new(),
+            "--norc" | "--noprofile" | "--posix" | "--login" | "--noediting" | "--verbose" => words = rest,
+            "--" | "-" => {
+                words = rest;
+                break;
+            }
+            "-o" | "+o" | "-O" | "+O" => words = rest.get(1..).unwrap_or_default(),
+            _ if text.starts_with("--") => return vec![Inner::Unclear(format!("the option {text:?} is not known"))],
+            _ if text.starts_with(['-', '+']) => {
+                let letters = text.get(1..).unwrap_or_default();
+                if !letters.chars().all(|letter| "abcefhiklmnpstuvxBCEHPT".contains(letter)) || letters.is_empty() {
+                    return vec![Inner::Unclear(format!("the option {text:?} is not known"))];
+                }
+                wants_script |= letters.contains('c');
+                if letters.contains('s') {
+                    return vec![Inner::Input];
+                }
+                words = rest;
+            }
+            _ => break,
+        }
+    }
+    match words.first() {
+        Some(word) if !word.fixed => vec![Inner::Unclear("what the shell runs is not written out".into())],
+        Some(script) if wants_script => vec![Inner::Script(script.text.clone())],
+        Some(_) | None if wants_script => Vec::new(),
+        Some(_) => Vec::new(),
+        None => vec![Inner::Input],
+    }
+}
+
+/// What `find` runs for the files that it finds.
+fn found(name: &str, words: &[Word]) -> Vec<Inner> {
+    let mut inner = Vec::new();
+    let runs = |word: &Word| match name {
+        "find" => matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"),
+        _ => matches!(word.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch"),
+    };
+    // A variable without quotes may be `-exec` and more.
+    if words.iter().any(|word| word.many && word.text.contains(['$', '{'])) {
+        inner.push(Inner::Unclear(format!("the words of {name} are not written out")));
+    }
+    let mut words = words;
+    while let Some(at) = words.iter().position(runs) {
+        words = words.get(at + 1..).unwrap_or_default();
+        let end = words.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(words.len());
+        let command = words.iter().take(end).map(|word| match word.text.contains('{') {
+            true => Word { fixed: false, ..word.clone() },
+            false => word.clone(),
+        });
+        inner.push(Inner::Command(command.collect()));
+        words = words.get(end..).unwrap_or_default();
+    }
+    inner
+}

@@ -1,0 +1,293 @@
+//! What the rules say of each part of a call, and what follows where none says anything.
+
+use crate::part::{Part, parts};
+use crate::pattern::{Fit, Seen};
+use crate::rule::{Layer, Rule};
+use crate::shell::{self, Script};
+use crate::{CallFacts, Policy};
+use mainpath_types::{Access, Decision, EffectClass};
+
+/// What is said of one part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub decision: Decision,
+    /// The rule's id.
+    pub rule: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The part, in words.
+    pub part: String,
+    /// Whether the organisation says it.
+    pub by_organisation: bool,
+    /// Whether an ask stands where the owner said yes beforehand.
+    pub firm: bool,
+    /// Whether a rule says it, rather than what the run may do by default.
+    pub by_rule: bool,
+}
+
+/// A rule that was looked at and how well it fitted.
+#[derive(Clone, Debug)]
+pub(crate) struct Applied<'p> {
+    pub rule: &'p Rule,
+    pub part: String,
+    pub fit: Fit,
+}
+
+/// What is said of every part of a call; `applied` takes every rule that fits a part, whether it decides or not.
+pub(crate) fn weigh<'p>(
+    policy: &'p Policy,
+    access: Access,
+    facts: &CallFacts,
+    applied: Option<&mut Vec<Applied<'p>>>,
+) -> Vec<Finding> {
+    let scripts: Vec<Script> = facts.commands.iter().map(|line| shell::read(line)).collect();
+    let seen: Vec<Vec<Seen<'_>>> =
+        scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
+    let parts = parts(facts, &scripts, &seen);
+    let tainted = scripts.iter().find_map(|script| script.tainted.as_deref());
+    let mut applied = applied;
+    let said: Vec<Option<Said<'p>>> = parts
+        .iter()
+        .map(|part| {
+            if let Some(applied) = applied.as_deref_mut() {
+                let fits =
+                    policy.rules().iter().map(|rule| Applied { rule, part: String::new(), fit: rule.fit(facts, part) });
+                let fits =
+                    fits.filter(|applied| applied.fit != Fit::No && (applied.fit == Fit::Yes || counts(applied.rule)));
+                applied.extend(fits.map(|found| Applied { part: part.describe(&facts.tool), ..found }));
+            }
+            say(policy, facts, part)
+        })
+        .collect();
+    let allowed = Allowed::of(&parts, &said);
+    let default = Default { access, facts, allowed };
+    parts
+        .iter()
+        .zip(said)
+        .filter_map(|(part, said)| {
+            let Some(said) = said else { return default.of(part) };
+            // Only an allow opens what is closed by default: an ask may be answered by `--yes`.
+            let closed =
+                default.of(part).filter(|found| said.decision == Decision::Ask && found.decision == Decision::Deny);
+            Some(closed.unwrap_or_else(|| said.finding(facts, part, tainted)))
+        })
+        .collect()
+}
+
+/// What a rule says of a part.
+struct Said<'p> {
+    decision: Decision,
+    rule: &'p Rule,
+    /// Whether it is certain that the rule is about the part.
+    certain: bool,
+}
+
+/// Whether it counts that a rule may fit. What comes with Mainpath guards against what can be seen; what people wrote must hold.
+fn counts(rule: &Rule) -> bool {
+    rule.layer != Layer::Builtin && rule.decision != Decision::Allow
+}
+
+/// The strongest thing that the rules say of a part.
+fn say<'p>(policy: &'p Policy, facts: &CallFacts, part: &Part<'_>) -> Option<Said<'p>> {
+    let mut strongest: Option<Said<'p>> = None;
+    for rule in policy.rules() {
+        let (decision, certain) = match rule.fit(facts, part) {
+            Fit::No => continue,
+            Fit::Maybe if !counts(rule) => continue,
+            Fit::Maybe => (Decision::Ask, false),
+            Fit::Yes => (rule.decision, true),
+        };
+        let said = Said { decision, rule, certain };
+        if strongest.as_ref().is_none_or(|other| said.weight() > other.weight()) {
+            strongest = Some(said);
+        }
+    }
+    strongest
+}
+
+impl Said<'_> {
+    /// Deny over ask over allow; among equals the organisation's, then an ask that `--yes` does not answer, then what is certain.
+    fn weight(&self) -> (u8, bool, bool, bool) {
+        (strength(self.decision), self.rule.layer == Layer::Organisation, self.rule.is_firm(), self.certain)
+    }
+
+    fn finding(&self, facts: &CallFacts, part: &Part<'_>, tainted: Option<&str>) -> Finding {
+        let subject = part.describe(&facts.tool);
+        let is_command = matches!(part, Part::Command(_) | Part::Unclear(_));
+        let every = || self.rule.patterns.iter().any(|pattern| pattern.is_every_command());
+        if let (Decision::Allow, true, Some(why)) = (self.decision, is_command, tainted)
+            && !every()
+        {
+            let reason = format!("The rule {} allows {subject}, but {why}.", self.rule.id);
+            return Finding {
+                decision: Decision::Ask,
+                rule: "builtin.environment".into(),
+                reason,
+                part: subject,
+                by_organisation: false,
+                firm: false,
+                by_rule: true,
+            };
+        }
+        let does = match (self.decision, self.certain) {
+            (_, false) => "may be what the rule",
+            (Decision::Allow, _) => "is allowed by the rule",
+            (Decision::Ask, _) => "is for a person to decide by the rule",
+            (Decision::Deny, _) => "is denied by the rule",
+        };
+        let id = &self.rule.id;
+        let end = match (self.certain, self.rule.decision) {
+            (false, Decision::Deny) => " denies: not all of it is written out",
+            (false, _) => " has a person decide: not all of it is written out",
+            (true, _) => "",
+        };
+        let why = self.rule.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_else(|| ".".into());
+        let mut reason = format!("{subject} {does} {id}{end}{why}");
+        if let Some(first) = reason.get(..1).map(str::to_uppercase) {
+            reason.replace_range(..1, &first);
+        }
+        Finding {
+            decision: self.decision,
+            rule: id.clone(),
+            reason,
+            part: subject,
+            by_organisation: self.rule.layer == Layer::Organisation,
+            firm: self.rule.is_firm(),
+            by_rule: true,
+        }
+    }
+}
+
+/// How strong a decision is.
+pub(crate) fn strength(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow => 0,
+        Decision::Ask => 1,
+        Decision::Deny => 2,
+    }
+}
+
+/// What rules have allowed of a call.
+struct Allowed {
+    command: bool,
+    written_file: bool,
+    /// Something, by a rule about this very tool.
+    by_tool: bool,
+}
+
+impl Allowed {
+    fn of(parts: &[Part<'_>], said: &[Option<Said<'_>>]) -> Allowed {
+        let mut allowed = Allowed { command: false, written_file: false, by_tool: false };
+        for (part, said) in parts.iter().zip(said) {
+            let Some(said) = said.as_ref().filter(|said| said.decision == Decision::Allow) else { continue };
+            allowed.command |= matches!(part, Part::Command(_) | Part::Unclear(_));
+            allowed.written_file |= matches!(part, Part::Path(place) if place.write);
+            allowed.by_tool |=
+                !matches!(part, Part::Call(_)) && said.rule.patterns.iter().any(|pattern| pattern.names_tool());
+        }
+        allowed
+    }
+}
+
+/// What holds where no rule says anything.
+struct Default<'a> {
+    access: Access,
+    facts: &'a CallFacts,
+    allowed: Allowed,
+}
+
+impl Default<'_> {
+    /// `None` where a part needs no permission of its own.
+    fn of(&self, part: &Part<'_>) -> Option<Finding> {
+        let facts = self.facts;
+        let row = || self.row(facts.effect);
+        let finding = match part {
+            Part::Flow(..) => return None,
+            Part::Call(_) => {
+                let covered = match facts.effect {
+                    EffectClass::ProcessControl => !facts.commands.is_empty() && self.allowed.command,
+                    EffectClass::LocalWrite => facts.paths.iter().any(|path| path.write),
+                    _ => false,
+                };
+                if covered || self.allowed.by_tool {
+                    return None;
+                }
+                row()
+            }
+            Part::Command(seen) if self.allowed.command && seen.simple.is_harmless() => {
+                default(Decision::Allow, "builtin.harmless", "It does nothing by itself.")
+            }
+            Part::Command(_) | Part::Address(..) => row(),
+            Part::Unclear(_) if self.access == Access::Full => row(),
+            Part::Unclear(why) => {
+                let reason =
+                    format!("Not all that the command line runs can be told beforehand ({why}), so a person decides.");
+                default(Decision::Ask, "builtin.unclear", &reason)
+            }
+            Part::Path(place) if place.redirected => match row() {
+                allow if allow.decision == Decision::Allow => allow,
+                _ if !place.write && place.inside => {
+                    default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")
+                }
+                _ if place.inside && place.certain => self.row(EffectClass::LocalWrite),
+                other => other,
+            },
+            Part::Path(place) if !place.inside && self.access != Access::Full => {
+                let reason = format!("{:?} lies outside the workspace.", place.written);
+                default(Decision::Deny, "builtin.workspace", &reason)
+            }
+            Part::Path(place) if place.write => self.row(EffectClass::LocalWrite),
+            Part::Path(_) => self.row(EffectClass::ReadOnly),
+        };
+        Some(Finding { part: part.describe(&facts.tool), ..finding })
+    }
+
+    /// What a run may do unasked, by what its tools can do.
+    fn row(&self, effect: EffectClass) -> Finding {
+        let granted = match self.access {
+            Access::Ask => "builtin.ask",
+            Access::ReadOnly => "access.read-only",
+            Access::WorkspaceWrite => "access.workspace-write",
+            Access::Full => "access.full",
+        };
+        let allow = |reason: &str| default(Decision::Allow, granted, reason);
+        let ask = || default(Decision::Ask, "builtin.ask", "This changes something, so a person decides.");
+        match (effect, self.access) {
+            (EffectClass::ReadOnly, _) => {
+                default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")
+            }
+            (EffectClass::AskPerson | EffectClass::StartChild, _) => {
+                default(Decision::Allow, "builtin.agent", "Asking a person and starting an agent are allowed.")
+            }
+            (_, Access::Full) => allow("The run may do all that no rule forbids."),
+            (EffectClass::LocalWrite, Access::ReadOnly) => {
+                default(Decision::Deny, granted, "The run may change nothing.")
+            }
+            (EffectClass::LocalWrite, Access::WorkspaceWrite) => allow("The run may change files of the workspace."),
+            (EffectClass::ProcessControl, Access::ReadOnly | Access::WorkspaceWrite) if self.facts.confined => {
+                allow("The run may start processes that are confined to the workspace.")
+            }
+            (
+                EffectClass::LocalWrite
+                | EffectClass::ProcessControl
+                | EffectClass::Idempotent
+                | EffectClass::MessageSend
+                | EffectClass::UiControl
+                | EffectClass::SideEffecting,
+                Access::Ask | Access::ReadOnly | Access::WorkspaceWrite,
+            ) => ask(),
+        }
+    }
+}
+
+fn default(decision: Decision, rule: &str, reason: &str) -> Finding {
+    Finding {
+        decision,
+        rule: rule.into(),
+        reason: reason.into(),
+        part: String::new(),
+        by_organisation: false,
+        firm: false,
+        by_rule: false,
+    }
+}
