@@ -91,6 +91,7 @@ impl Agents {
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
+            policies: policies(),
             hooks: Hooks::default(),
             clock: system_clock,
         });

@@ -267,7 +267,8 @@ impl Driver {
         let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
         self.note_origins().await?;
         let around = self.around().await?;
-        let gate = Gate::of(&self.shared.config, &prepared, self.origins.clone());
+        let approved = self.machine.state().rules.clone();
+        let gate = Gate::of(&self.shared.config, &prepared, self.origins.clone(), &approved);
         let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
         let planned = gate.hooked(&around, planned, &arguments).await;
         let arguments = planned.arguments.unwrap_or(arguments);
@@ -372,6 +373,7 @@ impl Driver {
             summary: state.wants_summary(),
             turn: (state.turn_number, run.is_some_and(|run| run.turns == 1 && run.model_failures == 0)),
             origins: self.origins.clone(),
+            approved: state.rules.clone(),
         };
         // A task of its own: an answer comes in thousands of pieces, and none of them is the driver's business.
         let call = AbortOnDropHandle::new(tokio::spawn(call_model(around, request, body, sent, how)));
@@ -478,7 +480,7 @@ impl Driver {
         };
         let config = &self.shared.config;
         let prepared =
-            self.shared.specs.prepare(&*config.models, &config.protected, &spec).map_err(DriveError::Spec)?;
+            self.shared.specs.prepare(config, &spec).map_err(DriveError::Spec)?;
         self.prepared = Some((under, Arc::clone(&prepared)));
         Ok(prepared)
     }

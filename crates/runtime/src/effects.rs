@@ -45,6 +45,8 @@ pub(crate) struct Asking {
     pub turn: (u32, bool),
     /// Where the texts of the trace came from.
     pub origins: Option<Arc<Origins>>,
+    /// The rules that approvals have made of the trace.
+    pub approved: Vec<Arc<str>>,
 }
 
 /// Asks the model and judges its answer.
@@ -72,7 +74,8 @@ pub(crate) async fn call_model(
     match answer {
         Ok(mut reply) => {
             vault.redact_parts(&mut reply.parts);
-            let gate = Gate { summary: asking.summary, ..Gate::of(&shared.config, prepared, asking.origins) };
+            let gate = Gate::of(&shared.config, prepared, asking.origins, &asking.approved);
+            let gate = Gate { summary: asking.summary, ..gate };
             let mut kind = gate.reply(request, reply, sent);
             if let InputKind::ModelFinished(reply) = &mut kind {
                 before_tools(&around, &gate, reply).await;

@@ -7,18 +7,19 @@ use crate::request::Prepared;
 use crate::runtime::Config;
 use crate::schema::OutputSchema;
 use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
-use mainpath_policy::{Rules, judge};
+use mainpath_policy::{CallFacts, Rules, judge, narrowest};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What judging needs to know.
 pub(crate) struct Gate<'a> {
     pub tools: &'a Tools,
     pub workspace: &'a Workspace,
-    pub rules: &'a Rules,
+    pub rules: Cow<'a, Rules>,
     /// How a turn looks, where it is text.
     pub text: Option<TextForm>,
     /// What a final answer must match.
@@ -32,9 +33,21 @@ pub(crate) struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    /// The gate of a spec.
-    pub fn of(config: &'a Config, prepared: &'a Prepared, origins: Option<Arc<Origins>>) -> Gate<'a> {
+    /// The gate of a spec, in a trace with these rules made of approvals.
+    pub fn of(
+        config: &'a Config,
+        prepared: &'a Prepared,
+        origins: Option<Arc<Origins>>,
+        approved: &[Arc<str>],
+    ) -> Gate<'a> {
         let Prepared { workspace, rules, text, schema, .. } = prepared;
+        let rules = match approved {
+            [] => Cow::Borrowed(rules),
+            approved => {
+                let policy = Arc::new(rules.policy.with_approved(approved.iter().map(|rule| &**rule)));
+                Cow::Owned(Rules { policy, ..rules.clone() })
+            }
+        };
         let (tools, launcher) = (&config.tools, &config.launcher);
         Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false, launcher, origins }
     }
@@ -47,15 +60,24 @@ impl<'a> Gate<'a> {
                 if let Some(origins) = &self.origins {
                     facts.origins = origins.of(&facts.arguments);
                 }
-                let verdict = judge(self.rules, &facts);
+                let verdict = judge(&self.rules, &facts);
+                let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
-                PlannedCall { tool: Some(tool), verdict: Some(verdict), origins, ..PlannedCall::default() }
+                PlannedCall { tool: Some(tool), verdict: Some(verdict), origins, offer, ..PlannedCall::default() }
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);
                 PlannedCall { tool, problem: Some(problem.to_string()), ..PlannedCall::default() }
             }
         }
+    }
+
+    /// The narrowest rule with which the call would not have been asked about, if there is one.
+    fn offer(&self, facts: &CallFacts) -> Option<String> {
+        let rule = narrowest(facts)?.to_string();
+        let policy = Arc::new(self.rules.policy.with_approved([rule.as_str()]));
+        let verdict = judge(&Rules { policy, ..Rules::clone(&self.rules) }, facts);
+        (verdict.decision == Decision::Allow).then_some(rule)
     }
 
     /// What the hooks before a tool make of a call that no rule has denied: as it was, denied, or judged afresh with other

@@ -41,7 +41,7 @@ pub use hub::{Live, Phase, Waiting, Watcher};
 pub use mail::Mail;
 pub use models::{EnvModels, Models};
 pub use prompts::{PromptError, text_protocol_prompt};
-pub use runtime::{Config, Runtime, RuntimeError, new_trace_id};
+pub use runtime::{Config, Policies, Runtime, RuntimeError, new_trace_id};
 pub use schema::check_schema;
 pub use secrets::Vault;
 pub use texts::Whole;

@@ -1,8 +1,8 @@
 //! From a packed request to the bytes of its body.
 
 use crate::media;
-use crate::models::Models;
 use crate::prefix::{Prefix, hex};
+use crate::runtime::Config;
 use crate::schema::OutputSchema;
 use crate::texts::Whole;
 use bytes::Bytes;
@@ -14,7 +14,6 @@ use mainpath_tools::Workspace;
 use mainpath_types::*;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// What follows from a spec alone. Traces with the same spec share it.
@@ -59,7 +58,7 @@ pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
 
 impl Specs {
     /// What follows from a spec. Errors: one line for people.
-    pub fn prepare(&self, models: &dyn Models, protected: &[PathBuf], spec: &Spec) -> Result<Arc<Prepared>, String> {
+    pub fn prepare(&self, config: &Config, spec: &Spec) -> Result<Arc<Prepared>, String> {
         let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
         let key = hex(&Sha256::digest(&text));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,8 +66,8 @@ impl Specs {
             return Ok(prepared);
         }
         known.retain(|_, prepared| prepared.strong_count() > 0);
-        let provider = models.find(&spec.model)?;
-        let workspace = Workspace::new(&spec.workspace, protected.to_vec())
+        let provider = config.models.find(&spec.model)?;
+        let workspace = Workspace::new(&spec.workspace, config.protected.clone())
             .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
         let text = text_form(spec, &*provider);
@@ -83,6 +82,7 @@ impl Specs {
                 mode: spec.mode,
                 access: spec.access,
                 allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
+                policy: (config.policies)(&spec.workspace)?,
             },
             workspace: Arc::new(workspace),
             secrets: spec.secrets.clone(),

@@ -9,6 +9,7 @@ use crate::models::Models;
 use crate::request::Specs;
 use crate::secrets::Vault;
 use mainpath_core::{InputKind, Refusal};
+use mainpath_policy::Policy;
 use mainpath_sandbox::Launcher;
 use mainpath_store::{Scheduler, Scope, Store, StoreError};
 use mainpath_tools::Tools;
@@ -19,6 +20,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// The rules that hold in a workspace, which is named by its folder. Errors: one line for people.
+pub type Policies = Arc<dyn Fn(&str) -> Result<Arc<Policy>, String> + Send + Sync>;
 
 /// What a runtime is made of.
 pub struct Config {
@@ -36,6 +40,8 @@ pub struct Config {
     pub launcher: Launcher,
     /// Mainpath's own folders, which no tool may touch.
     pub protected: Vec<PathBuf>,
+    /// The rules that hold in a workspace.
+    pub policies: Policies,
     /// What the owner wants asked or told along the way.
     pub hooks: Hooks,
     /// The time now, in milliseconds since the Unix epoch.
@@ -114,8 +120,7 @@ impl Runtime {
     /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself.
     pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
-        let Config { models, protected, .. } = &self.shared.config;
-        self.shared.specs.prepare(&**models, protected, &spec).map_err(RuntimeError::Trace)?;
+        self.shared.specs.prepare(&self.shared.config, &spec).map_err(RuntimeError::Trace)?;
         let handle = self.shared.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Trace(format!("trace {trace} is running already")));

@@ -294,6 +294,7 @@ impl Place {
             vault: Vault::new([("A_KEY".to_string(), "hunter2hunter2".to_string())]),
             launcher: Launcher::new("/bin/false", Vec::new()),
             protected: Vec::new(),
+            policies: Arc::new(|_| Ok(Arc::default())),
             hooks: Hooks::default(),
             clock: self.clock,
         }
