@@ -159,10 +159,11 @@ pub struct AgentArgs {
 }
 
 /// `--mode`
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModeArg {
     /// Reading, and commands that can change nothing
     ReadOnly,
+    #[default]
     /// Changes in the workspace, and commands that can change nothing else
     WorkspaceWrite,
     /// Everything that no rule forbids; commands are not confined to the workspace
@@ -179,11 +180,21 @@ impl From<ModeArg> for Access {
     }
 }
 
+impl From<ModeArg> for FileAccess {
+    fn from(arg: ModeArg) -> FileAccess {
+        match arg {
+            ModeArg::ReadOnly => FileAccess::ReadOnly,
+            ModeArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
+            ModeArg::Full => FileAccess::Full,
+        }
+    }
+}
+
 /// `--network`
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkArg {
-    /// Nothing but a loopback of their own
     #[default]
+    /// Nothing but a loopback of their own
     None,
     /// The network of this machine
     Allow,
@@ -355,35 +366,13 @@ pub struct SandboxArgs {
     pub workspace: Option<PathBuf>,
     /// What the command may do with files
     #[arg(long, value_enum, default_value_t)]
-    pub mode: FilesArg,
+    pub mode: ModeArg,
     /// Whether the command may use the network
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub network: NetworkArg,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
-}
-
-/// `--mode` of the sandbox
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FilesArg {
-    /// Change nothing but its own temporary files
-    ReadOnly,
-    /// Change the workspace, but for what git, shells and editors run by themselves
-    #[default]
-    WorkspaceWrite,
-    /// Whatever you may, Mainpath's own files excepted
-    Full,
-}
-
-impl From<FilesArg> for FileAccess {
-    fn from(arg: FilesArg) -> FileAccess {
-        match arg {
-            FilesArg::ReadOnly => FileAccess::ReadOnly,
-            FilesArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
-            FilesArg::Full => FileAccess::Full,
-        }
-    }
 }
 
 /// `mainpath schema`
