@@ -66,6 +66,7 @@ impl App {
             vault: self.home.vault(self.models.registry()),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
+            policies: Arc::new(|_| Ok(Arc::default())),
             hooks: Hooks::default(),
             clock: system_clock,
         })
