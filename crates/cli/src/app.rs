@@ -24,6 +24,8 @@ pub struct App {
     pub scope: Scope,
     /// The models.
     pub models: Arc<EnvModels>,
+    /// What is asked or told along the way.
+    hooks: Hooks,
 }
 
 impl App {
@@ -32,7 +34,10 @@ impl App {
         let home = Home::find()?;
         let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
-        Ok(App { home, store, scope: Scope::local(), models })
+        let launcher = Launcher::current_exe();
+        let hooks: Result<Hooks, String> = home.config.hooks.iter().map(|hook| hook.build(&launcher)).collect();
+        let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
+        Ok(App { home, store, scope: Scope::local(), models, hooks })
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,
@@ -67,7 +72,7 @@ impl App {
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
             policies: Arc::new(|_| Ok(Arc::default())),
-            hooks: Hooks::default(),
+            hooks: self.hooks.clone(),
             clock: system_clock,
         })
     }

@@ -316,6 +316,21 @@ pub struct ApproveArgs {
     /// Other arguments than the model's, as a JSON object; rules judge them afresh
     #[arg(long, value_name = "JSON")]
     pub arguments: Option<String>,
+    /// How far the approval reaches: for more than once it becomes the narrowest rule that allows such calls
+    #[arg(long = "for", value_enum, value_name = "REACH", default_value_t, conflicts_with = "arguments")]
+    pub reach: Reach,
+}
+
+/// How far an approval reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Reach {
+    /// This call
+    #[default]
+    Once,
+    /// Calls like this one in this trace
+    Trace,
+    /// Calls like this one from now on, in every trace
+    Always,
 }
 
 /// `mainpath deny`

@@ -1,6 +1,7 @@
 //! Where things are, and what the configuration file says.
 
 use crate::exit::Failure;
+use crate::hooks::HookEntry;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
 use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
@@ -38,6 +39,8 @@ pub struct ConfigFile {
     pub network: Option<bool>,
     /// Limits on single tools, by their names.
     pub tool_limits: BTreeMap<String, ToolLimit>,
+    /// What is asked or told along the way.
+    pub hooks: Vec<HookEntry>,
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.

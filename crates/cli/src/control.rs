@@ -1,8 +1,10 @@
 //! `stop`, `approve` and `deny`: a word to a trace, whoever drives it.
 
+use crate::allow::{keep, offer};
 use crate::app::App;
-use crate::args::{ApproveArgs, DenyArgs, OneTrace};
+use crate::args::{ApproveArgs, DenyArgs, OneTrace, Reach};
 use crate::exit::{Exit, Failure};
+use crate::text::plain;
 use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, TraceId};
@@ -44,7 +46,21 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     }
     let app = App::open()?;
     let (trace, call) = waiting(&app, args.trace.as_deref(), args.call).await?;
-    tell(&app, &trace, &Mail::Approve { call, arguments: args.arguments, rule: None }, "approved", call).await
+    let mut rule = None;
+    if args.reach != Reach::Once {
+        let (log, ..) = app.read(&trace).await?;
+        let narrow = offer(&log.events, call).ok_or_else(|| {
+            Failure::error(format!("no rule is narrow enough for call {call} of {trace}; approve it once"))
+        })?;
+        if args.reach == Reach::Always {
+            let file = keep(&app.home, &narrow, (&trace, call))?;
+            println!("{} is allowed from now on: see {}", plain(&narrow), file.display());
+        } else {
+            println!("{} is allowed in {trace}", plain(&narrow));
+        }
+        rule = Some(narrow);
+    }
+    tell(&app, &trace, &Mail::Approve { call, arguments: args.arguments, rule }, "approved", call).await
 }
 
 /// `mainpath deny`

@@ -1,5 +1,6 @@
 //! Staying with a run until it ends, parks or fails: printing, asking, stopping.
 
+use crate::allow::keep;
 use crate::app::App;
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
@@ -23,6 +24,8 @@ pub struct Follow<'a> {
     printer: Printer,
     lines: Lines,
     yes_to_all: bool,
+    /// The rules that were given for this trace here: calls that wait already are not judged anew.
+    rules: Vec<String>,
     /// The call that a question was last asked about, to ask once.
     asked: Option<CallId>,
     /// The call that was decided last: the word may still be on its way.
@@ -48,6 +51,7 @@ impl<'a> Follow<'a> {
             printer: Printer::new(trace, output.json, from),
             lines: Lines::default(),
             yes_to_all: false,
+            rules: Vec::new(),
             asked: None,
             decided: None,
             stops: 0,
@@ -71,7 +75,9 @@ impl<'a> Follow<'a> {
                 }
                 Phase::Parked(waiting) => {
                     self.catch_up(&mut watcher).await?;
-                    if let Some(exit) = self.parked(&waiting) {
+                    if !self.allowed_by_rule(&waiting).await?
+                        && let Some(exit) = self.parked(&waiting)
+                    {
                         return Ok(exit);
                     }
                 }
@@ -119,13 +125,29 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    /// A parked trace: ask, or leave it.
-    fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
-        let calls = waiting.iter().filter_map(|one| match one {
+    /// The first call that nobody has decided on.
+    fn undecided(&self, waiting: &[Waiting]) -> Option<CallId> {
+        let mut calls = waiting.iter().filter_map(|one| match one {
             Waiting::Approval(call) => Some(*call),
             Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
         });
-        let call = calls.into_iter().find(|call| self.decided != Some(*call))?;
+        calls.find(|call| self.decided != Some(*call))
+    }
+
+    /// Approves a call that a rule given here covers: it was judged before there was one.
+    async fn allowed_by_rule(&mut self, waiting: &[Waiting]) -> Result<bool, Failure> {
+        let Some(call) = self.undecided(waiting) else { return Ok(false) };
+        let made = self.printer.call(call);
+        let Some(rule) = made.offer.filter(|rule| self.rules.contains(rule)) else { return Ok(false) };
+        self.printer.line("·", &format!("{} is allowed by {rule}", made.name));
+        self.decided = Some(call);
+        self.runtime.send(&self.app.scope, &self.trace, &Mail::approve(call)).await?;
+        Ok(true)
+    }
+
+    /// A parked trace: ask, or leave it.
+    fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
+        let call = self.undecided(waiting)?;
         if !self.attended {
             let how = format!(
                 "call {call} ({}) waits for an approval: mainpath approve {} && mainpath resume {}",
@@ -143,7 +165,19 @@ impl<'a> Follow<'a> {
             for line in detail(&made.arguments) {
                 eprintln!("  │ {line}");
             }
-            eprint!("  [y]es, [n]o (and why), [a]ll in this run, [l]ater: ");
+            let foreign: Vec<&str> =
+                made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();
+            if !foreign.is_empty() {
+                eprintln!("  its words come from {}", foreign.join(" and "));
+            }
+            if let Some(rule) = &made.offer {
+                eprintln!("  rule: {}", plain(rule));
+                eprint!(
+                    "  [y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater: "
+                );
+            } else {
+                eprint!("  [y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater: ");
+            }
         }
         None
     }
@@ -153,9 +187,27 @@ impl<'a> Follow<'a> {
         let said = if self.yes_to_all { Said::Yes } else { line.as_deref().map_or(Said::Later, understand) };
         let mail = match said {
             Said::Unclear => {
-                eprint!("  y, n, a or l: ");
+                eprint!("  y, n, t, w, e and the new command or arguments, a or l: ");
                 return Ok(None);
             }
+            Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
+                eprint!("  no rule is narrow enough for this call; y, n, e, a or l: ");
+                return Ok(None);
+            }
+            Said::Trace => self.with_rule(call),
+            Said::Always => {
+                let rule = self.printer.call(call).offer.unwrap_or_default();
+                let file = keep(&self.app.home, &rule, (&self.trace, call))?;
+                self.say(&format!("{} is allowed from now on: see {}", plain(&rule), file.display()));
+                self.with_rule(call)
+            }
+            Said::Edit(text) => match edited(&self.printer.call(call).arguments, &text) {
+                Some(arguments) => Mail::Approve { call, arguments: Some(arguments), rule: None },
+                None => {
+                    eprint!("  e needs the arguments as a JSON object: ");
+                    return Ok(None);
+                }
+            },
             Said::Later => {
                 self.say(&format!(
                     "left waiting; decide with mainpath approve {} or mainpath deny {}",
@@ -174,6 +226,13 @@ impl<'a> Follow<'a> {
         self.decided = Some(call);
         self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
         Ok(None)
+    }
+
+    /// An approval that makes the offered rule hold for the rest of the trace.
+    fn with_rule(&mut self, call: CallId) -> Mail {
+        let rule = self.printer.call(call).offer;
+        self.rules.extend(rule.clone());
+        Mail::Approve { call, arguments: None, rule }
     }
 
     /// From the next turn on the spec says yes.
@@ -244,6 +303,26 @@ impl<'a> Follow<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whose words they are, for people.
+fn said_by(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Web => "the web",
+        Origin::Mcp => "an MCP server",
+        Origin::Message => "somebody's message",
+        Origin::User | Origin::Workspace | Origin::Model => "here",
+    }
+}
+
+/// The arguments as a person has changed them: a JSON object, or another command where the call has one.
+fn edited(old: &str, text: &str) -> Option<String> {
+    if let Ok(map) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text) {
+        return serde_json::to_string(&map).ok();
+    }
+    let mut map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(old).ok()?;
+    map.get("command").is_some_and(serde_json::Value::is_string).then(|| map.insert("command".into(), text.into()))?;
+    serde_json::to_string(&map).ok()
 }
 
 /// Whether there is a person to ask.

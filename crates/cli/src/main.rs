@@ -1,6 +1,7 @@
 //! `mainpath`: the command line. It composes the parts and owns what people see; it decides nothing about agents.
 
 mod agent;
+mod allow;
 mod app;
 mod args;
 mod attach;
@@ -11,6 +12,7 @@ mod control;
 mod doctor;
 mod exit;
 mod follow;
+mod hooks;
 mod models;
 mod preview;
 mod print;

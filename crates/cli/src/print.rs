@@ -39,6 +39,10 @@ pub struct Made {
     pub name: String,
     /// The arguments: JSON text.
     pub arguments: String,
+    /// The narrowest rule that would allow calls like it.
+    pub offer: Option<String>,
+    /// Where its arguments came from, beside the model.
+    pub origins: Vec<Origin>,
 }
 
 impl Printer {
@@ -172,7 +176,9 @@ impl Printer {
                     _ => {}
                 }
             }
-            self.calls.insert(call, Made { name: name.clone(), arguments: arguments.clone() });
+            let arguments = planned.arguments.as_ref().unwrap_or(arguments).clone();
+            let (offer, origins) = (planned.offer.clone(), planned.origins.clone());
+            self.calls.insert(call, Made { name: name.clone(), arguments, offer, origins });
         }
         if !quiet {
             self.end_line();

@@ -29,8 +29,14 @@ impl Lines {
 pub enum Said {
     /// This once.
     Yes,
+    /// This, and calls like it in this trace.
+    Trace,
+    /// This, and calls like it from now on.
+    Always,
     /// This and all that follow in this run.
     All,
+    /// Yes, but with other arguments.
+    Edit(String),
     /// No, for this reason.
     No(Option<String>),
     /// Decide later: leave the trace parked.
@@ -45,7 +51,10 @@ pub fn understand(line: &str) -> Said {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_ascii_lowercase().as_str() {
         "y" | "yes" => Said::Yes,
+        "t" | "trace" => Said::Trace,
+        "w" | "always" => Said::Always,
         "a" | "all" => Said::All,
+        "e" | "edit" if !rest.trim().is_empty() => Said::Edit(rest.trim().to_string()),
         "n" | "no" => Said::No(Some(rest.trim().to_string()).filter(|reason| !reason.is_empty())),
         "l" | "later" | "q" | "quit" => Said::Later,
         _ => Said::Unclear,
@@ -58,7 +67,9 @@ mod tests {
 
     #[test]
     fn answers_are_understood_and_nothing_else_is_a_yes() {
-        let said = ["y", " Yes ", "a", "n", "no it is wrong", "later", "", "yess", "ok"].map(understand);
+        let said =
+            ["y", " Yes ", "a", "n", "no it is wrong", "later", "", "yess", "ok", "e", "e  ls -l ", "t", "always"]
+                .map(understand);
         let reason = Said::No(Some("it is wrong".into()));
         let expected = [
             Said::Yes,
@@ -70,6 +81,10 @@ mod tests {
             Said::Unclear,
             Said::Unclear,
             Said::Unclear,
+            Said::Unclear,
+            Said::Edit("ls -l".into()),
+            Said::Trace,
+            Said::Always,
         ];
         assert_eq!(said, expected);
     }

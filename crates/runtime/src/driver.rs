@@ -479,8 +479,7 @@ impl Driver {
             _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
         };
         let config = &self.shared.config;
-        let prepared =
-            self.shared.specs.prepare(config, &spec).map_err(DriveError::Spec)?;
+        let prepared = self.shared.specs.prepare(config, &spec).map_err(DriveError::Spec)?;
         self.prepared = Some((under, Arc::clone(&prepared)));
         Ok(prepared)
     }

@@ -8,6 +8,7 @@ mod bad_input;
 mod commands;
 mod crash;
 mod every_model;
+mod hooks;
 mod long_texts;
 mod models;
 mod recordings;

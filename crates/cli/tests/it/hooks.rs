@@ -1,0 +1,61 @@
+//! Hooks as commands of the configuration.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+
+/// A place whose configuration names this shell script as a hook.
+fn with_hook(script: &str, more: &str) -> Place {
+    let place = Place::new();
+    let file = place.home.join("guard.sh");
+    std::fs::create_dir_all(&place.home).unwrap();
+    std::fs::write(&file, script).unwrap();
+    let file = file.display();
+    place.config(&format!("[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \"{file}\"]\n{more}\n"));
+    place
+}
+
+fn told(server: &mainpath_testkit::model_server::ModelServer) -> String {
+    server.requests().pop().unwrap().body()["messages"].to_string()
+}
+
+#[test]
+fn a_command_denies_what_it_is_told_of() {
+    let script = r#"grep -q 'rm -r' && echo '{"decision": "deny", "reason": "Nothing is removed here."}'; exit 0"#;
+    let place = with_hook(script, "on = [\"before_tool\"]\ntools = [\"bash\"]");
+    let server = scripted(vec![bash("echo kept > kept"), bash("rm -r kept"), Answer::text("Done.")]);
+    let done = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert_eq!((done.code, place.text("kept").as_str()), (0, "kept\n"), "{done:#?}");
+    assert!(told(&server).contains("Denied (hook.guard): Nothing is removed here."), "{}", told(&server));
+}
+
+#[test]
+fn a_command_that_fails_or_hangs_denies_unless_it_is_to_be_passed_over() {
+    for (script, why) in [
+        ("echo broken >&2; exit 3", "exit code 3: broken"),
+        ("echo no json", "its answer is no JSON"),
+        ("sleep 1000", "it took longer than 300ms"),
+    ] {
+        let on = "on = [\"before_tool\"]\ntimeout = \"300ms\"\n";
+        let closed = with_hook(script, on);
+        let server = scripted(vec![bash("echo done > effects"), Answer::text("Done.")]);
+        closed.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+        let text = told(&server);
+        assert!(text.contains(&format!("The hook guard failed: {why}")), "{text}");
+        assert_eq!(closed.text("effects"), "", "{script}");
+        let open = with_hook(script, &format!("{on}on_failure = \"open\"\n"));
+        let done = open.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+        assert_eq!(open.text("effects"), "done\n", "{done:#?}");
+        assert!(done.err.contains(&format!("the hook guard failed: {why}")), "{done:#?}");
+    }
+}
+
+#[test]
+fn a_hook_that_cannot_be_one_is_told_with_its_place() {
+    for (more, words) in [
+        ("on = []", "the hook \"guard\" is called nowhere"),
+        ("on = [\"before_tools\"]", "unknown variant `before_tools`"),
+        ("on = [\"run_end\"]\nonly = 1", "unknown field `only`"),
+    ] {
+        with_hook("true", more).run(&["ls"]).fails(1, words);
+    }
+}
