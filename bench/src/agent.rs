@@ -2,6 +2,7 @@
 
 use crate::Fail;
 use crate::server::{Plan, Server};
+use mainpath_policy::{Folders, Policy};
 use mainpath_runtime::{Config, EnvModels, Hooks, Live, Mail, Phase, Runtime, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
@@ -91,7 +92,10 @@ impl Agents {
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
-            policies: Arc::new(|_| Ok(Arc::default())),
+            policies: Arc::new(|workspace| {
+                let folders = Folders { workspace: workspace.into(), home: String::new() };
+                Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
+            }),
             hooks: Hooks::default(),
             clock: system_clock,
         });

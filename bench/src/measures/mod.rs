@@ -1,6 +1,7 @@
 //! The measures. Each is a function that gives rows, and runs in a process of its own.
 
 mod crowd;
+mod gate;
 mod latency;
 mod long;
 mod models;
@@ -15,7 +16,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 11] = [
+const MEASURES: [(&str, Measure); 12] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -23,6 +24,7 @@ const MEASURES: [(&str, Measure); 11] = [
     ("parked", waiting::parked),
     ("open", open::open),
     ("long", long::long),
+    ("gate", gate::gate),
     ("encoding", models::encoding),
     ("deltas", models::deltas),
     ("start", start::start),

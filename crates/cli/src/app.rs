@@ -1,7 +1,9 @@
 //! The parts, put together.
 
+use crate::args::RuleArgs;
 use crate::config::Home;
 use crate::exit::Failure;
+use crate::policy::Sources;
 use mainpath_core::{Log, State, apply};
 use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
@@ -26,6 +28,8 @@ pub struct App {
     pub models: Arc<EnvModels>,
     /// What is asked or told along the way.
     hooks: Hooks,
+    /// Where rules come from.
+    pub sources: Sources,
 }
 
 impl App {
@@ -34,10 +38,17 @@ impl App {
         let home = Home::find()?;
         let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
+        let sources = Sources::new(&home);
         let launcher = Launcher::current_exe();
         let hooks: Result<Hooks, String> = home.config.hooks.iter().map(|hook| hook.build(&launcher)).collect();
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
-        Ok(App { home, store, scope: Scope::local(), models, hooks })
+        Ok(App { home, store, scope: Scope::local(), models, hooks, sources })
+    }
+
+    /// The same with the rules of the command line.
+    pub fn with_rules(mut self, rules: &RuleArgs) -> App {
+        self.sources.run.clone_from(rules);
+        self
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,
@@ -63,6 +74,7 @@ impl App {
 
     /// A runtime on it.
     pub fn runtime(&self) -> Runtime {
+        let sources = self.sources.clone();
         Runtime::new(Config {
             store: self.store.clone(),
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
@@ -71,7 +83,9 @@ impl App {
             vault: self.home.vault(self.models.registry()),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
-            policies: Arc::new(|_| Ok(Arc::default())),
+            policies: Arc::new(move |workspace| {
+                sources.load(workspace).map(Arc::new).map_err(|failure| failure.message)
+            }),
             hooks: self.hooks.clone(),
             clock: system_clock,
         })

@@ -20,6 +20,8 @@ pub enum Exit {
     Limit = 4,
     /// A call waits for an approval.
     ApprovalNeeded = 5,
+    /// A rule denies a call (`mainpath policy check`; 5 is for one that is to be asked).
+    Denied = 6,
     /// Somebody stopped it.
     Interrupted = 130,
 }

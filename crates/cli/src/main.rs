@@ -14,6 +14,7 @@ mod exit;
 mod follow;
 mod hooks;
 mod models;
+mod policy;
 mod preview;
 mod print;
 mod prompt;
@@ -88,6 +89,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Schema(args) => browse::schema(&args),
+            Command::Policy(args) => policy::policy(args),
             Command::Models(args) => models::models(args).await,
             Command::Sandbox(_) => Err(Failure::usage("the sandbox starts before anything else")),
             Command::Doctor => doctor::doctor().await,

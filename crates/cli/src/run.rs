@@ -7,6 +7,7 @@ use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
+use crate::policy::check_rules;
 use crate::text::plain;
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_runtime::{Mail, new_trace_id};
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// `mainpath run`
 pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let task = task(args.task.as_deref())?;
-    let app = App::open()?;
+    let app = App::open()?.with_rules(&args.agent.rules);
     if args.r#continue || args.trace.is_some() {
         let trace = app.find(args.trace.as_deref()).await?;
         let (log, ..) = app.read(&trace).await?;
@@ -54,6 +55,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     warn(&app, &chosen.model, &args.output);
     let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode)?;
+    check_rules(&app, &spec.workspace, args.output.json)?;
     let runtime = app.runtime();
     let mail = message(task, attached, &args.output);
     runtime.start(&app.scope, &trace, spec, mail).await?;
@@ -63,7 +65,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
 
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let app = App::open()?.with_rules(&args.agent.rules);
     let trace = app.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.read(&trace).await?;
     // It is the same task: what its owner allowed beforehand is still allowed.
@@ -97,7 +99,7 @@ async fn unread(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Mail>, 
 
 /// `mainpath rewind`
 pub async fn rewind(args: RewindArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let app = App::open()?.with_rules(&args.agent.rules);
     let trace = app.find(Some(&args.trace)).await?;
     let (_, state, _) = app.read(&trace).await?;
     if args.after != Seq(0) && state.tree.node(args.after).is_none() {
@@ -136,6 +138,7 @@ async fn go_on(
     let spec = spec_of(&log)
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
+    check_rules(app, &spec.workspace, output.json)?;
     let runtime = app.runtime();
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };

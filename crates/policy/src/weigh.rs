@@ -108,7 +108,12 @@ fn say<'p>(policy: &'p Policy, facts: &CallFacts, part: &Part<'_>) -> Option<Sai
 impl Said<'_> {
     /// Deny over ask over allow; among equals the organisation's, then an ask that `--yes` does not answer, then what is certain.
     fn weight(&self) -> (u8, bool, bool, bool) {
-        (strength(self.decision), self.rule.layer == Layer::Organisation, self.rule.is_firm(), self.certain)
+        (strength(self.decision), self.rule.layer == Layer::Organisation, self.is_firm(), self.certain)
+    }
+
+    /// Whether an ask stands under `--yes`: what may be denied is not allowed by a yes to all.
+    fn is_firm(&self) -> bool {
+        self.rule.is_firm() || !self.certain && self.rule.decision == Decision::Deny
     }
 
     fn finding(&self, facts: &CallFacts, part: &Part<'_>, tainted: Option<&str>) -> Finding {
@@ -152,7 +157,7 @@ impl Said<'_> {
             reason,
             part: subject,
             by_organisation: self.rule.layer == Layer::Organisation,
-            firm: self.rule.is_firm(),
+            firm: self.is_firm(),
             by_rule: true,
         }
     }

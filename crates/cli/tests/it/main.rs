@@ -11,6 +11,7 @@ mod every_model;
 mod hooks;
 mod long_texts;
 mod models;
+mod policy;
 mod recordings;
 mod secrets;
 mod signals;

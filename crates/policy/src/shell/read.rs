@@ -74,7 +74,14 @@ impl Reader {
                 nodes.iter().for_each(|node| self.node(node));
                 self.text_depth -= 1;
             }
-            Err(error) => self.unclear(format!("it cannot be parsed: {}", error.message())),
+            Err(error) => {
+                self.unclear(format!("it cannot be parsed: {}", error.message()));
+                // A shell runs the lines before the one that it cannot read.
+                let end = source.match_indices('\n').nth(error.line().saturating_sub(2)).map(|(at, _)| at);
+                if let Some(before) = end.filter(|_| error.line() > 1).and_then(|end| source.get(..end)) {
+                    self.source(before);
+                }
+            }
         }
     }
 
@@ -216,7 +223,8 @@ impl Reader {
             }
             NodeKind::CondNot { operand: inner } | NodeKind::CondParen { inner } => self.node(inner),
             NodeKind::CondTerm { value, .. } => {
-                self.hides_commands |= value.contains("$(") || value.contains('`');
+                let is_quoted = value.contains(['\'', '\\']);
+                self.hides_commands |= is_quoted && (value.contains("$(") || value.contains('`'));
                 self.text(value, true);
             }
             NodeKind::Redirect { .. } | NodeKind::HereDoc { .. } => {
@@ -233,6 +241,7 @@ impl Reader {
         let from = self.script.commands.len();
         for node in assignments {
             let set = word(self, node);
+            self.evaluates |= name(&set.text).len() < set.text.find('=').unwrap_or_default();
             self.assigns(&set.text);
         }
         let words: Vec<Word> = words.iter().map(|node| word(self, node)).collect();
@@ -280,11 +289,12 @@ impl Reader {
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "mapfile" | "readarray" | "printf"
             | "getopts" | "let" | "unset" | "test" | "[" | "env" | "sudo" | "doas" => {
-                self.evaluates |=
-                    matches!(program.text.as_str(), "let" | "declare" | "typeset" | "local" | "read" | "unset")
-                        || rest
-                            .iter()
-                            .any(|word| word.text == "-v" || word.text.starts_with('-') && word.text.len() == 3);
+                self.evaluates |= matches!(
+                    program.text.as_str(),
+                    "let" | "declare" | "typeset" | "local" | "read" | "unset" | "mapfile" | "readarray" | "getopts"
+                ) || rest
+                    .iter()
+                    .any(|word| word.text == "-v" || word.text.starts_with('-') && word.text.len() == 3);
                 rest.iter().for_each(|word| self.assigns(&word.text));
             }
             _ => {}
@@ -296,25 +306,29 @@ impl Reader {
         let mut input = Input::Unknown;
         for redirect in redirects {
             match &redirect.kind {
-                NodeKind::HereDoc { content, quoted, .. } => {
+                NodeKind::HereDoc { content, quoted, fd, .. } => {
                     if !quoted {
                         self.text(content, false);
                     }
-                    input = match *quoted || !content.contains(['$', '`', '\\']) {
-                        true => Input::Text(content.clone()),
-                        false => Input::Unknown,
-                    };
+                    let is_literal = *quoted || !content.contains(['$', '`', '\\']);
+                    if *fd <= 0 {
+                        input = if is_literal { Input::Text(content.clone()) } else { Input::Unknown };
+                    }
                 }
-                NodeKind::Redirect { op, target, .. } => {
+                NodeKind::Redirect { op, target, fd, .. } => {
                     let target = word(self, target);
-                    input = match op.as_str() {
-                        "<<<" if target.fixed => Input::Text(target.text),
-                        "<<<" => Input::Unknown,
+                    let is_input = *fd <= 0 && op.starts_with('<');
+                    match op.as_str() {
+                        "<<<" if is_input && target.fixed => input = Input::Text(target.text),
+                        "<<<" if is_input => input = Input::Unknown,
+                        "<<<" => {}
                         op => {
+                            if is_input {
+                                input = Input::Unknown;
+                            }
                             self.file(op, target);
-                            Input::Unknown
                         }
-                    };
+                    }
                 }
                 _ => self.unclear("it holds something that is not known here".into()),
             }

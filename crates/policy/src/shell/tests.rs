@@ -142,6 +142,13 @@ fn what_a_wrapper_runs_is_seen_as_well() {
         ("bash script.sh", vec!["bash script.sh"]),
         ("time -p evil", vec!["evil"]),
         ("/usr/bin/time -f x evil", vec!["/usr/bin/time -f x evil", "evil"]),
+        ("env - A=1 evil", vec!["env - A=1 evil", "evil"]),
+        ("bash -euo pipefail -c evil", vec!["bash -euo pipefail -c evil", "evil"]),
+        ("bash <<'EOF' 2>/dev/null\nevil\nEOF", vec!["bash", "evil"]),
+        (
+            "find . -exec sh -c 'evil \"$1\"' _ {} \\;",
+            vec!["find . -exec sh -c evil \"$1\" _ {} ;", "sh -c evil \"$1\" _ {}…", "evil $1…"],
+        ),
         ("stdbuf -oL evil", vec!["stdbuf -oL evil", "evil"]),
     ] {
         assert_eq!(parts(line), expected, "{line}");
@@ -178,6 +185,16 @@ fn what_cannot_be_told_is_unclear() {
         "timeout $x evil",
         "find . $x",
         "trap \"$x\" EXIT",
+        "xargs -I{} sh -c {}",
+        "xargs -I X sh -c 'echo X'",
+        "xargs --replace evil {}",
+        "find . -exec sh -c 'evil {}' \\;",
+        "mapfile -C evil -c 1 x",
+        "compgen -C evil",
+        "zsh -c evil",
+        "i='x[$(evil)]'; echo ${a[i]}",
+        "i='x[$(evil)]'; echo ${a:i}",
+        "i='x[$(evil)]'; a[i]=1",
         "watch evil",
         "parallel evil",
         "su -c evil",
@@ -225,6 +242,8 @@ fn usual_lines_are_clear() {
         "grep -rn 'a\\|b' src || true",
         "curl -s http://localhost:8080/x?a=1 | jq .",
         "echo 5 > x & wait",
+        "if [[ $(ls | wc -l) -gt 3 ]]; then echo \"${x:-$(date)}\" $((n + 1)); fi",
+        "i=0; while [ $i -lt 3 ]; do i=$((i + 1)); echo \"$(date) $i\"; done",
     ] {
         let script = read(line);
         assert_eq!((script.unclear, script.tainted), (vec![], None), "{line}");

@@ -67,9 +67,6 @@ pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
     if build.word.text == "[" {
         return Word::fixed("[");
     }
-    // Only what stands in quotes is left of these; what the shell replaces is written with an ellipsis.
-    let shown = build.word.text.replace("$(…)", "");
-    reader.hides_commands |= shown.contains("$(") || shown.contains('`');
     build.word
 }
 
@@ -79,13 +76,17 @@ fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
     while let Some(letter) = letters.next() {
         match (build.quotes, letter) {
             (Quotes::Single, '\'') => build.quotes = Quotes::None,
-            (Quotes::Single, letter) => build.word.text.push(letter),
+            (Quotes::Single, letter) => {
+                reader.hides_commands |= begins_command(letter, letters.peek());
+                build.word.text.push(letter);
+            }
             (Quotes::Double, '"') => build.quotes = Quotes::None,
             (Quotes::None, '"') => build.quotes = Quotes::Double,
             (Quotes::None, '\'') => build.quotes = Quotes::Single,
             (quotes, '\\') => match letters.next() {
                 Some('\n') => {}
                 Some(next) => {
+                    reader.hides_commands |= begins_command(next, letters.peek());
                     if quotes == Quotes::Double && !matches!(next, '$' | '`' | '"' | '\\') {
                         build.word.text.push('\\');
                     }
@@ -133,6 +134,11 @@ fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
     }
 }
 
+/// Whether these letters would begin a command if they were not quoted.
+fn begins_command(letter: char, next: Option<&char>) -> bool {
+    letter == '`' || letter == '$' && next == Some(&'(')
+}
+
 /// Whether a dollar before this letter is only a dollar.
 fn is_plain_after_dollar(next: char, quotes: Quotes) -> bool {
     let begins = next.is_ascii_alphanumeric() || "_{(*@#?!$-[`\\".contains(next);
@@ -155,6 +161,10 @@ fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &
             reader.text(argument, true);
             if op.starts_with('=') || op.starts_with(":=") {
                 reader.assigns(param);
+            }
+            // An index and a length are sums.
+            if param.contains('[') || op == ":" {
+                reader.evaluates();
             }
             if op.starts_with('@') {
                 reader.evaluates();
@@ -186,6 +196,7 @@ fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &
             build.word.text.push_str(&format!("{direction}(…)"));
         }
         NodeKind::AnsiCQuote { content, decoded } => {
+            reader.hides_commands |= decoded.contains("$(") || decoded.contains('`');
             build.word.text.push_str(decoded);
             known = is_plainly_escaped(content);
         }

@@ -73,7 +73,7 @@ const WRAPPERS: [Wrapper; 15] = [
         names: &["sudo"],
         flags: "AbEHknPS",
         valued: "CDghpRrTtUu",
-        long: &["preserve-env", "non-interactive", "set-home", "stdin", "user=", "group=", "host=", "chdir="],
+        long: &["non-interactive", "set-home", "stdin", "user=", "group=", "host=", "chdir="],
         own: 0,
         sets: true,
     },
@@ -100,9 +100,7 @@ const WRAPPERS: [Wrapper; 15] = [
             "delimiter=",
             "max-args=",
             "max-procs=",
-            "max-lines=",
             "max-chars=",
-            "replace=",
         ],
         own: 0,
         sets: false,
@@ -126,9 +124,19 @@ const WRAPPERS: [Wrapper; 15] = [
 ];
 
 /// Shells: `-c` gives them a script.
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
+const SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
 /// Programs that may run another one in a way that is not told apart here, unless they only show their version.
-const OPAQUE: [&str; 14] = [
+const OPAQUE: [&str; 22] = [
+    // Builtins that run what they are given at another time.
+    "bind",
+    "compgen",
+    "complete",
+    "fc",
+    // Shells with a language of their own.
+    "zsh",
+    "ksh",
+    "mksh",
+    "csh",
     "parallel",
     "watch",
     "su",
@@ -161,6 +169,11 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
             Some(word) if rest.len() == 1 || matches!(word.text.as_str(), "" | "-" | "-l" | "-p") => Vec::new(),
             Some(word) => vec![Inner::Script(word.text.clone())],
         },
+        "mapfile" | "readarray" | "jobs"
+            if rest.iter().any(|word| word.text.starts_with("-C") || word.text == "-x") =>
+        {
+            vec![Inner::Unclear(format!("what {name} runs is not told apart"))]
+        }
         "find" | "fd" | "fdfind" => found(name, rest),
         name if SHELLS.contains(&name) => shell(rest),
         "command" if rest.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => Vec::new(),
@@ -174,6 +187,12 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
                 Ok(command) => {
                     let mut command = command.to_vec();
                     if name == "xargs" {
+                        // What it reads stands at the end, or wherever the words say.
+                        let place = replaced(rest);
+                        command
+                            .iter_mut()
+                            .filter(|word| word.text.contains(&place))
+                            .for_each(|word| word.fixed = false);
                         command.push(Word::unknown("…"));
                     }
                     vec![Inner::Command(command)]
@@ -182,6 +201,14 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
             }
         }),
     }
+}
+
+/// What `xargs -I` puts its input in the place of.
+fn replaced(words: &[Word]) -> String {
+    let at = words.iter().position(|word| word.text.starts_with("-I"));
+    let attached = at.and_then(|at| words.get(at)).map(|word| word.text.get(2..).unwrap_or_default().to_string());
+    let next = at.and_then(|at| words.get(at + 1)).map(|word| word.text.clone());
+    attached.filter(|text| !text.is_empty()).or(next).unwrap_or_else(|| "{}".into())
 }
 
 /// The words of the command that a wrapper runs.
@@ -198,6 +225,11 @@ fn after<'w>(wrapper: &Wrapper, mut words: &'w [Word]) -> Result<&'w [Word], Str
         if text == "--" {
             words = rest;
             break;
+        }
+        // `env -` is `env -i`.
+        if text == "-" && wrapper.sets {
+            words = rest;
+            continue;
         }
         if let Some(long) = text.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
@@ -265,14 +297,14 @@ fn shell(mut words: &[Word]) -> Vec<Inner> {
             _ if text.starts_with("--") => return vec![Inner::Unclear(format!("the option {text:?} is not known"))],
             _ if text.starts_with(['-', '+']) => {
                 let letters = text.get(1..).unwrap_or_default();
-                if !letters.chars().all(|letter| "abcefhiklmnpstuvxBCEHPT".contains(letter)) || letters.is_empty() {
+                if !letters.chars().all(|letter| "abcefhiklmnopstuvxBCEHPT".contains(letter)) || letters.is_empty() {
                     return vec![Inner::Unclear(format!("the option {text:?} is not known"))];
                 }
                 wants_script |= letters.contains('c');
                 if letters.contains('s') {
                     return vec![Inner::Input];
                 }
-                words = rest;
+                words = if letters.contains('o') { rest.get(1..).unwrap_or_default() } else { rest };
             }
             _ => break,
         }
@@ -301,7 +333,7 @@ fn found(name: &str, words: &[Word]) -> Vec<Inner> {
     while let Some(at) = words.iter().position(runs) {
         words = words.get(at + 1..).unwrap_or_default();
         let end = words.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(words.len());
-        let command = words.iter().take(end).map(|word| match word.text.contains('{') {
+        let command = words.iter().take(end).map(|word| match word.text.contains("{}") {
             true => Word { fixed: false, ..word.clone() },
             false => word.clone(),
         });

@@ -2,7 +2,7 @@
 
 use mainpath_policy::{CallFacts, Folders, Layer, Policy, Rules, explain, judge, sample};
 use mainpath_types::{Access, ApprovalMode, Decision};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub fn folders() -> Folders {
     Folders { workspace: "/work/space".into(), home: "/home/u".into() }
@@ -19,7 +19,9 @@ pub fn bare(rules: &[&str]) -> Policy {
 
 /// A policy with Mainpath's own rules and these.
 pub fn usual(rules: &[&str]) -> Policy {
-    let mut policy = Policy::builtin(folders()).unwrap();
+    // Reading them takes a while without optimisation.
+    static BUILTIN: OnceLock<Policy> = OnceLock::new();
+    let mut policy = BUILTIN.get_or_init(|| Policy::builtin(folders()).unwrap()).clone();
     for rule in rules {
         add(&mut policy, rule);
     }

@@ -81,12 +81,23 @@ fn what_may_be_denied_is_asked_even_where_all_else_is_allowed() {
         ("$x", Ask),
         ("eval \"$x\"", Ask),
         ("echo $x", Allow),
+        ("git push\n)", Deny),
         ("git \"pu\"sh", Deny),
         ("git -C x push", Deny),
         ("{git,push}", Ask),
     ] {
         assert_eq!(decided(&policy, &format!("bash({line})")).0, expected, "{line}");
     }
+}
+
+#[test]
+fn yes_does_not_reach_what_may_be_denied() {
+    let policy = bare(&["deny bash(git push *)"]);
+    let of = |line: &str| verdict_in(&policy, Access::Ask, ApprovalMode::Yes, &call(&format!("bash({line})")));
+    for line in ["x=push; git $x", "$x", "eval $x", "if", "bash -c \"$x\""] {
+        assert_eq!(of(line), (Ask, "run.deny.1".into()), "{line}");
+    }
+    assert_eq!([of("make $x").0, of("git status $x").0], [Allow, Allow]);
 }
 
 #[test]

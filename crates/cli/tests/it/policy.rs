@@ -1,0 +1,194 @@
+//! Rules from files and flags, in runs and in what `mainpath policy` says.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+use serde_json::Value;
+use std::path::Path;
+
+/// A run in which the model calls bash with this, then answers; with these flags.
+fn run(place: &Place, command: &'static str, flags: &[&str]) -> (Done, Vec<Value>) {
+    let server = scripted(vec![bash(command), Answer::text("Done.")]);
+    let done = place.run_on(&server, &[flags, &["Do it."]].concat());
+    let events = place.traces().pop().map(|trace| place.events(&trace)).unwrap_or_default();
+    (done, events)
+}
+
+/// The verdict on the first call.
+fn verdict(events: &[Value]) -> Value {
+    let found = events.iter().find(|event| event["type"] == "model_finished").expect("the model has answered");
+    found["data"]["calls"][0]["verdict"].clone()
+}
+
+fn write(file: impl AsRef<Path>, text: &str) {
+    std::fs::create_dir_all(file.as_ref().parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+}
+
+#[test]
+fn a_rule_of_the_command_line_allows_what_nobody_can_be_asked_about() {
+    let place = Place::new();
+    let (done, events) = run(&place, "echo a > out.txt", &[]);
+    assert_eq!((done.code, verdict(&events)["rule"].as_str()), (0, Some("builtin.headless")), "{done:#?}");
+    assert_eq!(place.text("out.txt"), "");
+    let place = Place::new();
+    let flags = ["--allow", "bash(echo *)", "--allow", "write(out.txt)"];
+    let (done, events) = run(&place, "echo a > out.txt", &flags);
+    assert_eq!((done.code, verdict(&events)["decision"].as_str()), (0, Some("allow")), "{done:#?}");
+    assert_eq!(place.text("out.txt"), "a\n");
+}
+
+#[test]
+fn a_denial_holds_under_yes_and_tells_the_model_its_rule() {
+    let place = Place::new();
+    write(
+        place.home.join("policy.toml"),
+        "[[rule]]\nid = \"no-touch\"\ndecision = \"deny\"\nmatch = \"bash(touch *)\"\nreason = \"Not here.\"\n",
+    );
+    let (_, events) = run(&place, "true && touch a", &["--yes"]);
+    let expected = "The command \"touch a\" is denied by the rule no-touch: Not here.";
+    let verdict = verdict(&events);
+    assert_eq!((verdict["decision"].as_str(), verdict["reason"].as_str()), (Some("deny"), Some(expected)));
+    assert!(!place.work.join("a").exists());
+}
+
+#[test]
+fn a_project_allows_nothing_until_it_is_trusted_and_nothing_once_it_has_changed() {
+    let place = Place::new();
+    let file = place.work.join(".mainpath/policy.toml");
+    let rules = "[[rule]]\ndecision = \"allow\"\nmatch = \"bash(touch *)\"\n[[rule]]\ndecision = \"deny\"\nmatch = \"bash(rm *)\"\n";
+    write(&file, rules);
+    let check = |call: &str| place.run(&["policy", "check", call]).code;
+    assert_eq!([check("bash(touch a)"), check("bash(rm a)")], [5, 6]);
+    let (done, events) = run(&place, "touch a", &[]);
+    assert!(done.err.contains("mainpath policy trust"), "{done:#?}");
+    assert_eq!(verdict(&events)["decision"], "deny");
+    let said = place.ok(&["policy", "trust"]);
+    assert!(said.starts_with("allow project.1: bash(touch *)\n"), "{said}");
+    assert_eq!([check("bash(touch a)"), check("bash(rm a)")], [0, 6]);
+    write(&file, &format!("{rules}[[rule]]\ndecision = \"allow\"\nmatch = \"bash\"\n"));
+    assert_eq!([check("bash(touch a)"), check("bash(ls)")], [5, 5]);
+    write(&file, rules);
+    assert_eq!(check("bash(touch a)"), 0);
+    place.ok(&["policy", "trust", "--revoke"]);
+    assert_eq!(check("bash(touch a)"), 5);
+    std::fs::remove_file(&file).unwrap();
+    place.run(&["policy", "trust"]).fails(1, "there is nothing to trust");
+}
+
+#[test]
+fn the_organisation_is_loosened_by_nobody() {
+    let place = Place::new();
+    let file = place.root().join("organisation.toml");
+    write(&file, "[[rule]]\ndecision = \"deny\"\nmatch = \"bash(git push *)\"\n");
+    let run = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("MAINPATH_ORG_POLICY", &file);
+        finish(command, None)
+    };
+    let done = run(&["policy", "check", "bash(git push)", "--allow", "bash", "--yes"]);
+    assert_eq!(done.code, 6, "{done:#?}");
+    assert!(done.out.contains("by organisation.1"), "{done:#?}");
+    write(place.home.join("policy.toml"), "off = [\"organisation.1\"]\n");
+    run(&["policy", "check", "bash(git push)"]).fails(1, "none that can be switched off");
+}
+
+#[test]
+fn a_check_explains_its_verdict() {
+    let place = Place::new();
+    let flags = ["--allow", "bash(git *)", "--deny", "bash(git push * --force *)"];
+    let check = |call: &str| place.run(&[&["policy", "check", call], &flags[..]].concat());
+    let done = check("bash(git status && git push --force)");
+    let expected = [
+        "deny: bash(git status && git push --force)",
+        "  by run.deny.1: The command \"git push --force\" is denied by the rule run.deny.1.",
+        "its parts:",
+        "  allow: the command \"git status\", by run.allow.1",
+        "  deny: the command \"git push --force\", by run.deny.1",
+        "the rules that apply, layer by layer:",
+        "  builtin: ask by builtin.force-push, for the command \"git push --force\"",
+        "  run: allow by run.allow.1, for the command \"git status\"",
+        "  run: allow by run.allow.1, for the command \"git push --force\"",
+        "  run: deny by run.deny.1, for the command \"git push --force\"",
+    ];
+    assert_eq!((done.code, done.out.lines().collect::<Vec<_>>()), (6, expected.to_vec()));
+    assert_eq!([check("bash(git log)").code, check("bash(make)").code], [0, 5]);
+    let json = place.run(&["policy", "check", "--json", "write(a.txt)", "--mode", "workspace-write"]);
+    let json = parsed(json.out.trim());
+    assert_eq!(json["explanation"]["verdict"]["rule"], "access.workspace-write");
+    assert_eq!(json["policy"].as_str().map(str::len), Some(64));
+}
+
+#[test]
+fn a_check_takes_arguments_and_origins_and_knows_where_paths_lead() {
+    let place = Place::new();
+    std::os::unix::fs::symlink("/etc", place.work.join("link")).unwrap();
+    let code = |args: &[&str]| place.run(&[&["policy", "check"], args].concat()).code;
+    assert_eq!(code(&["read(a.txt)"]), 0);
+    assert_eq!(code(&["read(link/passwd)"]), 6);
+    assert_eq!(code(&["read_text_file", r#"{"path": "link/passwd"}"#]), 6);
+    assert_eq!(code(&["bash", r#"{"command": "ls"}"#, "--allow", "bash(ls)"]), 0);
+    assert_eq!(code(&["bash(ls)", "--allow", "bash(ls)", "--origin", "web", "--yes"]), 5);
+    let own = format!("read({})", place.home.join("config.toml").display());
+    assert_eq!(code(&[&own, "--mode", "full"]), 6);
+    place.run(&["policy", "check", "bash", r#"{"comand": "ls"}"#]).fails(2, "comand");
+    place.run(&["policy", "check", "bash(ls"]).fails(2, "lacks its closing )");
+}
+
+#[test]
+fn a_list_shows_every_rule_with_its_layer() {
+    let place = Place::new();
+    write(
+        place.home.join("policy.toml"),
+        "off = [\"builtin.force-push\"]\n[[rule]]\ndecision = \"ask\"\nmatch = \"web_fetch\"\n",
+    );
+    write(place.work.join(".mainpath/policy.toml"), "[[rule]]\ndecision = \"allow\"\nmatch = \"bash\"\n");
+    let listed = place.ok(&["policy", "list", "--deny", "bash(rm *) if origin = web"]);
+    let lines: Vec<&str> = listed.lines().filter(|line| !line.starts_with("builtin") || line.contains("[")).collect();
+    let force = lines.iter().find(|line| line.starts_with("builtin: ask builtin.force-push: "));
+    assert!(force.is_some_and(|line| line.ends_with("[does not hold: switched off]")), "{listed}");
+    for expected in [
+        "user: ask user.1: web_fetch",
+        "project: allow project.1: bash [does not hold: the project's policy is not trusted]",
+        "run: deny run.deny.1: bash(rm *) if origin = web",
+    ] {
+        assert!(lines.contains(&expected), "{expected}: {listed}");
+    }
+    let json = place.ok(&["policy", "list", "--json"]);
+    let user = json.lines().map(parsed).find(|rule| rule["id"] == "user.1").unwrap();
+    assert_eq!(user["place"]["line"], 2);
+}
+
+#[test]
+fn a_rule_that_is_wrong_is_named_before_anything_is_begun() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Never asked.")]);
+    place
+        .run_on(&server, &["--allow", "bsh(git *)", "x"])
+        .fails(2, "--allow: there is no tool \"bsh\"; did you mean \"bash\"?");
+    place.run_on(&server, &["--policy", "none.toml", "x"]).fails(2, "--policy: there is no file none.toml");
+    let file = place.home.join("policy.toml");
+    write(&file, "[[rule]]\ndecision = \"alow\"\nmatch = \"bash\"\n");
+    let expected = format!("{}, line 2: unknown variant `alow`", file.display());
+    place.run_on(&server, &["x"]).fails(1, &expected);
+    assert_eq!(place.traces(), Vec::<String>::new());
+    std::fs::remove_file(&file).unwrap();
+    // What a strange repository may put in the place of a rule file.
+    let project = place.work.join(".mainpath/policy.toml");
+    std::fs::create_dir_all(&project).unwrap();
+    place.run_on(&server, &["x"]).fails(1, "it is no file");
+    std::fs::remove_dir(&project).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &project, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    place.run_on(&server, &["x"]).fails(1, "it is no file");
+    std::fs::remove_file(&project).unwrap();
+    std::fs::write(&project, vec![b'#'; 1_100_000]).unwrap();
+    place.run_on(&server, &["x"]).fails(1, "larger than 1 MiB");
+}
+
+#[test]
+fn an_asked_call_offers_the_narrowest_rule_that_would_allow_it() {
+    let place = Place::new();
+    let (done, events) = run(&place, "cargo test -p x", &["--park"]);
+    assert_eq!(done.code, 5, "{done:#?}");
+    let found = events.iter().find(|event| event["type"] == "model_finished").unwrap();
+    assert_eq!(found["data"]["calls"][0]["offer"], "bash(cargo test *)");
+}
