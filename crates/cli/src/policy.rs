@@ -150,7 +150,7 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let workspace = Workspace::new(&folder, home.protected())?;
     let mut facts = facts(&args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
-    facts.confined = crate::app::confines();
+    facts.confined = mainpath_sandbox::Launcher::current_exe().support().can_confine();
     let rules = Rules {
         mode: if args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask },
         access: args.mode.map(Into::into).or(home.config.mode).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What an agent can do: the [`Tool`] trait, the registry, and four kernel tools.
+//! What an agent can do: the [`Tool`] trait, the registry, and the kernel tools.
 //!
 //! **This crate owns** running one call: it checks the arguments, resolves every path inside the workspace, runs the tool
 //! under its [`Grant`](mainpath_policy::Grant), stops it when asked, and returns only when nothing of the call runs any
@@ -12,9 +12,9 @@
 //!   with a code in its `error`.
 //!
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
-//! `protected`, `not_found`, `is_directory`, `not_a_file`, `binary`, `not_utf8`, `too_large`, `out_of_range`, `io`,
-//! `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`, `interrupted`, `launch`, `sandbox`,
-//! `no_grant`, `panicked`.
+//! `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
+//! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`,
+//! `interrupted`, `launch`, `sandbox`, `no_grant`, `panicked`.
 //!
 //! # A tool in ten lines
 //! ```
@@ -48,18 +48,26 @@ mod arguments;
 mod bash;
 mod context;
 mod edit;
+mod glob;
+mod grep;
+mod ignored;
+mod list_files;
 mod matching;
 mod output;
 mod read;
 mod registry;
 mod schema;
 mod tool;
+mod walk;
 mod workspace;
 mod write;
 
 pub use bash::Bash;
 pub use context::{BlobSink, MemoryBlobs, NoSecrets, Secrets, ToolContext};
 pub use edit::EditTextFile;
+pub use glob::Glob;
+pub use grep::Grep;
+pub use list_files::ListFiles;
 pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
 pub use schema::Schema;

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Arguments, map_strings, typed};
 use crate::tool::count;
-use crate::{Bash, EditTextFile, ReadTextFile, WriteTextFile};
+use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
@@ -79,9 +79,10 @@ impl Tools {
         Tools::default()
     }
 
-    /// The kernel tools: `bash`, `edit_text_file`, `read_text_file`, `write_text_file`.
+    /// The kernel tools: `bash`, `edit_text_file`, `glob`, `grep`, `list_files`, `read_text_file`, `write_text_file`.
     pub fn kernel() -> Tools {
-        Tools::new().with(Bash).with(EditTextFile).with(ReadTextFile).with(WriteTextFile)
+        let files = Tools::new().with(EditTextFile).with(ReadTextFile).with(WriteTextFile);
+        files.with(Glob).with(Grep).with(ListFiles).with(Bash)
     }
 
     /// These and one more. A tool of the same name is replaced.

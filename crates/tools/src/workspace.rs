@@ -12,6 +12,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// A folder that an agent works in.
@@ -103,6 +104,23 @@ impl Workspace {
                 Err(Problem::new("outside_workspace", text))
             }
         }
+    }
+
+    /// The place of something that was found in a folder of the workspace, no link on the way; none for Mainpath's own.
+    pub(crate) fn found(&self, relative: &Path) -> Option<Place> {
+        let absolute = self.root.join(relative);
+        let protected = self.protected.iter().any(|folder| absolute.starts_with(folder));
+        (!protected).then(|| Place { path: relative.to_string_lossy().into_owned(), relative: relative.into() })
+    }
+
+    /// Whether there is anything at a path from the root, no link followed.
+    pub(crate) fn exists(&self, relative: &Path) -> bool {
+        beneath(&self.dir, relative, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC).is_ok()
+    }
+
+    /// Opens a folder.
+    pub(crate) fn folder(&self, place: &Place) -> Result<OwnedFd, Errno> {
+        beneath(&self.dir, &place.relative, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)
     }
 
     /// Opens a regular file for reading.
@@ -244,6 +262,46 @@ pub(crate) struct Place {
     pub path: String,
     /// From the root, free of links and `..`.
     relative: PathBuf,
+}
+
+impl Place {
+    /// From the root, free of links and `..`.
+    pub(crate) fn relative(&self) -> &Path {
+        &self.relative
+    }
+}
+
+/// A name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub name: OsString,
+    pub kind: FileType,
+}
+
+/// The names in an open folder, `most` at most, in the file system's order.
+pub(crate) fn entries(folder: &OwnedFd, most: usize) -> Result<Vec<Entry>, Errno> {
+    let mut found = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if found.len() == most {
+            break;
+        }
+        let kind = match entry.file_type() {
+            // Some file systems do not tell with the name.
+            FileType::Unknown => match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                // It has gone meanwhile.
+                Err(_) => continue,
+            },
+            kind => kind,
+        };
+        found.push(Entry { name: OsStr::from_bytes(name.to_bytes()).to_os_string(), kind });
+    }
+    Ok(found)
 }
 
 fn part_name(tag: &str) -> String {

@@ -8,5 +8,6 @@ mod edit;
 mod files;
 mod launcher;
 mod registry;
+mod search;
 mod support;
 mod workspace;

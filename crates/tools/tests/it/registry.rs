@@ -49,7 +49,8 @@ fn world(tool: Odd) -> World {
 fn specs_are_plain_object_schemas() {
     let specs = Tools::kernel().specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!(names, ["bash", "edit_text_file", "read_text_file", "write_text_file"]);
+    let wanted = ["bash", "edit_text_file", "glob", "grep", "list_files", "read_text_file", "write_text_file"];
+    assert_eq!(names, wanted);
     let wanted = json!({
         "type": "object",
         "properties": {
@@ -77,11 +78,12 @@ fn specs_are_plain_object_schemas() {
     });
     assert_eq!(specs[1].input_schema, wanted);
     let limit = json!({"type": "integer", "minimum": 1, "description": "How many lines to show; 2000 by default."});
-    assert_eq!(specs[2].input_schema["properties"]["limit"], limit);
-    assert_eq!(specs[2].input_schema["required"], json!(["path"]));
+    assert_eq!(specs[5].input_schema["properties"]["limit"], limit);
+    assert_eq!(specs[5].input_schema["required"], json!(["path"]));
     let facts: Vec<(EffectClass, bool)> = specs.iter().map(|spec| (spec.effect, spec.can_probe)).collect();
     use EffectClass::*;
-    assert_eq!(facts, [(ProcessControl, false), (LocalWrite, true), (ReadOnly, false), (LocalWrite, true)]);
+    let (reads, writes) = ((ReadOnly, false), (LocalWrite, true));
+    assert_eq!(facts, [(ProcessControl, false), writes, reads, reads, reads, reads, writes]);
     let empty = Tools::new().with(Odd("")).specs()[0].input_schema.clone();
     assert_eq!(empty, json!({"type": "object", "properties": {}, "additionalProperties": false}));
 }
@@ -89,11 +91,11 @@ fn specs_are_plain_object_schemas() {
 #[test]
 fn aliases_lead_to_tools_that_are_there() {
     let tools = Tools::kernel();
-    let found = ["read", "write", "edit", "execute_bash", "bash", "glob_files", "grep", "nothing"]
+    let found = ["read", "write", "edit", "execute_bash", "bash", "glob_files", "grep_content", "task", "nothing"]
         .map(|name| tools.resolve(name));
-    let found = found.each_ref().map(|name| name.as_deref());
-    let own = [Some("read_text_file"), Some("write_text_file"), Some("edit_text_file"), Some("bash"), Some("bash")];
-    assert_eq!(found, [own[0], own[1], own[2], own[3], own[4], None, None, None]);
+    let own = ["read_text_file", "write_text_file", "edit_text_file", "bash", "bash", "glob", "grep"];
+    let own: Vec<Option<&str>> = own.into_iter().map(Some).chain([None, None]).collect();
+    assert_eq!(found.each_ref().map(|name| name.as_deref()), *own);
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
         problem("reed", "{}"),
         pair(
             "unknown_tool",
-            r#"There is no tool "reed". The tools are: bash, edit_text_file, read_text_file, write_text_file."#
+            r#"There is no tool "reed". The tools are: bash, edit_text_file, glob, grep, list_files, read_text_file, write_text_file."#
         )
     );
     assert_eq!(

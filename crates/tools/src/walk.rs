@@ -1,0 +1,296 @@
+//! Going through the workspace, folder by folder, in the order of the names: what `glob`, `grep` and `list_files` look at.
+//!
+//! Every folder and file is opened from the workspace's root with links forbidden, so nothing leads out of it, whatever is
+//! swapped meanwhile. What a hostile tree can cost is bounded, in names and in time. What cannot be read is said, and is
+//! no failure.
+
+use crate::ignored::Rules;
+use crate::workspace::{Entry, Place};
+use crate::{Problem, Workspace};
+use ignore::overrides::{Override, OverrideBuilder};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Names looked at in one call.
+const NAMES: usize = 1_000_000;
+/// How long one call looks.
+const TIME: Duration = Duration::from_secs(30);
+
+/// What a call may still do.
+#[derive(Clone)]
+pub(crate) struct Watch {
+    cancel: CancellationToken,
+    until: Instant,
+}
+
+/// Why a search ended before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Somebody, or a limit of the call, wanted it.
+    Stopped,
+    /// It took too long.
+    Late,
+}
+
+impl Watch {
+    /// From now on.
+    pub fn new(cancel: CancellationToken) -> Watch {
+        Watch { cancel, until: Instant::now() + TIME }
+    }
+
+    pub fn check(&self) -> Result<(), Over> {
+        match () {
+            () if self.cancel.is_cancelled() => Err(Over::Stopped),
+            () if Instant::now() >= self.until => Err(Over::Late),
+            () => Ok(()),
+        }
+    }
+}
+
+/// What could not be looked at: how much, and the first of it.
+#[derive(Default)]
+pub(crate) struct Unread {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Unread {
+    pub fn add(&mut self, path: &Path, why: impl std::fmt::Display) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| format!("{} ({why})", shown(path)));
+    }
+
+    pub fn problem(&mut self, path: &Path, problem: &Problem) {
+        match problem.code {
+            "outside_workspace" => self.add(path, "a link"),
+            "not_a_file" => self.add(path, "a device, pipe or socket"),
+            "is_directory" => self.add(path, "a folder"),
+            _ => self.add(path, problem.text.trim_end_matches('.')),
+        }
+    }
+
+    /// The words for it, if there is any.
+    pub fn note(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        Some(match self.count {
+            1 => format!("could not be read: {first}"),
+            count => format!("{count} files or folders could not be read, the first: {first}"),
+        })
+    }
+}
+
+/// A walk through a folder and all folders in it.
+pub(crate) struct Walk<'a> {
+    workspace: &'a Workspace,
+    watch: Watch,
+    rules: Rules,
+    folders: Vec<Folder>,
+    names_left: usize,
+    unread: Unread,
+}
+
+struct Folder {
+    path: PathBuf,
+    entries: std::vec::IntoIter<Entry>,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk that begins in a folder. Errors: it is none, or it cannot be read.
+    pub fn begin(workspace: &'a Workspace, place: &Place, watch: Watch) -> Result<Walk<'a>, Problem> {
+        let mut walk = Walk {
+            workspace,
+            watch,
+            rules: Rules::above(workspace.root()),
+            folders: Vec::new(),
+            names_left: NAMES,
+            unread: Unread::default(),
+        };
+        let steps: Vec<&Path> = place.relative().ancestors().skip(1).collect();
+        for folder in steps.into_iter().rev() {
+            walk.rules.enter(workspace, folder, None, &mut walk.unread);
+        }
+        match walk.enter(place) {
+            Ok(()) => Ok(walk),
+            Err(Errno::NOTDIR) => {
+                Err(Problem::new("not_a_folder", format!("{:?} is a file, not a folder.", place.path)))
+            }
+            Err(error) => Err(workspace.failed(place, error)),
+        }
+    }
+
+    /// The next file, links and whatever is no regular file left out.
+    pub fn next_file(&mut self) -> Result<Option<Place>, Over> {
+        loop {
+            self.watch.check()?;
+            let Some(folder) = self.folders.last_mut() else { return Ok(None) };
+            let Some(entry) = folder.entries.next() else {
+                self.folders.pop();
+                self.rules.leave();
+                continue;
+            };
+            let path = folder.path.join(&entry.name);
+            let is_folder = entry.kind == FileType::Directory;
+            if !is_folder && entry.kind != FileType::RegularFile {
+                continue;
+            }
+            let Some(place) = self.workspace.found(&path) else { continue };
+            if !self.rules.show(&self.workspace.root().join(&path), is_folder) {
+                continue;
+            }
+            if !is_folder {
+                return Ok(Some(place));
+            }
+            if let Err(error) = self.enter(&place) {
+                self.unread.add(&path, io::Error::from(error));
+            }
+        }
+    }
+
+    /// What is in the walk's first folder, and how many names of it are left out as hidden or ignored.
+    pub fn first_folder(mut self) -> (Vec<Entry>, u64, Vec<String>) {
+        let (mut entries, mut left_out) = (Vec::new(), 0);
+        let Some(folder) = self.folders.pop() else { return (entries, left_out, Vec::new()) };
+        for entry in folder.entries {
+            let path = folder.path.join(&entry.name);
+            if self.workspace.found(&path).is_none() {
+                continue;
+            }
+            match self.rules.show(&self.workspace.root().join(&path), entry.kind == FileType::Directory) {
+                true => entries.push(entry),
+                false => left_out += 1,
+            }
+        }
+        let notes = self.notes();
+        (entries, left_out, notes)
+    }
+
+    fn enter(&mut self, place: &Place) -> Result<(), Errno> {
+        let folder = self.workspace.folder(place)?;
+        let mut entries = crate::workspace::entries(&folder, self.names_left)?;
+        self.names_left -= entries.len();
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let path = place.relative().to_path_buf();
+        self.rules.enter(self.workspace, &path, Some(&entries), &mut self.unread);
+        self.folders.push(Folder { path, entries: entries.into_iter() });
+        Ok(())
+    }
+
+    /// What to say of the search itself.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.names_left == 0 {
+            let names = crate::tool::count(NAMES as u64, "name");
+            notes.push(format!("only the first {names} were looked at; narrow it by `path`"));
+        }
+        notes.extend(self.unread.note());
+        notes
+    }
+}
+
+/// What to say when a search ended early.
+pub(crate) fn late() -> String {
+    format!("ended after {}; narrow it by `path`", crate::tool::count(TIME.as_secs(), "second"))
+}
+
+/// A choice of files by a pattern, as ripgrep's `--glob` makes it.
+pub(crate) struct Choice {
+    matcher: Override,
+    base: PathBuf,
+}
+
+impl Choice {
+    /// Errors: `pattern` of the tool's argument `field` is none.
+    pub fn new(pattern: &str, base: &Place, (tool, field): (&str, &str)) -> Result<Choice, Problem> {
+        let wrong = |what: String| {
+            let what: String = what.chars().take(600).collect();
+            Problem::new("invalid_arguments", format!("Wrong arguments for {tool}: `{field}`: {what}."))
+        };
+        let written = pattern.strip_prefix("./").unwrap_or(pattern);
+        let mut builder = OverrideBuilder::new(".");
+        let built = builder.add(written).and_then(|builder| builder.build());
+        let matcher = built.map_err(|error| wrong(error.to_string()))?;
+        if matcher.is_empty() {
+            return Err(wrong("it is empty".into()));
+        }
+        Ok(Choice { matcher, base: base.relative().to_path_buf() })
+    }
+
+    pub fn takes(&self, file: &Path) -> bool {
+        !self.matcher.matched(file.strip_prefix(&self.base).unwrap_or(file), false).is_ignore()
+    }
+}
+
+/// A path as the model sees it, on one line whatever is in it.
+pub(crate) fn shown(path: impl AsRef<OsStr>) -> String {
+    let text = path.as_ref().to_string_lossy();
+    match text.contains(char::is_control) {
+        true => {
+            text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+        }
+        false => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> (tempfile::TempDir, Workspace) {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let workspace = Workspace::new(folder.path(), vec![]).unwrap();
+        (folder, workspace)
+    }
+
+    fn begin<'a>(workspace: &'a Workspace, watch: Watch) -> Walk<'a> {
+        Walk::begin(workspace, &workspace.place(".").unwrap(), watch).unwrap()
+    }
+
+    #[test]
+    fn a_walk_ends_when_it_is_stopped_and_when_its_time_is_up() {
+        let (_folder, workspace) = tree(&["a", "b"]);
+        let watch = Watch::new(CancellationToken::new());
+        let mut walk = begin(&workspace, watch.clone());
+        assert_eq!(walk.next_file().unwrap().unwrap().relative(), Path::new("a"));
+        watch.cancel.cancel();
+        assert_eq!(walk.next_file().map(|found| found.is_some()), Err(Over::Stopped));
+        let late = Watch { cancel: CancellationToken::new(), until: Instant::now() };
+        assert_eq!(begin(&workspace, late).next_file().map(|found| found.is_some()), Err(Over::Late));
+    }
+
+    #[test]
+    fn a_walk_ends_when_it_has_seen_enough_names_and_says_so() {
+        let (_folder, workspace) = tree(&["a", "b/c", "b/d", "e"]);
+        let mut walk = begin(&workspace, Watch::new(CancellationToken::new()));
+        walk.names_left = 1;
+        let mut found = Vec::new();
+        while let Some(place) = walk.next_file().unwrap() {
+            found.push(shown(place.relative()));
+        }
+        // Which of the two in the second folder comes first is the file system's choice.
+        assert_eq!((found.len(), found[0].as_str(), found[2].as_str()), (3, "a", "e"));
+        assert_eq!(walk.notes(), ["only the first 1,000,000 names were looked at; narrow it by `path`"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_swapped_for_a_link_is_not_entered() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "").unwrap();
+        let (folder, workspace) = tree(&["a/x", "b"]);
+        let mut walk = begin(&workspace, Watch::new(CancellationToken::new()));
+        std::fs::remove_dir_all(folder.path().join("a")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("a")).unwrap();
+        assert_eq!(walk.next_file().unwrap().unwrap().relative(), Path::new("b"));
+        assert!(walk.next_file().unwrap().is_none());
+        assert_eq!(walk.notes().len(), 1);
+    }
+}
