@@ -235,7 +235,7 @@ pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) 
 
 fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<Mutex<Pieces>>) -> ToolContext {
     let call = grant.call();
-    let Around { shared, scope, prepared, .. } = around;
+    let Around { shared, handle, scope, prepared, .. } = around;
     let config = &shared.config;
     let workspace = Arc::clone(&prepared.workspace);
     // A secret that the spec names may be used: its variable is not hidden from processes.
@@ -248,6 +248,7 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
         context.cage = Cage::open();
     }
     context.cancel = cancel;
+    context.processes = Arc::clone(&handle.processes);
     context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });
     context.progress = Arc::new(move |piece: &str| {

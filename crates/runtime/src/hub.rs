@@ -3,6 +3,7 @@
 use mainpath_core::EffectKey;
 use mainpath_core::Input;
 use mainpath_store::{Scope, Store, StoreError};
+use mainpath_tools::Processes;
 use mainpath_types::*;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,6 +65,8 @@ pub(crate) struct Handle {
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
     /// driven again.
     pub unsaid: Mutex<Option<Box<Input>>>,
+    /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
+    pub processes: Arc<Processes>,
     live: Mutex<Option<broadcast::Sender<Live>>>,
 }
 

@@ -1,22 +1,20 @@
 //! `bash`.
 
-use crate::output::{Collector, Lines};
+use crate::follow::{Stop, follow, leftovers, own_end, refused, show};
+use crate::output::Collector;
 use crate::tool::count;
 use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_sandbox::{Ended, How, Running};
-use mainpath_types::{Artifact, EffectClass, ToolOutput};
+use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ffi::OsStr;
 use std::io;
 use std::num::NonZeroU32;
 use std::time::Duration;
-use tokio::io::AsyncReadExt;
 
 /// How long a command may take where the call does not say.
 const TIMEOUT_S: u32 = 120;
-/// An unfinished line is handed to watchers when nothing has come for this long.
-const QUIET: Duration = Duration::from_millis(100);
 
 /// Runs a command of the shell in the workspace, in the cage of its context.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,8 +25,10 @@ pub struct Bash;
 pub struct BashArgs {
     /// The command, as for `bash -c`.
     command: String,
-    /// Seconds after which it is ended; 120 by default.
+    /// Seconds after which it is ended; 120 by default, in the background no limit.
     timeout_s: Option<NonZeroU32>,
+    /// Whether it goes on after the call, which then returns at once with an id; false by default.
+    background: Option<bool>,
 }
 
 impl Tool for Bash {
@@ -37,27 +37,34 @@ impl Tool for Bash {
 
     fn describe(&self) -> ToolDoc {
         let text = "Runs a bash command in the workspace and shows what it writes. Each call is a new shell without input or \
-                    terminal. Everything that it started is ended with it, background processes too.";
+                    terminal. Everything that it started is ended with it. What is to go on, such as a server, is started with \
+                    background: true and then followed with process_output and process_stop; it lives until it ends, is \
+                    stopped, or Mainpath ends.";
         ToolDoc::new(text, EffectClass::ProcessControl)
     }
 
     fn touches(&self, args: &BashArgs) -> Touches {
-        Touches::running(&args.command)
+        Touches::running(args.command.clone())
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: BashArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
-            let words = [OsStr::new(shell()), OsStr::new("-c"), OsStr::new(&args.command)];
-            let folder = ctx.workspace.root();
             if ctx.cancel.is_cancelled() {
                 return ctx.stopped();
             }
-            let running = match ctx.launcher.start(&words, folder, &ctx.grant.effect_id(), &ctx.cage) {
+            let limit = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());
+            if args.background == Some(true) {
+                return background(ctx, &args.command, args.timeout_s.map(limit));
+            }
+            let running = match start(ctx, &args.command) {
                 Ok(running) => running,
                 Err(error) => return not_started(&error, &args.command),
             };
-            let limit = args.timeout_s.map_or(TIMEOUT_S, NonZeroU32::get);
-            let (collector, ended, stop) = match watch(ctx, running, Duration::from_secs(limit.into())).await {
+            let limit = args.timeout_s.map_or(Duration::from_secs(TIMEOUT_S.into()), limit);
+            let mut collector = Collector::default();
+            let mut tell = |piece: String| (ctx.progress)(&ctx.secrets.redact(&piece));
+            let mut take = |bytes: &[u8]| collector.push(bytes);
+            let (ended, stop) = match follow(running, &ctx.cancel, Some(limit), &mut take, &mut tell).await {
                 Ok(seen) => seen,
                 Err(error) => {
                     return ToolOutput::failed("launch", format!("The command's end could not be confirmed: {error}."));
@@ -73,70 +80,21 @@ impl Tool for Bash {
     }
 }
 
-/// Why a command was ended before its own end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    /// Somebody, or the registry's time limit, wanted it.
-    Asked,
-    /// The call's own time was up, so many seconds.
-    Late(u64),
+fn start(ctx: &ToolContext, command: &str) -> io::Result<Running> {
+    let words = [OsStr::new(shell()), OsStr::new("-c"), OsStr::new(command)];
+    ctx.launcher.start(&words, ctx.workspace.root(), &ctx.grant.effect_id(), &ctx.cage)
 }
 
-/// Reads the command's output until nothing of it runs any more.
-async fn watch(
-    ctx: &ToolContext,
-    mut running: Running,
-    limit: Duration,
-) -> io::Result<(Collector, Ended, Option<Stop>)> {
-    let mut collector = Collector::default();
-    let mut lines = Lines::default();
-    let mut tell = |piece: String| (ctx.progress)(&ctx.secrets.redact(&piece));
-    let mut buffer = vec![0; 64 * 1024];
-    let mut stop = None;
-    let mut open = true;
-    let late = tokio::time::sleep(limit);
-    tokio::pin!(late);
-    loop {
-        let quiet = tokio::time::sleep(QUIET);
-        tokio::select! {
-            biased;
-            () = ctx.cancel.cancelled(), if stop.is_none() => {
-                stop = Some(Stop::Asked);
-                running.process.end().await;
-            }
-            () = &mut late, if stop.is_none() => {
-                stop = Some(Stop::Late(limit.as_secs()));
-                running.process.end().await;
-            }
-            () = running.process.launcher_done() => break,
-            got = running.output.read(&mut buffer), if open => match got {
-                Ok(0) => open = false,
-                Ok(got) => {
-                    collector.push(&buffer[..got]);
-                    lines.push(&buffer[..got], &mut tell);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => open = false,
-            },
-            () = quiet, if lines.waits() => lines.flush(false, &mut tell),
+fn background(ctx: &ToolContext, command: &str, limit: Option<Duration>) -> ToolOutput {
+    let id = ctx.grant.call();
+    match ctx.processes.start(id, command, limit, || start(ctx, command)) {
+        Ok(Ok(())) => {
+            let text = format!("Started in the background; its id is {id}.");
+            ToolOutput { title: Some(title(ctx, command)), ..ToolOutput::text(text) }
         }
+        Ok(Err(error)) => not_started(&error, command),
+        Err(problem) => problem.into(),
     }
-    // What was written before the end is still in the pipe. Its end of file may never come if a process that is none of
-    // ours holds it open, so silence ends it too, and so does more than a pipe can hold.
-    let mut reads = 0;
-    while open && reads < 64 {
-        match tokio::time::timeout(Duration::from_secs(1), running.output.read(&mut buffer)).await {
-            Ok(Ok(got)) if got > 0 => {
-                collector.push(&buffer[..got]);
-                lines.push(&buffer[..got], &mut tell);
-                reads += 1;
-            }
-            Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-            Ok(_) | Err(_) => open = false,
-        }
-    }
-    lines.flush(true, &mut tell);
-    Ok((collector, running.process.ended().await?, stop))
 }
 
 async fn report(
@@ -146,32 +104,11 @@ async fn report(
     ended: Ended,
     stop: Option<Stop>,
 ) -> ToolOutput {
-    let (mut text, shortened) = collector.shown(&|text| ctx.secrets.redact(text));
-    let mut notes = Vec::new();
-    let mut artifacts = Vec::new();
-    if shortened {
-        let secrets = ctx.secrets.clone();
-        let whole = crate::tool::blocking(move || collector.into_text(&|text| secrets.redact(text))).await;
-        match whole.unwrap_or_else(|problem| Err(io::Error::other(problem))) {
-            Ok((bytes, note)) => {
-                notes.extend(note);
-                let size = bytes.len() as u64;
-                match ctx.blobs.put(bytes).await {
-                    Ok(hash) => {
-                        let media_type = "text/plain; charset=utf-8".into();
-                        artifacts.push(Artifact { name: "output".into(), hash, bytes: size, media_type });
-                    }
-                    Err(error) => notes.push(format!("the whole output could not be kept: {error}")),
-                }
-            }
-            Err(error) => notes.push(format!("the whole output could not be kept: {error}")),
-        }
-    }
-    let mut error = None;
+    let mut shown = show(ctx, collector).await;
     // A stop that came after the command's own end has changed nothing.
-    let stop = stop.filter(|_| !ended.by_itself);
-    match (&ended.how, stop) {
-        (_, Some(stop)) => {
+    let failure = match stop.filter(|_| !ended.by_itself) {
+        None => own_end(&ended.how),
+        Some(stop) => {
             let (code, words) = match (stop, ctx.timeout) {
                 (Stop::Late(seconds), _) => ("timeout", format!("timed out after {}", count(seconds, "second"))),
                 (Stop::Asked, Some(limit)) if ctx.stop_code() == "timeout" => {
@@ -179,52 +116,30 @@ async fn report(
                 }
                 (Stop::Asked, _) => (ctx.stop_code(), "interrupted".into()),
             };
-            error = Some(code);
-            notes.push(format!("{words}; the command and everything that it had started were ended"));
+            Some((code, format!("{words}; the command and everything that it had started were ended")))
         }
-        (How::Exit(0), None) => {}
-        (How::Exit(code), None) => {
-            error = Some("exit_code");
-            notes.push(format!("exit code {code}"));
-        }
-        (How::Signal(signal), None) => {
-            error = Some("signal");
-            notes.push(format!("killed by {}", signal_name(*signal)));
-        }
-        (How::Lost | How::StillRunning | How::Failed(_) | How::Refused(_), None) => {
-            error = Some("launch");
-            notes.push("the process that watches over the command was killed, so everything was ended".into());
-        }
+    };
+    let error = failure.map(|(code, words)| {
+        shown.notes.push(words);
+        code.to_string()
+    });
+    shown.notes.extend(leftovers(&ended));
+    if shown.text.is_empty() && shown.notes.is_empty() {
+        shown.text.push_str("[no output]");
     }
-    if ended.cleared > 0 {
-        let what = count(ended.cleared as u64, "background process");
-        notes.push(format!("ended {what} that still ran after the command"));
-    }
-    if ended.left > 0 {
-        notes.push(format!("{} of another user could not be ended", count(ended.left as u64, "process")));
-    }
-    if !ended.planted.is_empty() {
-        let names = ended.planted.join(", ");
-        notes.push(format!("new in the workspace, and run by shells, editors or git without being asked: {names}"));
-    }
-    if text.is_empty() && notes.is_empty() {
-        text.push_str("[no output]");
-    }
-    for note in notes {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&format!("[{note}]"));
-    }
-    let title = ctx.secrets.redact(command.lines().next().unwrap_or_default());
-    let title: String = title.chars().take(100).collect();
-    ToolOutput { error: error.map(Into::into), title: Some(title), artifacts, ..ToolOutput::text(text) }
+    let artifacts = std::mem::take(&mut shown.artifacts);
+    ToolOutput { error, title: Some(title(ctx, command)), artifacts, ..ToolOutput::text(shown.with_notes()) }
 }
 
 fn refused(why: &str) -> String {
     format!(
         "The command was not started, since the sandbox could not be made: {why}. `mainpath doctor` says what is missing."
     )
+}
+
+/// The command's first line, secrets hidden.
+fn title(ctx: &ToolContext, command: &str) -> String {
+    ctx.secrets.redact(command.lines().next().unwrap_or_default()).chars().take(100).collect()
 }
 
 fn not_started(error: &io::Error, command: &str) -> ToolOutput {
@@ -249,28 +164,4 @@ fn shell() -> &'static str {
             false => "sh",
         }
     })
-}
-
-fn signal_name(number: i32) -> String {
-    const NAMES: [(i32, &str); 15] = [
-        (1, "SIGHUP"),
-        (2, "SIGINT"),
-        (3, "SIGQUIT"),
-        (4, "SIGILL"),
-        (5, "SIGTRAP"),
-        (6, "SIGABRT"),
-        (7, "SIGBUS"),
-        (8, "SIGFPE"),
-        (9, "SIGKILL"),
-        (11, "SIGSEGV"),
-        (13, "SIGPIPE"),
-        (14, "SIGALRM"),
-        (15, "SIGTERM"),
-        (24, "SIGXCPU"),
-        (25, "SIGXFSZ"),
-    ];
-    match NAMES.iter().find(|(known, _)| *known == number) {
-        Some((_, name)) => format!("signal {number} ({name})"),
-        None => format!("signal {number}"),
-    }
 }

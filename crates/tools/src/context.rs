@@ -1,6 +1,6 @@
 //! What a running call has at hand.
 
-use crate::{Fut, Workspace};
+use crate::{Fut, Processes, Workspace};
 use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, Launcher};
 use mainpath_types::{BlobHash, ToolOutput};
@@ -33,6 +33,8 @@ pub struct ToolContext {
     pub launcher: Launcher,
     /// What they are shut into.
     pub cage: Cage,
+    /// What the trace's calls have started in the background.
+    pub processes: Arc<Processes>,
     pub(crate) timed_out: Arc<AtomicBool>,
 }
 
@@ -51,6 +53,7 @@ impl ToolContext {
             secrets: Arc::new(NoSecrets),
             launcher,
             cage,
+            processes: Arc::default(),
             timed_out: Arc::default(),
         }
     }

@@ -7,14 +7,15 @@
 //! What never happens here:
 //! - no tool runs without a grant for that very tool;
 //! - no path is followed out of the workspace or into Mainpath's own files, not even when a link is swapped meanwhile;
-//! - no process of a call outlives the call, its cancellation or its owner's death;
+//! - no process of a call outlives the call, its cancellation or its owner's death; what `bash` starts in the background
+//!   belongs to the trace's [`Processes`] instead, and outlives neither those nor their owner;
 //! - no panic of a tool reaches the caller, and no failure is anything but a [`ToolOutput`](mainpath_types::ToolOutput)
 //!   with a code in its `error`.
 //!
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
 //! `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
 //! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`,
-//! `interrupted`, `launch`, `sandbox`, `no_grant`, `panicked`.
+//! `interrupted`, `launch`, `sandbox`, `no_grant`, `panicked`, `too_many_processes`, `unknown_process`.
 //!
 //! # A tool in ten lines
 //! ```
@@ -48,12 +49,15 @@ mod arguments;
 mod bash;
 mod context;
 mod edit;
+mod follow;
 mod glob;
 mod grep;
 mod ignored;
 mod list_files;
 mod matching;
 mod output;
+mod process_tools;
+mod processes;
 mod read;
 mod registry;
 mod schema;
@@ -68,6 +72,8 @@ pub use edit::EditTextFile;
 pub use glob::Glob;
 pub use grep::Grep;
 pub use list_files::ListFiles;
+pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
+pub use processes::Processes;
 pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
 pub use schema::Schema;

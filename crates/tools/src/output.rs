@@ -51,6 +51,15 @@ impl Collector {
         }
     }
 
+    /// Bytes taken so far.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
     fn spill(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.spill {
             Some(file) => file,

@@ -4,6 +4,7 @@ use crate::arguments::{Arguments, map_strings, typed};
 use crate::tool::count;
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
+use crate::{ProcessList, ProcessOutput, ProcessStop};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
@@ -79,10 +80,12 @@ impl Tools {
         Tools::default()
     }
 
-    /// The kernel tools: `bash`, `edit_text_file`, `glob`, `grep`, `list_files`, `read_text_file`, `write_text_file`.
+    /// The kernel tools: `bash`, `edit_text_file`, `glob`, `grep`, `list_files`, `process_list`, `process_output`,
+    /// `process_stop`, `read_text_file`, `write_text_file`.
     pub fn kernel() -> Tools {
         let files = Tools::new().with(EditTextFile).with(ReadTextFile).with(WriteTextFile);
-        files.with(Glob).with(Grep).with(ListFiles).with(Bash)
+        let search = files.with(Glob).with(Grep).with(ListFiles);
+        search.with(Bash).with(ProcessList).with(ProcessOutput).with(ProcessStop)
     }
 
     /// These and one more. A tool of the same name is replaced.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod attachments;
+mod background;
 mod bad_input;
 mod commands;
 mod crash;

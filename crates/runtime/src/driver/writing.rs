@@ -115,6 +115,7 @@ impl Driver {
             Appended::Committed { .. } => {
                 self.machine.commit(head);
                 self.bodies.extend(&batch);
+                self.end_processes(&batch);
                 self.tell_hooks(&batch).await;
                 self.publish(batch);
                 Ok(None)
@@ -123,6 +124,16 @@ impl Driver {
             Appended::Refused(Refused::StaleEpoch | Refused::WrongId { .. }) => Err(DriveError::TakenOver),
             Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => unsure(refused.to_string()),
             Appended::Refused(refused) => Err(DriveError::Unwritable(refused.to_string())),
+        }
+    }
+
+    /// A run that somebody stopped leaves nothing running in the background.
+    fn end_processes(&self, batch: &[Event]) {
+        let is_stop =
+            |event: &Event| matches!(&event.kind, EventKind::RunFinished(run) if run.reason == FinishReason::Stopped);
+        if batch.iter().any(is_stop) {
+            let processes = Arc::clone(&self.handle.processes);
+            tokio::spawn(async move { processes.end().await });
         }
     }
 

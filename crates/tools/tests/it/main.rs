@@ -7,6 +7,7 @@ mod bash;
 mod edit;
 mod files;
 mod launcher;
+mod processes;
 mod registry;
 mod search;
 mod support;

@@ -49,7 +49,18 @@ fn world(tool: Odd) -> World {
 fn specs_are_plain_object_schemas() {
     let specs = Tools::kernel().specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-    let wanted = ["bash", "edit_text_file", "glob", "grep", "list_files", "read_text_file", "write_text_file"];
+    let wanted = [
+        "bash",
+        "edit_text_file",
+        "glob",
+        "grep",
+        "list_files",
+        "process_list",
+        "process_output",
+        "process_stop",
+        "read_text_file",
+        "write_text_file",
+    ];
     assert_eq!(names, wanted);
     let wanted = json!({
         "type": "object",
@@ -78,12 +89,13 @@ fn specs_are_plain_object_schemas() {
     });
     assert_eq!(specs[1].input_schema, wanted);
     let limit = json!({"type": "integer", "minimum": 1, "description": "How many lines to show; 2000 by default."});
-    assert_eq!(specs[5].input_schema["properties"]["limit"], limit);
-    assert_eq!(specs[5].input_schema["required"], json!(["path"]));
+    assert_eq!(specs[8].input_schema["properties"]["limit"], limit);
+    assert_eq!(specs[8].input_schema["required"], json!(["path"]));
     let facts: Vec<(EffectClass, bool)> = specs.iter().map(|spec| (spec.effect, spec.can_probe)).collect();
     use EffectClass::*;
     let (reads, writes) = ((ReadOnly, false), (LocalWrite, true));
-    assert_eq!(facts, [(ProcessControl, false), writes, reads, reads, reads, reads, writes]);
+    let runs = (ProcessControl, false);
+    assert_eq!(facts, [runs, writes, reads, reads, reads, reads, reads, runs, reads, writes]);
     let empty = Tools::new().with(Odd("")).specs()[0].input_schema.clone();
     assert_eq!(empty, json!({"type": "object", "properties": {}, "additionalProperties": false}));
 }
@@ -198,7 +210,7 @@ fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
         problem("reed", "{}"),
         pair(
             "unknown_tool",
-            r#"There is no tool "reed". The tools are: bash, edit_text_file, glob, grep, list_files, read_text_file, write_text_file."#
+            r#"There is no tool "reed". The tools are: bash, edit_text_file, glob, grep, list_files, process_list, process_output, process_stop, read_text_file, write_text_file."#
         )
     );
     assert_eq!(

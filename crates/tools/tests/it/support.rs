@@ -17,8 +17,13 @@ pub struct World {
 }
 
 pub fn grant(tool: &str, effect: EffectClass) -> Grant {
+    numbered(tool, effect, 1)
+}
+
+/// The grant for the only call of message `seq`.
+pub fn numbered(tool: &str, effect: EffectClass, seq: u32) -> Grant {
     let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
-    let call = CallId { seq: Seq(1), index: 0 };
+    let call = CallId { seq: Seq(seq), index: 0 };
     Grant::issue((&"t1".parse().unwrap(), call, 1), (tool, effect), Confinement::default(), &verdict, false).unwrap()
 }
 

@@ -1,0 +1,78 @@
+//! Processes in the background, under real runs.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+use serde_json::json;
+
+/// A server that never ends; each beat is a line of output and a line of a file.
+const BEATS: &str = "echo $$ > pid; while :; do echo beat | tee -a beats; sleep 0.01; done";
+
+fn background(command: &str) -> Answer {
+    Answer::call("bash", json!({"command": command, "background": true}))
+}
+
+fn output(id: &str) -> Answer {
+    Answer::call("process_output", json!({"id": id, "wait_s": 60}))
+}
+
+fn pid(place: &Place) -> u32 {
+    wait_until("the process runs", || place.text("pid").ends_with('\n'));
+    place.text("pid").trim().parse().unwrap()
+}
+
+/// What a request tells of the last call.
+fn told(request: &mainpath_testkit::model_server::RecordedRequest) -> String {
+    let messages = request.body()["messages"].as_array().unwrap();
+    messages.last().unwrap()["content"].as_str().unwrap_or_default().into()
+}
+
+#[test]
+fn a_process_lives_across_turns_and_ends_with_the_program() {
+    let place = Place::new();
+    let server = scripted(vec![
+        background(BEATS),
+        output("2.0"),
+        Answer::call("process_list", json!({})),
+        Answer::text("Done."),
+    ]);
+    let done = place.run_on(&server, &["--yes", "Serve."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
+    let requests = server.requests();
+    assert_eq!(told(&requests[1]), "Started in the background; its id is 2.0.");
+    let seen = told(&requests[2]);
+    assert!(seen.starts_with("beat\n") && seen.ends_with("[process 2.0: running]"), "{seen}");
+    assert!(told(&requests[3]).starts_with("2.0 (running, "), "{}", told(&requests[3]));
+    place.quiet();
+    assert!(!is_alive(pid(&place)));
+}
+
+#[test]
+fn a_process_dies_with_a_program_that_is_killed() {
+    let place = Place::new();
+    let server = scripted(vec![background(BEATS), Answer { delay_ms: 50_000, ..Answer::text("Never.") }]);
+    let process = place.start_run(&server, &["--yes", "Serve."]);
+    let pid = pid(&place);
+    wait_until("the next turn begins and the process runs", || server.count() == 2 && !place.text("beats").is_empty());
+    assert!(is_alive(pid));
+    assert!(process.kill().1);
+    place.quiet();
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_stopped_run_leaves_no_process_behind_and_the_next_one_is_told() {
+    let place = Place::new();
+    let server = scripted(vec![background(BEATS), bash("sleep 30"), output("2.0"), Answer::text("Gone.")]);
+    let mut process = place.start_run(&server, &["--yes", "--json", "Serve."]);
+    let pid = pid(&place);
+    place.ok(&["stop"]);
+    process.event("run_finished");
+    assert_eq!(process.end().code, 130);
+    place.quiet();
+    assert!(!is_alive(pid));
+    let resumed = place.run(&["resume", "--yes"]);
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "Gone.\n"), "{resumed:#?}");
+    let seen = told(server.requests().last().unwrap());
+    let words = "There is no background process 2.0. If it was started before Mainpath was, it ended with Mainpath's last process; ";
+    assert!(seen.starts_with(words), "{seen}");
+}

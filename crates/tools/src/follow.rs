@@ -1,0 +1,198 @@
+//! Following a command to its end: its output, the wish to end it, its time.
+
+use crate::ToolContext;
+use crate::output::{Collector, Lines};
+use crate::tool::{blocking, count};
+use mainpath_sandbox::{Ended, How, Running};
+use mainpath_types::Artifact;
+use std::io;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio_util::sync::CancellationToken;
+
+/// An unfinished line is handed on when nothing has come for this long.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// Why a command was ended before its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Somebody, or the registry's time limit, wanted it.
+    Asked,
+    /// Its own time was up, so many seconds.
+    Late(u64),
+}
+
+/// Reads a command's output until nothing of it runs any more. `bytes` takes it as it comes, `piece` in pieces that end at
+/// line ends where possible.
+pub(crate) async fn follow(
+    mut running: Running,
+    cancel: &CancellationToken,
+    limit: Option<Duration>,
+    bytes: &mut (dyn FnMut(&[u8]) + Send),
+    piece: &mut (dyn FnMut(String) + Send),
+) -> io::Result<(Ended, Option<Stop>)> {
+    let mut lines = Lines::default();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut stop = None;
+    let mut open = true;
+    let late = async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(late);
+    loop {
+        let quiet = tokio::time::sleep(QUIET);
+        tokio::select! {
+            biased;
+            () = cancel.cancelled(), if stop.is_none() => {
+                stop = Some(Stop::Asked);
+                running.process.end().await;
+            }
+            () = &mut late, if stop.is_none() => {
+                stop = Some(Stop::Late(limit.unwrap_or_default().as_secs()));
+                running.process.end().await;
+            }
+            () = running.process.launcher_done() => break,
+            got = running.output.read(&mut buffer), if open => match got {
+                Ok(0) => open = false,
+                Ok(got) => {
+                    bytes(&buffer[..got]);
+                    lines.push(&buffer[..got], piece);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => open = false,
+            },
+            () = quiet, if lines.waits() => lines.flush(false, piece),
+        }
+    }
+    // What was written before the end is still in the pipe. Its end of file may never come if a process that is none of
+    // ours holds it open, so silence ends it too, and so does more than a pipe can hold.
+    let mut reads = 0;
+    while open && reads < 64 {
+        match tokio::time::timeout(Duration::from_secs(1), running.output.read(&mut buffer)).await {
+            Ok(Ok(got)) if got > 0 => {
+                bytes(&buffer[..got]);
+                lines.push(&buffer[..got], piece);
+                reads += 1;
+            }
+            Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => open = false,
+        }
+    }
+    lines.flush(true, piece);
+    Ok((running.process.ended().await?, stop))
+}
+
+/// What the model is shown of an output, secrets hidden.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub text: String,
+    pub notes: Vec<String>,
+    /// The whole output, where the text is not all of it.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// Shows what was collected; what is too long for the model is kept whole as an artifact.
+pub(crate) async fn show(ctx: &ToolContext, collector: Collector) -> Shown {
+    let (text, shortened) = collector.shown(&|text| ctx.secrets.redact(text));
+    let mut shown = Shown { text, ..Shown::default() };
+    if !shortened {
+        return shown;
+    }
+    let secrets = ctx.secrets.clone();
+    let whole = blocking(move || collector.into_text(&|text| secrets.redact(text))).await;
+    match whole.unwrap_or_else(|problem| Err(io::Error::other(problem))) {
+        Ok((bytes, note)) => {
+            shown.notes.extend(note);
+            let size = bytes.len() as u64;
+            match ctx.blobs.put(bytes).await {
+                Ok(hash) => {
+                    let media_type = "text/plain; charset=utf-8".into();
+                    shown.artifacts.push(Artifact { name: "output".into(), hash, bytes: size, media_type });
+                }
+                Err(error) => shown.notes.push(format!("the whole output could not be kept: {error}")),
+            }
+        }
+        Err(error) => shown.notes.push(format!("the whole output could not be kept: {error}")),
+    }
+    shown
+}
+
+impl Shown {
+    /// The text with the notes below it.
+    pub fn with_notes(self) -> String {
+        let mut text = self.text;
+        for note in self.notes {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("[{note}]"));
+        }
+        text
+    }
+}
+
+/// How a command ended by itself: the code of the failure, if it is one, and words.
+pub(crate) fn own_end(how: &How) -> Option<(&'static str, String)> {
+    match how {
+        How::Exit(0) => None,
+        How::Exit(code) => Some(("exit_code", format!("exit code {code}"))),
+        How::Signal(signal) => Some(("signal", format!("killed by {}", signal_name(*signal)))),
+        How::Refused(why) => Some(("sandbox", refused(why))),
+        How::Failed(number) => Some(("launch", format!("not started: {}", io::Error::from_raw_os_error(*number)))),
+        How::Lost | How::StillRunning => {
+            let text = "the process that watches over the command was killed, so everything was ended";
+            Some(("launch", text.into()))
+        }
+    }
+}
+
+/// Why the sandbox did not let a command start.
+pub(crate) fn refused(why: &str) -> String {
+    format!(
+        "The command was not started, since the sandbox could not be made: {why}. `mainpath doctor` says what is missing."
+    )
+}
+
+/// What to say beside a command's own end.
+pub(crate) fn leftovers(ended: &Ended) -> Vec<String> {
+    let mut notes = Vec::new();
+    if ended.cleared > 0 {
+        let what = count(ended.cleared as u64, "background process");
+        notes.push(format!("ended {what} that still ran after the command"));
+    }
+    if ended.left > 0 {
+        notes.push(format!("{} of another user could not be ended", count(ended.left as u64, "process")));
+    }
+    if !ended.planted.is_empty() {
+        let names = ended.planted.join(", ");
+        notes.push(format!("new in the workspace, and run by shells, editors or git without being asked: {names}"));
+    }
+    notes
+}
+
+fn signal_name(number: i32) -> String {
+    const NAMES: [(i32, &str); 15] = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (5, "SIGTRAP"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+        (24, "SIGXCPU"),
+        (25, "SIGXFSZ"),
+    ];
+    match NAMES.iter().find(|(known, _)| *known == number) {
+        Some((_, name)) => format!("signal {number} ({name})"),
+        None => format!("signal {number}"),
+    }
+}
