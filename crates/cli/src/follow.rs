@@ -118,6 +118,7 @@ impl<'a> Follow<'a> {
         // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
         let log = self.app.store.read(&self.app.scope, &self.trace, self.printer.last + 1).await?;
         let head = log.events.last().map_or(0, |event| event.id);
+        watcher.read_again();
         while self.printer.last < head {
             let live = watcher.next().await?;
             self.print(&live)?;

@@ -208,6 +208,11 @@ impl Watcher {
         Live::Event(event)
     }
 
+    /// Reads the log before anything else: what was written with no known outcome was told to nobody.
+    pub fn read_again(&mut self) {
+        self.behind = true;
+    }
+
     /// Where the driving stands, now and whenever it changes.
     pub fn phase(&self) -> watch::Receiver<Phase> {
         self.handle.phase.subscribe()
