@@ -7,7 +7,6 @@ use crate::config::ConfigFile;
 use crate::exit::Failure;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
-use mainpath_tools::Tools;
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,7 +45,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     let mut limits = profile.limits();
     set_limits(&mut limits, args);
     let mut spec = Spec {
-        tools: Tools::kernel().specs(),
+        tools: app.home.tools().specs(),
         limits,
         mode,
         workspace: workspace.display().to_string(),

@@ -11,7 +11,6 @@ use mainpath_runtime::{Config, EnvModels, Hooks, Runtime};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
-use mainpath_tools::Tools;
 use mainpath_types::TraceId;
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +77,7 @@ impl App {
         Runtime::new(Config {
             store: self.store.clone(),
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
-            tools: Tools::kernel(),
+            tools: self.home.tools(),
             models: self.models.clone(),
             vault: self.home.vault(self.models.registry()),
             launcher: Launcher::current_exe(),

@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::hooks::HookEntry;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
+use mainpath_tools::{JsonTransform, Tools};
 use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -43,8 +44,18 @@ pub struct ConfigFile {
     pub hooks: Vec<HookEntry>,
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
+    /// Tools that are there only when they are asked for.
+    pub tools: ToolsConfig,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.
     pub secrets: BTreeMap<String, String>,
+}
+
+/// The part of `config.toml` about tools.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolsConfig {
+    /// Whether there is `json_transform`.
+    pub json_transform: bool,
 }
 
 /// `[tool_limits.NAME]`
@@ -115,6 +126,15 @@ impl Home {
     /// The providers and models that are known here. Errors: file, line and what is wrong.
     pub fn registry(&self) -> Result<Registry, Failure> {
         Registry::read(self.config_dir()).map_err(|error| Failure::error(error.to_string()))
+    }
+
+    /// The tools that agents have here.
+    pub fn tools(&self) -> Tools {
+        let mut tools = Tools::kernel();
+        if self.config.tools.json_transform {
+            tools = tools.with(JsonTransform::current_exe());
+        }
+        tools
     }
 
     /// Mainpath's own folders, which no tool may touch.

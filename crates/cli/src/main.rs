@@ -30,9 +30,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    // The launcher that stands between a tool's process and us: see `mainpath_sandbox::launcher_main`.
-    if words.next().is_some_and(|word| word == "__launch") {
-        return mainpath_sandbox::launcher_main(words);
+    match words.next() {
+        // The launcher that stands between a tool's process and us: see `mainpath_sandbox::launcher_main`.
+        Some(word) if word == "__launch" => return mainpath_sandbox::launcher_main(words),
+        // What applies the filters of `json_transform`: see `mainpath_tools::filter_main`.
+        Some(word) if word == "__filter" => return mainpath_tools::filter_main(),
+        Some(_) | None => {}
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

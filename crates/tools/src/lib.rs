@@ -15,7 +15,7 @@
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
 //! `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
 //! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`,
-//! `interrupted`, `launch`, `sandbox`, `no_grant`, `panicked`, `too_many_processes`, `unknown_process`.
+//! `interrupted`, `launch`, `sandbox`, `no_grant`, `panicked`, `too_many_processes`, `unknown_process`, `filter`.
 //!
 //! # A tool in ten lines
 //! ```
@@ -49,10 +49,12 @@ mod arguments;
 mod bash;
 mod context;
 mod edit;
+mod filter;
 mod follow;
 mod glob;
 mod grep;
 mod ignored;
+mod json_transform;
 mod list_files;
 mod matching;
 mod output;
@@ -69,8 +71,10 @@ mod write;
 pub use bash::Bash;
 pub use context::{BlobSink, MemoryBlobs, NoSecrets, Secrets, ToolContext};
 pub use edit::EditTextFile;
+pub use filter::filter_main;
 pub use glob::Glob;
 pub use grep::Grep;
+pub use json_transform::JsonTransform;
 pub use list_files::ListFiles;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
 pub use processes::Processes;

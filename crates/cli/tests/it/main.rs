@@ -13,6 +13,7 @@ mod hooks;
 mod long_texts;
 mod models;
 mod policy;
+mod optional_tools;
 mod recordings;
 mod secrets;
 mod signals;

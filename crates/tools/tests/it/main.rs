@@ -6,6 +6,7 @@
 mod bash;
 mod edit;
 mod files;
+mod json_transform;
 mod launcher;
 mod processes;
 mod registry;
