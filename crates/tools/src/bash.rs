@@ -131,12 +131,6 @@ async fn report(
     ToolOutput { error, title: Some(title(ctx, command)), artifacts, ..ToolOutput::text(shown.with_notes()) }
 }
 
-fn refused(why: &str) -> String {
-    format!(
-        "The command was not started, since the sandbox could not be made: {why}. `mainpath doctor` says what is missing."
-    )
-}
-
 /// The command's first line, secrets hidden.
 fn title(ctx: &ToolContext, command: &str) -> String {
     ctx.secrets.redact(command.lines().next().unwrap_or_default()).chars().take(100).collect()
