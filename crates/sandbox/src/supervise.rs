@@ -37,7 +37,8 @@ pub(crate) enum Terminal {
 pub(crate) fn supervise(owner: BorrowedFd<'_>, command: &mut Command, terminal: Terminal) -> io::Result<Option<Ended>> {
     set_child_subreaper(Some(getpid()))?;
     children(getpid())?;
-    if asked(owner, None, Duration::ZERO)? == Asked::EndNow {
+    // The wish to end it is heard but once: one that came before its start is not passed over.
+    if asked(owner, None, Duration::ZERO)? != Asked::Nothing {
         return Ok(None);
     }
     if terminal == Terminal::None {

@@ -4,8 +4,17 @@ use crate::support::*;
 use mainpath_testkit::model_server::Answer;
 use serde_json::json;
 
-/// A server that never ends; each beat is a line of output and a line of a file.
-const BEATS: &str = "echo $$ > pid; while :; do echo beat | tee -a beats; sleep 0.01; done";
+/// A server that never ends; each beat is a line of output and a line of a file. `mark` names it among all processes.
+fn beats(mark: &str) -> String {
+    format!("sleep {mark} & while :; do echo beat | tee -a beats; sleep 0.01; done")
+}
+
+/// Whether it runs, in whatever namespace.
+fn runs(mark: &str) -> bool {
+    let wanted = format!("sleep\0{mark}\0");
+    let mut entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|words| words == wanted.as_bytes()))
+}
 
 fn background(command: &str) -> Answer {
     Answer::call("bash", json!({"command": command, "background": true}))
@@ -13,11 +22,6 @@ fn background(command: &str) -> Answer {
 
 fn output(id: &str) -> Answer {
     Answer::call("process_output", json!({"id": id, "wait_s": 60}))
-}
-
-fn pid(place: &Place) -> u32 {
-    wait_until("the process runs", || place.text("pid").ends_with('\n'));
-    place.text("pid").trim().parse().unwrap()
 }
 
 /// What a request tells of the last call.
@@ -30,7 +34,7 @@ fn told(request: &mainpath_testkit::model_server::RecordedRequest) -> String {
 fn a_process_lives_across_turns_and_ends_with_the_program() {
     let place = Place::new();
     let server = scripted(vec![
-        background(BEATS),
+        background(&beats("86411")),
         output("2.0"),
         Answer::call("process_list", json!({})),
         Answer::text("Done."),
@@ -42,34 +46,30 @@ fn a_process_lives_across_turns_and_ends_with_the_program() {
     let seen = told(&requests[2]);
     assert!(seen.starts_with("beat\n") && seen.ends_with("[process 2.0: running]"), "{seen}");
     assert!(told(&requests[3]).starts_with("2.0 (running, "), "{}", told(&requests[3]));
-    place.quiet();
-    assert!(!is_alive(pid(&place)));
+    wait_until("the process is gone", || !runs("86411"));
 }
 
 #[test]
 fn a_process_dies_with_a_program_that_is_killed() {
     let place = Place::new();
-    let server = scripted(vec![background(BEATS), Answer { delay_ms: 50_000, ..Answer::text("Never.") }]);
+    let server = scripted(vec![background(&beats("86412")), Answer { delay_ms: 50_000, ..Answer::text("Never.") }]);
     let process = place.start_run(&server, &["--yes", "Serve."]);
-    let pid = pid(&place);
     wait_until("the next turn begins and the process runs", || server.count() == 2 && !place.text("beats").is_empty());
-    assert!(is_alive(pid));
+    assert!(runs("86412"));
     assert!(process.kill().1);
-    place.quiet();
-    assert!(!is_alive(pid));
+    wait_until("the process is gone", || !runs("86412"));
 }
 
 #[test]
 fn a_stopped_run_leaves_no_process_behind_and_the_next_one_is_told() {
     let place = Place::new();
-    let server = scripted(vec![background(BEATS), bash("sleep 30"), output("2.0"), Answer::text("Gone.")]);
+    let server = scripted(vec![background(&beats("86413")), bash("sleep 30"), output("2.0"), Answer::text("Gone.")]);
     let mut process = place.start_run(&server, &["--yes", "--json", "Serve."]);
-    let pid = pid(&place);
+    wait_until("the process runs", || runs("86413"));
     place.ok(&["stop"]);
     process.event("run_finished");
     assert_eq!(process.end().code, 130);
-    place.quiet();
-    assert!(!is_alive(pid));
+    wait_until("the process is gone", || !runs("86413"));
     let resumed = place.run(&["resume", "--yes"]);
     assert_eq!((resumed.code, resumed.out.as_str()), (0, "Gone.\n"), "{resumed:#?}");
     let seen = told(server.requests().last().unwrap());

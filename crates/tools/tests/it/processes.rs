@@ -1,9 +1,10 @@
-use crate::support::{World, eventually, numbered, pair, pid_in, runs, said};
+use crate::support::{World, eventually, numbered, pair, said};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Processes, Secrets, ToolContext};
 use mainpath_types::ToolOutput;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A trace's life over several calls.
 struct Trace {
@@ -48,6 +49,15 @@ impl Trace {
     }
 }
 
+/// Whether `sleep` runs with this argument, in whatever namespace.
+fn sleeps(mark: &str) -> bool {
+    let wanted = format!("sleep\0{mark}\0");
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .into_iter()
+        .any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|words| words == wanted.as_bytes()))
+}
+
 #[tokio::test]
 async fn a_process_goes_on_between_calls_and_its_output_is_read_piece_by_piece() {
     let mut trace = Trace::new();
@@ -73,15 +83,14 @@ async fn a_process_goes_on_between_calls_and_its_output_is_read_piece_by_piece()
 #[tokio::test]
 async fn a_process_is_stopped_with_everything_that_it_started() {
     let mut trace = Trace::new();
-    let id = trace.begin("sleep 1000 & echo $! > child; echo $$ > pid; echo begun; wait").await;
-    let pids = ["pid", "child"].map(|file| {
-        let path = trace.world.path(file);
-        eventually("the process", move || pid_in(&path))
-    });
+    let id = trace.begin("sleep 86401.01 & sleep 86401.02 & echo begun; wait").await;
+    for mark in ["86401.01", "86401.02"] {
+        eventually("the process", || sleeps(mark).then_some(()));
+    }
     let mut said = trace.output(&id, 60).await;
     said.push_str(&trace.say("process_stop", json!({"id": id})).await.1);
     assert_eq!(said, "begun\n[process 1.0: running][no new output]\n[process 1.0: stopped]");
-    assert_eq!(pids.map(runs), [false, false]);
+    assert_eq!(["86401.01", "86401.02"].map(sleeps), [false, false]);
     assert_eq!(trace.say("process_stop", json!({"id": id})).await.1, "[no new output]\n[process 1.0: stopped]");
 }
 
@@ -96,9 +105,8 @@ async fn a_process_ends_at_its_own_time_limit() {
 #[tokio::test]
 async fn waiting_for_a_process_can_be_stopped_and_leaves_it_running() {
     let mut trace = Trace::new();
-    let id = trace.begin("echo $$ > pid; sleep 1000").await;
-    let path = trace.world.path("pid");
-    let pid = eventually("the process", || pid_in(&path));
+    let id = trace.begin("sleep 86402").await;
+    eventually("the process", || sleeps("86402").then_some(()));
     let ctx = trace.context("process_output");
     let args = json!({"id": id, "wait_s": 600}).to_string();
     let (output, ()) = tokio::join!(trace.world.tools.run("process_output", &args, &ctx), async {
@@ -106,24 +114,23 @@ async fn waiting_for_a_process_can_be_stopped_and_leaves_it_running() {
         ctx.cancel.cancel();
     });
     assert_eq!(said(&output), pair("interrupted", "The call was interrupted."));
-    assert!(runs(pid));
+    assert!(sleeps("86402"));
     trace.processes.end().await;
-    assert!(!runs(pid));
+    assert!(!sleeps("86402"));
 }
 
 #[tokio::test]
 async fn processes_die_when_nobody_owns_them_any_more() {
     let mut trace = Trace::new();
-    trace.begin("trap '' TERM; echo $$ > pid; while :; do sleep 1; done").await;
-    let path = trace.world.path("pid");
-    let pid = eventually("the process", || pid_in(&path));
+    trace.begin("trap '' TERM; sleep 86403").await;
+    eventually("the process", || sleeps("86403").then_some(()));
     let (world, weak) = (trace.world, Arc::downgrade(&trace.processes));
     drop(trace.processes);
     assert!(weak.upgrade().is_none());
-    while runs(pid) {
-        tokio::task::yield_now().await;
+    while sleeps("86403") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(world.names(), ["pid"]);
+    assert_eq!(world.names(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -180,7 +187,7 @@ async fn a_flood_in_the_background_is_kept_in_bounds() {
     let id = trace.begin("yes 123456789 | head -c 10000000; sync; touch done; sleep 1000").await;
     let done = trace.world.path("done");
     while !done.exists() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     // All of it is in the pipe or further; what is shown is its head and tail, whenever it was read.
     let output = trace.run("process_output", json!({"id": id})).await;
@@ -223,12 +230,11 @@ async fn secrets_are_hidden_in_what_a_process_writes() {
 async fn a_call_without_a_trace_leaves_nothing_running() {
     let world = World::new();
     let ctx = world.context("bash");
-    let command = json!({"command": "echo $$ > pid; sleep 1000", "background": true}).to_string();
+    let command = json!({"command": "sleep 86404", "background": true}).to_string();
     world.tools.run("bash", &command, &ctx).await;
-    let path = world.path("pid");
-    let pid = eventually("the process", || pid_in(&path));
+    eventually("the process", || sleeps("86404").then_some(()));
     drop(ctx);
-    while runs(pid) {
-        tokio::task::yield_now().await;
+    while sleeps("86404") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
