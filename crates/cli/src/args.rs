@@ -428,6 +428,8 @@ pub enum PolicyCommand {
     List(PolicyListArgs),
     /// Let what the folder's .mainpath/policy.toml allows hold, as it is now
     Trust(PolicyTrustArgs),
+    /// Judge the calls of a trace by the rules of today, and say what would come out otherwise
+    Replay(PolicyReplayArgs),
 }
 
 /// `mainpath policy check`
@@ -493,6 +495,21 @@ pub struct PolicyListArgs {
     /// The folder to work in [default: the current one]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub rules: RuleArgs,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath policy replay`
+#[derive(Args, Debug)]
+pub struct PolicyReplayArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    /// All calls, not only those that would be judged otherwise
+    #[arg(short, long)]
+    pub all: bool,
     #[command(flatten)]
     pub rules: RuleArgs,
     /// As JSON lines

@@ -12,6 +12,7 @@ mod control;
 mod doctor;
 mod exit;
 mod follow;
+mod history;
 mod hooks;
 mod models;
 mod policy;
@@ -92,7 +93,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Schema(args) => browse::schema(&args),
-            Command::Policy(args) => policy::policy(args),
+            Command::Policy(args) => policy::policy(args).await,
             Command::Models(args) => models::models(args).await,
             Command::Sandbox(_) => Err(Failure::usage("the sandbox starts before anything else")),
             Command::Doctor => doctor::doctor().await,

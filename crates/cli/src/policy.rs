@@ -10,6 +10,7 @@ use crate::args::{PolicyArgs, PolicyCheckArgs, PolicyCommand, PolicyListArgs, Po
 use crate::browse::out;
 use crate::config::Home;
 use crate::exit::{Exit, Failure};
+use crate::history;
 use crate::text::plain;
 use mainpath_policy::{CallFacts, Explanation, Folders, Layer, Policy, PolicyError, Rule, Rules, explain, sample};
 use mainpath_tools::{Tools, Workspace};
@@ -134,12 +135,13 @@ pub fn untrusted(policy: &Policy) -> Option<String> {
 }
 
 /// `mainpath policy`
-pub fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
+pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
     let home = Home::find()?;
     match args.command {
         PolicyCommand::Check(args) => check(&home, args),
         PolicyCommand::List(args) => list(&home, args),
         PolicyCommand::Trust(args) => trust(&home, args),
+        PolicyCommand::Replay(args) => history::replay(args).await,
     }
 }
 
@@ -212,7 +214,8 @@ fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
     Ok(())
 }
 
-fn word(decision: Decision) -> &'static str {
+/// A decision in a word.
+pub fn word(decision: Decision) -> &'static str {
     match decision {
         Decision::Allow => "allow",
         Decision::Ask => "ask",

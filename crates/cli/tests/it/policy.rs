@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// A run in which the model calls bash with this, then answers; with these flags.
@@ -191,4 +191,28 @@ fn an_asked_call_offers_the_narrowest_rule_that_would_allow_it() {
     assert_eq!(done.code, 5, "{done:#?}");
     let found = events.iter().find(|event| event["type"] == "model_finished").unwrap();
     assert_eq!(found["data"]["calls"][0]["offer"], "bash(cargo test *)");
+}
+
+#[test]
+fn a_trace_is_judged_again_by_the_rules_of_today() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo one"), bash("git push origin main"), Answer::text("Done.")]);
+    place.run(&["run", "-m", &server.model(), "--allow", "bash(echo *)", "Do it."]);
+    let told = |args: &[&str]| place.run(&[&["policy", "replay"], args].concat()).out;
+    let before = told(&[]);
+    let lines: Vec<&str> = before.lines().collect();
+    assert_eq!(lines.len(), 3, "{before}");
+    assert_eq!(lines[0], "2.0 bash: echo one");
+    assert!(
+        lines[1].starts_with("    then allow by ") && lines[1].ends_with(", now deny by builtin.headless"),
+        "{before}"
+    );
+    assert!(lines[2].ends_with(": 2 calls were judged; 1 would be judged otherwise now"), "{before}");
+    assert!(
+        told(&["--allow", "bash(*)"]).contains("4.0 bash: git push origin main\n    then deny by "),
+        "{}",
+        told(&[])
+    );
+    let all: Vec<Value> = told(&["--all", "--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((all.len(), &all[1]["tool"], &all[1]["then"]["decision"]), (2, &json!("bash"), &json!("deny")));
 }

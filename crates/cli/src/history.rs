@@ -1,0 +1,104 @@
+//! `mainpath policy replay`: what the rules of today would have said of the calls of a trace.
+
+use crate::app::App;
+use crate::args::PolicyReplayArgs;
+use crate::browse::out;
+use crate::exit::{Exit, Failure};
+use crate::policy::word;
+use crate::text::{gist, plain, short};
+use mainpath_policy::{Policy, Rules, judge};
+use mainpath_sandbox::Launcher;
+use mainpath_tools::{Planned, Tools, Workspace};
+use mainpath_types::*;
+use serde_json::json;
+use std::sync::Arc;
+
+/// One call, judged then and now.
+struct Judged<'a> {
+    call: CallId,
+    tool: &'a str,
+    arguments: &'a str,
+    then: &'a Verdict,
+    /// `None` where the call can no longer be judged: its tool is gone, or its arguments were erased.
+    now: Option<Verdict>,
+}
+
+/// `mainpath policy replay`
+pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
+    let app = App::open()?.with_rules(&args.rules);
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (log, ..) = app.read(&trace).await?;
+    let tools = app.home.tools();
+    let (mut spec, mut place): (Option<&Spec>, Option<(Workspace, Arc<Policy>)>) = (None, None);
+    let mut judged = Vec::new();
+    for event in &log.events {
+        match &event.kind {
+            EventKind::SpecChanged(data) => {
+                if spec.is_none_or(|spec| spec.workspace != data.spec.workspace) {
+                    let bad = |error: std::io::Error| Failure::error(format!("{}: {error}", data.spec.workspace));
+                    let workspace = Workspace::new(&data.spec.workspace, app.home.protected()).map_err(bad)?;
+                    place = Some((workspace, Arc::new(app.sources.load(&data.spec.workspace)?)));
+                }
+                spec = Some(&data.spec);
+            }
+            EventKind::ModelFinished(data) => {
+                if let (Some(spec), Some((workspace, policy))) = (spec, &place) {
+                    judged.extend(calls(data, spec, &tools, workspace, policy));
+                }
+            }
+            _ => {}
+        }
+    }
+    let differs = |one: &&Judged<'_>| one.now.as_ref().is_none_or(|now| now.decision != one.then.decision);
+    let (all, changed) = (judged.len(), judged.iter().filter(differs).count());
+    for one in judged.iter().filter(|one| args.all || differs(one)) {
+        tell(one, args.json)?;
+    }
+    if !args.json {
+        out(&format!("{trace}: {all} calls were judged; {changed} would be judged otherwise now"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The calls of an answer that a rule judged.
+fn calls<'a>(
+    data: &'a ModelFinished,
+    spec: &Spec,
+    tools: &Tools,
+    workspace: &Workspace,
+    policy: &Arc<Policy>,
+) -> Vec<Judged<'a>> {
+    let made = data.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+        _ => None,
+    });
+    let rules = Rules {
+        mode: spec.mode,
+        access: spec.access,
+        allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
+        policy: Arc::clone(policy),
+    };
+    let judge_again = |((index, planned), (name, arguments)): ((u16, &'a PlannedCall), (&'a String, &'a String))| {
+        let then = planned.verdict.as_ref()?;
+        let arguments = planned.arguments.as_ref().unwrap_or(arguments);
+        let now = tools.plan(name, arguments, workspace).ok().map(|Planned { mut facts, .. }| {
+            facts.origins = planned.origins.iter().copied().chain([Origin::Model]).collect();
+            facts.confined = Launcher::current_exe().support().can_confine();
+            judge(&rules, &facts)
+        });
+        Some(Judged { call: CallId { seq: data.seq, index }, tool: name, arguments, then, now })
+    };
+    (0u16..).zip(&data.calls).zip(made).filter_map(judge_again).collect()
+}
+
+fn tell(one: &Judged<'_>, as_json: bool) -> Result<(), Failure> {
+    let Judged { call, tool, arguments, then, now } = one;
+    if as_json {
+        let line = json!({"call": call, "tool": tool, "arguments": arguments, "then": then, "now": now});
+        return out(&line.to_string());
+    }
+    let said = |verdict: &Verdict| format!("{} by {}", word(verdict.decision), verdict.rule);
+    let now = now.as_ref().map_or("it can no longer be judged".into(), said);
+    out(&format!("{call} {}: {}", plain(tool), short(&gist(arguments), 80)))?;
+    out(&format!("    then {}, now {now}", said(then)))
+}
