@@ -176,7 +176,9 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
 fn facts(call: &str, arguments: Option<&str>, workspace: &Workspace, folders: &Folders) -> Result<CallFacts, Failure> {
     let tools = Tools::kernel();
     let plan = |tool: &str, arguments: &str| {
-        tools.plan(tool, arguments, workspace).map_err(|problem| Failure::usage(problem.to_string()))
+        let one_line =
+            |text: String| text.lines().map(|line| line.trim_start_matches("- ")).collect::<Vec<_>>().join("; ");
+        tools.plan(tool, arguments, workspace).map_err(|problem| Failure::usage(one_line(problem.to_string())))
     };
     if let Some(arguments) = arguments {
         return Ok(plan(call, arguments)?.facts);

@@ -7,19 +7,35 @@ const LONGEST: usize = 1_000;
 /// The most alternatives of one pattern.
 const MOST_ALTERNATIVES: usize = 200;
 
+/// The most alternatives that are compared one by one.
+const MOST_PLAIN: usize = 64;
+
 /// A compiled pattern for a word, a path or an address.
 #[derive(Clone, Debug)]
 pub(crate) enum Glob {
     /// Nothing in it is special.
     Literal(String),
-    /// Something is.
+    /// Any of these. Most patterns for words are no more than that, and comparing them is fast.
+    Plain(Vec<Plain>),
+    /// Anything else.
     Pattern(Box<GlobMatcher>),
+}
+
+/// A text with a star at one of its ends, at both or at none.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    text: String,
+    before: bool,
+    after: bool,
 }
 
 impl Glob {
     /// A pattern whose `*` is any letters at all.
     pub fn word(text: &str) -> Result<Glob, String> {
-        Glob::new(text, false)
+        let compiled = Glob::new(text, false)?;
+        let Glob::Pattern(_) = compiled else { return Ok(compiled) };
+        let plain = alternatives(text).and_then(|all| all.iter().map(|text| Plain::new(text)).collect());
+        Ok(plain.map_or(compiled, Glob::Plain))
     }
 
     /// A pattern for a path: `*` stops at `/`, `**` between slashes is any folders.
@@ -47,9 +63,51 @@ impl Glob {
     pub fn matches(&self, text: &str) -> bool {
         match self {
             Glob::Literal(plain) => plain == text,
+            Glob::Plain(all) => all.iter().any(|plain| plain.matches(text)),
             Glob::Pattern(matcher) => matcher.is_match(text),
         }
     }
+}
+
+impl Plain {
+    fn new(pattern: &str) -> Option<Plain> {
+        let inner = pattern.strip_prefix('*');
+        let (before, rest) = (inner.is_some(), inner.unwrap_or(pattern));
+        // A star after a backslash is a letter.
+        let inner = rest.strip_suffix('*').filter(|inner| !inner.ends_with('\\'));
+        let (after, rest) = (inner.is_some(), inner.unwrap_or(rest));
+        Some(Plain { text: unescaped(rest)?, before, after })
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match (self.before, self.after) {
+            (false, false) => text == self.text,
+            (true, false) => text.ends_with(&self.text),
+            (false, true) => text.starts_with(&self.text),
+            (true, true) => text.contains(&self.text),
+        }
+    }
+}
+
+/// The pattern without its braces, once for each alternative. `None` where there are too many, or where it takes more to
+/// read it.
+fn alternatives(pattern: &str) -> Option<Vec<String>> {
+    if pattern.contains(['\\', '[']) && pattern.contains('{') {
+        return None;
+    }
+    let mut all = vec![pattern.to_string()];
+    while let Some(at) = all.iter().position(|pattern| pattern.contains('{')) {
+        let pattern = all.swap_remove(at);
+        // An opening brace whose closing one comes before any other.
+        let close = pattern.find('}')?;
+        let open = pattern.get(..close)?.rfind('{')?;
+        let (before, after) = (pattern.get(..open)?, pattern.get(close + 1..)?);
+        all.extend(pattern.get(open + 1..close)?.split(',').map(|one| format!("{before}{one}{after}")));
+        if all.len() > MOST_PLAIN {
+            return None;
+        }
+    }
+    Some(all)
 }
 
 /// The text without its backslashes, if nothing in it is special.
@@ -103,6 +161,21 @@ mod tests {
             let found = (matches(Glob::word(pattern)), matches(Glob::path(pattern)));
             assert_eq!(found, (in_word, in_path), "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn alternatives_are_compared_as_the_whole_pattern_would_be() {
+        let texts = ["", "a", "b", "ab", "x/a", "x/a/y", "a/y", "*", "a*", "{a", "c,d", "bc"];
+        for pattern in
+            ["{a,b}", "{,*/}a{,/*}", "{a,{b,c}}*", "a*", "*a", "*a*", "*", r"a\*", r"\*", "{a,b", "**", "{,b}c", "{}"]
+        {
+            let Ok(word) = Glob::word(pattern) else { continue };
+            let whole = Glob::new(pattern, false).unwrap();
+            for text in texts {
+                assert_eq!(word.matches(text), whole.matches(text), "{pattern} {text}");
+            }
+        }
+        assert!(matches!(Glob::word("{,*/}{.ssh,.aws}{,/*}"), Ok(Glob::Plain(all)) if all.len() == 8));
     }
 
     #[test]

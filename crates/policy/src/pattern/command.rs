@@ -24,33 +24,34 @@ enum WordPattern {
 pub(crate) struct Seen<'a> {
     /// As it stands.
     pub simple: &'a Simple,
-    /// Other ways to read it that come to the same: without the program's folder, without options before the subcommand.
-    others: Vec<Vec<&'a Word>>,
-    program: Option<Word>,
+    /// Other ways to write it that come to the same: without the program's folder, without options before the subcommand.
+    others: Vec<Vec<Word>>,
 }
 
 impl<'a> Seen<'a> {
     /// Looks at a command.
     pub fn new(simple: &'a Simple) -> Seen<'a> {
-        let name = simple.program();
-        let program = simple.words.first().filter(|word| word.fixed && word.text != name).map(|_| Word::fixed(name));
-        let mut others = Vec::new();
-        if program.is_some() {
-            others.push(simple.words.iter().skip(1).collect());
-        }
         let is_option = |word: &Word| word.text.len() > 1 && word.text.starts_with(['-', '+']);
+        let mut rests: Vec<&[Word]> = Vec::new();
         // Every word that may be the subcommand: those before it are options or the values of options.
         let mut at = 1;
-        while simple.words.get(at).is_some_and(is_option) && others.len() < 16 {
+        while simple.words.get(at).is_some_and(is_option) && rests.len() < 16 {
             at += 1;
-            let after_flag = simple.words.get(at).filter(|word| !is_option(word));
-            if after_flag.is_some() {
-                others.push(simple.words.iter().skip(at).collect());
-                others.push(simple.words.iter().skip(at + 1).collect());
+            if simple.words.get(at).is_some_and(|word| !is_option(word)) {
+                rests.extend([simple.words.get(at..), simple.words.get(at + 1..)].into_iter().flatten());
                 at += 1;
             }
         }
-        Seen { simple, others, program }
+        let joined = |program: &Word, rest: &[Word]| std::iter::once(program).chain(rest).cloned().collect();
+        let first = simple.words.first();
+        let mut others: Vec<Vec<Word>> = Vec::new();
+        others.extend(first.into_iter().flat_map(|program| rests.iter().map(|rest| joined(program, rest))));
+        if let Some(program) = first.filter(|word| word.fixed && word.text.contains('/')) {
+            let name = Word { text: simple.program().into(), ..program.clone() };
+            rests.extend(simple.words.get(1..));
+            others.extend(rests.iter().map(|rest| joined(&name, rest)));
+        }
+        Seen { simple, others }
     }
 }
 
@@ -98,26 +99,17 @@ impl CommandPattern {
 }
 
 fn fit_seen(pattern: &[WordPattern], seen: &Seen<'_>, reading: Reading) -> Fit {
-    let as_it_stands: Vec<&Word> = seen.simple.words.iter().collect();
-    let mut best = fit(pattern, &as_it_stands, reading);
-    if reading == Reading::Wide && best < Fit::Yes {
-        let programs = seen.simple.words.first().into_iter().chain(&seen.program);
-        for program in programs {
-            for rest in &seen.others {
-                let words: Vec<&Word> = std::iter::once(program).chain(rest.iter().copied()).collect();
-                best = best.max(fit(pattern, &words, reading));
-            }
-        }
-    }
-    best
+    let as_it_stands = fit(pattern, &seen.simple.words, reading);
+    let others = if reading == Reading::Wide { seen.others.as_slice() } else { &[] };
+    others.iter().map(|words| fit(pattern, words, reading)).fold(as_it_stands, Fit::max)
 }
 
 /// How well words fit a pattern, from the end to the beginning: `row[i]` is how well the words from `i` on fit what is left.
-fn fit(pattern: &[WordPattern], words: &[&Word], reading: Reading) -> Fit {
+fn fit(pattern: &[WordPattern], words: &[Word], reading: Reading) -> Fit {
     // Most rules are about another program.
-    if let (Some(WordPattern::Word(Glob::Literal(wanted))), Some(first)) = (pattern.first(), words.first())
+    if let (Some(WordPattern::Word(wanted)), Some(first)) = (pattern.first(), words.first())
         && first.fixed
-        && first.text != *wanted
+        && !wanted.matches(&first.text)
     {
         return Fit::No;
     }
