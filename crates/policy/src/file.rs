@@ -141,7 +141,9 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
             return Err(at(always.span().start, "always is for rules that ask".into()));
         }
         let match_start = raw.r#match.span().start;
-        let matches = raw.r#match.into_inner().0;
+        let written = raw.r#match.into_inner().0;
+        let matches: Vec<String> =
+            written.iter().flat_map(|text| text.lines()).map(|line| line.trim().into()).collect();
         if matches.is_empty() {
             return Err(at(match_start, "the rule matches nothing: its list is empty".into()));
         }

@@ -17,25 +17,24 @@ pub(crate) enum Glob {
     Literal(String),
     /// Any of these. Most patterns for words are no more than that, and comparing them is fast.
     Plain(Vec<Plain>),
+    /// The last name of a path is any of these.
+    Name(Vec<Plain>),
     /// Anything else.
     Pattern(Box<GlobMatcher>),
 }
 
-/// A text with a star at one of its ends, at both or at none.
+/// Pieces of text with a star between each two of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Plain {
-    text: String,
-    before: bool,
-    after: bool,
+    first: String,
+    /// What follows the first star; `None` where there is none.
+    rest: Option<(Vec<String>, String)>,
 }
 
 impl Glob {
     /// A pattern whose `*` is any letters at all.
     pub fn word(text: &str) -> Result<Glob, String> {
-        let compiled = Glob::new(text, false)?;
-        let Glob::Pattern(_) = compiled else { return Ok(compiled) };
-        let plain = alternatives(text).and_then(|all| all.iter().map(|text| Plain::new(text)).collect());
-        Ok(plain.map_or(compiled, Glob::Plain))
+        Glob::new(text, false)
     }
 
     /// A pattern for a path: `*` stops at `/`, `**` between slashes is any folders.
@@ -53,6 +52,17 @@ impl Glob {
         if let Some(plain) = unescaped(text) {
             return Ok(Glob::Literal(plain));
         }
+        let all =
+            |text: &str| -> Option<Vec<Plain>> { alternatives(text)?.iter().map(|text| Plain::new(text)).collect() };
+        let plain = match text.strip_prefix("**/") {
+            Some(name) if is_path && !name.contains(['/', '\\']) && !name.contains("**") => all(name).map(Glob::Name),
+            _ if is_path => None,
+            _ => all(text).map(Glob::Plain),
+        };
+        plain.map_or_else(|| Glob::compiled(text, is_path), Ok)
+    }
+
+    fn compiled(text: &str, is_path: bool) -> Result<Glob, String> {
         let glob =
             GlobBuilder::new(text).literal_separator(is_path).backslash_escape(true).empty_alternates(true).build();
         let glob = glob.map_err(|error| format!("the pattern {text:?} cannot be read: {}", error.kind()))?;
@@ -64,6 +74,10 @@ impl Glob {
         match self {
             Glob::Literal(plain) => plain == text,
             Glob::Plain(all) => all.iter().any(|plain| plain.matches(text)),
+            Glob::Name(all) => {
+                let name = text.rsplit('/').next().unwrap_or_default();
+                all.iter().any(|plain| plain.matches(name))
+            }
             Glob::Pattern(matcher) => matcher.is_match(text),
         }
     }
@@ -71,21 +85,30 @@ impl Glob {
 
 impl Plain {
     fn new(pattern: &str) -> Option<Plain> {
-        let inner = pattern.strip_prefix('*');
-        let (before, rest) = (inner.is_some(), inner.unwrap_or(pattern));
-        // A star after a backslash is a letter.
-        let inner = rest.strip_suffix('*').filter(|inner| !inner.ends_with('\\'));
-        let (after, rest) = (inner.is_some(), inner.unwrap_or(rest));
-        Some(Plain { text: unescaped(rest)?, before, after })
+        if pattern.contains('\\') {
+            return unescaped(pattern).map(|first| Plain { first, rest: None });
+        }
+        if pattern.contains(['?', '[', ']', '{', '}']) {
+            return None;
+        }
+        let mut pieces: Vec<String> = pattern.split('*').map(String::from).collect();
+        let last = if pieces.len() > 1 { pieces.pop() } else { None };
+        let mut pieces = pieces.into_iter();
+        let first = pieces.next().unwrap_or_default();
+        Some(Plain { first, rest: last.map(|last| (pieces.collect(), last)) })
     }
 
     fn matches(&self, text: &str) -> bool {
-        match (self.before, self.after) {
-            (false, false) => text == self.text,
-            (true, false) => text.ends_with(&self.text),
-            (false, true) => text.starts_with(&self.text),
-            (true, true) => text.contains(&self.text),
-        }
+        let Some((middle, last)) = &self.rest else { return text == self.first };
+        let Some(text) = text.strip_prefix(self.first.as_str()) else { return false };
+        let Some(mut text) = text.strip_suffix(last.as_str()) else { return false };
+        middle.iter().all(|piece| match text.split_once(piece.as_str()) {
+            Some((_, after)) => {
+                text = after;
+                true
+            }
+            None => false,
+        })
     }
 }
 
@@ -147,7 +170,7 @@ mod tests {
             ("a", "ab", false, false),
             ("a*", "a", true, true),
             ("a*", "a/b", true, false),
-            ("**/b", "b", true, true),
+            ("**/b", "b", false, true),
             ("**/b", "a/c/b", true, true),
             ("a/**", "a/b/c", true, true),
             ("a/**", "a", false, false),
@@ -164,15 +187,33 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_are_compared_as_the_whole_pattern_would_be() {
-        let texts = ["", "a", "b", "ab", "x/a", "x/a/y", "a/y", "*", "a*", "{a", "c,d", "bc"];
-        for pattern in
-            ["{a,b}", "{,*/}a{,/*}", "{a,{b,c}}*", "a*", "*a", "*a*", "*", r"a\*", r"\*", "{a,b", "**", "{,b}c", "{}"]
-        {
-            let Ok(word) = Glob::word(pattern) else { continue };
-            let whole = Glob::new(pattern, false).unwrap();
+    fn what_is_compared_without_a_regex_is_compared_alike() {
+        let texts = [
+            "", "a", "b", "ab", "x/a", "x/a/y", "a/y", "*", "a*", "{a", "c,d", "bc", "xaxbx", "aab", ".x", "d/.x",
+            "a.x",
+        ];
+        let words = [
+            "{a,b}",
+            "{,*/}a{,/*}",
+            "{a,{b,c}}*",
+            "a*",
+            "*a",
+            "*a*",
+            "*",
+            r"a\*",
+            r"\*",
+            "**",
+            "{,b}c",
+            "*a*b*",
+            "a*b",
+            "a*a*b",
+        ];
+        let paths = ["**/a", "**/{a,b}", "**/*.x", "**/{.x,a*}", "**/*", "**/a*b"];
+        for (pattern, is_path) in words.map(|word| (word, false)).into_iter().chain(paths.map(|path| (path, true))) {
+            let (fast, slow) = (Glob::new(pattern, is_path).unwrap(), Glob::compiled(pattern, is_path).unwrap());
+            assert!(!matches!(fast, Glob::Pattern(_)), "{pattern}");
             for text in texts {
-                assert_eq!(word.matches(text), whole.matches(text), "{pattern} {text}");
+                assert_eq!(fast.matches(text), slow.matches(text), "{pattern} {text}");
             }
         }
         assert!(matches!(Glob::word("{,*/}{.ssh,.aws}{,/*}"), Ok(Glob::Plain(all)) if all.len() == 8));

@@ -2,28 +2,15 @@
 
 use crate::glob::escaped;
 use crate::pattern::{Address, quoted};
-use crate::policy::decision_word;
 use crate::shell::{self, Simple};
 use crate::{CallFacts, PathFact};
-use mainpath_types::{Decision, EffectClass};
+use mainpath_types::EffectClass;
 use std::fmt;
 
-/// A rule as `--allow` takes it: patterns that allow a kind of call together. As text they stand on lines of their own.
+/// A rule as `--allow` takes it: patterns that allow a kind of call together. As text they
+/// stand on lines of their own, and a rule file takes that text as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleText(Vec<String>);
-
-impl RuleText {
-    /// The patterns.
-    pub fn patterns(&self) -> &[String] {
-        &self.0
-    }
-
-    /// The rule as a piece of a rule file, to be put at its end.
-    pub fn to_toml(&self, decision: Decision) -> String {
-        let matches: Vec<String> = self.0.iter().map(|text| toml::Value::from(text.as_str()).to_string()).collect();
-        format!("\n[[rule]]\ndecision = \"{}\"\nmatch = [{}]\n", decision_word(decision), matches.join(", "))
-    }
-}
 
 impl fmt::Display for RuleText {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,7 +20,7 @@ impl fmt::Display for RuleText {
 
 /// Programs whose first word says what they do: with these first words, other arguments do more of the same.
 const USUAL: [(&str, &[&str]); 12] = [
-    ("git", &["status", "diff", "log", "show", "add", "commit", "blame", "fetch", "rev-parse", "ls-files"]),
+    ("git", &["status", "diff", "log", "show", "add", "commit", "blame", "rev-parse", "ls-files"]),
     ("cargo", &["build", "check", "test", "clippy", "fmt", "doc", "tree", "bench"]),
     ("npm", &["test", "ls", "ci", "outdated"]),
     ("pnpm", &["test", "ls", "outdated"]),
@@ -48,9 +35,9 @@ const USUAL: [(&str, &[&str]); 12] = [
 ];
 
 /// Programs that do the same whatever their arguments: they look, or build and test.
-const PLAIN: [&str; 20] = [
-    "ls", "cat", "head", "tail", "wc", "grep", "rg", "diff", "stat", "file", "du", "df", "tree", "jq", "pytest",
-    "ruff", "mypy", "eslint", "tsc", "make",
+const PLAIN: [&str; 18] = [
+    "ls", "cat", "head", "tail", "wc", "grep", "diff", "stat", "file", "du", "df", "jq", "pytest", "ruff", "mypy",
+    "eslint", "tsc", "make",
 ];
 
 /// The most commands of a line that a rule is made for: more than that is no kind of call.

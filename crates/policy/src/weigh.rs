@@ -241,6 +241,7 @@ impl Default<'_> {
                 let reason = format!("{:?} lies outside the workspace.", place.written);
                 default(Decision::Deny, "builtin.workspace", &reason)
             }
+            Part::Path(place) if !place.inside => self.row(EffectClass::SideEffecting),
             Part::Path(place) if place.write => self.row(EffectClass::LocalWrite),
             Part::Path(_) => self.row(EffectClass::ReadOnly),
         };

@@ -97,6 +97,9 @@ impl Pattern {
         if text.is_empty() {
             return Err("the rule is empty; it looks like bash(git status) or write(src/**)".into());
         }
+        if text.contains(char::is_control) {
+            return Err(format!("the rule {text:?} holds a control character"));
+        }
         if text.len() > LONGEST {
             return Err(format!("the rule is longer than {LONGEST} bytes"));
         }

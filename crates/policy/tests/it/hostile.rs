@@ -219,7 +219,8 @@ fn check_narrowest(facts: &CallFacts) -> Result<(), TestCaseError> {
     policy.add_rule(Decision::Allow, &rule.to_string()).unwrap();
     prop_assert_eq!(verdict(&policy, facts).0, Decision::Allow, "{} for {:?}", rule, facts);
     // It says the same in a file.
-    let file = with_file(Layer::User, &rule.to_toml(Decision::Allow));
+    let text = toml_string(&rule.to_string());
+    let file = with_file(Layer::User, &format!("[[rule]]\ndecision = \"allow\"\nmatch = {text}\n"));
     prop_assert_eq!(verdict(&file, facts).0, Decision::Allow, "{}", rule);
     // And nothing about another kind of call.
     for other in ["bash(evil x)", "write(other)", "http_request(POST https://other/)"] {
