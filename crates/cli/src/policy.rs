@@ -47,6 +47,8 @@ impl Sources {
     /// All rules that hold in a workspace. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str) -> Result<Policy, Failure> {
         let home = std::env::var("HOME").unwrap_or_default();
+        // Paths are judged by the place that they lead to.
+        let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
         let bad = |error: PolicyError| Failure::error(error.to_string());
         let mut policy = Policy::builtin(Folders { workspace: workspace.into(), home }).map_err(bad)?;
         let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());

@@ -237,7 +237,9 @@ fn fits(rule: &Rule, example: &str, folders: &Folders) -> Result<bool, String> {
     let seen: Vec<Vec<Seen<'_>>> =
         scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
     let reading = if rule.decision == Decision::Allow { Reading::Strict } else { Reading::Wide };
-    Ok(parts(&facts, &scripts, &seen).iter().any(|part| rule.patterns_fit(&facts.tool, part, reading) == Fit::Yes))
+    Ok(parts(&facts, &scripts, &seen, folders)
+        .iter()
+        .any(|part| rule.patterns_fit(&facts.tool, part, reading) == Fit::Yes))
 }
 
 /// What may have been meant: the nearest of the names that the message says were expected.

@@ -1,6 +1,6 @@
 //! A call, taken apart into what is judged on its own: its commands, its files, its addresses, and the call itself.
 
-use crate::pattern::{Address, Place, PlaceText, Seen, plain};
+use crate::pattern::{Address, Folders, Place, PlaceText, Seen, plain};
 use crate::shell::{File, Script, Word};
 use crate::{CallFacts, PathFact};
 use mainpath_types::EffectClass;
@@ -52,7 +52,12 @@ fn short(text: &str) -> String {
 }
 
 /// The parts of a call. `scripts` are its command lines, taken apart, `seen` their commands.
-pub(crate) fn parts<'a>(facts: &'a CallFacts, scripts: &'a [Script], seen: &'a [Vec<Seen<'a>>]) -> Vec<Part<'a>> {
+pub(crate) fn parts<'a>(
+    facts: &'a CallFacts,
+    scripts: &'a [Script],
+    seen: &'a [Vec<Seen<'a>>],
+    folders: &Folders,
+) -> Vec<Part<'a>> {
     let mut parts = vec![Part::Call(&facts.arguments)];
     for (script, seen) in scripts.iter().zip(seen) {
         parts.extend(seen.iter().map(Part::Command));
@@ -62,19 +67,19 @@ pub(crate) fn parts<'a>(facts: &'a CallFacts, scripts: &'a [Script], seen: &'a [
                 parts.push(Part::Flow(from, to));
             }
         }
-        parts.extend(script.files.iter().map(|file| Part::Path(redirected(file))));
+        parts.extend(script.files.iter().map(|file| Part::Path(redirected(file, folders))));
     }
-    parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect))));
+    parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect, folders))));
     parts.extend(facts.urls.iter().map(|fact| Part::Address(Address::new(fact), &fact.url)));
     parts
 }
 
 /// A file that a tool opens: the caller knows which one it is.
-fn resolved(fact: &PathFact, effect: EffectClass) -> Place<'_> {
+fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> Place<'a> {
     let surest =
         PlaceText { absolute: Cow::Borrowed(&fact.absolute), relative: fact.relative.as_deref().map(Cow::Borrowed) };
     // A link has a name too, and a rule may be about that.
-    let written = written(&fact.path)
+    let written = written(&fact.path, folders)
         .filter(|written| written.relative.as_deref() != fact.relative.as_deref() && written.absolute != fact.absolute);
     Place {
         texts: std::iter::once(surest).chain(written).collect(),
@@ -88,13 +93,14 @@ fn resolved(fact: &PathFact, effect: EffectClass) -> Place<'_> {
 }
 
 /// A file that a shell opens: only its letters are known, links are not.
-fn redirected(file: &File) -> Place<'_> {
+fn redirected<'a>(file: &'a File, folders: &Folders) -> Place<'a> {
     let Word { text, fixed, .. } = &file.path;
-    let named = written(text).filter(|_| *fixed);
+    let named = written(text, folders);
+    let certain = *fixed && named.is_some();
     Place {
-        certain: named.is_some(),
-        inside: named.as_ref().is_some_and(|named| named.relative.is_some()),
-        texts: vec![named.or_else(|| written(text)).unwrap_or_else(|| as_it_is(text))],
+        certain,
+        inside: certain && named.as_ref().is_some_and(|named| named.relative.is_some()),
+        texts: vec![named.unwrap_or(PlaceText { absolute: Cow::Borrowed(text), relative: None })],
         written: text,
         write: file.write,
         reads_too: false,
@@ -103,13 +109,16 @@ fn redirected(file: &File) -> Place<'_> {
 }
 
 /// The file by the letters of its path alone. `None` if it leads out of the workspace by `..`.
-fn written(path: &str) -> Option<PlaceText<'_>> {
-    if path.starts_with('/') || path.starts_with("~/") {
-        return Some(PlaceText { absolute: Cow::Owned(plain(path)?), relative: None });
-    }
-    Some(PlaceText { absolute: Cow::Borrowed(path), relative: Some(Cow::Owned(plain(path)?)) })
-}
-
-fn as_it_is(path: &str) -> PlaceText<'_> {
-    PlaceText { absolute: Cow::Borrowed(path), relative: None }
+fn written(path: &str, folders: &Folders) -> Option<PlaceText<'static>> {
+    let workspace = folders.workspace.trim_end_matches('/');
+    let whole = match path.strip_prefix("~/") {
+        Some(below) if !folders.home.is_empty() => format!("{}/{below}", folders.home),
+        _ if path.starts_with('/') => path.into(),
+        _ => format!("{workspace}/{}", plain(path)?),
+    };
+    let absolute = plain(&whole)?;
+    let below = absolute.strip_prefix(workspace);
+    let relative = below.filter(|below| below.is_empty() || below.starts_with('/'));
+    let relative = relative.map(|below| Cow::Owned(below.trim_start_matches('/').to_string()));
+    Some(PlaceText { relative: relative.filter(|_| !workspace.is_empty()), absolute: Cow::Owned(absolute) })
 }

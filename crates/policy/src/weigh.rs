@@ -43,7 +43,7 @@ pub(crate) fn weigh<'p>(
     let scripts: Vec<Script> = facts.commands.iter().map(|line| shell::read(line)).collect();
     let seen: Vec<Vec<Seen<'_>>> =
         scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
-    let parts = parts(facts, &scripts, &seen);
+    let parts = parts(facts, &scripts, &seen, policy.folders());
     let tainted = scripts.iter().find_map(|script| script.tainted.as_deref());
     let mut applied = applied;
     let said: Vec<Option<Said<'p>>> = parts

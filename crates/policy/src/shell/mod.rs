@@ -89,6 +89,4 @@ pub(crate) fn read(line: &str) -> Script {
 }
 
 #[cfg(test)]
-mod against_bash;
-#[cfg(test)]
 mod tests;

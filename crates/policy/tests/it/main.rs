@@ -1,5 +1,9 @@
 //! Rules and verdicts, from the outside.
 
+// Helpers of tests may unwrap as the tests themselves do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod against_bash;
 mod files;
 mod hostile;
 mod support;

@@ -119,6 +119,8 @@ fn files_follow_read_and_write_rules_whatever_the_tool() {
         "allow read(/etc/hosts)",
         "allow read(~/notes/**)",
         "ask edit(src/main.rs)",
+        "allow bash(cat *)",
+        "deny write(~/.bashrc)",
     ]);
     for (text, expected) in [
         ("write(src/a.rs)", Allow),
@@ -141,7 +143,16 @@ fn files_follow_read_and_write_rules_whatever_the_tool() {
         ("read(~/notes/a)", Allow),
         ("read(~/other/a)", Deny),
         ("bash(cat < a.key)", Deny),
+        ("bash(cat >> ~/.bashrc)", Deny),
+        ("bash(cat > src/x)", Allow),
+        ("bash(cat > /work/space/src/x)", Allow),
         ("bash(cat > src/gen/x)", Deny),
+        ("bash(cat > ./src//gen/x)", Deny),
+        ("bash(cat > /work/space/src/gen/x)", Deny),
+        ("bash(cat < ~/x.key)", Deny),
+        ("bash(cat < /home/u/x.key)", Deny),
+        ("bash(cd src; cat > gen/x)", Ask),
+        ("bash(cat > ../space/src/gen/x)", Ask),
     ] {
         assert_eq!(decided(&policy, text).0, expected, "{text}");
     }

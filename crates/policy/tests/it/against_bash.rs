@@ -1,6 +1,8 @@
-//! The reader against the shell itself: whatever bash runs of a line must have been seen in it, or the line called unclear.
+//! Rules against the shell itself: a line that a denial of `evil` leaves alone must not make bash run `evil`.
 
-use super::read;
+use crate::support::*;
+use mainpath_policy::CallFacts;
+use mainpath_types::{Access, ApprovalMode, Decision};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -117,22 +119,21 @@ fn bash_runs_nothing_that_was_not_seen() {
     let folder = tempfile::tempdir().unwrap();
     let handler = "ulimit -t 2\ncommand_not_found_handle() { [ \"$1\" != evil ] || : > \"$MARK\"; return 127; }\n";
     fs::write(folder.path().join("handler"), handler).unwrap();
-    let count = std::env::var("MAINPATH_LINES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
-    let seed = std::env::var("MAINPATH_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x9E37_79B9_7F4A_7C15);
-    let mut numbers = Numbers(seed);
     assert!(runs_evil(folder.path(), "echo \"$(evil)\""), "the handler notices");
     assert!(!runs_evil(folder.path(), "echo '$(evil)'"));
-    let mut ran = 0;
-    for _ in 0..count {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let mut numbers = Numbers(number("MAINPATH_SEED").unwrap_or(0x9E37_79B9_7F4A_7C15));
+    let policy = bare(&["deny bash(evil *)"]);
+    let (mut lines, mut clear) = (0, 0);
+    // Most random lines are no shell language, and of the others most run it plainly.
+    while lines < number("MAINPATH_LINES").unwrap_or(4_000) {
+        lines += 1;
         let line = numbers.line();
-        let script = read(&line);
-        let seen = script.commands.iter().any(|simple| simple.program() == "evil");
-        if seen || !script.unclear.is_empty() {
-            continue;
+        let facts = CallFacts { commands: vec![line.clone()], ..call("bash(x)") };
+        if verdict_in(&policy, Access::Full, ApprovalMode::Ask, &facts).0 == Decision::Allow {
+            clear += 1;
+            assert!(!runs_evil(folder.path(), &line), "not seen in {line:?}");
         }
-        ran += 1;
-        assert!(!runs_evil(folder.path(), &line), "not seen in {line:?}: {script:#?}");
     }
-    eprintln!("ran {ran}");
-    assert!(ran > 0, "some lines were clear of it");
+    assert!(clear > lines / 1_000, "only {clear} of {lines} lines were clear of it");
 }
