@@ -7,7 +7,7 @@ use crate::policy::Sources;
 use mainpath_core::{Log, State, apply};
 use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Hooks, Runtime};
+use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
@@ -29,6 +29,8 @@ pub struct App {
     hooks: Hooks,
     /// Where rules come from.
     pub sources: Sources,
+    /// The secrets.
+    pub vault: Vault,
 }
 
 impl App {
@@ -41,7 +43,8 @@ impl App {
         let launcher = Launcher::current_exe();
         let hooks: Result<Hooks, String> = home.config.hooks.iter().map(|hook| hook.build(&launcher)).collect();
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
-        Ok(App { home, store, scope: Scope::local(), models, hooks, sources })
+        let vault = home.vault(models.registry())?;
+        Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources })
     }
 
     /// The same with the rules of the command line.
@@ -79,7 +82,7 @@ impl App {
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
             tools: self.home.tools(),
             models: self.models.clone(),
-            vault: self.home.vault(self.models.registry()),
+            vault: self.vault.clone(),
             launcher: Launcher::current_exe(),
             protected: self.home.protected(),
             policies: Arc::new(move |workspace| {

@@ -8,7 +8,10 @@ use mainpath_tools::{JsonTransform, Tools};
 use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 
 /// The folders and the configuration of this installation.
 pub struct Home {
@@ -18,6 +21,8 @@ pub struct Home {
     pub config_file: PathBuf,
     /// What it says.
     pub config: ConfigFile,
+    /// The forms of secrets that it wants found.
+    forms: Vault,
 }
 
 /// `config.toml`.
@@ -48,6 +53,40 @@ pub struct ConfigFile {
     pub tools: ToolsConfig,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.
     pub secrets: BTreeMap<String, String>,
+    /// What else is kept out of them.
+    pub redact: Redact,
+}
+
+/// `[redact]`: secrets that have no name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Redact {
+    /// Places in the arguments and the JSON outputs of tools, such as `$.headers.authorization` and `$..password`.
+    paths: Vec<Spanned<String>>,
+    /// Regular expressions.
+    patterns: Vec<Spanned<String>>,
+    /// Kinds that are not looked for.
+    off: Vec<Spanned<String>>,
+}
+
+impl Redact {
+    /// The vault that it asks for. Errors: where in the file something is wrong, in bytes, and what.
+    fn forms(&self) -> Result<Vault, (usize, String)> {
+        type Add = fn(Vault, &str) -> Result<Vault, String>;
+        let lists: [(&str, &[Spanned<String>], Add); 3] = [
+            ("paths", &self.paths, Vault::with_path),
+            ("patterns", &self.patterns, Vault::with_pattern),
+            ("off", &self.off, Vault::without),
+        ];
+        let mut vault = Vault::default();
+        for (name, list, add) in lists {
+            for entry in list {
+                let wrong = |problem| (entry.span().start, format!("redact.{name}: {problem}"));
+                vault = add(vault, entry.get_ref()).map_err(wrong)?;
+            }
+        }
+        Ok(vault)
+    }
 }
 
 /// The part of `config.toml` about tools.
@@ -114,8 +153,8 @@ impl Home {
         };
         let data = std::path::absolute(&data)?;
         let config_file = std::path::absolute(config_dir.join("config.toml"))?;
-        let config = read(&config_file)?;
-        Ok(Home { data, config_file, config })
+        let (config, forms) = read(&config_file)?;
+        Ok(Home { data, config_file, config, forms })
     }
 
     /// Where the configuration is, or would be.
@@ -142,13 +181,24 @@ impl Home {
         vec![self.data.clone(), self.config_dir().to_path_buf()]
     }
 
-    /// The secrets of the environment and of the configuration, the providers' keys among them.
-    pub fn vault(&self, registry: &Registry) -> Vault {
-        let env =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let is_key = |name: &String| registry.providers().iter().any(|provider| provider.key_variables.contains(name));
-        let env = env.filter(|(name, _)| Vault::is_secret_name(name) || is_key(name));
-        Vault::new(env.chain(self.config.secrets.clone()))
+    /// The secrets of the environment and of the configuration, the providers' keys and headers among them. Errors: this
+    /// installation's key for handles can be neither read nor drawn.
+    pub fn vault(&self, registry: &Registry) -> Result<Vault, Failure> {
+        let is_key = |name: &str| {
+            registry.providers().iter().any(|provider| provider.key_variables.iter().any(|key| key == name))
+        };
+        let headers = registry.providers().iter().flat_map(|provider| {
+            let secret = |(name, value): &(String, String)| {
+                // The last word of `Bearer …`.
+                let value = value.rsplit(' ').next().unwrap_or_default();
+                let is_secret =
+                    ["auth", "key", "token", "secret"].iter().any(|part| name.to_lowercase().contains(part));
+                is_secret.then(|| (format!("{}-{name}", provider.name), value.to_string()))
+            };
+            provider.headers.iter().filter_map(secret).collect::<Vec<_>>()
+        });
+        let secrets = environment(is_key).chain(headers).chain(self.config.secrets.clone());
+        Ok(self.forms.clone().with_key(handle_key(&self.data)?).with_secrets(secrets))
     }
 
     /// The folder in which a trace's scripted demonstration works.
@@ -157,14 +207,64 @@ impl Home {
     }
 }
 
-fn read(file: &Path) -> Result<ConfigFile, Failure> {
+/// The variables that hold secrets, by their names or because somebody says so.
+fn environment(is_key: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {
+    let texts =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(move |(name, _)| Vault::is_secret_name(name) || is_key(name))
+}
+
+/// A text for people, without the secrets that are known here: for what is said when nothing else works.
+pub fn hidden(text: &str) -> String {
+    let vault = Home::find().and_then(|home| home.vault(&home.registry()?));
+    vault.unwrap_or_else(|_| Vault::new(environment(|_| false))).redact(text)
+}
+
+/// What the handles of secrets without a name are made with. It is drawn once and lies beside the traces: in another place the same
+/// secret has another handle, and nobody who has only a log can try passwords on it. Errors: it cannot be read, or nothing can
+/// be drawn.
+fn handle_key(data: &Path) -> Result<[u8; 32], Failure> {
+    let file = data.join("handles.key");
+    let read = || match std::fs::read(&file) {
+        Ok(bytes) => <[u8; 32]>::try_from(bytes).map(Some).map_err(|bytes| {
+            let size = bytes.len();
+            Failure::error(format!(
+                "{} has {size} bytes instead of 32; remove it, and another is drawn",
+                file.display()
+            ))
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::error(format!("{} cannot be read: {error}", file.display()))),
+    };
+    if let Some(key) = read()? {
+        return Ok(key);
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| Failure::error(format!("no random numbers can be had: {error}")))?;
+    // Whole, and by the first who comes. Where nothing can be written, no log is written either.
+    let part = data.join(format!("handles.key.{}", std::process::id()));
+    let written = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
+    let written = written.and_then(|mut file| file.write_all(&key).and_then(|()| file.sync_all()));
+    let linked = written.and_then(|()| std::fs::hard_link(&part, &file));
+    let _ = std::fs::remove_file(&part);
+    match linked {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?.unwrap_or(key)),
+        Ok(()) | Err(_) => Ok(key),
+    }
+}
+
+fn read(file: &Path) -> Result<(ConfigFile, Vault), Failure> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ConfigFile::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Failure::error(format!("{} cannot be read: {error}", file.display()))),
     };
-    toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text.get(..span.start).unwrap_or("").matches('\n').count() + 1);
-        Failure::error(format!("{}, line {line}: {}", file.display(), error.message()))
-    })
+    let wrong = |at: usize, problem: &str| {
+        let line = text.get(..at).unwrap_or("").matches('\n').count() + 1;
+        Failure::error(format!("{}, line {line}: {problem}", file.display()))
+    };
+    let config: ConfigFile =
+        toml::from_str(&text).map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
+    let forms = config.redact.forms().map_err(|(at, problem)| wrong(at, &problem))?;
+    Ok((config, forms))
 }

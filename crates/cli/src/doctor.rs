@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::text::plain;
 use mainpath_runtime::Models;
 use mainpath_sandbox::Launcher;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -33,9 +34,10 @@ pub async fn doctor() -> Result<Exit, Failure> {
         ),
         Err(problem) => say(false, format!("model {}: {problem}", chosen.model)),
     }
-    let vault = app.home.vault(app.models.registry());
-    let names: Vec<&str> = vault.names().collect();
-    let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    // One that JSON writes otherwise is there twice.
+    let names: BTreeSet<&str> = app.vault.names().collect();
+    let known =
+        if names.is_empty() { "none by name".to_string() } else { names.into_iter().collect::<Vec<_>>().join(", ") };
     say(true, format!("secrets kept out of logs and prompts: {known}"));
     let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
     match shell {

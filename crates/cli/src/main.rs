@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Some(word) if word == "__filter" => return mainpath_tools::filter_main(),
         Some(_) | None => {}
     }
+    // What a defect says may quote what it stumbled over.
+    std::panic::set_hook(Box::new(|panic| eprintln!("mainpath: a defect: {}", config::hidden(&panic.to_string()))));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return misused(&error).into(),
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(Failure { exit, message }) => {
-            eprintln!("mainpath: {}", text::plain(&message));
+            eprintln!("mainpath: {}", text::plain(&config::hidden(&message)));
             exit.into()
         }
     }
@@ -70,7 +72,7 @@ fn misused(error: &clap::Error) -> Exit {
     let paragraphs = told.split("\n\n").filter(|paragraph| !paragraph.trim_start().starts_with("For more information"));
     let words = paragraphs.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let line = words.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    eprintln!("mainpath: {}", text::plain(line.strip_prefix("error: ").unwrap_or(&line)));
+    eprintln!("mainpath: {}", text::plain(&config::hidden(line.strip_prefix("error: ").unwrap_or(&line))));
     Exit::Usage
 }
 

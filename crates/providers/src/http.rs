@@ -2,7 +2,7 @@
 
 use crate::client::HttpClient;
 use crate::codec::Codec;
-use crate::endpoint::{Endpoint, Key};
+use crate::endpoint::Endpoint;
 use crate::failure;
 use crate::limiter::Limiter;
 use crate::openai_chat::OpenAiChat;
@@ -183,10 +183,8 @@ impl HttpProvider {
                 break;
             }
         }
-        if let Some(key) = &self.endpoint.key {
-            // Before what is said is shortened: half a key is a key's half too many.
-            body = String::from_utf8_lossy(&body).replace(key.reveal(), "[key]").into_bytes();
-        }
+        // Before what is said is shortened: half a key is a key's half too many.
+        body = without_secrets(&String::from_utf8_lossy(&body), &self.endpoint).into_bytes();
         let mut error = self.codec.decode_error(status.as_u16(), retry_after.as_deref(), &body);
         error.retry_after_ms = milliseconds.or(error.retry_after_ms);
         if let Some(location) = location {
@@ -216,7 +214,10 @@ impl Provider for HttpProvider {
                 }
                 Err(_) => drop(pass),
             }
-            outcome.map_err(|error| without_key(error, self.endpoint.key.as_ref()))
+            outcome.map_err(|mut error| {
+                error.message = without_secrets(&error.message, &self.endpoint);
+                error
+            })
         })
     }
 }
@@ -271,12 +272,20 @@ fn located(mut error: ModelError, url: &str) -> ModelError {
     error
 }
 
-/// A server may repeat the key in what it says.
-fn without_key(mut error: ModelError, key: Option<&Key>) -> ModelError {
-    if let Some(key) = key {
-        error.message = error.message.replace(key.reveal(), "[key]");
+/// A server may repeat in what it says the key, and what else a profile's headers hold.
+fn without_secrets(text: &str, endpoint: &Endpoint) -> String {
+    let mut text = text.to_owned();
+    if let Some(key) = &endpoint.key {
+        text = text.replace(key.reveal(), "[key]");
     }
-    error
+    for (name, value) in &endpoint.headers {
+        // The last word of `Bearer …` is the secret. Short words and dates are none.
+        let secret = value.rsplit(' ').next().unwrap_or_default();
+        if secret.len() >= 12 {
+            text = text.replace(secret, &format!("[{name}]"));
+        }
+    }
+    text
 }
 
 fn header(value: &str) -> Result<HeaderValue, ModelError> {

@@ -209,7 +209,10 @@ impl Driver {
         for entry in mail {
             let kind = match serde_json::from_str::<Mail>(&entry.body) {
                 Ok(mail) => self.read(mail, entry.from).await?,
-                Err(error) => InputKind::BadMail { problem: format!("no message that Mainpath knows: {error}") },
+                Err(error) => {
+                    let problem = format!("no message that Mainpath knows: {error}");
+                    InputKind::BadMail { problem: self.shared.config.vault.redact(&problem) }
+                }
             };
             self.offer_or_drop(kind, Some(entry.id)).await?;
         }
@@ -234,7 +237,9 @@ impl Driver {
                 Err(other) => return Err(other.into()),
             }
         }
-        mail.redact(&self.shared.config.vault);
+        if let Err(problem) = mail.redact(&self.shared.config.vault) {
+            return Ok(InputKind::BadMail { problem });
+        }
         let edited = match &mail {
             Mail::Approve { call, arguments: Some(arguments), .. } => Some((*call, arguments.clone())),
             _ => None,
@@ -359,6 +364,7 @@ impl Driver {
         let falls_back = self.machine.state().spec.as_ref().is_some_and(|spec| spec.using > 0);
         let around = match self.around().await {
             Err(DriveError::Spec(problem)) if falls_back => {
+                let problem = self.shared.config.vault.redact(&problem);
                 self.start(key, |_| unusable(request, problem));
                 return Ok(());
             }

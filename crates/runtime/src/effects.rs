@@ -7,8 +7,8 @@ use crate::live::LiveTurn;
 use crate::origins::Origins;
 use crate::pieces::Pieces;
 use crate::request::Prepared;
-use crate::runtime::Shared;
-use crate::secrets::Granted;
+use crate::runtime::{Config, Shared};
+use crate::secrets::{Granted, Vault};
 use crate::texts::offload;
 use bytes::Bytes;
 use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate_parts};
@@ -63,6 +63,7 @@ pub(crate) async fn call_model(
     let Around { shared, handle, scope, prepared, .. } = &around;
     let vault = &shared.config.vault;
     let mut pieces = Pieces::new(vault, handle, EffectKey::Model(request));
+    let in_text = prepared.text.is_some();
     let mut turn = prepared.text.map(LiveTurn::new);
     let mut tell = |delta: Delta| match &mut turn {
         Some(turn) => turn.push(delta, &mut |delta| pieces.say(delta)),
@@ -73,6 +74,9 @@ pub(crate) async fn call_model(
     pieces.end();
     match answer {
         Ok(mut reply) => {
+            if in_text {
+                vault.redact_turn(&mut reply.parts);
+            }
             vault.redact_parts(&mut reply.parts);
             let gate = Gate::of(&shared.config, prepared, asking.origins, &asking.approved);
             let gate = Gate { summary: asking.summary, ..gate };
@@ -80,17 +84,12 @@ pub(crate) async fn call_model(
             if let InputKind::ModelFinished(reply) = &mut kind {
                 before_tools(&around, &gate, reply).await;
             }
-            // A turn in text may have held a secret in escapes, which reading it has resolved.
-            if let InputKind::ModelMalformed { problem, .. } = &mut kind {
-                *problem = vault.redact(problem);
-            }
-            if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind {
-                vault.redact_parts(&mut reply.parts);
-            }
+            vault.redact_answer(&mut kind);
             if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind
                 && let Err(error) = offload(&*shared.config.store, scope, &mut reply.parts).await
             {
-                handle.tell(Live::Notice(format!("a long text stays in the log: {error}")));
+                let problem = vault.redact(&error.to_string());
+                handle.tell(Live::Notice(format!("a long text stays in the log: {problem}")));
             }
             kind
         }
@@ -110,7 +109,8 @@ async fn begin(around: &Around, asking: &Asking) -> Result<(), Forbidden> {
     for point in [HookPoint::RunStart, HookPoint::TurnStart] {
         if asking.failures == 0 && (point == HookPoint::TurnStart || first) {
             let mut event = json!({"trace_id": around.trace, "turn": turn});
-            around.shared.config.hooks.call((point, None), &mut event, &around.handle, |_, _| {}).await?;
+            let Config { hooks, vault, .. } = &around.shared.config;
+            hooks.call((point, None), &mut event, (&around.handle, vault), |_, _| {}).await?;
         }
     }
     Ok(())
@@ -125,7 +125,7 @@ async fn before_tools(around: &Around, gate: &Gate<'_>, reply: &mut Reply) {
     for (planned, arguments) in reply.calls.iter_mut().zip(made) {
         *planned = gate.hooked(around, std::mem::take(planned), arguments).await;
         if let Some(arguments) = &mut planned.arguments {
-            *arguments = around.shared.config.vault.redact(arguments);
+            *arguments = around.shared.config.vault.redact_arguments(arguments);
         }
     }
 }
@@ -141,7 +141,8 @@ async fn after_tool(around: &Around, name: &str, arguments: &str, output: &mut T
         "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
     });
     let mut changed = None;
-    let called = hooks.call((HookPoint::AfterTool, Some(name)), &mut event, &around.handle, |event, answer| {
+    let told = (&*around.handle, &around.shared.config.vault);
+    let called = hooks.call((HookPoint::AfterTool, Some(name)), &mut event, told, |event, answer| {
         if let Some(text) = answer.output {
             event["output"] = Value::String(text.clone());
             changed = Some(text);
@@ -202,7 +203,8 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
     store.config.vault.redact_output(&mut output);
     let tokens = estimate_parts(&output.content);
     if let Err(error) = offload(&*store.config.store, &scope, &mut output.content).await {
-        handle.tell(Live::Notice(format!("a long output stays in the log: {error}")));
+        let problem = store.config.vault.redact(&error.to_string());
+        handle.tell(Live::Notice(format!("a long output stays in the log: {problem}")));
     }
     let ended = matches!(output.error.as_deref(), Some("interrupted" | "timeout"));
     if ended && cancel.is_cancelled() {
@@ -249,7 +251,7 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
     }
     context.cancel = cancel;
     context.processes = Arc::clone(&handle.processes);
-    context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope });
+    context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope, vault: config.vault.clone() });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });
     context.progress = Arc::new(move |piece: &str| {
         let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,10 +263,12 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
 struct Blobs {
     store: Arc<dyn Store>,
     scope: Scope,
+    vault: Vault,
 }
 
 impl BlobSink for Blobs {
     fn put(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
+        let bytes = self.vault.redact_bytes(bytes);
         Box::pin(async move { self.store.put_blob(&self.scope, bytes).await.map_err(io::Error::other) })
     }
 }

@@ -1,6 +1,7 @@
 //! What the owner wants asked or told at certain points of a run: a command, an address, a function.
 
 use crate::hub::{Handle, Live};
+use crate::secrets::Vault;
 use mainpath_tools::Fut;
 use mainpath_types::{Decision, Principal, Verdict};
 use serde::{Deserialize, Serialize};
@@ -121,7 +122,7 @@ impl Hooks {
         &self,
         (point, tool): (HookPoint, Option<&str>),
         event: &mut Value,
-        handle: &Handle,
+        (handle, vault): (&Handle, &Vault),
         mut change: impl FnMut(&mut Value, Answer),
     ) -> Result<(), Forbidden> {
         let concerns = |hook: &&Hook| {
@@ -138,7 +139,7 @@ impl Hooks {
                 Ok(Err(problem)) => Err(problem),
                 Err(_) => Err(format!("it took longer than {:?}", hook.timeout)),
             };
-            let no = |reason: String| Err(Forbidden { hook: hook.name.clone(), reason });
+            let no = |reason: String| Err(Forbidden { hook: hook.name.clone(), reason: vault.redact(&reason) });
             match (answered, hook.on_failure) {
                 (Ok(answer), _) if answer.decision == Some(Said::Deny) => {
                     return no(answer.reason.unwrap_or_else(|| format!("The hook {} said no.", hook.name)));
@@ -146,6 +147,7 @@ impl Hooks {
                 (Ok(answer), _) => change(event, answer),
                 (Err(problem), OnFailure::Closed) => return no(format!("The hook {} failed: {problem}.", hook.name)),
                 (Err(problem), OnFailure::Open) => {
+                    let problem = vault.redact(&problem);
                     handle.tell(Live::Notice(format!("the hook {} failed: {problem}", hook.name)));
                 }
             }

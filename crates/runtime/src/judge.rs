@@ -95,7 +95,8 @@ impl<'a> Gate<'a> {
         });
         let mut changed = None;
         let point = (HookPoint::BeforeTool, Some(tool.as_str()));
-        let called = hooks.call(point, &mut event, &around.handle, |event, answer| {
+        let told = (&*around.handle, &around.shared.config.vault);
+        let called = hooks.call(point, &mut event, told, |event, answer| {
             if let Some(arguments) = answer.arguments {
                 event["arguments"] = Value::Object(arguments);
                 changed = Some(event["arguments"].to_string());

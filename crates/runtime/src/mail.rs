@@ -140,16 +140,16 @@ impl Mail {
         }
     }
 
-    /// Redacts its texts.
-    pub(crate) fn redact(&mut self, vault: &crate::Vault) {
+    /// Redacts its texts. Errors: what must stay as it is holds a secret.
+    pub(crate) fn redact(&mut self, vault: &crate::Vault) -> Result<(), String> {
         match self {
             Mail::Message { parts, .. } | Mail::Rewind { parts: Some(parts), .. } => vault.redact_parts(parts),
-            Mail::Approve { arguments: Some(text), .. }
-            | Mail::Answer { text, .. }
-            | Mail::Deny { reason: Some(text), .. } => {
-                *text = vault.redact(text);
+            Mail::Approve { arguments, rule, .. } => {
+                *arguments = arguments.take().map(|text| vault.redact_arguments(&text));
+                *rule = rule.take().map(|text| vault.redact(&text));
             }
-            Mail::SetSpec { spec } => spec.instructions = vault.redact(&spec.instructions),
+            Mail::Answer { text, .. } | Mail::Deny { reason: Some(text), .. } => *text = vault.redact(text),
+            Mail::SetSpec { spec } => vault.redact_spec(spec)?,
             Mail::Goals { ops } => ops.iter_mut().for_each(|op| match op {
                 GoalOp::Add { description, reason, .. } => {
                     *description = vault.redact(description);
@@ -162,8 +162,8 @@ impl Mail {
             | Mail::Stop
             | Mail::Interrupt { .. }
             | Mail::Rewind { parts: None, .. }
-            | Mail::Approve { arguments: None, .. }
             | Mail::Deny { reason: None, .. } => {}
         }
+        Ok(())
     }
 }

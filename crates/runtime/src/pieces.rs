@@ -2,7 +2,7 @@
 //! what follows.
 
 use crate::hub::{Handle, Live};
-use crate::secrets::Vault;
+use crate::secrets::{Flow, Kind, Vault, is_json};
 use mainpath_core::EffectKey;
 use mainpath_types::Delta;
 use std::sync::Arc;
@@ -12,63 +12,79 @@ pub(crate) struct Pieces {
     vault: Vault,
     handle: Arc<Handle>,
     of: EffectKey,
-    /// What waits: the last piece, of which only the end that may be a secret's beginning is left.
-    held: Option<Delta>,
+    /// The texts under way, each with a piece of it that says which one it is. Calls may be written beside one another.
+    flows: Vec<(Delta, Flow)>,
 }
 
 impl Pieces {
     pub fn new(vault: &Vault, handle: &Arc<Handle>, of: EffectKey) -> Pieces {
-        Pieces { vault: vault.clone(), handle: Arc::clone(handle), of, held: None }
+        Pieces { vault: vault.clone(), handle: Arc::clone(handle), of, flows: Vec::new() }
     }
 
     /// Hands a piece on, redacted, but for an end that waits.
     pub fn say(&mut self, mut delta: Delta) {
+        // Prose that something else follows has ended: what waited was no secret.
+        if self.flows.last().is_some_and(|(first, _)| is_prose(first) && !follows(first, &delta)) {
+            self.end_last();
+        }
+        let piece = std::mem::take(text_of(&mut delta));
+        let at = match self.flows.iter().position(|(first, _)| follows(first, &delta)) {
+            Some(at) => at,
+            None => {
+                let flow = Flow::new(&self.vault, kind(&delta, &piece));
+                self.flows.push((unnamed(&delta), flow));
+                self.flows.len() - 1
+            }
+        };
+        let Some((_, flow)) = self.flows.get_mut(at) else { return };
         if !self.handle.is_watched() {
-            self.held = None;
-            return;
+            return flow.pass(&piece);
         }
-        match self.held.take() {
-            Some(held) if follows(&held, &delta) => {
-                let text = text_of(&mut delta);
-                let mut held = held;
-                text.insert_str(0, text_of(&mut held));
-            }
-            // Something else has begun: what waited was no secret.
-            Some(held) => self.tell(held),
-            None => {}
+        *text_of(&mut delta) = flow.push(&self.vault, &piece);
+        if let Delta::Arguments { name: Some(name), .. } = &mut delta {
+            *name = self.vault.redact(name);
         }
-        // Most pieces hold no secret and no beginning of one: they go on as they are.
-        if self.vault.is_clean(text_of(&mut delta)) {
-            if !text_of(&mut delta).is_empty() || names(&delta) {
-                self.tell(delta);
-            }
-            return;
-        }
-        let redacted = self.vault.redact(text_of(&mut delta));
-        let (say, wait) = redacted.split_at(redacted.len() - self.vault.begun(&redacted));
-        if !wait.is_empty() {
-            let mut held = delta.clone();
-            *text_of(&mut held) = wait.into();
-            if let Delta::Arguments { name, .. } = &mut held {
-                *name = None;
-            }
-            self.held = Some(held);
-        }
-        *text_of(&mut delta) = say.into();
-        if !say.is_empty() || names(&delta) {
-            self.tell(delta);
-        }
+        self.tell(delta);
     }
 
     /// Nothing follows any more: what waited was no secret.
     pub fn end(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.tell(held);
+        while !self.flows.is_empty() {
+            self.end_last();
         }
     }
 
-    fn tell(&self, delta: Delta) {
-        self.handle.tell(Live::Delta { of: self.of, delta });
+    fn end_last(&mut self) {
+        let Some((mut delta, mut flow)) = self.flows.pop() else { return };
+        *text_of(&mut delta) = flow.end(&self.vault);
+        self.tell(delta);
+    }
+
+    fn tell(&self, mut delta: Delta) {
+        if !text_of(&mut delta).is_empty() || names(&delta) {
+            self.handle.tell(Live::Delta { of: self.of, delta });
+        }
+    }
+}
+
+fn is_prose(delta: &Delta) -> bool {
+    matches!(delta, Delta::Text { .. } | Delta::Thinking { .. })
+}
+
+/// What a text is, by its first piece: arguments are JSON, and what a tool says may be.
+fn kind(delta: &Delta, piece: &str) -> Kind {
+    match delta {
+        Delta::Arguments { .. } => Kind::Arguments,
+        Delta::ToolOutput { .. } if is_json(piece) => Kind::Json,
+        Delta::ToolOutput { .. } | Delta::Text { .. } | Delta::Thinking { .. } => Kind::Text,
+    }
+}
+
+/// An empty piece of the same text.
+fn unnamed(delta: &Delta) -> Delta {
+    match delta {
+        Delta::Arguments { index, .. } => Delta::Arguments { index: *index, name: None, text: String::new() },
+        other => other.clone(),
     }
 }
 

@@ -118,8 +118,15 @@ impl Runtime {
     }
 
     /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself.
-    pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
+    pub async fn start(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        mut spec: Spec,
+        message: Mail,
+    ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
+        self.shared.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
         self.shared.specs.prepare(&self.shared.config, &spec).map_err(RuntimeError::Trace)?;
         let handle = self.shared.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
@@ -156,7 +163,7 @@ impl Runtime {
     /// Sends mail to a trace, whoever drives it. Returns when it is durable.
     pub async fn send(&self, scope: &Scope, trace: &TraceId, mail: &Mail) -> Result<MailId, RuntimeError> {
         let mut mail = mail.clone();
-        mail.redact(&self.shared.config.vault);
+        mail.redact(&self.shared.config.vault).map_err(RuntimeError::Trace)?;
         // A mailbox is read as a whole: it holds words, not megabytes.
         if let Some(parts) = mail.parts_mut() {
             media::offload(&*self.shared.config.store, scope, parts).await?;
@@ -238,7 +245,9 @@ impl Shared {
         loop {
             let (phase, seen) = match self.drive(&scope, &trace, &handle, driver.take()).await {
                 Ok(parked) => parked,
-                Err(error) => (Phase::Failed(error.to_string()), handle.wakes.load(Ordering::Acquire)),
+                Err(error) => {
+                    (Phase::Failed(self.config.vault.redact(&error.to_string())), handle.wakes.load(Ordering::Acquire))
+                }
             };
             handle.phase.send_replace(phase);
             drop(driving);

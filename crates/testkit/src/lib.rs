@@ -6,4 +6,5 @@
 pub mod check;
 pub mod files;
 pub mod model_server;
+pub mod secrets;
 pub mod world;

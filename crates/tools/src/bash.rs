@@ -62,7 +62,7 @@ impl Tool for Bash {
             };
             let limit = args.timeout_s.map_or(Duration::from_secs(TIMEOUT_S.into()), limit);
             let mut collector = Collector::default();
-            let mut tell = |piece: String| (ctx.progress)(&ctx.secrets.redact(&piece));
+            let mut tell = |piece: String| (ctx.progress)(&piece);
             let mut take = |bytes: &[u8]| collector.push(bytes);
             let (ended, stop) = match follow(running, &ctx.cancel, Some(limit), &mut take, &mut tell).await {
                 Ok(seen) => seen,

@@ -7,6 +7,7 @@ use mainpath_types::{BlobHash, ToolOutput};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,7 +26,8 @@ pub struct ToolContext {
     pub timeout: Option<Duration>,
     /// Where outputs too large to show are kept.
     pub blobs: Arc<dyn BlobSink>,
-    /// Takes output while the call runs. Ephemeral: nothing depends on anybody listening.
+    /// Takes output while the call runs, as it comes: whoever takes it hides secrets in it, since only they see the whole
+    /// stream. Ephemeral: nothing depends on anybody listening.
     pub progress: Arc<dyn Fn(&str) + Send + Sync>,
     /// Resolves secrets in arguments and hides them in output.
     pub secrets: Arc<dyn Secrets>,
@@ -116,6 +118,9 @@ pub trait Secrets: Send + Sync {
     fn reveal(&self, text: &str) -> String;
     /// The text with every secret replaced by its handle. For everything that leaves a tool.
     fn redact(&self, text: &str) -> String;
+    /// A part of a text, given in bytes, with every secret that lies in it, wholly or in part, replaced by its handle. For what
+    /// is cut out of something longer.
+    fn redact_part(&self, text: &str, part: Range<usize>) -> String;
 }
 
 /// There are no secrets.
@@ -128,5 +133,8 @@ impl Secrets for NoSecrets {
     }
     fn redact(&self, text: &str) -> String {
         text.into()
+    }
+    fn redact_part(&self, text: &str, part: Range<usize>) -> String {
+        text.get(part).unwrap_or_default().into()
     }
 }

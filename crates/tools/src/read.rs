@@ -3,7 +3,7 @@
 use crate::output::{LONGEST_SECRET, boundary};
 use crate::tool::{blocking, count};
 use crate::workspace::Place;
-use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
+use crate::{Fut, Problem, Secrets, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -61,7 +61,7 @@ impl Tool for ReadTextFile {
                 Err(problem) => return problem.into(),
             };
             let (workspace, cancel, secrets) = (ctx.workspace.clone(), ctx.cancel.clone(), ctx.secrets.clone());
-            let work = move || read(&workspace, &place, &args, &cancel, &|text| secrets.redact(text));
+            let work = move || read(&workspace, &place, &args, &cancel, &*secrets);
             let shown = if small { work() } else { blocking(work).await.unwrap_or_else(Err) };
             match shown {
                 Ok(Some(output)) => output,
@@ -78,15 +78,16 @@ fn read(
     place: &Place,
     args: &ReadArgs,
     cancel: &CancellationToken,
-    redact: &dyn Fn(&str) -> String,
+    secrets: &dyn Secrets,
 ) -> Result<Option<ToolOutput>, Problem> {
     let (mut file, stat) = workspace.open(place)?;
     let first = args.offset.map_or(1, |n| n.get().into());
     let limit = args.limit.map_or(u64::from(LINES), |n| n.get().into());
-    let mut lines = Lines::new(first, limit, redact);
+    let redact = |text: &str| secrets.redact(text);
+    let mut lines = Lines::new(first, limit, &redact);
     let mut buffer = vec![0; 64 * 1024];
     let mut start = Vec::new();
-    while !lines.full {
+    while !lines.full || lines.after.len() < LONGEST_SECRET {
         if cancel.is_cancelled() {
             return Ok(None);
         }
@@ -100,7 +101,7 @@ fn read(
         if start.is_empty() {
             start.extend_from_slice(&bytes[..got.min(512)]);
         }
-        if bytes.contains(&0) {
+        if bytes.contains(&0) && !lines.full {
             return Err(binary(place, &start, stat.st_size));
         }
         lines.take(bytes);
@@ -118,7 +119,7 @@ fn read(
     }
     let last = first + lines.shown - 1;
     let range = if lines.full || first > 1 { format!(", lines {first}-{last}") } else { String::new() };
-    let mut text = lines.text;
+    let mut text = lines.hidden(secrets);
     if lines.full {
         if !text.ends_with('\n') {
             text.push('\n');
@@ -144,6 +145,9 @@ struct Lines<'a> {
     line: Vec<u8>,
     length: u64,
     text: String,
+    /// What lies right before the shown lines, and right behind them: a secret of several lines may reach into these.
+    before: Vec<u8>,
+    after: Vec<u8>,
     /// There is more than is shown.
     full: bool,
     /// The first shown line that is not UTF-8.
@@ -162,6 +166,8 @@ impl<'a> Lines<'a> {
             line,
             length: 0,
             text: String::new(),
+            before: Vec::new(),
+            after: Vec::new(),
             full: false,
             invalid: None,
         }
@@ -172,7 +178,7 @@ impl<'a> Lines<'a> {
             // A further line begins, so what was shown was not all.
             if self.length == 0 && self.shown == self.limit {
                 self.full = true;
-                return;
+                break;
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let (piece, rest) = bytes.split_at(end.map_or(bytes.len(), |at| at + 1));
@@ -181,7 +187,12 @@ impl<'a> Lines<'a> {
                 self.seen += 1;
             }
             self.length += piece.len() as u64;
-            if self.seen >= self.first {
+            if self.seen < self.first {
+                self.before.extend_from_slice(&piece[piece.len().saturating_sub(LONGEST_SECRET)..]);
+                if self.before.len() > 4 * LONGEST_SECRET {
+                    self.before.drain(..self.before.len() - LONGEST_SECRET);
+                }
+            } else {
                 let room = (LINE_BYTES + LONGEST_SECRET + 4).saturating_sub(self.line.len());
                 self.line.extend_from_slice(&piece[..piece.len().min(room)]);
             }
@@ -189,6 +200,15 @@ impl<'a> Lines<'a> {
                 self.finish(true);
             }
         }
+        let room = LONGEST_SECRET - self.after.len();
+        self.after.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// The shown text without the secrets that lie in it, wholly or in part.
+    fn hidden(&self, secrets: &dyn Secrets) -> String {
+        let before = String::from_utf8_lossy(&self.before);
+        let text = [&before, self.text.as_str(), &String::from_utf8_lossy(&self.after)].concat();
+        secrets.redact_part(&text, before.len()..before.len() + self.text.len())
     }
 
     fn end(&mut self) {
@@ -212,6 +232,7 @@ impl<'a> Lines<'a> {
         let kept = cut_line.as_deref().unwrap_or(valid);
         if !self.text.is_empty() && self.text.len() + kept.len() > BYTES {
             self.full = true;
+            self.after.extend_from_slice(&line[..line.len().min(LONGEST_SECRET)]);
             return;
         }
         self.shown += 1;

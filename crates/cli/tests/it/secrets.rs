@@ -1,7 +1,8 @@
 //! A secret of the environment enters no log, no stream, no prompt and no process that was not given it.
 
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, Reply};
+use mainpath_testkit::secrets::samples;
 use serde_json::json;
 use std::path::Path;
 
@@ -147,4 +148,104 @@ fn secrets_of_the_configuration_are_kept_out_too_and_the_model_key_stays_a_heade
     let logs = files(&place.home.join("traces"));
     assert!(logs.len() > 3, "{logs:?}");
     logs.iter().for_each(|(path, text)| is_clean(&path.display().to_string(), text));
+}
+
+#[test]
+fn secrets_of_every_kind_are_nowhere_and_have_the_same_handle_in_every_trace() {
+    let place = Place::new();
+    place.config("[redact]\npaths = [\"$..pin\"]\npatterns = ['case<\\d+>']\n");
+    let planted = samples(21);
+    let mut text: String = planted.iter().map(|sample| format!("{}\n", sample.text)).collect();
+    text.push_str("case<4711>\n");
+    std::fs::write(place.work.join("all.txt"), &text).unwrap();
+    std::fs::write(place.work.join("pin.json"), "[{\"pin\": \"nine one eight\"}]").unwrap();
+    let answers = || {
+        vec![
+            Answer {
+                thinking: text.clone(),
+                text: text.clone(),
+                ..bash("cat all.txt >&2; exit 3").and_call("bash", json!({"command": "cat pin.json"}))
+            },
+            // More than is shown, so that it is put aside as well.
+            bash("for i in $(seq 40); do cat all.txt; done"),
+            Answer::call("write_text_file", json!({"path": "copy.txt", "content": text, "pin": "nine one eight"})),
+            Answer::call("edit_text_file", json!({"path": "all.txt", "edits": [{"old_text": text, "new_text": text}]})),
+            Answer::text(&text),
+        ]
+    };
+    let nowhere = |of: &str, text: &str| {
+        let secrets = planted.iter().flat_map(|sample| &sample.secret).map(String::as_str);
+        for secret in secrets.chain(["case<4711>", "nine one eight"]) {
+            assert!(!text.contains(secret), "{secret} is in {of}");
+        }
+    };
+    let mut said = Vec::new();
+    for json in [false, true, false] {
+        let error =
+            Reply::Error { status: 400, headers: Vec::new(), body: json!({"error": {"message": text}}).to_string() };
+        let mut replies: Vec<Reply> = answers().into_iter().map(Reply::from).collect();
+        if json {
+            replies.push(error);
+        }
+        let server = ModelServer::start(Behaviour::in_order(replies).unchecked()).unwrap();
+        let args = [&["--json"][..usize::from(json)], &[text.as_str()]].concat();
+        let done = run(&place, &server, &args);
+        nowhere("standard output", &done.out);
+        nowhere("standard error", &done.err);
+        said.push(done.out);
+        let more = run(&place, &server, &["--continue", &text]);
+        nowhere("standard output", &more.out);
+        nowhere("standard error", &more.err);
+        assert_eq!(more.code, i32::from(json), "{more:#?}");
+        for request in server.requests() {
+            nowhere("a request", &String::from_utf8_lossy(&request.bytes));
+        }
+        nowhere("what is shown", &place.ok(&["show"]));
+        nowhere("what is shown", &place.ok(&["show", "--all"]));
+        nowhere("what is shown", &place.ok(&["show", "--events"]));
+        place.ok(&["verify"]);
+        place.ok(&["replay"]);
+    }
+    assert!(said[0].contains("{{secret:github-token-") && said[0] == said[2], "{}", said[0]);
+    for (path, text) in files(&place.home) {
+        nowhere(&path.display().to_string(), &text);
+        nowhere("a file's name", &path.display().to_string());
+    }
+    // Another installation has other handles.
+    let other = Place::new();
+    other.config("[redact]\noff = [\"jwt\"]\n");
+    let server = scripted(vec![Answer::text(&text)]);
+    let done = run(&other, &server, &["Say it."]);
+    assert!(done.out.contains("{{secret:github-token-") && done.out.lines().next() != said[0].lines().next());
+    let jwt = planted.iter().find(|sample| sample.kind == "jwt").unwrap();
+    assert!(done.out.contains(&jwt.text), "{}", done.out);
+}
+
+#[test]
+fn what_is_wrong_in_redact_is_told_with_file_and_line() {
+    let place = Place::new();
+    let file = place.home.join("config.toml");
+    let cases = [
+        ("paths = [\n  \"$.a\",\n  \"b\",\n]", 4, "redact.paths: the path \"b\" must begin with '$'"),
+        ("patterns = [\"a(b\"]", 2, "redact.patterns: no regular expression: unclosed group"),
+        ("off = [\"jvt\"]", 2, "redact.off: there is no kind \"jvt\" of secret; there are: aws-key, github-token, "),
+        ("path = []", 2, "unknown field `path`, expected one of `paths`, `patterns`, `off`"),
+    ];
+    for (text, line, problem) in cases {
+        place.config(&format!("[redact]\n{text}\n"));
+        place.run(&["ls"]).fails(1, &format!("{}, line {line}: {problem}", file.display()));
+    }
+}
+
+#[test]
+fn a_mistake_on_the_command_line_does_not_repeat_a_secret() {
+    let place = Place::new();
+    let token = samples(22).into_iter().find(|sample| sample.kind == "github-token").unwrap().secret.remove(0);
+    for args in [&["ls", &token][..], &["show", &token], &["run", "--model", &token, "x"]] {
+        let done = place.run(args);
+        assert!(
+            done.code != 0 && done.err.contains("{{secret:github-token-") && !done.err.contains(&token),
+            "{done:#?}"
+        );
+    }
 }

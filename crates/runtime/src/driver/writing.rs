@@ -90,6 +90,7 @@ impl Driver {
             loop {
                 let pause = store_pause(tries).ok_or_else(|| DriveError::Unwritable(problem.clone()))?;
                 if tries == 0 {
+                    let problem = self.shared.config.vault.redact(&problem);
                     self.handle.tell(Live::Notice(format!("the log cannot be written ({problem}); trying again")));
                 }
                 tries += 1;
@@ -151,7 +152,8 @@ impl Driver {
                     "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
                 });
                 // A hook that says no here says it to nobody.
-                let _ = hooks.call((point, None), &mut said, &self.handle, |_, _| {}).await;
+                let _ =
+                    hooks.call((point, None), &mut said, (&self.handle, &self.shared.config.vault), |_, _| {}).await;
             }
         }
     }

@@ -11,6 +11,7 @@ mod lying_store;
 mod mailbox;
 mod many;
 mod parking;
+mod redaction;
 mod replays;
 mod simulation;
 mod support;
