@@ -22,7 +22,7 @@ pub fn sandbox(args: &SandboxArgs) -> Result<ExitCode, Failure> {
     let home = Home::find()?;
     let network = args.network == NetworkArg::Allow;
     let cage = Cage::new(Confinement { files: args.mode.into(), network }, &folder, home.protected());
-    let vault = home.vault(&home.registry()?);
+    let vault = home.vault(&home.registry()?)?;
     let hidden: Vec<OsString> = vault.names().map(OsString::from).collect();
     let ended = run_here(&cage, &args.command, &folder, &hidden)?;
     if !ended.planted.is_empty() {

@@ -179,6 +179,18 @@ fn refusals_of_the_server_keep_their_status_waiting_time_and_words() {
 }
 
 #[test]
+fn what_a_profile_sends_in_headers_is_masked_where_a_server_repeats_it() {
+    let said = r#"{"error":{"message":"no tenant-7f3a9b2c4d5e or Zm9vYmFyYmF6 on 2026-10-21"}}"#;
+    let server = start(vec![reply(403, &[], said)]);
+    let mut endpoint = Endpoint::new(&server.url()).unwrap();
+    let headers = [("x-tenant", "tenant-7f3a9b2c4d5e"), ("x-auth", "Basic Zm9vYmFyYmF6"), ("x-version", "2026-10-21")];
+    endpoint.headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
+    let error = refused(&HttpProvider::openai_chat(&HttpClient::new(), endpoint), true);
+    let words = "the key may not do this: no [x-tenant] or [x-auth] on 2026-10-21";
+    assert_eq!(error.message, format!("{}/chat/completions answered 403: {words}", server.url()));
+}
+
+#[test]
 fn a_server_that_is_not_there_is_named_with_what_to_do() {
     // Bound but never listening: the port is ours, so nobody else can answer.
     let socket = tokio::net::TcpSocket::new_v4();
