@@ -8,11 +8,14 @@
 //! handle in every trace, and a text stays readable; but who only reads a log cannot find out a weak password by
 //! trying, as could be done without a key. Two secrets of one kind share a handle once in 16 million; no more than a reader's confusion follows.
 //!
-//! **What is not found**: a value that looks like a key but has neither a form of its own nor a telling name before it; a
-//! password that looks like words; what a program writes in another encoding (base64 of a text that holds one, UTF-16); bytes of
-//! pictures. A secret by name that is longer than 16 KiB is found wherever a text is whole, but the first or last part of it may
-//! be shown where a tool shortens an output of more than a mebibyte or begins to read a file inside of it. A configured place is found
-//! in JSON from its beginning; not in the last part of an output of more than a mebibyte.
+//! **What is not found**
+//! - A value without a form of its own or a telling name before it, a password that looks like words, what a program writes in
+//!   another encoding (base64 of a text, UTF-16), bytes of pictures.
+//! - What was torn out of its surroundings before it came here: a single line of a key block that `grep` shows, two halves of a
+//!   token between which a background process's output was read.
+//! - The first or last part of a secret by name that is longer than 16 KiB, where a tool shortens an output of more than a
+//!   mebibyte or begins to read a file inside of it.
+//! - A configured place in what does not begin as JSON: a text before it, the last part of an output of more than a mebibyte.
 
 mod entering;
 mod escapes;

@@ -119,8 +119,10 @@ pub trait Secrets: Send + Sync {
     /// The text with every secret replaced by its handle. For everything that leaves a tool.
     fn redact(&self, text: &str) -> String;
     /// A part of a text, given in bytes, with every secret that lies in it, wholly or in part, replaced by its handle. For what
-    /// is cut out of something longer.
-    fn redact_part(&self, text: &str, part: Range<usize>) -> String;
+    /// is cut out of something longer. Who knows nothing of surroundings looks at the part alone.
+    fn redact_part(&self, text: &str, part: Range<usize>) -> String {
+        self.redact(text.get(part).unwrap_or_default())
+    }
 }
 
 /// There are no secrets.
@@ -133,8 +135,5 @@ impl Secrets for NoSecrets {
     }
     fn redact(&self, text: &str) -> String {
         text.into()
-    }
-    fn redact_part(&self, text: &str, part: Range<usize>) -> String {
-        text.get(part).unwrap_or_default().into()
     }
 }

@@ -1,3 +1,5 @@
+//! Every kind found, nothing else found, and streams cut everywhere.
+
 use super::*;
 use mainpath_testkit::secrets::samples;
 

@@ -149,8 +149,8 @@ pub(super) fn begins_word(text: &[u8], at: usize) -> bool {
     match before(1) {
         b'n' | b'r' | b't' | b'b' | b'f' if before(2) == b'\\' => true,
         b'm' => {
-            let digits = text[..at - 1].iter().rev().take(12);
-            digits.skip_while(|byte| byte.is_ascii_digit() || **byte == b';').next() == Some(&b'[')
+            let mut digits = text[..at - 1].iter().rev().take(12);
+            digits.find(|byte| !byte.is_ascii_digit() && **byte != b';') == Some(&b'[')
         }
         byte if byte.is_ascii_hexdigit() && before(2).is_ascii_hexdigit() && before(3) == b'%' => true,
         byte => !byte.is_ascii_alphanumeric(),
