@@ -1,0 +1,42 @@
+//! What went wrong on the way to a server, in words.
+
+use crate::reach::Blocked;
+use mainpath_tools::Problem;
+use reqwest::Url;
+use std::error::Error;
+use std::time::Duration;
+
+/// The cause at the bottom of an error.
+pub(crate) fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut at = error;
+    while let Some(next) = at.source() {
+        at = next;
+    }
+    at
+}
+
+/// A request that got no answer, or only a part of one.
+pub(crate) fn failed(error: &reqwest::Error, url: &Url) -> Problem {
+    let mut at: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(cause) = at {
+        if let Some(blocked) = cause.downcast_ref::<Blocked>() {
+            return Problem::new("blocked_address", blocked.to_string());
+        }
+        at = cause.source();
+    }
+    let (host, why) = (url.host_str().unwrap_or_default(), innermost(error));
+    let text = if error.is_connect() {
+        format!("{host} could not be reached: {why}.")
+    } else if error.is_body() || error.is_decode() {
+        format!("The answer of {host} broke off: {why}.")
+    } else {
+        format!("{host} gave no answer that can be understood: {why}.")
+    };
+    Problem::new("connection", text)
+}
+
+/// An answer that took too long.
+pub(crate) fn late(url: &Url, limit: Duration) -> Problem {
+    let host = url.host_str().unwrap_or_default();
+    Problem::new("timeout", format!("{host} did not answer in full within {limit:?}."))
+}

@@ -1,0 +1,235 @@
+//! The pieces that the tools' configurations are made of. What is wrong in them is told when the file is read, so with its
+//! line.
+
+use mainpath_tools::{Rate, Schema};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Gives the value of a secret by its name: from the environment, or from the configuration.
+pub type Secret<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Why a tool that is configured cannot be used: one line that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotReady(pub String);
+
+/// An address that the owner has written: http or https, without user and password.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct WebAddress(pub(crate) Url);
+
+impl TryFrom<String> for WebAddress {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<WebAddress, String> {
+        let url = Url::parse(&text).map_err(|error| format!("{text:?} is no address: {error}"))?;
+        match web(&url) {
+            Ok(()) => Ok(WebAddress(url)),
+            Err(why) => Err(format!("{text:?} cannot be used: {why}")),
+        }
+    }
+}
+
+/// Whether an address can be asked at all. Errors: why not.
+pub(crate) fn web(url: &Url) -> Result<(), &'static str> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("only http and https are");
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err("it names no host");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it holds a user or a password; send those in a header");
+    }
+    Ok(())
+}
+
+/// The name of a secret: of an environment variable, or of an entry of `[secrets]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct SecretName(String);
+
+impl TryFrom<String> for SecretName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<SecretName, String> {
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        match name.len() <= 100 && name.starts_with(|first: char| !first.is_ascii_digit()) && name.chars().all(fits) {
+            true => Ok(SecretName(name)),
+            // It may be the secret itself, so it is not repeated.
+            false => Err("this must be the name of a secret (letters, digits and _), not its value".into()),
+        }
+    }
+}
+
+impl SecretName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The value. Errors: there is none.
+    pub fn value(&self, secret: Secret<'_>) -> Result<String, NotReady> {
+        let SecretName(name) = self;
+        let value = secret(name).filter(|value| !value.is_empty());
+        value.ok_or_else(|| NotReady(format!("{name} is not set; set that variable, or {name} under [secrets]")))
+    }
+}
+
+/// How often a tool may be called: `"10/1m"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct CallRate(pub Rate);
+
+impl TryFrom<String> for CallRate {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<CallRate, String> {
+        let parsed = text.split_once('/').and_then(|(calls, per)| {
+            let (calls, per) = (calls.trim().parse().ok()?, humantime::parse_duration(per.trim()).ok()?);
+            (calls > 0 && !per.is_zero()).then_some(CallRate(Rate { calls, per }))
+        });
+        parsed.ok_or_else(|| format!("{text:?} is no rate; write calls and time, such as 10/1m"))
+    }
+}
+
+/// Seconds, from 1 to an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Seconds(Duration);
+
+impl TryFrom<u64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: u64) -> Result<Seconds, String> {
+        match seconds {
+            1..=3_600 => Ok(Seconds(Duration::from_secs(seconds))),
+            _ => Err(format!("{seconds} seconds are out of range; 1 to 3600 are possible")),
+        }
+    }
+}
+
+impl Seconds {
+    /// The time, or this many seconds where nothing is said.
+    pub(crate) fn or(this: Option<Seconds>, seconds: u64) -> Duration {
+        this.map_or(Duration::from_secs(seconds), |seconds| seconds.0)
+    }
+}
+
+/// A JSON Schema for an object: a table, or the path of a JSON file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputSchema(pub Value);
+
+impl<'de> Deserialize<'de> for InputSchema {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<InputSchema, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            File(PathBuf),
+            Table(serde_json::Map<String, Value>),
+        }
+        let wrong = <D::Error as serde::de::Error>::custom::<String>;
+        let schema = match Form::deserialize(from)? {
+            Form::Table(table) => Value::Object(table),
+            Form::File(path) => {
+                let bad =
+                    |why: &dyn std::fmt::Display| wrong(format!("the schema {} cannot be used: {why}", path.display()));
+                if !path.is_absolute() {
+                    return Err(bad(&"write its whole path, from / on"));
+                }
+                let text = std::fs::read_to_string(&path).map_err(|error| bad(&error))?;
+                serde_json::from_str(&text).map_err(|error| bad(&error))?
+            }
+        };
+        match Schema::new(&schema) {
+            Ok(_) => Ok(InputSchema(schema)),
+            Err(why) => Err(wrong(format!("the schema cannot be used: {why}"))),
+        }
+    }
+}
+
+/// Headers that the owner has written. `{{secret:NAME}}` in a value stands for a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Headers(BTreeMap<String, String>);
+
+impl Headers {
+    /// The names of the secrets in them.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for value in self.0.values() {
+            let _ = fill(value, &mut |name| {
+                names.push(name.into());
+                Ok(String::new())
+            });
+        }
+        names
+    }
+
+    /// Them, with the secrets in their places. Errors: a secret that is not set, or what cannot be sent.
+    pub fn filled(&self, secret: Secret<'_>) -> Result<HeaderMap, NotReady> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.0 {
+            let mut lookup = |wanted: &str| SecretName::try_from(wanted.to_string()).map_err(NotReady)?.value(secret);
+            let value = fill(value, &mut lookup)?;
+            let parsed = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+            let (known, mut value) = parsed.ok_or_else(|| NotReady(format!("the header {name:?} cannot be sent")))?;
+            value.set_sensitive(true);
+            headers.insert(known, value);
+        }
+        Ok(headers)
+    }
+}
+
+/// The text with each `{{secret:NAME}}` replaced.
+fn fill(text: &str, value: &mut dyn FnMut(&str) -> Result<String, NotReady>) -> Result<String, NotReady> {
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("{{secret:") {
+        let Some((name, tail)) = after.split_once("}}") else { break };
+        filled.push_str(before);
+        filled.push_str(&value(name)?);
+        rest = tail;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_and_what_is_none_is_explained() {
+        let rate =
+            |text: &str| CallRate::try_from(text.to_string()).map(|CallRate(rate)| (rate.calls, rate.per.as_secs()));
+        assert_eq!(rate("10/1m"), Ok((10, 60)));
+        assert_eq!(rate("1 / 2h"), Ok((1, 7_200)));
+        for text in ["10", "0/1m", "10/0s", "ten/1m", "10/1x", "-1/1m", ""] {
+            assert_eq!(rate(text), Err(format!("{text:?} is no rate; write calls and time, such as 10/1m")));
+        }
+    }
+
+    #[test]
+    fn secrets_take_their_places_in_headers_and_nowhere_else() {
+        let headers = Headers([("Authorization".into(), "Bearer {{secret:KEY}} {{secret:".into())].into());
+        assert_eq!(headers.secrets(), ["KEY"]);
+        let filled = headers.filled(&|name| (name == "KEY").then(|| "k{{secret:X}}".into())).unwrap();
+        assert_eq!(filled["authorization"], "Bearer k{{secret:X}} {{secret:");
+        assert!(!format!("{filled:?}").contains("Bearer"));
+        let missing = headers.filled(&|_| None).unwrap_err();
+        assert_eq!(missing.0, "KEY is not set; set that variable, or KEY under [secrets]");
+        let injected = headers.filled(&|_| Some("a\r\nX: y".into())).unwrap_err();
+        assert_eq!(injected.0, "the header \"Authorization\" cannot be sent");
+    }
+
+    #[test]
+    fn a_secret_that_stands_where_its_name_belongs_is_not_repeated() {
+        let told = SecretName::try_from("sk-1234".to_string()).unwrap_err();
+        assert_eq!(told, "this must be the name of a secret (letters, digits and _), not its value");
+    }
+}

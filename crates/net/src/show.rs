@@ -1,0 +1,85 @@
+//! What the model sees of an answer.
+
+use crate::charset::decode;
+use crate::client::Answer;
+use crate::settings::CallRate;
+use mainpath_tools::{Problem, ToolContext, ToolDoc};
+use mainpath_types::{EffectClass, Origin};
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
+use reqwest::header::CONTENT_TYPE;
+
+/// What is said of a tool whose results come from the network.
+pub(crate) fn doc(description: impl Into<String>, effect: EffectClass, rate: Option<CallRate>) -> ToolDoc {
+    ToolDoc { rate: rate.map(|CallRate(rate)| rate), origin: Origin::Web, ..ToolDoc::new(description, effect) }
+}
+
+/// An address with secrets hidden, also where they are percent-encoded in it.
+pub(crate) fn shown(ctx: &ToolContext, url: &Url) -> String {
+    let decoded = percent_decode_str(url.as_str()).decode_utf8_lossy().into_owned();
+    match ctx.secrets.redact(&decoded) {
+        hidden if hidden != decoded => hidden,
+        _ => ctx.secrets.redact(url.as_str()),
+    }
+}
+
+/// The media type of an answer, without parameters, in small letters; empty where it says none.
+pub(crate) fn media_type(answer: &Answer) -> String {
+    let all = content_type(answer).to_ascii_lowercase();
+    let kind = all.split(';').next().unwrap_or_default().trim();
+    kind.chars().filter(|letter| letter.is_ascii_graphic()).take(100).collect()
+}
+
+fn content_type(answer: &Answer) -> String {
+    answer
+        .headers
+        .get(CONTENT_TYPE)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .unwrap_or_default()
+}
+
+/// Whether a media type is one of texts; without one, whether the bytes look like a text.
+pub(crate) fn is_text(media_type: &str, bytes: &[u8]) -> bool {
+    const KINDS: [&str; 9] =
+        ["json", "xml", "javascript", "ecmascript", "yaml", "toml", "x-www-form-urlencoded", "graphql", "sql"];
+    let (family, kind) = media_type.split_once('/').unwrap_or((media_type, ""));
+    let by_name = family == "text" || kind.split('+').any(|part| KINDS.contains(&part.trim_start_matches("x-")));
+    match media_type {
+        "" | "application/octet-stream" => !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok(),
+        _ => by_name,
+    }
+}
+
+/// The body as text, and the name of its encoding.
+pub(crate) fn text(answer: &Answer) -> (String, &'static str) {
+    decode(&answer.body, &content_type(answer))
+}
+
+/// The first `most` characters, and whether there are more.
+pub(crate) fn head(text: &str, most: usize) -> (&str, bool) {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => (&text[..at], true),
+        None => (text, false),
+    }
+}
+
+/// A refusal of the server, in one line.
+pub(crate) fn refused(who: &str, answer: &Answer) -> Problem {
+    let body = match is_text(&media_type(answer), &answer.body) {
+        true => crate::page::one_line(head(&text(answer).0, 2_000).0),
+        false => String::new(),
+    };
+    let said = if body.is_empty() { String::new() } else { format!(": {}", head(&body, 500).0) };
+    Problem::new("http_status", format!("{who} answered with HTTP {}{said}", answer.status))
+}
+
+/// Does work that takes time aside, so that other calls go on meanwhile.
+pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Problem::new("interrupted", "Mainpath is shutting down; the call was not run.")),
+        },
+    }
+}
