@@ -2,7 +2,7 @@
 
 use crate::client::{Ask, Caps, Client, stay};
 use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName, WebAddress};
-use crate::show::{doc, head, refused};
+use crate::show::{doc, failed, head, refused};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
@@ -88,7 +88,7 @@ impl Tool for FeishuBot {
         Box::pin(async move {
             match ctx.until_stopped(self.tell(args)).await {
                 None => ctx.stopped(),
-                Some(done) => done.map_or_else(Into::into, ToolOutput::text),
+                Some(done) => done.map_or_else(failed, ToolOutput::text),
             }
         })
     }

@@ -3,7 +3,7 @@
 use crate::allow::{Allow, METHODS};
 use crate::client::{Answer, Ask, Caps, Client};
 use crate::settings::{CallRate, Seconds, web};
-use crate::show::{doc, head, is_text, media_type, shown, text};
+use crate::show::{doc, failed, head, is_text, media_type, shown, status_code, text};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{Artifact, EffectClass, ToolOutput};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -173,12 +173,7 @@ impl Tool for HttpRequest {
     const NAME: &'static str = "http_request";
 
     fn describe(&self) -> ToolDoc {
-        const MOST: usize = 20;
-        let mut list: Vec<String> = self.allow.iter().take(MOST).map(ToString::to_string).collect();
-        if self.allow.len() > MOST {
-            list.push(format!("and {} more", self.allow.len() - MOST));
-        }
-        let text = format!("Sends an HTTP request and shows status, headers and body. Allowed: {}.", list.join("; "));
+        let text = format!("Sends an HTTP request and shows status, headers and body. Allowed is: {}.", self.allowed());
         doc(text, EffectClass::SideEffecting, self.rate)
     }
 
@@ -194,8 +189,12 @@ impl Tool for HttpRequest {
                 let ask = args.ask()?;
                 let covered = |method: &Method, url: &Url| self.allow.iter().any(|rule| rule.covers(method, url));
                 if !covered(&ask.method, &ask.url) {
-                    let text =
-                        format!("{} {} is not allowed here; {}", ask.method, shown(ctx, &ask.url), self.allowed());
+                    let text = format!(
+                        "{} {} is not allowed here; allowed is: {}.",
+                        ask.method,
+                        shown(ctx, &ask.url),
+                        self.allowed()
+                    );
                     return Err(Problem::new("not_allowed", text));
                 }
                 let follow = |method: &Method, url: &Url| match covered(method, url) {
@@ -206,7 +205,7 @@ impl Tool for HttpRequest {
             };
             match ctx.until_stopped(exchange).await {
                 None => ctx.stopped(),
-                Some(Err(problem)) => problem.into(),
+                Some(Err(problem)) => failed(problem),
                 Some(Ok(answer)) => told(ctx, answer).await,
             }
         })
@@ -214,15 +213,21 @@ impl Tool for HttpRequest {
 }
 
 impl HttpRequest {
+    /// What may be asked, in words.
     fn allowed(&self) -> String {
-        let list: Vec<String> = self.allow.iter().take(20).map(ToString::to_string).collect();
-        format!("allowed is: {}.", list.join("; "))
+        const MOST: usize = 20;
+        let mut list: Vec<String> = self.allow.iter().take(MOST).map(ToString::to_string).collect();
+        if self.allow.len() > MOST {
+            list.push(format!("and {} more", self.allow.len() - MOST));
+        }
+        list.join("; ")
     }
 }
 
 /// The answer as the model sees it.
 async fn told(ctx: &ToolContext, answer: Answer) -> ToolOutput {
-    let mut said = format!("HTTP {} from {}\n", answer.status, shown(ctx, &answer.url));
+    let status = answer.status;
+    let mut said = format!("HTTP {status} from {}\n", shown(ctx, &answer.url));
     for name in TOLD {
         for value in answer.headers.get_all(name).iter().take(4) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -255,8 +260,13 @@ async fn told(ctx: &ToolContext, answer: Answer) -> ToolOutput {
     for note in notes {
         said.push_str(&format!("\n[{note}]"));
     }
-    let error = (answer.status >= 400).then(|| "http_status".into());
-    ToolOutput { error, artifacts, ..ToolOutput::text(said) }
+    let error = (status >= 400).then(|| status_code(status));
+    ToolOutput {
+        error: error.map(Into::into),
+        transient: error == Some("unavailable"),
+        artifacts,
+        ..ToolOutput::text(said)
+    }
 }
 
 async fn keep(ctx: &ToolContext, bytes: Vec<u8>, kind: String, artifacts: &mut Vec<Artifact>, notes: &mut Vec<String>) {

@@ -2,7 +2,7 @@
 
 use crate::client::{Answer, Ask, Caps, Client, stay};
 use crate::settings::{CallRate, Headers, InputSchema, NotReady, Seconds, Secret, WebAddress};
-use crate::show::{doc, head, is_text, media_type, refused, text};
+use crate::show::{doc, failed, head, is_text, media_type, refused, text};
 use mainpath_tools::{DynTool, Fut, Problem, Schema, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -173,7 +173,7 @@ impl DynTool for InvokeWorkflow {
             };
             match ctx.until_stopped(work).await {
                 None => ctx.stopped(),
-                Some(done) => done.map_or_else(Into::into, ToolOutput::text),
+                Some(done) => done.map_or_else(failed, ToolOutput::text),
             }
         })
     }

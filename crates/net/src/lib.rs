@@ -11,7 +11,7 @@
 //! - no proxy, credential or cookie is taken from the environment, and none is kept between calls.
 //!
 //! Further codes of failed outputs, beside those of `mainpath_tools`: `bad_url`, `blocked_address`, `not_allowed`, `redirect`,
-//! `connection`, `encoding`, `http_status`, `bad_answer`, `not_text`, `redis`, `refused`, `workflow_failed`.
+//! `connection`, `encoding`, `http_status`, `unavailable`, `bad_answer`, `not_text`, `redis`, `refused`, `workflow_failed`.
 
 mod address;
 mod allow;

@@ -1,7 +1,7 @@
 //! `redis_context`.
 
 use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName};
-use crate::show::{doc, head};
+use crate::show::{doc, failed, head};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
 use redis::aio::MultiplexedConnection;
@@ -141,7 +141,7 @@ impl Tool for RedisContext {
             };
             match ctx.until_stopped(work).await {
                 None => ctx.stopped(),
-                Some(done) => done.map_or_else(Into::into, ToolOutput::text),
+                Some(done) => done.map_or_else(failed, ToolOutput::text),
             }
         })
     }
@@ -156,7 +156,7 @@ impl RedisContext {
             Op::Delete => {
                 let key = args.key()?;
                 let gone: u64 =
-                    cmd("DEL").arg(self.full(key)).query_async(&mut self.connect().await?).await.map_err(failed)?;
+                    cmd("DEL").arg(self.full(key)).query_async(&mut self.connect().await?).await.map_err(problem)?;
                 Ok(if gone == 0 { format!("There was no key {key:?}.") } else { format!("Deleted {key:?}.") })
             }
         }
@@ -179,7 +179,7 @@ impl RedisContext {
             .arg(&full)
             .query_async(&mut connection)
             .await
-            .map_err(failed)?;
+            .map_err(problem)?;
         if !there {
             return Err(Problem::new("not_found", format!("There is no key {key:?}.")));
         }
@@ -202,7 +202,7 @@ impl RedisContext {
             .arg(ttl)
             .query_async(&mut self.connect().await?)
             .await
-            .map_err(failed)?;
+            .map_err(problem)?;
         Ok(format!("Kept {} bytes under {key:?} for {ttl} seconds.", value.len()))
     }
 
@@ -220,7 +220,7 @@ impl RedisContext {
                 .arg(1_000)
                 .query_async(&mut connection)
                 .await
-                .map_err(failed)?;
+                .map_err(problem)?;
             let names = found.iter().filter_map(|key| key.strip_prefix(self.prefix.as_bytes()));
             keys.extend(names.map(|key| head(&String::from_utf8_lossy(key), KEY).0.to_string()));
             cursor = next;
@@ -245,7 +245,7 @@ impl RedisContext {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.limit))
             .set_response_timeout(Some(self.limit));
-        self.client.get_multiplexed_async_connection_with_config(&config).await.map_err(failed)
+        self.client.get_multiplexed_async_connection_with_config(&config).await.map_err(problem)
     }
 }
 
@@ -261,11 +261,14 @@ fn literal(text: &str) -> String {
     escaped
 }
 
-fn failed(error: RedisError) -> Problem {
+fn problem(error: RedisError) -> Problem {
     let code = if error.is_timeout() { "timeout" } else { "connection" };
     match error.kind() {
         ErrorKind::Io => Problem::new(code, format!("Redis could not be reached: {error}.")),
-        _ if error.code() == Some("WRONGTYPE") => Problem::new("redis", "That key holds something else than a text."),
+        // One of several commands says it inside the error of all.
+        _ if error.to_string().contains("WRONGTYPE") => {
+            Problem::new("redis", "That key holds something else than a text.")
+        }
         _ => Problem::new("redis", format!("Redis refused: {}.", head(&error.to_string(), 300).0)),
     }
 }

@@ -4,7 +4,7 @@ use crate::charset::decode;
 use crate::client::Answer;
 use crate::settings::CallRate;
 use mainpath_tools::{Problem, ToolContext, ToolDoc};
-use mainpath_types::{EffectClass, Origin};
+use mainpath_types::{EffectClass, Origin, ToolOutput};
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
@@ -14,13 +14,12 @@ pub(crate) fn doc(description: impl Into<String>, effect: EffectClass, rate: Opt
     ToolDoc { rate: rate.map(|CallRate(rate)| rate), origin: Origin::Web, ..ToolDoc::new(description, effect) }
 }
 
-/// An address with secrets hidden, also where they are percent-encoded in it.
+/// An address with secrets hidden, also where they are encoded in it: as in a path, or as in a form.
 pub(crate) fn shown(ctx: &ToolContext, url: &Url) -> String {
-    let decoded = percent_decode_str(url.as_str()).decode_utf8_lossy().into_owned();
-    match ctx.secrets.redact(&decoded) {
-        hidden if hidden != decoded => hidden,
-        _ => ctx.secrets.redact(url.as_str()),
-    }
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let forms = [decoded(&url.as_str().replace('+', " ")), decoded(url.as_str())];
+    let hidden = forms.iter().map(|form| (form, ctx.secrets.redact(form))).find(|(form, hidden)| *form != hidden);
+    hidden.map_or_else(|| ctx.secrets.redact(url.as_str()), |(_, hidden)| hidden)
 }
 
 /// The media type of an answer, without parameters, in small letters; empty where it says none.
@@ -70,7 +69,18 @@ pub(crate) fn refused(who: &str, answer: &Answer) -> Problem {
         false => String::new(),
     };
     let said = if body.is_empty() { String::new() } else { format!(": {}", head(&body, 500).0) };
-    Problem::new("http_status", format!("{who} answered with HTTP {}{said}", answer.status))
+    Problem::new(status_code(answer.status), format!("{who} answered with HTTP {}{said}", answer.status))
+}
+
+/// The code of an answer with such a status: some pass by themselves.
+pub(crate) fn status_code(status: u16) -> &'static str {
+    if matches!(status, 429 | 502 | 503 | 504) { "unavailable" } else { "http_status" }
+}
+
+/// A failed output, which may be tried again if the network or the server failed for the moment.
+pub(crate) fn failed(problem: Problem) -> ToolOutput {
+    let transient = matches!(problem.code, "connection" | "timeout" | "unavailable");
+    ToolOutput { transient, ..problem.into() }
 }
 
 /// Does work that takes time aside, so that other calls go on meanwhile.

@@ -4,7 +4,7 @@ use crate::allow::Allow;
 use crate::client::{Answer, Ask, Caps, Client};
 use crate::page::page;
 use crate::settings::{CallRate, Seconds, web};
-use crate::show::{aside, doc, head, is_text, media_type, refused, shown, text};
+use crate::show::{aside, doc, failed, head, is_text, media_type, refused, shown, text};
 use mainpath_media::pdf_text;
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{EffectClass, ToolOutput};
@@ -80,8 +80,8 @@ impl Tool for WebFetch {
         Box::pin(async move {
             match ctx.until_stopped(self.fetch(ctx, &args.url)).await {
                 None => ctx.stopped(),
-                Some(Err(problem)) => problem.into(),
-                Some(Ok(answer)) => self.show(ctx, answer, &args).await.unwrap_or_else(Into::into),
+                Some(Err(problem)) => failed(problem),
+                Some(Ok(answer)) => self.show(ctx, answer, &args).await.unwrap_or_else(failed),
             }
         })
     }

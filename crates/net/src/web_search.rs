@@ -3,7 +3,7 @@
 use crate::client::{Ask, Caps, Client, stay};
 use crate::page::one_line;
 use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName, WebAddress};
-use crate::show::{doc, head, refused};
+use crate::show::{doc, failed, head, refused};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
 use reqwest::Url;
@@ -179,7 +179,7 @@ impl Tool for WebSearch {
         Box::pin(async move {
             match ctx.until_stopped(self.search(&args)).await {
                 None => ctx.stopped(),
-                Some(done) => done.unwrap_or_else(Into::into),
+                Some(done) => done.unwrap_or_else(failed),
             }
         })
     }
