@@ -45,7 +45,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     let mut limits = profile.limits();
     set_limits(&mut limits, args);
     let mut spec = Spec {
-        tools: app.home.tools().specs(),
+        tools: app.home.tools()?.specs(),
         limits,
         mode,
         workspace: workspace.display().to_string(),

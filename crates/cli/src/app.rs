@@ -74,13 +74,13 @@ impl App {
         Ok(())
     }
 
-    /// A runtime on it.
-    pub fn runtime(&self) -> Runtime {
+    /// A runtime on it. Errors: a tool that is configured cannot be used.
+    pub fn runtime(&self) -> Result<Runtime, Failure> {
         let sources = self.sources.clone();
-        Runtime::new(Config {
+        Ok(Runtime::new(Config {
             store: self.store.clone(),
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
-            tools: self.home.tools(),
+            tools: self.home.tools()?,
             models: self.models.clone(),
             vault: self.vault.clone(),
             launcher: Launcher::current_exe(),
@@ -90,7 +90,7 @@ impl App {
             }),
             hooks: self.hooks.clone(),
             clock: system_clock,
-        })
+        }))
     }
 
     /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.

@@ -45,6 +45,8 @@ pub enum Command {
     Models(ModelsArgs),
     /// Run a command within bounds: its files, its network, its processes
     Sandbox(SandboxArgs),
+    /// List the tools of agents: what they can do, their limits and schemas, and what switches on the rest
+    Tools(ToolsArgs),
     /// Print the JSON Schema of a public type, or of all
     Schema(SchemaArgs),
     /// Say which rules hold, and what they make of a call
@@ -409,6 +411,17 @@ pub struct SandboxArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+/// `mainpath tools`
+#[derive(Args, Debug)]
+pub struct ToolsArgs {
+    /// A tool, of which all is told [default: a line for each]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// As JSON lines, with schemas
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `mainpath policy`

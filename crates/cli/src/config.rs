@@ -2,9 +2,10 @@
 
 use crate::exit::Failure;
 use crate::hooks::HookEntry;
+use crate::toolbox::ToolsConfig;
+use mainpath_net::Reach;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
-use mainpath_tools::{JsonTransform, Tools};
 use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -49,8 +50,10 @@ pub struct ConfigFile {
     pub hooks: Vec<HookEntry>,
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
-    /// Tools that are there only when they are asked for.
+    /// Tools that are there only when they are configured.
     pub tools: ToolsConfig,
+    /// How far they reach.
+    pub net: Reach,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.
     pub secrets: BTreeMap<String, String>,
     /// What else is kept out of them.
@@ -87,14 +90,6 @@ impl Redact {
         }
         Ok(vault)
     }
-}
-
-/// The part of `config.toml` about tools.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ToolsConfig {
-    /// Whether there is `json_transform`.
-    pub json_transform: bool,
 }
 
 /// `[tool_limits.NAME]`
@@ -167,25 +162,18 @@ impl Home {
         Registry::read(self.config_dir()).map_err(|error| Failure::error(error.to_string()))
     }
 
-    /// The tools that agents have here.
-    pub fn tools(&self) -> Tools {
-        let mut tools = Tools::kernel();
-        if self.config.tools.json_transform {
-            tools = tools.with(JsonTransform::current_exe());
-        }
-        tools
-    }
-
     /// Mainpath's own folders, which no tool may touch.
     pub fn protected(&self) -> Vec<PathBuf> {
         vec![self.data.clone(), self.config_dir().to_path_buf()]
     }
 
-    /// The secrets of the environment and of the configuration, the providers' keys and headers among them. Errors: this
+    /// The secrets of the environment and of the configuration, the providers' keys and headers and the tools' keys among them. Errors: this
     /// installation's key for handles can be neither read nor drawn.
     pub fn vault(&self, registry: &Registry) -> Result<Vault, Failure> {
+        let of_tools = self.config.tools.secrets();
         let is_key = |name: &str| {
-            registry.providers().iter().any(|provider| provider.key_variables.iter().any(|key| key == name))
+            of_tools.iter().any(|key| key == name)
+                || registry.providers().iter().any(|provider| provider.key_variables.iter().any(|key| key == name))
         };
         let headers = registry.providers().iter().flat_map(|provider| {
             let secret = |(name, value): &(String, String)| {

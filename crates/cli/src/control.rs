@@ -17,7 +17,7 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     if state.run.is_none() {
         return Err(Failure::error(format!("trace {trace} is not running")));
     }
-    let runtime = app.runtime();
+    let runtime = app.runtime()?;
     runtime.send(&app.scope, &trace, &Mail::Stop).await?;
     if driven_elsewhere(&app, &trace)? {
         println!("{trace} stops at its next checkpoint");
@@ -71,7 +71,7 @@ pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
 }
 
 async fn tell(app: &App, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
-    app.runtime().send(&app.scope, trace, mail).await?;
+    app.runtime()?.send(&app.scope, trace, mail).await?;
     if driven_elsewhere(app, trace)? {
         println!("{done} call {call} of {trace}");
     } else {

@@ -23,6 +23,8 @@ mod run;
 mod sandbox;
 mod stats;
 mod text;
+mod toolbox;
+mod tools;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -98,6 +100,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Policy(args) => policy::policy(args).await,
             Command::Models(args) => models::models(args).await,
             Command::Sandbox(_) => Err(Failure::usage("the sandbox starts before anything else")),
+            Command::Tools(args) => tools::tools(args).await,
             Command::Doctor => doctor::doctor().await,
         }
     });

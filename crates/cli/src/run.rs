@@ -56,7 +56,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     warn(&app, &chosen.model, &args.output);
     let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode)?;
     check_rules(&app, &spec.workspace, args.output.json)?;
-    let runtime = app.runtime();
+    let runtime = app.runtime()?;
     let mail = message(task, attached, &args.output);
     runtime.start(&app.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
@@ -139,7 +139,7 @@ async fn go_on(
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     check_rules(app, &spec.workspace, output.json)?;
-    let runtime = app.runtime();
+    let runtime = app.runtime()?;
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     announce(trace, output);

@@ -21,3 +21,4 @@ mod stopping;
 mod support;
 mod terminal;
 mod tool_limits;
+mod tools;

@@ -1,0 +1,180 @@
+//! The tools of this installation: those that are always there, and those that the configuration switches on.
+
+use crate::config::Home;
+use crate::exit::Failure;
+use mainpath_net::{
+    Client, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow, InvokeWorkflowConfig, NotReady,
+    Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig, WebSearch, WebSearchConfig,
+};
+use mainpath_tools::{JsonTransform, Tools};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// `[tools]` in `config.toml`. A tool is off until its part is there.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolsConfig {
+    /// `[tools.feishu_bot]`
+    pub feishu_bot: Option<FeishuBotConfig>,
+    /// `[tools.http_request]`
+    pub http_request: Option<HttpRequestConfig>,
+    /// `[tools.invoke_workflow]`
+    pub invoke_workflow: Option<InvokeWorkflowConfig>,
+    /// Whether there is `json_transform`.
+    pub json_transform: bool,
+    /// `[tools.redis_context]`
+    pub redis_context: Option<RedisContextConfig>,
+    /// `[tools.web_fetch]`
+    pub web_fetch: Option<WebFetchConfig>,
+    /// `[tools.web_search]`
+    pub web_search: Option<WebSearchConfig>,
+}
+
+/// A tool that can be switched on: its name, what it is for, and how.
+pub struct Optional {
+    pub name: &'static str,
+    pub what: &'static str,
+    /// What to write into `config.toml`.
+    pub how: &'static str,
+}
+
+/// The tools that can be switched on, in the order of their names.
+pub const OPTIONAL: [Optional; 6] = [
+    Optional {
+        name: "feishu_bot",
+        what: "Sends messages to a Feishu group",
+        how: "[tools.feishu_bot]\nwebhook = \"FEISHU_WEBHOOK\"   # the variable that holds the bot's address\nsecret = \"FEISHU_SECRET\"     # if the bot checks signatures\n",
+    },
+    Optional {
+        name: "http_request",
+        what: "Sends HTTP requests to what a list allows",
+        how: "[tools.http_request]\nallow = [\"GET,POST https://api.example.com/v1/**\"]\nrate = \"30/1m\"\n",
+    },
+    Optional {
+        name: "invoke_workflow",
+        what: "Runs named workflows behind HTTP",
+        how: "[tools.invoke_workflow.workflows.deploy]\ndescription = \"Deploys a branch to staging.\"\nurl = \"https://ci.example.com/hooks/deploy\"\nheaders = { Authorization = \"Bearer {{secret:CI_TOKEN}}\" }\ninput_schema = { type = \"object\", properties = { branch = { type = \"string\" } }, required = [\"branch\"] }\n",
+    },
+    Optional {
+        name: "redis_context",
+        what: "Keeps texts in Redis, where other agents see them",
+        how: "[tools.redis_context]\nurl = \"redis://127.0.0.1:6379/0\"\nprefix = \"mainpath:\"\nttl_s = 86400\n",
+    },
+    Optional {
+        name: "web_fetch",
+        what: "Fetches web pages as Markdown",
+        how: "[tools.web_fetch]\nallow = [\"https://docs.rs/**\"]   # without this line: every public page\n",
+    },
+    Optional {
+        name: "web_search",
+        what: "Searches the web",
+        how: "[tools.web_search]\nbackend = \"searxng\"          # or brave, tavily with key = \"NAME_OF_A_VARIABLE\"\nurl = \"http://127.0.0.1:8888\"\n",
+    },
+];
+
+/// A tool that is configured and cannot be used, and why.
+pub struct Unready {
+    pub name: &'static str,
+    pub why: String,
+}
+
+impl ToolsConfig {
+    /// The names of the secrets that are used here.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut add =
+            |name: Option<&mainpath_net::SecretName>| names.extend(name.map(|name| name.as_str().to_string()));
+        add(self.feishu_bot.as_ref().map(|bot| &bot.webhook));
+        add(self.feishu_bot.as_ref().and_then(|bot| bot.secret.as_ref()));
+        add(self.redis_context.as_ref().and_then(|redis| redis.password.as_ref()));
+        add(self.web_search.as_ref().and_then(|search| search.key.as_ref()));
+        let workflows = self.invoke_workflow.iter().flat_map(|config| config.workflows.values());
+        names.extend(workflows.flat_map(|workflow| workflow.headers.secrets()));
+        names
+    }
+
+    /// All tools that can be used, and those that could if something were not missing.
+    fn build(&self, reach: &Reach, secret: Secret<'_>) -> (Tools, Vec<Unready>) {
+        let (tools, client, mut unready) = (Tools::kernel(), Client::new(reach), Vec::new());
+        let mut note = |name, made: Result<(), NotReady>| {
+            if let Err(NotReady(why)) = made {
+                unready.push(Unready { name, why });
+            }
+        };
+        if let Some(config) = &self.feishu_bot {
+            note("feishu_bot", FeishuBot::new(&client, config, secret).map(|tool| drop(tools.clone().with(tool))));
+        }
+        if let Some(config) = &self.http_request {
+            drop(tools.clone().with(HttpRequest::new(&client, config)));
+        }
+        if let Some(config) = &self.invoke_workflow {
+            let put = |tool: InvokeWorkflow| {
+                tools
+                    .put(InvokeWorkflow::NAME, tool.doc(), tool.schema(), Arc::new(tool))
+                    .map_err(|problem| NotReady(problem.text))
+            };
+            note(InvokeWorkflow::NAME, InvokeWorkflow::new(&client, config, secret).and_then(put));
+        }
+        if self.json_transform {
+            drop(tools.clone().with(JsonTransform::current_exe()));
+        }
+        if let Some(config) = &self.redis_context {
+            note("redis_context", RedisContext::new(config, secret).map(|tool| drop(tools.clone().with(tool))));
+        }
+        if let Some(config) = &self.web_fetch {
+            drop(tools.clone().with(WebFetch::new(&client, config)));
+        }
+        if let Some(config) = &self.web_search {
+            note("web_search", WebSearch::new(&client, config, secret).map(|tool| drop(tools.clone().with(tool))));
+        }
+        (tools, unready)
+    }
+}
+
+impl Home {
+    /// The tools of this installation, and those that are configured and cannot be used.
+    pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
+        let secret = |name: &str| std::env::var(name).ok().or_else(|| self.config.secrets.get(name).cloned());
+        self.config.tools.build(&self.config.net, &secret)
+    }
+
+    /// The tools that agents have here. Errors: one that is configured cannot be used.
+    pub fn tools(&self) -> Result<Tools, Failure> {
+        match self.toolbox() {
+            (tools, unready) if unready.is_empty() => Ok(tools),
+            (_, unready) => {
+                let Unready { name, why } = &unready[0];
+                Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.config_file.display())))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConfigFile;
+
+    #[test]
+    fn what_is_said_about_switching_a_tool_on_does_it() {
+        let kernel = Tools::kernel().specs().len();
+        for Optional { name, how, .. } in OPTIONAL {
+            let config: ConfigFile = toml::from_str(how).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let (tools, unready) = config.tools.build(&config.net, &|_| Some("http://a.test/secret".into()));
+            assert_eq!(
+                (tools.resolve(name).as_deref(), tools.specs().len(), unready.len()),
+                (Some(name), kernel + 1, 0)
+            );
+        }
+        assert!(OPTIONAL.is_sorted_by_key(|one| one.name));
+    }
+
+    #[test]
+    fn the_secrets_of_tools_are_known_by_their_names() {
+        let all: String = OPTIONAL.iter().map(|one| one.how).collect();
+        let all = all.replace("backend = \"searxng\"", "key = \"SEARCH\"\nbackend = \"brave\"");
+        let all = all.replace("prefix =", "password = \"REDIS\"\nprefix =");
+        let config: ConfigFile = toml::from_str(&all).unwrap();
+        assert_eq!(config.tools.secrets(), ["FEISHU_WEBHOOK", "FEISHU_SECRET", "REDIS", "SEARCH", "CI_TOKEN"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! `mainpath tools`: which tools agents have here, and what switches on the rest.
+
+use crate::args::ToolsArgs;
+use crate::browse::out;
+use crate::config::Home;
+use crate::exit::{Exit, Failure};
+use crate::text::{plain, short};
+use crate::toolbox::{OPTIONAL, Optional, Unready};
+use mainpath_tools::{Rate, ToolDoc, Tools};
+use mainpath_types::ToolSpec;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A tool and how it stands with it.
+enum Listed {
+    On(ToolSpec, ToolDoc),
+    /// Configured, and something is missing.
+    Unready(String),
+    Off(&'static Optional),
+}
+
+/// `mainpath tools`
+pub async fn tools(args: ToolsArgs) -> Result<Exit, Failure> {
+    let home = Home::find()?;
+    let (tools, unready) = home.toolbox();
+    let mut listed = all(&tools, unready);
+    if !args.names.is_empty() {
+        let mut wanted = BTreeMap::new();
+        for name in &args.names {
+            let own = tools.resolve(name).unwrap_or_else(|| name.clone());
+            let Some(found) = listed.remove_entry(&own).or_else(|| wanted.remove_entry(&own)) else {
+                let known: Vec<&str> = listed.keys().chain(wanted.keys()).map(String::as_str).collect();
+                return Err(Failure::usage(format!("there is no tool {name:?}; there are: {}", known.join(", "))));
+            };
+            wanted.extend([found]);
+        }
+        listed = wanted;
+    }
+    if args.json {
+        listed.iter().try_for_each(|(name, tool)| out(&json_line(name, tool).to_string()))?;
+        return Ok(Exit::Ok);
+    }
+    let config = home.config_file.display().to_string();
+    if !args.names.is_empty() {
+        listed.iter().try_for_each(|(name, tool)| describe(name, tool, &config))?;
+        return Ok(Exit::Ok);
+    }
+    listed.iter().try_for_each(|(name, tool)| line(name, tool))?;
+    out("")?;
+    out("+ on   - off   ! something is missing")?;
+    out("mainpath tools NAME says more of a tool: its schema, or what switches it on")?;
+    out(&format!("switched on in {config}"))?;
+    Ok(Exit::Ok)
+}
+
+/// Every tool by its name.
+fn all(tools: &Tools, unready: Vec<Unready>) -> BTreeMap<String, Listed> {
+    let mut listed: BTreeMap<String, Listed> = OPTIONAL.iter().map(|one| (one.name.into(), Listed::Off(one))).collect();
+    listed.extend(unready.into_iter().map(|Unready { name, why }| (name.into(), Listed::Unready(why))));
+    for spec in tools.specs() {
+        if let Some(doc) = tools.doc(&spec.name) {
+            listed.insert(spec.name.clone(), Listed::On(spec, doc));
+        }
+    }
+    listed
+}
+
+/// A line of the list: 78 columns.
+fn line(name: &str, tool: &Listed) -> Result<(), Failure> {
+    let (mark, effect, what) = match tool {
+        Listed::On(spec, doc) => ('+', word(json!(doc.effect)), spec.description.as_str()),
+        Listed::Unready(why) => ('!', String::new(), why.as_str()),
+        Listed::Off(optional) => ('-', String::new(), optional.what),
+    };
+    out(&format!("{mark} {name:<16} {effect:<15} {}", short(what, 43)))
+}
+
+/// All that is known of a tool.
+fn describe(name: &str, tool: &Listed, config: &str) -> Result<(), Failure> {
+    match tool {
+        Listed::On(spec, doc) => {
+            out(&format!("+ {name}"))?;
+            out(&plain(&spec.description))?;
+            out(&format!("effect: {}; results come from: {}", word(json!(doc.effect)), word(json!(doc.origin))))?;
+            out(&format!("limits: {}", limits(doc)))?;
+            out(&format!("arguments: {}\n", plain(&format!("{:#}", spec.input_schema))))
+        }
+        Listed::Unready(why) => out(&format!("! {name}: {}\n", plain(why))),
+        Listed::Off(optional) => out(&format!(
+            "- {name}: {}. It is off; this in {config} switches it on:\n\n{}",
+            optional.what, optional.how
+        )),
+    }
+}
+
+fn limits(doc: &ToolDoc) -> String {
+    let mut told = Vec::new();
+    if let Some(Rate { calls, per }) = doc.rate {
+        told.push(format!("{calls} calls in {}", humantime::format_duration(per)));
+    }
+    if let Some(limit) = doc.timeout {
+        told.push(humantime::format_duration(limit).to_string());
+    }
+    if let Some(most) = doc.output_chars {
+        told.push(format!("{most} characters of output"));
+    }
+    if told.is_empty() { "none but the run's".into() } else { told.join(", ") }
+}
+
+fn json_line(name: &str, tool: &Listed) -> Value {
+    match tool {
+        Listed::On(spec, doc) => json!({
+            "name": name, "state": "on", "description": spec.description, "effect": doc.effect, "origin": doc.origin,
+            "rate": doc.rate.map(|Rate { calls, per }| json!({"calls": calls, "per_ms": millis(per)})),
+            "timeout_ms": doc.timeout.map(millis), "output_chars": doc.output_chars, "input_schema": spec.input_schema,
+        }),
+        Listed::Unready(why) => json!({"name": name, "state": "unready", "why": why}),
+        Listed::Off(optional) => {
+            json!({"name": name, "state": "off", "description": optional.what, "how": optional.how})
+        }
+    }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The word that a value is written as.
+fn word(value: Value) -> String {
+    value.as_str().unwrap_or_default().into()
+}
