@@ -3,9 +3,9 @@
 use crate::allow::{Allow, METHODS};
 use crate::client::{Answer, Ask, Caps, Client};
 use crate::settings::{CallRate, Seconds, web};
-use crate::show::{doc, failed, head, is_text, media_type, shown, status_code, text};
+use crate::show::{doc, failed, head, is_text, keep, media_type, shown, status_code, text};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
-use mainpath_types::{Artifact, EffectClass, ToolOutput};
+use mainpath_types::{EffectClass, ToolOutput};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use schemars::JsonSchema;
@@ -266,13 +266,5 @@ async fn told(ctx: &ToolContext, answer: Answer) -> ToolOutput {
         transient: error == Some("unavailable"),
         artifacts,
         ..ToolOutput::text(said)
-    }
-}
-
-async fn keep(ctx: &ToolContext, bytes: Vec<u8>, kind: String, artifacts: &mut Vec<Artifact>, notes: &mut Vec<String>) {
-    let size = bytes.len() as u64;
-    match ctx.blobs.put(bytes).await {
-        Ok(hash) => artifacts.push(Artifact { name: "body".into(), hash, bytes: size, media_type: kind }),
-        Err(error) => notes.push(format!("the body could not be kept: {error}")),
     }
 }

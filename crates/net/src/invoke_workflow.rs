@@ -1,7 +1,7 @@
 //! `invoke_workflow`.
 
 use crate::client::{Answer, Ask, Caps, Client, stay};
-use crate::settings::{CallRate, Headers, InputSchema, NotReady, Seconds, Secret, WebAddress};
+use crate::settings::{CallRate, InputSchema, NotReady, Seconds, Secret, SecretTexts, WebAddress};
 use crate::show::{doc, failed, head, is_text, media_type, refused, text};
 use mainpath_tools::{DynTool, Fut, Problem, Schema, ToolContext, ToolDoc};
 use mainpath_types::{EffectClass, ToolOutput};
@@ -46,7 +46,7 @@ pub struct Workflow {
     pub method: StartMethod,
     /// Headers; `{{secret:NAME}}` stands for a secret.
     #[serde(default)]
-    pub headers: Headers,
+    pub headers: SecretTexts,
     /// What its input must look like: a table, or the whole path of a JSON file.
     pub input_schema: InputSchema,
     /// Seconds until its result must be there; 120 where nothing is said.
@@ -118,7 +118,7 @@ impl InvokeWorkflow {
                 client = client.trusting(&there);
             }
             let schema = Schema::new(&workflow.input_schema.0).map_err(|why| of(NotReady(why)))?;
-            let headers = workflow.headers.filled(secret).map_err(of)?;
+            let headers = workflow.headers.headers(secret).map_err(of)?;
             let limit = Seconds::or(workflow.timeout_s, 120);
             Ok((name.clone(), Ready { client, workflow: workflow.clone(), schema, headers, limit }))
         };

@@ -153,12 +153,12 @@ impl<'de> Deserialize<'de> for InputSchema {
     }
 }
 
-/// Headers that the owner has written. `{{secret:NAME}}` in a value stands for a secret.
+/// Texts by their names that the owner has written: headers, variables. `{{secret:NAME}}` in one stands for a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Headers(BTreeMap<String, String>);
+pub struct SecretTexts(BTreeMap<String, String>);
 
-impl Headers {
+impl SecretTexts {
     /// The names of the secrets in them.
     pub fn secrets(&self) -> Vec<String> {
         let mut names = Vec::new();
@@ -171,13 +171,17 @@ impl Headers {
         names
     }
 
-    /// Them, with the secrets in their places. Errors: a secret that is not set, or what cannot be sent.
-    pub fn filled(&self, secret: Secret<'_>) -> Result<HeaderMap, NotReady> {
+    /// Them, with the secrets in their places. Errors: a secret that is not set.
+    pub fn filled(&self, secret: Secret<'_>) -> Result<Vec<(String, String)>, NotReady> {
+        let mut lookup = |wanted: &str| SecretName::try_from(wanted.to_string()).map_err(NotReady)?.value(secret);
+        self.0.iter().map(|(name, value)| Ok((name.clone(), fill(value, &mut lookup)?))).collect()
+    }
+
+    /// Them as headers, with the secrets in their places. Errors: a secret that is not set, or what cannot be sent.
+    pub fn headers(&self, secret: Secret<'_>) -> Result<HeaderMap, NotReady> {
         let mut headers = HeaderMap::new();
-        for (name, value) in &self.0 {
-            let mut lookup = |wanted: &str| SecretName::try_from(wanted.to_string()).map_err(NotReady)?.value(secret);
-            let value = fill(value, &mut lookup)?;
-            let parsed = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+        for (name, value) in self.filled(secret)? {
+            let parsed = HeaderName::try_from(&name).ok().zip(HeaderValue::try_from(value).ok());
             let (known, mut value) = parsed.ok_or_else(|| NotReady(format!("the header {name:?} cannot be sent")))?;
             value.set_sensitive(true);
             headers.insert(known, value);
@@ -216,14 +220,14 @@ mod tests {
 
     #[test]
     fn secrets_take_their_places_in_headers_and_nowhere_else() {
-        let headers = Headers([("Authorization".into(), "Bearer {{secret:KEY}} {{secret:".into())].into());
+        let headers = SecretTexts([("Authorization".into(), "Bearer {{secret:KEY}} {{secret:".into())].into());
         assert_eq!(headers.secrets(), ["KEY"]);
-        let filled = headers.filled(&|name| (name == "KEY").then(|| "k{{secret:X}}".into())).unwrap();
+        let filled = headers.headers(&|name| (name == "KEY").then(|| "k{{secret:X}}".into())).unwrap();
         assert_eq!(filled["authorization"], "Bearer k{{secret:X}} {{secret:");
         assert!(!format!("{filled:?}").contains("Bearer"));
-        let missing = headers.filled(&|_| None).unwrap_err();
+        let missing = headers.headers(&|_| None).unwrap_err();
         assert_eq!(missing.0, "KEY is not set; set that variable, or KEY under [secrets]");
-        let injected = headers.filled(&|_| Some("a\r\nX: y".into())).unwrap_err();
+        let injected = headers.headers(&|_| Some("a\r\nX: y".into())).unwrap_err();
         assert_eq!(injected.0, "the header \"Authorization\" cannot be sent");
     }
 

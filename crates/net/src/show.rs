@@ -4,7 +4,7 @@ use crate::charset::decode;
 use crate::client::Answer;
 use crate::settings::CallRate;
 use mainpath_tools::{Problem, ToolContext, ToolDoc};
-use mainpath_types::{EffectClass, Origin, ToolOutput};
+use mainpath_types::{Artifact, EffectClass, Origin, ToolOutput};
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
@@ -91,5 +91,20 @@ pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(Problem::new("interrupted", "Mainpath is shutting down; the call was not run.")),
         },
+    }
+}
+
+/// Keeps a body that cannot be shown in full.
+pub(crate) async fn keep(
+    ctx: &ToolContext,
+    bytes: Vec<u8>,
+    kind: String,
+    artifacts: &mut Vec<Artifact>,
+    notes: &mut Vec<String>,
+) {
+    let size = bytes.len() as u64;
+    match ctx.blobs.put(bytes).await {
+        Ok(hash) => artifacts.push(Artifact { name: "body".into(), hash, bytes: size, media_type: kind }),
+        Err(error) => notes.push(format!("the body could not be kept: {error}")),
     }
 }

@@ -5,6 +5,7 @@
 
 mod bodies;
 mod client;
+mod external;
 mod feishu_bot;
 mod http_request;
 mod invoke_workflow;

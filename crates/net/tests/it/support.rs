@@ -1,11 +1,13 @@
 use crate::server::Server;
 use mainpath_net::{Client, Lookup, Reach};
 use mainpath_policy::Grant;
-use mainpath_tools::{Fut, Launcher, MemoryBlobs, Secrets, ToolContext, Tools, Workspace};
+use mainpath_sandbox::Launcher;
+use mainpath_tools::{Fut, MemoryBlobs, Secrets, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, Seq, ToolOutput, Verdict, text_of};
 use serde_json::Value;
 use std::io;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// What is allowed beside public servers: these.
@@ -72,9 +74,14 @@ impl World {
         let trace = "t1".parse().unwrap();
         let grant = Grant::issue((&trace, call, 1), (tool, effect), Confinement::default(), &verdict, false).unwrap();
         let workspace = Arc::new(Workspace::new(self.folder.path(), vec![]).unwrap());
-        let mut ctx = ToolContext::new(workspace, grant, Launcher::new("/nowhere", vec![]));
+        let mut ctx =
+            ToolContext::new(workspace, grant, Launcher::new(env!("CARGO_BIN_EXE_mainpath-net-launch"), vec![]));
         ctx.blobs = self.blobs.clone();
         ctx
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     pub async fn run(&self, tool: &str, args: Value) -> ToolOutput {
