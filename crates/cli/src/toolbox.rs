@@ -3,8 +3,9 @@
 use crate::config::Home;
 use crate::exit::Failure;
 use mainpath_net::{
-    Client, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow, InvokeWorkflowConfig, NotReady,
-    Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig, WebSearch, WebSearchConfig,
+    Client, External, ExternalConfig, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow,
+    InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
+    WebSearch, WebSearchConfig,
 };
 use mainpath_tools::{JsonTransform, Tools};
 use serde::Deserialize;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolsConfig {
+    /// `[[tools.external]]`: the owner's own.
+    pub external: Vec<ExternalConfig>,
     /// `[tools.feishu_bot]`
     pub feishu_bot: Option<FeishuBotConfig>,
     /// `[tools.http_request]`
@@ -39,36 +42,67 @@ pub struct Optional {
 }
 
 /// The tools that can be switched on, in the order of their names.
-pub const OPTIONAL: [Optional; 6] = [
+pub const OPTIONAL: [Optional; 7] = [
+    Optional {
+        name: "external",
+        what: "Commands and addresses of your own, as tools",
+        how: r#"[[tools.external]]
+name = "count_words"
+description = "Counts the words of a text."
+input_schema = { type = "object", properties = { text = { type = "string" } }, required = ["text"] }
+effect = "read-only"
+command = ["sh", "-c", "wc -w"]   # the arguments come as JSON; or url = "https://…"
+"#,
+    },
     Optional {
         name: "feishu_bot",
         what: "Sends messages to a Feishu group",
-        how: "[tools.feishu_bot]\nwebhook = \"FEISHU_WEBHOOK\"   # the variable that holds the bot's address\nsecret = \"FEISHU_SECRET\"     # if the bot checks signatures\n",
+        how: r#"[tools.feishu_bot]
+webhook = "FEISHU_WEBHOOK"   # the variable that holds the bot's address
+secret = "FEISHU_SECRET"     # if the bot checks signatures
+"#,
     },
     Optional {
         name: "http_request",
         what: "Sends HTTP requests to what a list allows",
-        how: "[tools.http_request]\nallow = [\"GET,POST https://api.example.com/v1/**\"]\nrate = \"30/1m\"\n",
+        how: r#"[tools.http_request]
+allow = ["GET,POST https://api.example.com/v1/**"]
+rate = "30/1m"
+"#,
     },
     Optional {
         name: "invoke_workflow",
         what: "Runs named workflows behind HTTP",
-        how: "[tools.invoke_workflow.workflows.deploy]\ndescription = \"Deploys a branch to staging.\"\nurl = \"https://ci.example.com/hooks/deploy\"\nheaders = { Authorization = \"Bearer {{secret:CI_TOKEN}}\" }\ninput_schema = { type = \"object\", properties = { branch = { type = \"string\" } }, required = [\"branch\"] }\n",
+        how: r#"[tools.invoke_workflow.workflows.deploy]
+description = "Deploys a branch to staging."
+url = "https://ci.example.com/hooks/deploy"
+headers = { Authorization = "Bearer {{secret:CI_TOKEN}}" }
+input_schema = { type = "object", properties = { branch = { type = "string" } }, required = ["branch"] }
+"#,
     },
     Optional {
         name: "redis_context",
         what: "Keeps texts in Redis, where other agents see them",
-        how: "[tools.redis_context]\nurl = \"redis://127.0.0.1:6379/0\"\nprefix = \"mainpath:\"\nttl_s = 86400\n",
+        how: r#"[tools.redis_context]
+url = "redis://127.0.0.1:6379/0"
+prefix = "mainpath:"
+ttl_s = 86400
+"#,
     },
     Optional {
         name: "web_fetch",
         what: "Fetches web pages as Markdown",
-        how: "[tools.web_fetch]\nallow = [\"https://docs.rs/**\"]   # without this line: every public page\n",
+        how: r#"[tools.web_fetch]
+allow = ["https://docs.rs/**"]   # without this line: every public page
+"#,
     },
     Optional {
         name: "web_search",
         what: "Searches the web",
-        how: "[tools.web_search]\nbackend = \"searxng\"          # or brave, tavily with key = \"NAME_OF_A_VARIABLE\"\nurl = \"http://127.0.0.1:8888\"\n",
+        how: r#"[tools.web_search]
+backend = "searxng"          # or brave, tavily with key = "NAME_OF_A_VARIABLE"
+url = "http://127.0.0.1:8888"
+"#,
     },
 ];
 
@@ -90,6 +124,7 @@ impl ToolsConfig {
         add(self.web_search.as_ref().and_then(|search| search.key.as_ref()));
         let workflows = self.invoke_workflow.iter().flat_map(|config| config.workflows.values());
         names.extend(workflows.flat_map(|workflow| workflow.headers.secrets()));
+        names.extend(self.external.iter().flat_map(|tool| [tool.env.secrets(), tool.headers.secrets()].concat()));
         names
     }
 
@@ -127,8 +162,21 @@ impl ToolsConfig {
         if let Some(config) = &self.web_search {
             note("web_search", WebSearch::new(&client, config, secret).map(|tool| drop(tools.clone().with(tool))));
         }
+        for config in &self.external {
+            note("external", external(&tools, &client, config, secret));
+        }
         (tools, unready)
     }
+}
+
+/// Adds a tool of the owner's own, which takes no other tool's place.
+fn external(tools: &Tools, client: &Client, config: &ExternalConfig, secret: Secret<'_>) -> Result<(), NotReady> {
+    let (name, schema) = (&config.name, config.input_schema.0.clone());
+    if tools.resolve(name).is_some() {
+        return Err(NotReady(format!("there is already a tool that {name:?} means; choose another name")));
+    }
+    let tool = External::new(client, config, secret)?;
+    tools.put(name, tool.doc(), schema, Arc::new(tool)).map_err(|problem| NotReady(problem.text))
 }
 
 impl Home {
