@@ -9,7 +9,7 @@ use mainpath_types::{EffectClass, ToolOutput};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,15 +48,27 @@ const TOLD: [&str; 11] = [
 ];
 
 /// `[tools.http_request]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequestConfig {
     /// What may be asked, such as `GET https://api.example.com/**`; nothing else is, redirects included.
+    #[serde(deserialize_with = "with_methods")]
     pub allow: Vec<Allow>,
     /// How often.
     pub rate: Option<CallRate>,
     /// Seconds that a request may take at most; 60 where nothing is said.
     pub timeout_s: Option<Seconds>,
+}
+
+/// Lines that name their methods.
+fn with_methods<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Allow>, D::Error> {
+    let list = Vec::<Allow>::deserialize(from)?;
+    match list.iter().find(|rule| !rule.has_methods()) {
+        Some(rule) => Err(serde::de::Error::custom(format!(
+            "\"{rule}\" names no methods; write GET {rule}, or those that are meant"
+        ))),
+        None => Ok(list),
+    }
 }
 
 /// Sends one HTTP request to an address that the configuration allows.

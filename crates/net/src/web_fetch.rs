@@ -19,7 +19,7 @@ use std::time::Duration;
 const SHOWN: NonZeroU32 = NonZeroU32::MIN.saturating_add(49_999);
 
 /// `[tools.web_fetch]`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebFetchConfig {
     /// What may be fetched; every public page where nothing is said.

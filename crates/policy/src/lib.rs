@@ -27,7 +27,7 @@ pub use file::PolicyError;
 pub use grant::Grant;
 pub use judge::{AppliedRule, Explanation, PartVerdict, Rules, explain, judge};
 pub use narrow::{RuleText, narrowest};
-pub use pattern::Folders;
+pub use pattern::{AddressRule, Folders};
 pub use policy::Policy;
 pub use rule::{Layer, Rule};
 pub use sample::sample;

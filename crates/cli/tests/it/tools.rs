@@ -117,7 +117,11 @@ fn what_is_wrong_in_the_configuration_is_told_with_its_place() {
             2,
             "\"127.0.0.1\" is no host with a port; write it like 127.0.0.1:8080",
         ),
-        ("[tools.http_request]\nallow = [\"GET a.test\"]\n", 2, "\"GET a.test\" names no address"),
+        (
+            "[tools.http_request]\nallow = [\"GET a.test\"]\n",
+            2,
+            "\"GET a.test\" is no address; it looks like GET https://",
+        ),
         ("[tools.http_request]\n", 1, "missing field `allow`"),
         ("[tools.web_fetch]\n\nrate = \"often\"\n", 3, "\"often\" is no rate; write calls and time, such as 10/1m"),
         (

@@ -73,7 +73,7 @@ async fn what_the_list_does_not_cover_is_not_asked_also_after_redirects() {
 #[tokio::test]
 async fn headers_cannot_smuggle_anything() {
     let server = Server::new(|_| reply(200, &[], "")).await;
-    let world = world(&[&server], &[server.url("/**")]);
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
     let bad = [
         ("X", "a\r\nEvil: yes"),
         ("X\r\nEvil", "yes"),
@@ -104,7 +104,7 @@ async fn a_secret_is_sent_and_never_shown() {
         reply(200, &[("link", "k/e+y 1")], echo)
     })
     .await;
-    let world = world(&[&server], &[server.url("/**")]);
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
     let mut ctx = world.context("http_request");
     ctx.secrets = Arc::new(OneSecret("k/e+y 1"));
     let args = json!({
@@ -123,7 +123,7 @@ async fn a_secret_is_sent_and_never_shown() {
 async fn failures_of_the_server_are_data_and_some_may_pass() {
     let server =
         Server::new(|request| reply(request.path[1..].parse().unwrap(), &[("retry-after", "3")], "busy")).await;
-    let world = world(&[&server], &[server.url("/**")]);
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
     for (status, code, transient) in
         [(404, "http_status", false), (500, "http_status", false), (503, "unavailable", true)]
     {
@@ -141,7 +141,7 @@ async fn what_is_too_long_or_no_text_is_kept_whole_beside() {
         _ => reply(200, &[("content-type", "image/png")], b"\x89PNG\0"),
     })
     .await;
-    let world = world(&[&server], &[server.url("/**")]);
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
     let output = world.run("http_request", json!({"method": "GET", "url": server.url("/long")})).await;
     assert!(
         said(&output).1.ends_with("é\n[only the first 30000 of 30001 characters are shown; all that was read is kept]")
@@ -160,7 +160,7 @@ async fn what_is_too_long_or_no_text_is_kept_whole_beside() {
 #[tokio::test]
 async fn wrong_arguments_are_told_before_anything_is_sent() {
     let server = Server::new(|_| reply(200, &[], "")).await;
-    let world = world(&[&server], &[server.url("/**")]);
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
     for args in [
         json!({"method": "CONNECT", "url": server.url("/")}),
         json!({"method": "get", "url": server.url("/")}),
@@ -180,7 +180,7 @@ async fn wrong_arguments_are_told_before_anything_is_sent() {
 #[tokio::test]
 async fn a_call_that_is_cancelled_in_the_middle_of_a_body_leaves_nothing() {
     let server = Server::new(|_| raw("HTTP/1.1 200 .\r\ncontent-length: 10\r\n\r\nhalf", Then::Hold)).await;
-    let world = world(&[&server], &[server.url("/**")]);
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
     let ctx = world.context("http_request");
     let (cancel, tools) = (ctx.cancel.clone(), world.tools.clone());
     let args = json!({"method": "GET", "url": server.url("/")}).to_string();
@@ -197,7 +197,7 @@ async fn a_call_that_is_cancelled_in_the_middle_of_a_body_leaves_nothing() {
 
 #[tokio::test]
 async fn policy_is_told_the_method_and_the_whole_address() {
-    let world = world(&[], &["GET https://a.test/**".into(), "* https://b.test/**".into()]);
+    let world = world(&[], &["GET https://a.test/**".into(), "PUT,DELETE https://b.test/**".into()]);
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::new(folder.path(), vec![]).unwrap();
     let args = json!({"method": "PUT", "url": "HTTPS://A.test:443/x/../y#f", "query": {"q": "{{secret:KEY}}"}});
@@ -205,7 +205,7 @@ async fn policy_is_told_the_method_and_the_whole_address() {
     let url = "https://a.test/y?q=%7B%7Bsecret%3AKEY%7D%7D".into();
     assert_eq!(planned.facts.urls, [UrlFact { method: "PUT".into(), url }]);
     let doc = world.tools.doc("http_request").unwrap();
-    let text = "Sends an HTTP request and shows status, headers and body. Allowed is: GET https://a.test/**; * https://b.test/**.";
+    let text = "Sends an HTTP request and shows status, headers and body. Allowed is: GET https://a.test/**; PUT,DELETE https://b.test/**.";
     assert_eq!(doc.description, text);
     let rate = Some(Rate { calls: 10, per: Duration::from_secs(60) });
     assert_eq!((doc.effect, doc.origin, doc.rate), (EffectClass::SideEffecting, Origin::Web, rate));

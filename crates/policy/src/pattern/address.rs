@@ -38,6 +38,22 @@ enum Port {
     Just(u16),
 }
 
+/// A pattern for addresses as rules have it, for allow-lists elsewhere: `GET,POST https://api.example.com/v1/**`.
+#[derive(Clone, Debug)]
+pub struct AddressRule(AddressPattern);
+
+impl AddressRule {
+    /// Reads a pattern. Errors: what is wrong.
+    pub fn parse(text: &str) -> Result<AddressRule, String> {
+        AddressPattern::parse(text).map(AddressRule)
+    }
+
+    /// Whether it allows such a request.
+    pub fn allows(&self, fact: &UrlFact) -> bool {
+        self.0.fit(&Address::new(fact), Reading::Strict) == Fit::Yes
+    }
+}
+
 /// An address as the one who asks it understands it (url 2.5: the WHATWG rules, as reqwest follows them).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {

@@ -8,6 +8,7 @@ mod command;
 mod path;
 
 pub(crate) use address::Address;
+pub use address::AddressRule;
 pub(crate) use command::{Seen, quoted};
 pub(crate) use path::{Place, PlaceText, plain};
 
