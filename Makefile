@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test lint bench simulation mutants clean
+.PHONY: run build test lint bench simulation mutants redis clean
 
 ## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -18,8 +18,8 @@ run: build
 build:
 	$(CARGO) build --release --locked -p mainpath-cli
 
-## Everything that CI runs. Needs Rust, make and a C compiler; installs nothing else.
-test: lint
+## Everything that CI runs. Needs Rust, make and a C compiler; installs redis-server, against which redis_context is tested.
+test: lint redis
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
 
@@ -41,6 +41,11 @@ simulation:
 mutants:
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
 	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 20
+
+# The tests start a server of their own on a free port; the machine's service is not touched.
+redis:
+	@command -v redis-server >/dev/null || apt-get install -y --no-install-recommends redis-server >/dev/null 2>&1 || \
+	{ apt-get update && apt-get install -y --no-install-recommends redis-server; }
 
 clean:
 	$(CARGO) clean
