@@ -42,7 +42,7 @@ pub struct Optional {
 }
 
 /// The tools that can be switched on, in the order of their names.
-pub const OPTIONAL: [Optional; 7] = [
+pub const OPTIONAL: [Optional; 8] = [
     Optional {
         name: "external",
         what: "Commands and addresses of your own, as tools",
@@ -80,6 +80,7 @@ headers = { Authorization = "Bearer {{secret:CI_TOKEN}}" }
 input_schema = { type = "object", properties = { branch = { type = "string" } }, required = ["branch"] }
 "#,
     },
+    Optional { name: "json_transform", what: "Applies jq filters to JSON", how: "[tools]\njson_transform = true\n" },
     Optional {
         name: "redis_context",
         what: "Keeps texts in Redis, where other agents see them",
