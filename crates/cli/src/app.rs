@@ -3,8 +3,10 @@
 use crate::args::RuleArgs;
 use crate::config::Home;
 use crate::exit::Failure;
+use crate::hooks::HookEntry;
 use crate::policy::Sources;
 use mainpath_core::{Log, State, apply};
+use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
@@ -41,7 +43,9 @@ impl App {
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
         let sources = Sources::new(&home);
         let launcher = Launcher::current_exe();
-        let hooks: Result<Hooks, String> = home.config.hooks.iter().map(|hook| hook.build(&launcher)).collect();
+        let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
+        let build = |hook: &HookEntry| hook.build(&launcher, &client, &secret);
+        let hooks: Result<Hooks, String> = home.config.hooks.iter().map(build).collect();
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
         let vault = home.vault(models.registry())?;
         Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources })

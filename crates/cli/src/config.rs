@@ -167,12 +167,13 @@ impl Home {
         vec![self.data.clone(), self.config_dir().to_path_buf()]
     }
 
-    /// The secrets of the environment and of the configuration, the providers' keys and headers and the tools' keys among them. Errors: this
-    /// installation's key for handles can be neither read nor drawn.
+    /// The secrets of the environment and of the configuration, the keys and headers of providers, tools and hooks among
+    /// them. Errors: this installation's key for handles can be neither read nor drawn.
     pub fn vault(&self, registry: &Registry) -> Result<Vault, Failure> {
-        let of_tools = self.config.tools.secrets();
+        let mut ours = self.config.tools.secrets();
+        ours.extend(self.config.hooks.iter().flat_map(|hook| hook.headers.secrets()));
         let is_key = |name: &str| {
-            of_tools.iter().any(|key| key == name)
+            ours.iter().any(|key| key == name)
                 || registry.providers().iter().any(|provider| provider.key_variables.iter().any(|key| key == name))
         };
         let headers = registry.providers().iter().flat_map(|provider| {

@@ -1,16 +1,15 @@
-//! `[[hooks]]` of the configuration: commands that are asked or told at points of a run.
+//! `[[hooks]]` of the configuration: commands and addresses that are asked or told at points of a run.
 
 use crate::config::Time;
+use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
 use mainpath_runtime::{Hook, HookPoint, HookRunner, OnFailure};
 use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
 use serde::Deserialize;
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
 /// `[[hooks]]`
 #[derive(Clone, Debug, Deserialize)]
@@ -24,7 +23,13 @@ pub struct HookEntry {
     #[serde(default)]
     pub tools: Vec<String>,
     /// The program and its arguments. It reads a JSON object and writes one.
+    #[serde(default)]
     pub command: Vec<String>,
+    /// The address, instead of a command. A JSON object is posted to it, and it answers with one.
+    pub url: Option<WebAddress>,
+    /// Headers for the address; `{{secret:NAME}}` stands for a secret.
+    #[serde(default)]
+    pub headers: SecretTexts,
     /// How long it may take; ten seconds, without it.
     pub timeout: Option<Time>,
     /// What follows when it fails: `closed` (it counts as a denial, the default) or `open`.
@@ -34,7 +39,7 @@ pub struct HookEntry {
 
 impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub fn build(&self, launcher: &Launcher) -> Result<Hook, String> {
+    pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Hook, String> {
         let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name));
         let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
         if self.name.is_empty() || !self.name.chars().all(fits) {
@@ -43,17 +48,26 @@ impl HookEntry {
         if self.on.is_empty() {
             return wrong("is called nowhere: give it on = [\"before_tool\"] or the like");
         }
-        if self.command.is_empty() {
-            return wrong("has no command");
-        }
-        let runner = Command { launcher: launcher.clone(), words: self.command.clone() };
+        let timeout = self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0));
+        let runner: Arc<dyn HookRunner> = match (&self.url, self.command.is_empty()) {
+            (None, false) => {
+                let program = Program { words: self.command.clone(), env: Vec::new() };
+                Arc::new(Command { launcher: launcher.clone(), program })
+            }
+            (Some(url), true) => match Post::new(client, url, &self.headers, secret) {
+                Ok(post) => Arc::new(Address { post, limit: timeout }),
+                Err(why) => return wrong(&format!("cannot be called: {why}")),
+            },
+            (None, true) => return wrong("has no command"),
+            (Some(_), false) => return wrong("has a command and a url; one of them is enough"),
+        };
         Ok(Hook {
             name: self.name.clone(),
             points: self.on.clone(),
             tools: self.tools.clone(),
-            timeout: self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0)),
+            timeout,
             on_failure: self.on_failure,
-            runner: Arc::new(runner),
+            runner,
         })
     }
 }
@@ -62,50 +76,50 @@ impl HookEntry {
 /// more.
 struct Command {
     launcher: Launcher,
-    words: Vec<String>,
+    program: Program,
 }
-
-/// The most that is read of an answer, in bytes.
-const MOST: u64 = 1 << 20;
 
 impl HookRunner for Command {
     fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
         Box::pin(async move {
-            let words: Vec<&OsStr> = self.words.iter().map(OsStr::new).collect();
             let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-            let mut talk = self
-                .launcher
-                .command(&words, &folder, "hook", &Cage::open(), &[])
-                .map_err(|error| format!("it could not be started: {error}"))?;
-            let told = event.to_string();
-            let mut stdin = talk.stdin;
-            let tell = async move {
-                // One that does not read is no failure: it may not need to know.
-                let _ = stdin.write_all(told.as_bytes()).await;
-            };
-            let ((), answer, said) = tokio::join!(tell, read(&mut talk.stdout), read(&mut talk.stderr));
-            talk.process.launcher_done().await;
-            let ended =
-                talk.process.ended().await.map_err(|error| format!("its end could not be confirmed: {error}"))?;
-            match ended.how {
-                How::Exit(0) if answer.trim().is_empty() => Ok(Value::Null),
-                How::Exit(0) => {
-                    serde_json::from_str(&answer).map_err(|error| format!("its answer is no JSON: {error}"))
-                }
-                How::Exit(code) => Err(format!("exit code {code}: {}", last_line(&said))),
-                How::Failed(number) => {
-                    Err(format!("{} cannot be started: {}", self.words[0], std::io::Error::from_raw_os_error(number)))
-                }
-                other => Err(format!("it was ended: {other:?}")),
+            let place = Place { launcher: &self.launcher, cage: &Cage::open(), folder: &folder, effect_id: "hook" };
+            let ran = self.program.run(place, event.to_string().as_bytes(), std::future::pending()).await;
+            let ran = ran.map_err(|error| format!("it could not be started: {error}"))?;
+            let said = last_line(&String::from_utf8_lossy(&ran.stderr));
+            match &ran.ended.how {
+                How::Exit(0) => answer(&ran.stdout),
+                How::Exit(code) => Err(format!("exit code {code}: {said}")),
+                how => Err(went_wrong(how).map_or(said, |(_, why)| format!("{}: {why}", self.program.words[0]))),
             }
         })
     }
 }
 
-async fn read(from: &mut (impl AsyncRead + Unpin)) -> String {
-    let mut bytes = Vec::new();
-    let _ = from.take(MOST).read_to_end(&mut bytes).await;
-    String::from_utf8_lossy(&bytes).into_owned()
+/// An address of the owner's: the event is posted to it.
+struct Address {
+    post: Post,
+    limit: Duration,
+}
+
+impl HookRunner for Address {
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+        Box::pin(async move {
+            let answered = self.post.send(event, self.limit).await.map_err(|problem| problem.text)?;
+            match answered.status {
+                200..300 => answer(&answered.body),
+                status => Err(format!("it answered with HTTP {status}")),
+            }
+        })
+    }
+}
+
+/// What a hook answers; nothing at all is nothing to say.
+fn answer(bytes: &[u8]) -> Result<Value, String> {
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(bytes).map_err(|error| format!("its answer is no JSON: {error}"))
 }
 
 fn last_line(text: &str) -> String {

@@ -152,7 +152,8 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
     let policy = Sources { run: args.rules, ..Sources::new(home) }.load(&folder.display().to_string())?;
     let workspace = Workspace::new(&folder, home.protected())?;
-    let mut facts = facts(&args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
+    let (tools, _) = home.toolbox();
+    let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
     facts.confined = mainpath_sandbox::Launcher::current_exe().support().can_confine();
     let rules = Rules {
@@ -175,8 +176,13 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
 }
 
 /// The facts of a call, be it in a line or with its arguments as JSON.
-fn facts(call: &str, arguments: Option<&str>, workspace: &Workspace, folders: &Folders) -> Result<CallFacts, Failure> {
-    let tools = Tools::kernel();
+fn facts(
+    tools: &Tools,
+    call: &str,
+    arguments: Option<&str>,
+    workspace: &Workspace,
+    folders: &Folders,
+) -> Result<CallFacts, Failure> {
     let plan = |tool: &str, arguments: &str| {
         let one_line =
             |text: String| text.lines().map(|line| line.trim_start_matches("- ")).collect::<Vec<_>>().join("; ");

@@ -181,10 +181,14 @@ fn external(tools: &Tools, client: &Client, config: &ExternalConfig, secret: Sec
 }
 
 impl Home {
+    /// The value of a secret, by its name: from the environment, else from the configuration.
+    pub fn secret(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok().or_else(|| self.config.secrets.get(name).cloned())
+    }
+
     /// The tools of this installation, and those that are configured and cannot be used.
     pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
-        let secret = |name: &str| std::env::var(name).ok().or_else(|| self.config.secrets.get(name).cloned());
-        self.config.tools.build(&self.config.net, &secret)
+        self.config.tools.build(&self.config.net, &|name| self.secret(name))
     }
 
     /// The tools that agents have here. Errors: one that is configured cannot be used.

@@ -1,4 +1,4 @@
-//! Hooks as commands of the configuration.
+//! Hooks of the configuration: commands and addresses.
 
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
@@ -26,6 +26,28 @@ fn a_command_denies_what_it_is_told_of() {
     let done = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
     assert_eq!((done.code, place.text("kept").as_str()), (0, "kept\n"), "{done:#?}");
     assert!(told(&server).contains("Denied (hook.guard): Nothing is removed here."), "{}", told(&server));
+}
+
+#[test]
+fn an_address_denies_what_it_is_told_of() {
+    let at = site("application/json", |event| match event.contains("rm -r") {
+        true => r#"{"decision": "deny", "reason": "Nothing is removed here."}"#.into(),
+        false => String::new(),
+    });
+    let place = Place::new();
+    let config = format!("[[hooks]]\nname = \"guard\"\nurl = \"http://{at}/\"\non = [\"before_tool\"]\n");
+    place.config(&config);
+    let server = scripted(vec![bash("echo kept > kept"), bash("rm -r kept"), Answer::text("Done.")]);
+    let done = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert_eq!((done.code, place.text("kept").as_str()), (0, "kept\n"), "{done:#?}");
+    assert!(told(&server).contains("Denied (hook.guard): Nothing is removed here."), "{}", told(&server));
+    place.config(&config.replace(&at, "127.0.0.1:1"));
+    let server = scripted(vec![bash("rm -r kept"), Answer::text("Done.")]);
+    place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert!(told(&server).contains("The hook guard failed: 127.0.0.1 could not be reached"), "{}", told(&server));
+    assert_eq!(place.text("kept"), "kept\n");
+    place.config(&format!("{config}command = [\"true\"]\n"));
+    place.run(&["ls"]).fails(1, "the hook \"guard\" has a command and a url; one of them is enough");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, RecordedRequest, Reply};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -335,4 +336,29 @@ impl Done {
         let other: Vec<&str> = self.err.lines().filter(|line| !known(line)).collect();
         assert!(other.is_empty(), "{other:?} in {self:#?}");
     }
+}
+
+/// Answers every request, given its body, with a body of this type, for as long as the test runs. Gives its `host:port`.
+pub fn site(media_type: &'static str, answer: impl Fn(&str) -> String + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut reader = BufReader::new(stream.unwrap());
+            let mut length = 0;
+            for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+                let line = line.to_ascii_lowercase();
+                length = line.strip_prefix("content-length: ").map_or(length, |length| length.parse().unwrap());
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let body = answer(&String::from_utf8(body).unwrap());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: {media_type}\r\nconnection: close\r\ncontent-length: {}",
+                body.len()
+            );
+            let _ = write!(reader.get_mut(), "{head}\r\n\r\n{body}");
+        }
+    });
+    at
 }

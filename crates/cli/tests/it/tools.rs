@@ -3,26 +3,6 @@
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::net::TcpListener;
-
-/// Answers every request with this page, for as long as the test runs. Gives its `host:port`.
-fn page(body: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap().to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4_096]);
-            let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: {}",
-                body.len()
-            );
-            let _ = write!(stream, "{head}\r\n\r\n{body}");
-        }
-    });
-    at
-}
 
 /// The results of the newest trace's calls: their codes, or "ok", and their texts.
 fn results(place: &Place) -> Vec<(String, String)> {
@@ -85,8 +65,8 @@ fn as_json_each_tool_is_a_line_with_its_schema() {
 
 #[test]
 fn a_tool_of_the_configuration_works_in_a_run_and_no_proxy_of_the_environment_is_used() {
-    let (place, inner) = (Place::new(), page("<h1>Here</h1><p>words</p>"));
-    let other = page("never");
+    let (place, inner) = (Place::new(), site("text/html", |_| "<h1>Here</h1><p>words</p>".into()));
+    let other = site("text/html", |_| "never".into());
     place.config(&format!("[net]\nallow_private = [\"{inner}\"]\n[tools.web_fetch]\n"));
     let answers = [format!("http://{inner}/"), format!("http://{other}/")]
         .map(|url| Answer::call("web_fetch", json!({"url": url})));
