@@ -80,8 +80,11 @@ fn take_over() -> io::Result<(OwnedFd, Plan)> {
 }
 
 fn launch(owner: OwnedFd, plan: &Plan, command: Command) -> ExitCode {
-    // From here on the kernel ends this process with the thread that started it, even while it is stopped.
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    if plan.cage.is_closed() {
+        // From here on the kernel ends this process with the thread that started it, even while it is stopped, and the cage
+        // with this process. Without a cage it must live on to end the rest.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    }
     if asked(owner.as_fd(), None, Duration::ZERO) != Ok(Asked::Nothing) {
         return ExitCode::from(OWNER_GONE);
     }

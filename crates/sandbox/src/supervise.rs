@@ -182,7 +182,7 @@ fn others(command: Pid) -> Result<usize, Errno> {
 fn reap(command: Pid) -> Result<Vec<Pid>, Errno> {
     loop {
         let mut reaped = false;
-        let children = children(getpid())?;
+        let children = own_children()?;
         for pid in children.iter().filter(|pid| **pid != command) {
             reaped |= matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
         }
@@ -225,15 +225,18 @@ fn descendants(of: Pid) -> Result<Vec<Pid>, Errno> {
     Ok(found)
 }
 
+/// The children of this process, which has one thread, ended ones included.
+fn own_children() -> Result<Vec<Pid>, Errno> {
+    let own = getpid();
+    match std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")) {
+        Ok(list) => Ok(list.split_ascii_whitespace().filter_map(pid).collect()),
+        Err(_) => children(own),
+    }
+}
+
 /// The children of a process, ended ones included.
 fn children(of: Pid) -> Result<Vec<Pid>, Errno> {
     let errno = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
-    // A launcher has one thread.
-    if of == getpid()
-        && let Ok(list) = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children"))
-    {
-        return Ok(list.split_ascii_whitespace().filter_map(pid).collect());
-    }
     let mut found = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{of}/task")).map_err(errno)? {
         let list = thread.map_err(errno)?.path().join("children");

@@ -1,5 +1,5 @@
 use mainpath_policy::Grant;
-use mainpath_sandbox::Launcher;
+use mainpath_sandbox::{Cage, Launcher};
 use mainpath_tools::{MemoryBlobs, ProbeAnswer, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, EffectClass, Seq, ToolOutput, Verdict, text_of};
 use serde_json::Value;
@@ -14,6 +14,8 @@ pub struct World {
     pub workspace: Arc<Workspace>,
     pub blobs: Arc<MemoryBlobs>,
     pub progress: Arc<Mutex<String>>,
+    /// Instead of the cage that follows from the grant.
+    pub cage: Option<Cage>,
 }
 
 pub fn grant(tool: &str, effect: EffectClass) -> Grant {
@@ -35,7 +37,12 @@ impl World {
     pub fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Arc::new(Workspace::new(folder.path(), vec![]).unwrap());
-        World { folder, tools: Tools::kernel(), workspace, blobs: Arc::default(), progress: Arc::default() }
+        World { folder, tools: Tools::kernel(), workspace, blobs: Arc::default(), progress: Arc::default(), cage: None }
+    }
+
+    /// One whose commands are in a cage, and one where they are not.
+    pub fn both() -> [World; 2] {
+        [World::new(), World { cage: Some(Cage::open()), ..World::new() }]
     }
 
     pub fn with(files: &[(&str, &str)]) -> World {
@@ -73,6 +80,7 @@ impl World {
         let effect = self.tools.specs().into_iter().find(|spec| spec.name == tool).unwrap().effect;
         let mut ctx = ToolContext::new(self.workspace.clone(), grant(&tool, effect), launcher());
         let progress = self.progress.clone();
+        ctx.cage = self.cage.clone().unwrap_or(ctx.cage);
         ctx.blobs = self.blobs.clone();
         ctx.progress = Arc::new(move |text| progress.lock().unwrap().push_str(text));
         ctx
@@ -100,10 +108,21 @@ pub fn pair(code: &str, text: impl Into<String>) -> (String, String) {
     (code.into(), text.into())
 }
 
-/// Whether a process runs; one that only waits to be reaped does not.
-pub fn runs(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+/// Starts a child, a child that leaves the group, and a daemon that has left everything; each writes its number once it is
+/// in its place. In a cage the numbers are the cage's own.
+pub const FAMILY: &str = "
+    sh -c 'echo $$ > child; exec sleep 1000' &
+    setsid sh -c 'echo $$ > session; exec sleep 1000' &
+    (setsid sh -c '(trap \"\" TERM HUP; sh -c \"echo \\$PPID > daemon\"; while :; do sleep 1000; done) > /dev/null 2>&1 < /dev/null &' &)
+    while ! [ -s child -a -s session -a -s daemon ]; do sleep 0.01; done
+    echo $$ > self
+";
+
+/// How many processes have the folder as their working directory, in cages too; those that have ended have none.
+pub fn working_in(folder: &Path) -> usize {
+    let folder = folder.canonicalize().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.filter(|entry| entry.path().join("cwd").read_link().is_ok_and(|cwd| cwd == folder)).count()
 }
 
 /// Looks until `found` gives something; fails when that takes absurdly long.
@@ -116,9 +135,4 @@ pub fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// The number that a process has written into a file, once the whole line is there.
-pub fn pid_in(path: &Path) -> Option<u32> {
-    std::fs::read_to_string(path).ok()?.strip_suffix('\n')?.parse().ok()
 }
