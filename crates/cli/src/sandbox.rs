@@ -5,7 +5,7 @@ use crate::args::{NetworkArg, SandboxArgs};
 use crate::config::Home;
 use crate::exit::Failure;
 use crate::text::plain;
-use mainpath_sandbox::{Cage, How, run_here};
+use mainpath_sandbox::{Cage, How, run_here, secret_variables};
 use mainpath_types::Confinement;
 use std::ffi::OsString;
 use std::io;
@@ -23,7 +23,7 @@ pub fn sandbox(args: &SandboxArgs) -> Result<ExitCode, Failure> {
     let network = args.network == NetworkArg::Allow;
     let cage = Cage::new(Confinement { files: args.mode.into(), network }, &folder, home.protected());
     let vault = home.vault(&home.registry()?)?;
-    let hidden: Vec<OsString> = vault.names().map(OsString::from).collect();
+    let hidden: Vec<OsString> = vault.names().map(OsString::from).chain(secret_variables()).collect();
     let ended = run_here(&cage, &args.command, &folder, &hidden)?;
     if !ended.planted.is_empty() {
         let names = ended.planted.join(", ");

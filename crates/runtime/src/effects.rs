@@ -14,11 +14,12 @@ use bytes::Bytes;
 use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate_parts};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
-use mainpath_sandbox::Cage;
+use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, Store};
 use mainpath_tools::{BlobSink, Fut, ProbeAnswer, ToolContext};
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -241,8 +242,9 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
     let config = &shared.config;
     let workspace = Arc::clone(&prepared.workspace);
     // A secret that the spec names may be used: its variable is not hidden from processes.
-    let hidden = config.vault.names().filter(|name| !prepared.secrets.iter().any(|allowed| allowed == name));
-    let launcher = config.launcher.clone().hide_env(hidden.map(String::from));
+    let secret = config.vault.names().map(OsString::from).chain(secret_variables());
+    let hidden = secret.filter(|name| !prepared.secrets.iter().any(|allowed| name == allowed.as_str()));
+    let launcher = config.launcher.clone().hide_env(hidden);
     // Policy was told so, and has allowed the call all the same.
     let open = starts_processes(grant.effect()) && !launcher.support().can_confine();
     let mut context = ToolContext::new(workspace, grant, launcher);

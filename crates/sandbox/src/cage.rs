@@ -1,5 +1,6 @@
 //! What a process is shut into, as data, and how that travels to the launcher.
 
+use crate::guard::{Guard, Watch};
 use mainpath_types::{Confinement, FileAccess};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,19 +17,33 @@ pub struct Cage {
 pub(crate) struct Bounds {
     pub confinement: Confinement,
     pub workspace: PathBuf,
-    /// Mainpath's own files and folders.
+    /// Mainpath's own files and folders, by the names that it uses.
     pub own: Vec<PathBuf>,
+    /// What of the workspace is guarded; found when a command is started.
+    pub guards: Vec<Guard>,
 }
 
 impl Cage {
     /// A cage around `workspace`, an absolute path without links, in which Mainpath's `own` files and folders do not exist.
     pub fn new(confinement: Confinement, workspace: impl Into<PathBuf>, own: Vec<PathBuf>) -> Cage {
-        Cage { bounds: Some(Bounds { confinement, workspace: workspace.into(), own }) }
+        Cage { bounds: Some(Bounds { confinement, workspace: workspace.into(), own, guards: Vec::new() }) }
     }
 
     /// No cage: the process may do whatever its user may. Only for what policy has allowed on a machine that cannot confine.
     pub fn open() -> Cage {
         Cage { bounds: None }
+    }
+
+    /// The same with what is to be guarded now, and what to compare with after the command.
+    pub(crate) fn guarded(&self) -> (Cage, Option<Watch>) {
+        let mut cage = self.clone();
+        let writable = cage.bounds.as_mut().filter(|bounds| bounds.confinement.files == FileAccess::WorkspaceWrite);
+        let watch = writable.map(|bounds| {
+            let (watch, guards) = Watch::begin(&bounds.workspace);
+            bounds.guards = guards;
+            watch
+        });
+        (cage, watch)
     }
 
     /// Whether it confines anything.
@@ -55,11 +70,18 @@ impl Plan {
     pub fn encode(&self) -> Vec<u8> {
         let flag = |on: bool| OsStr::new(if on { "yes" } else { "no" });
         let mut texts = vec![self.folder.as_os_str(), flag(self.limited)];
-        if let Some(Bounds { confinement, workspace, own }) = &self.cage.bounds {
+        let mut marked = Vec::new();
+        if let Some(Bounds { confinement, workspace, own, guards }) = &self.cage.bounds {
             let files = FILES.iter().find(|(files, _)| *files == confinement.files).map_or("", |(_, name)| name);
             texts.extend([OsStr::new(files), flag(confinement.network), workspace.as_os_str()]);
-            texts.extend(own.iter().map(|path| path.as_os_str()));
+            let guards = guards.iter().map(|guard| match guard {
+                Guard::Pinned(path) => (b"p", path),
+                Guard::ReadOnly(path) => (b"r", path),
+            });
+            let paths = own.iter().map(|path| (b"o", path)).chain(guards);
+            marked.extend(paths.map(|(mark, path)| OsString::from_vec([mark, path.as_os_str().as_bytes()].concat())));
         }
+        texts.extend(marked.iter().map(OsString::as_os_str));
         texts.into_iter().flat_map(|text| [text.as_bytes(), &[0]].concat()).collect()
     }
 
@@ -78,7 +100,16 @@ impl Plan {
         let (files, _) = FILES.iter().find(|(_, name)| name.as_bytes() == files)?;
         let confinement = Confinement { files: *files, network: flag(texts.next()?)? };
         let workspace = path(texts.next()?);
-        Some(Plan { cage: Cage::new(confinement, workspace, texts.map(path).collect()), folder, limited })
+        let mut bounds = Bounds { confinement, workspace, own: Vec::new(), guards: Vec::new() };
+        for text in texts {
+            match text.split_first()? {
+                (b'o', rest) => bounds.own.push(path(rest)),
+                (b'p', rest) => bounds.guards.push(Guard::Pinned(path(rest))),
+                (b'r', rest) => bounds.guards.push(Guard::ReadOnly(path(rest))),
+                _ => return None,
+            }
+        }
+        Some(Plan { cage: Cage { bounds: Some(bounds) }, folder, limited })
     }
 }
 
@@ -110,7 +141,9 @@ mod tests {
         for (files, _) in FILES {
             for network in [true, false] {
                 let own = vec!["/home/u/.local/share/mainpath".into(), "/w/.mp".into()];
-                let sent = plan(Cage::new(Confinement { files, network }, "/w", own));
+                let mut sent = plan(Cage::new(Confinement { files, network }, "/w", own));
+                let guards = vec![Guard::Pinned("/w/.git".into()), Guard::ReadOnly("/w/.git/hooks".into())];
+                sent.cage.bounds.as_mut().unwrap().guards = guards;
                 assert_eq!(Plan::decode(&sent.encode()), Some(sent));
             }
         }
@@ -132,7 +165,8 @@ mod tests {
     fn the_system_and_mainpath_itself_are_no_workspaces() {
         let problem = |workspace: &str, files| {
             let own = vec!["/home/u/mp".into()];
-            Bounds { confinement: Confinement { files, network: false }, workspace: workspace.into(), own }.problem()
+            let confinement = Confinement { files, network: false };
+            Bounds { confinement, workspace: workspace.into(), own, guards: Vec::new() }.problem()
         };
         let write = FileAccess::WorkspaceWrite;
         assert_eq!(problem("/", write).unwrap(), "/ belongs to the system and cannot be a workspace");

@@ -13,7 +13,7 @@ pub struct Ended {
     pub left: usize,
     /// Files of the workspace that shells, editors or git run by themselves, and that are new or another file than before
     /// the command: paths from the workspace.
-    pub planted: Vec<&'static str>,
+    pub planted: Vec<String>,
 }
 
 /// In which way a command ended.

@@ -7,7 +7,6 @@ use crate::launch::{END, finish, run, start_init, wait_for};
 use crate::limits::Group;
 use crate::supervise::Terminal;
 use crate::sys;
-use mainpath_types::FileAccess;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -24,7 +23,7 @@ use std::process::Command;
 ///
 /// Errors: the pipes between the two processes could not be made. All else is told in [`Ended::how`].
 pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsString]) -> io::Result<Ended> {
-    let (Some(bounds), Some((program, args))) = (&cage.bounds, words.split_first()) else {
+    let Some((program, args)) = words.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     sys::close_from(3);
@@ -36,30 +35,26 @@ pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsStri
     for name in names {
         command.env_remove(name);
     }
+    let (cage, watch) = cage.guarded();
+    let Some(bounds) = &cage.bounds else { return Err(io::ErrorKind::InvalidInput.into()) };
     let plan = Plan { cage: cage.clone(), folder: folder.into(), limited: false };
-    let watch = (bounds.confinement.files == FileAccess::WorkspaceWrite).then(|| Watch::begin(&bounds.workspace));
     let mut ended = confine(bounds, &plan, command)?;
-    if let Some(watch) = watch {
-        ended.planted = watch.changed(&bounds.workspace);
-    }
+    ended.planted = watch.as_ref().map(Watch::changed).unwrap_or_default();
     Ok(ended)
 }
 
 fn confine(bounds: &Bounds, plan: &Plan, command: Command) -> io::Result<Ended> {
     let group = Group::make().ok();
-    let (mut ours, mut theirs) = UnixStream::pair()?;
-    let its = theirs.try_clone()?;
-    let theirs_alone = ours.try_clone()?;
-    let init = start_init(bounds, group.as_ref(), move |made| {
-        // This end is held by the owner alone, so that its death is noticed.
-        drop(theirs_alone);
+    let (mut ours, theirs) = UnixStream::pair()?;
+    let init = start_init(bounds, group.as_ref(), theirs.as_fd(), |made| {
         // Not before it is in its group.
-        let ended = made.and_then(|()| match theirs.read_exact(&mut [0]) {
-            Ok(()) => run(its.as_fd(), plan, Some(bounds), command, Terminal::Owners),
+        let ended = made.and_then(|()| match (&theirs).read_exact(&mut [0]) {
+            Ok(()) => run(theirs.as_fd(), plan, Some(bounds), command, Terminal::Owners),
             Err(_) => Ok(None),
         });
-        finish(its.as_fd(), ended)
+        finish(theirs.as_fd(), ended)
     });
+    drop(theirs);
     let init = match init {
         Ok(init) => init,
         Err(why) => return Ok(Ended::of(How::Refused(why))),

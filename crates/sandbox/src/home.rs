@@ -1,5 +1,6 @@
 //! What of a person's home is to be seen inside a cage, and which folders hold the sockets of other programs.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Read-only inside: toolchains and what git needs to commit. Everything else of a home is not there.
@@ -117,6 +118,38 @@ pub(crate) const VARIABLES: &[&str] = &[
     "VSCODE_IPC_HOOK_CLI",
     "VSCODE_GIT_IPC_HANDLE",
 ];
+
+/// The last word of names of variables that hold secrets.
+const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "KEYS",
+    "APIKEY",
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "PASS",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "PWD",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "PAT",
+    "COOKIE",
+];
+
+/// The variables of this process whose names say that they hold secrets, whatever they hold.
+pub fn secret_variables() -> impl Iterator<Item = OsString> {
+    let is_secret = |name: &OsString| {
+        let name = name.to_string_lossy().to_ascii_uppercase();
+        let mut words = name.rsplit('_');
+        let last = words.next().unwrap_or_default();
+        // The working folder of shells.
+        SECRET_WORDS.contains(&last) && !["PWD", "OLDPWD"].contains(&name.as_str())
+    };
+    std::env::vars_os().map(|(name, _)| name).filter(is_secret)
+}
 
 /// Variables that name the folder for temporary files; inside that is `/tmp`.
 pub(crate) const TEMPORARY: &[&str] = &["TMPDIR", "TMP", "TEMP", "TEMPDIR"];

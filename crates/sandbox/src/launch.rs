@@ -94,7 +94,7 @@ fn launch(owner: OwnedFd, plan: &Plan, command: Command) -> ExitCode {
         return finish(owner.as_fd(), run(owner.as_fd(), plan, None, command, Terminal::None));
     };
     let group = if plan.limited { None } else { Group::make().ok() };
-    let started = start_init(bounds, group.as_ref(), |made| {
+    let started = start_init(bounds, group.as_ref(), owner.as_fd(), |made| {
         let ended = made.and_then(|()| run(owner.as_fd(), plan, Some(bounds), command, Terminal::None));
         finish(owner.as_fd(), ended)
     });
@@ -157,11 +157,12 @@ fn settle(command: &mut Command, bounds: &Bounds) {
     }
 }
 
-/// Starts the first process of a cage, which does `body` with the cage made, or with why it could not be made, and ends.
-/// Errors: there are no namespaces to be had.
+/// Starts the first process of a cage, which does `body` with the cage made, or with why it could not be made, and ends. Of
+/// the descriptors above 2 it has `kept` alone. Errors: there are no namespaces to be had.
 pub(crate) fn start_init(
     bounds: &Bounds,
     group: Option<&Group>,
+    kept: BorrowedFd<'_>,
     body: impl FnOnce(Result<(), How>) -> ExitCode,
 ) -> Result<Pid, String> {
     if let Some(problem) = bounds.problem() {
@@ -174,6 +175,8 @@ pub(crate) fn start_init(
         Ok(Some(init)) => Ok(init),
         Ok(None) => {
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
+            // A copy of the owner's end of the socket would hide the owner's death.
+            sys::close_but(kept);
             // Its own folder lies outside.
             let _ = std::env::set_current_dir("/");
             let made = close_folders().map_err(|error| error.to_string()).and_then(|()| enter(bounds, owner, &sockets));

@@ -6,7 +6,6 @@ use crate::guard::Watch;
 use crate::launch::{END, SUPPORT};
 use crate::support::Support;
 use crate::{handover, limits};
-use mainpath_types::FileAccess;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -109,9 +108,7 @@ impl Launcher {
         }
         command.envs(env.iter().map(|(name, value)| (name, value))).env(MARK, &mark);
         let closed = cage.is_closed();
-        let (cage, folder) = (cage.clone(), folder.to_path_buf());
-        let watched = cage.bounds.as_ref().filter(|bounds| bounds.confinement.files == FileAccess::WorkspaceWrite);
-        let watch = watched.map(|bounds| (bounds.workspace.clone(), Watch::begin(&bounds.workspace)));
+        let ((cage, watch), folder) = (cage.guarded(), folder.to_path_buf());
         let (launcher, ours) = on_lasting_thread(move || {
             let limited = closed && limits::join_shared();
             // Its plan waits in the socket when the launcher begins.
@@ -177,7 +174,7 @@ pub struct Process {
     heard: Vec<u8>,
     launcher: tokio::process::Child,
     mark: String,
-    watch: Option<(PathBuf, Watch)>,
+    watch: Option<Watch>,
 }
 
 impl Process {
@@ -215,9 +212,7 @@ impl Process {
             self.launcher.wait().await?;
         }
         // Otherwise it is reaped when it has taken its cage down, which takes longer than anybody need wait for.
-        if let Some((workspace, watch)) = &self.watch {
-            ended.planted = watch.changed(workspace);
-        }
+        ended.planted = self.watch.as_ref().map(Watch::changed).unwrap_or_default();
         Ok(ended)
     }
 

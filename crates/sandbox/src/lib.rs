@@ -46,6 +46,7 @@ mod tree;
 pub use cage::Cage;
 pub use ended::{Ended, How};
 pub use here::run_here;
+pub use home::secret_variables;
 pub use launch::launcher_main;
 pub use launcher::{Launcher, Process, Running, Talking};
 pub use seatbelt::profile;

@@ -25,10 +25,20 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// Every group's name begins with this, then comes the number of the process that made it.
 const PREFIX: &str = "mainpath-";
 
-/// Memory in bytes: half of the machine's.
-fn memory_bytes() -> u64 {
+/// Memory in bytes: half of what there is, for the machine or for the groups that this process is in.
+fn memory_bytes(own: &str) -> u64 {
     let info = rustix::system::sysinfo();
-    info.totalram / 2 * u64::from(info.mem_unit)
+    let machine = info.totalram * u64::from(info.mem_unit);
+    let (root, controller, file) = match is_unified() {
+        true => (PathBuf::from(ROOT), "", "memory.max"),
+        false => (Path::new(ROOT).join("memory"), "memory", "memory.limit_in_bytes"),
+    };
+    let path = root.join(path_in(own, controller).unwrap_or_default().trim_start_matches('/'));
+    let limits = path.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(|folder| {
+        // No number means no limit.
+        fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
+    });
+    limits.fold(machine, u64::min) / 2
 }
 
 /// A cgroup, or one for each controller. It is removed when this is dropped.
@@ -46,7 +56,7 @@ impl Group {
     }
 
     fn by_controller(own: &str) -> io::Result<Group> {
-        let memory = memory_bytes().to_string();
+        let memory = memory_bytes(own).to_string();
         let limits: [(&str, &[(&str, &str)]); 2] = [
             ("memory", &[("memory.limit_in_bytes", &memory), ("memory.memsw.limit_in_bytes", &memory)]),
             ("pids", &[("pids.max", &PROCESSES.to_string())]),
@@ -66,7 +76,7 @@ impl Group {
         let parent = Path::new(path).parent().unwrap_or(Path::new("/"));
         let parent = Path::new(ROOT).join(parent.strip_prefix("/").unwrap_or(parent));
         let mut group = Group { folders: Vec::new(), unified: None };
-        let memory = memory_bytes().to_string();
+        let memory = memory_bytes(own).to_string();
         group.add(
             &parent,
             &[("memory.max", &memory), ("memory.oom.group", "0"), ("pids.max", &PROCESSES.to_string())],
@@ -177,7 +187,8 @@ pub(crate) fn limit_each() {
     lower(Resource::Cpu, CPU_SECONDS, CPU_SECONDS + 5);
     lower(Resource::Nproc, PROCESSES, PROCESSES);
     if !grouped {
-        lower(Resource::Data, memory_bytes(), memory_bytes());
+        let memory = memory_bytes(&own);
+        lower(Resource::Data, memory, memory);
     }
     // Where memory runs out all the same, these processes go first.
     let _ = fs::write("/proc/self/oom_score_adj", "500");

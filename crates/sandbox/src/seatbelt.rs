@@ -4,14 +4,14 @@
 //! operations used here are those of the profiles that macOS itself keeps in `/System/Library/Sandbox/Profiles`.
 
 use crate::cage::{Bounds, Cage};
-use crate::guard::{GUARDED, PINNED};
+use crate::guard::{GUARDED, OF_REPOSITORY, REPOSITORY};
 use crate::home::SECRETS;
 use mainpath_types::FileAccess;
 use std::path::Path;
 
 /// The profile for a cage, with `home` as the home of its user; `None` for an open cage.
 pub fn profile(cage: &Cage, home: &Path) -> Option<String> {
-    let Bounds { confinement, workspace, own } = cage.bounds.as_ref()?;
+    let Bounds { confinement, workspace, own, .. } = cage.bounds.as_ref()?;
     let mut text = String::from(BASE);
     let mut rule = |line: String| text.extend([line.as_str(), "\n"]);
     match confinement.files {
@@ -38,8 +38,11 @@ pub fn profile(cage: &Cage, home: &Path) -> Option<String> {
         for name in GUARDED {
             rule(format!("(deny file-write* {})", subpath(&workspace.join(name))));
         }
+        for name in OF_REPOSITORY {
+            rule(format!("(deny file-write* {})", subpath(&workspace.join(REPOSITORY).join(name))));
+        }
         // The folder itself can be neither moved nor removed.
-        rule(format!("(deny file-write-unlink (literal {}))", quoted(&workspace.join(PINNED))));
+        rule(format!("(deny file-write-unlink (literal {}))", quoted(&workspace.join(REPOSITORY))));
     }
     if confinement.network {
         rule("(allow network-outbound network-inbound system-socket)".into());

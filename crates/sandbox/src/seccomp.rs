@@ -79,6 +79,30 @@ const TERMINAL: [u32; 4] = [libc::TIOCSTI as u32, 0x541C, 0x5423, 0x541D];
 /// A new namespace of any kind, in the flags of `clone`.
 const NEW_NAMESPACES: u32 = 0x7E02_0000;
 
+/// The rights of a program's owner or group, whoever starts it: such a program, left behind in a workspace of root, would make
+/// every user of the machine root.
+const FOREIGN_RIGHTS: u32 = 0o6000;
+
+/// `O_CREAT` and the own bit of `O_TMPFILE`.
+const MAKES: u32 = 0o100 | 0o20_000_000;
+
+/// The calls that set a mode: which argument that is, and which one has the flags that say whether it counts.
+const MODES: &[(c_long, u32, Option<u32>)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1, None),
+    (libc::SYS_fchmod, 1, None),
+    (libc::SYS_fchmodat, 2, None),
+    (452, 2, None), // fchmodat2
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1, None),
+    (libc::SYS_mknodat, 2, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2, Some(1)),
+    (libc::SYS_openat, 3, Some(2)),
+];
+
 /// Local, IPv4, IPv6. Of netlink only the routes, from which a program learns the addresses of its machine.
 const FAMILIES: [u32; 3] = [1, 2, 10];
 const NETLINK: u32 = 16;
@@ -107,7 +131,7 @@ pub fn install() -> io::Result<()> {
 
 /// The filter.
 fn program() -> Vec<sock_filter> {
-    let mut code = Code(Vec::with_capacity(160));
+    let mut code = Code(Vec::with_capacity(200));
     code.op(LOAD, ARCH);
     code.when_not(IF_EQUAL, ARCHITECTURE, ENOSYS);
     code.op(LOAD, NUMBER);
@@ -118,6 +142,8 @@ fn program() -> Vec<sock_filter> {
     }
     // Its flags lie in memory, where no filter can see them. Without it the C library uses `clone`.
     code.when(IF_EQUAL, nr(libc::SYS_clone3), ENOSYS);
+    // So does its mode; programs that use it have other ways where it is missing.
+    code.when(IF_EQUAL, nr(libc::SYS_openat2), ENOSYS);
     code.only_for(libc::SYS_clone, |code| {
         code.op(LOAD, argument(0));
         code.when(IF_ANY_BIT, NEW_NAMESPACES, EPERM);
@@ -133,6 +159,17 @@ fn program() -> Vec<sock_filter> {
         code.op(LOAD, argument(2));
         code.when_not(IF_EQUAL, 0, EAFNOSUPPORT);
     });
+    for (number, at, flags) in MODES {
+        code.only_for(*number, |code| {
+            if let Some(flags) = flags {
+                code.op(LOAD, argument(*flags));
+                // Without one of these there is no mode.
+                code.allow_when_none(MAKES);
+            }
+            code.op(LOAD, argument(*at));
+            code.when(IF_ANY_BIT, FOREIGN_RIGHTS, EPERM);
+        });
+    }
     code.op(RETURN, libc::SECCOMP_RET_ALLOW);
     code.0
 }
@@ -160,6 +197,10 @@ impl Code {
     }
     fn allow_when(&mut self, k: u32) {
         self.0.push(sock_filter { code: IF_EQUAL, jt: 0, jf: 1, k });
+        self.op(RETURN, libc::SECCOMP_RET_ALLOW);
+    }
+    fn allow_when_none(&mut self, bits: u32) {
+        self.0.push(sock_filter { code: IF_ANY_BIT, jt: 1, jf: 0, k: bits });
         self.op(RETURN, libc::SECCOMP_RET_ALLOW);
     }
     /// Code for one system call, at the end of which it is allowed.
@@ -259,6 +300,27 @@ mod tests {
         for family in (0..=64).filter(|family| ![1, 2, 10, 16].contains(family)) {
             assert_eq!(socket(family, 0), EAFNOSUPPORT, "{family}");
         }
+    }
+
+    #[test]
+    fn no_program_is_left_with_its_owners_rights() {
+        for (number, at, flags) in MODES {
+            let with = |mode: u64, flag: u64| {
+                let mut args = [0; 6];
+                args[*at as usize] = mode;
+                if let Some(flags) = flags {
+                    args[*flags as usize] = flag;
+                }
+                call(*number, args)
+            };
+            for mode in [0o4755, 0o2755, 0o6755] {
+                assert_eq!(with(mode, 0o102), EPERM, "{number} {mode:o}");
+                // Nothing is made, so whatever lies there is no mode.
+                assert_eq!(with(mode, 0o2), if flags.is_some() { 0 } else { EPERM }, "{number}");
+            }
+            assert_eq!(with(0o1777, 0o102), 0, "{number}");
+        }
+        assert_eq!(call(libc::SYS_openat2, [0; 6]), ENOSYS);
     }
 
     #[test]

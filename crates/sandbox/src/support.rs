@@ -1,6 +1,7 @@
 //! What of the sandbox this machine has, found out by trying it.
 
 use crate::cage::Bounds;
+use crate::ended::How;
 use crate::inside::restrict;
 use crate::launch::{start_init, wait_for};
 use crate::limits::Group;
@@ -8,6 +9,7 @@ use crate::sys;
 use landlock::{ABI, LandlockStatus};
 use mainpath_types::{Confinement, FileAccess};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 /// What of the sandbox this machine has.
@@ -119,18 +121,17 @@ fn network() -> Part {
 /// Makes a cage in which nothing is started.
 fn try_cage(network: bool) -> Result<(), String> {
     let confinement = Confinement { files: FileAccess::ReadOnly, network };
-    let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new() };
-    let (mut reader, mut writer) = io::pipe().map_err(|error| error.to_string())?;
-    let mut copy = writer.try_clone().map_err(|error| error.to_string())?;
-    let init = start_init(&bounds, None, move |made| {
+    let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new(), guards: Vec::new() };
+    let (mut reader, writer) = io::pipe().map_err(|error| error.to_string())?;
+    let init = start_init(&bounds, None, writer.as_fd(), |made| {
         let text = match made {
             Ok(()) => "made".into(),
-            Err(how) => format!("{how:?}"),
+            Err(How::Refused(why)) => why,
+            Err(other) => format!("{other:?}"),
         };
-        let _ = copy.write_all(text.as_bytes());
+        let _ = (&writer).write_all(text.as_bytes());
         ExitCode::SUCCESS
     })?;
-    let _ = writer.flush();
     drop(writer);
     let mut text = String::new();
     let _ = reader.read_to_string(&mut text);
@@ -138,7 +139,7 @@ fn try_cage(network: bool) -> Result<(), String> {
     match text.as_str() {
         "made" => Ok(()),
         "" => Err("the trial process was killed".into()),
-        why => Err(why.trim_start_matches("Refused(\"").trim_end_matches("\")").into()),
+        why => Err(why.into()),
     }
 }
 
@@ -148,6 +149,7 @@ fn landlock() -> Part {
         confinement: Confinement { files: FileAccess::Full, network: true },
         workspace: "/".into(),
         own: Vec::new(),
+        guards: Vec::new(),
     };
     let found = match restrict(&bounds) {
         Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => Ok(format!("{effective_abi:?}")),

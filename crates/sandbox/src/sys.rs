@@ -37,8 +37,19 @@ pub fn fork_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>) -> io::Result<
 
 /// Closes every descriptor from `first` on.
 pub fn close_from(first: RawFd) {
-    // SAFETY: only called at the start of a launcher, before it has opened anything.
+    // SAFETY: only called at the start of a launcher, before it has opened anything, and by `close_but`.
     unsafe { libc::close_range(first.cast_unsigned(), libc::c_uint::MAX, 0) };
+}
+
+/// Closes every descriptor but the standard streams and one. For the child of a fork, which owns copies of all that its parent
+/// had open and never goes back to where they are used.
+pub fn close_but(kept: BorrowedFd<'_>) {
+    let kept = kept.as_raw_fd();
+    if kept > 3 {
+        // SAFETY: see above.
+        unsafe { libc::close_range(3, (kept - 1).cast_unsigned(), 0) };
+    }
+    close_from(kept.max(2) + 1);
 }
 
 /// `mount_setattr`, for a mount and all below it.

@@ -5,7 +5,7 @@
 //! Every target is opened without following links, so a workspace cannot lead a mount elsewhere.
 
 use crate::cage::Bounds;
-use crate::guard::{GIT_FOLDERS, GUARDED, PINNED};
+use crate::guard::Guard;
 use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, READABLE, SECRETS, home};
 use crate::sys::set_mount;
 use mainpath_types::FileAccess;
@@ -58,13 +58,20 @@ enum What {
 /// Makes the tree. To be called with all privileges over the mount namespace, which must be this process's own.
 /// `sockets`: those of the machine that may be anywhere.
 pub(crate) fn build(bounds: &Bounds, sockets: &[PathBuf]) -> Result<(), String> {
-    let Bounds { confinement, workspace, own } = bounds;
-    let own: Vec<PathBuf> = own.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
+    let Bounds { confinement, workspace, own: ours, .. } = bounds;
+    let own = own(
+        ours,
+        match confinement.files {
+            FileAccess::ReadOnly => None,
+            FileAccess::WorkspaceWrite => Some(workspace),
+            FileAccess::Full => Some(Path::new("/")),
+        },
+    );
     let root = openat(CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(|| "opening /".into())?;
     set_mount(root.as_fd(), 0, true).step(|| "separating the mounts".into())?;
     let mut items = devices().step(|| "opening the devices".into())?;
     let confined = confinement.files != FileAccess::Full;
-    if confined {
+    if confined && workspace != Path::new("/") {
         items.push(workspace_mount(workspace, confinement.files)?);
     }
     let read_only = if confined { READ_ONLY } else { 0 };
@@ -73,9 +80,11 @@ pub(crate) fn build(bounds: &Bounds, sockets: &[PathBuf]) -> Result<(), String> 
     items.extend(system(bounds).step(|| "mounting the system's folders".into())?);
     if confined {
         items.extend(homes(workspace));
-        items.extend(guards(workspace, &own));
+        items.extend(guards(&bounds.guards));
+    } else {
+        protect_kernel().step(|| "protecting the kernel's files".into())?;
     }
-    items.extend(own.iter().map(|path| Item { at: path.clone(), what: What::Hidden }));
+    items.extend(own);
     // The sort is stable: of two things at one place the later one covers the earlier.
     items.sort_by_key(|item| item.at.components().count());
     let mut tree = Tree { scratch, caches: 0 };
@@ -108,17 +117,6 @@ fn devices() -> Result<Vec<Item>, Errno> {
 
 fn workspace_mount(workspace: &Path, files: FileAccess) -> Result<Item, String> {
     let folder = open_place(workspace).step(|| format!("opening {}", workspace.display()))?;
-    if files == FileAccess::WorkspaceWrite {
-        let git = openat2(&folder, PINNED, OFlags::PATH | OFlags::DIRECTORY, Mode::empty(), inside());
-        if let Ok(git) = git
-            && openat2(&git, "HEAD", OFlags::PATH, Mode::empty(), inside()).is_ok()
-        {
-            // One that cannot be made cannot be made inside either, or is told after the command.
-            for name in GIT_FOLDERS {
-                let _ = mkdirat(&git, name, Mode::from(0o777));
-            }
-        }
-    }
     let tree = clone_mount(&folder, "").step(|| format!("opening {}", workspace.display()))?;
     let read_only = if files == FileAccess::ReadOnly { READ_ONLY } else { 0 };
     set_mount(tree.as_fd(), read_only | NO_SUID | NO_DEV, false).step(|| "protecting the workspace".into())?;
@@ -205,16 +203,57 @@ fn homes(workspace: &Path) -> Vec<Item> {
 }
 
 /// What of the workspace cannot be changed, and what cannot be moved away.
-fn guards(workspace: &Path, own: &[PathBuf]) -> Vec<Item> {
-    let pinned = |at: PathBuf| Item { at, what: What::Pinned };
-    let mut items = vec![pinned(workspace.join(PINNED))];
-    items.extend(GUARDED.iter().map(|name| Item { at: workspace.join(name), what: What::ReadOnly }));
-    // The way to Mainpath's own files: with a folder of it moved away they would be elsewhere for the next cage.
-    for own in own.iter().filter(|own| own.starts_with(workspace)) {
-        let way = own.ancestors().skip(1).take_while(|folder| folder != &workspace);
-        items.extend(way.map(|folder| pinned(folder.into())));
+fn guards(guards: &[Guard]) -> impl Iterator<Item = Item> {
+    guards.iter().map(|guard| match guard {
+        Guard::Pinned(path) => Item { at: path.clone(), what: What::Pinned },
+        Guard::ReadOnly(path) => Item { at: path.clone(), what: What::ReadOnly },
+    })
+}
+
+/// Mainpath's own files and folders, by every name: nothing is there. Where something else could be put in their place, which
+/// is below `writable`, what is missing is made, and the way to them cannot be moved away.
+fn own(own: &[PathBuf], writable: Option<&Path>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for path in own {
+        if let Some(top) = writable.filter(|top| path.starts_with(top)) {
+            if path.symlink_metadata().is_err() {
+                // Where it cannot be made, it cannot be made inside either.
+                let _ = std::fs::create_dir_all(path);
+            }
+            let way = path.ancestors().skip(1).take_while(|above| *above != top);
+            items.extend(way.map(|above| Item { at: above.into(), what: What::Pinned }));
+        }
+        let names = [Some(path.clone()), path.canonicalize().ok()];
+        items.extend(names.into_iter().flatten().map(|at| Item { at, what: What::Hidden }));
     }
     items
+}
+
+/// Makes what is the kernel's own read-only, wherever it is mounted: for root that would be a way out.
+fn protect_kernel() -> Result<(), Errno> {
+    let kinds = [
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "bpf",
+        "pstore",
+        "efivarfs",
+    ];
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").map_err(|_| Errno::IO)?;
+    for line in mounts.lines() {
+        let Some((mount, kind)) = line.split_once(" - ") else { continue };
+        let path = mount.split(' ').nth(4).filter(|_| kind.split(' ').next().is_some_and(|kind| kinds.contains(&kind)));
+        // What is covered by another mount cannot be reached.
+        if let Some(Ok(at)) = path.map(|path| open_place(Path::new(path))) {
+            set_mount(at.as_fd(), READ_ONLY, false).map_err(|_| Errno::PERM)?;
+        }
+    }
+    Ok(())
 }
 
 struct Tree {
@@ -295,11 +334,6 @@ fn clone_mount(from: impl AsFd, path: impl rustix::path::Arg) -> Result<OwnedFd,
 fn mount_at(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     Ok(move_mount(tree, "", place, "", flags)?)
-}
-
-/// Below a folder, without links.
-fn inside() -> ResolveFlags {
-    ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS
 }
 
 fn open_place(at: &Path) -> Result<OwnedFd, Errno> {
