@@ -6,6 +6,7 @@ mod latency;
 mod long;
 mod models;
 mod open;
+mod sandbox;
 mod start;
 mod waiting;
 
@@ -27,6 +28,7 @@ const MEASURES: [(&str, Measure); 12] = [
     ("gate", gate::gate),
     ("encoding", models::encoding),
     ("deltas", models::deltas),
+    ("sandbox", sandbox::sandbox),
     ("start", start::start),
     ("build", build),
 ];

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// `mainpath` beside this program.
-fn mainpath() -> Result<PathBuf, Fail> {
+pub fn mainpath() -> Result<PathBuf, Fail> {
     let path = std::env::current_exe()?.with_file_name("mainpath");
     if !path.exists() {
         return Err(format!("{} is not there; `make build` makes it", path.display()).into());

@@ -5,7 +5,7 @@
 //! Guarded are the names below in the workspace itself, what they lead to if they are links, and git's own of every repository
 //! in it: at its top, in folders up to two levels down, its submodules, and where a `.git` that is a file or a link leads.
 
-use crate::home::{SECRETS, home};
+use crate::home::{SECRETS, own_home};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use std::collections::BTreeSet;
 use std::fs;
@@ -92,10 +92,11 @@ type Identity = (u64, u64, u32);
 impl Watch {
     /// Looks before the command: what is to be guarded, and what to compare with after it.
     pub fn begin(workspace: &Path) -> (Watch, Vec<Guard>) {
-        prepare(workspace);
+        let is_home = std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == workspace);
+        prepare(workspace, is_home);
         let mut search = Search { workspace, paths: BTreeSet::new(), guards: BTreeSet::new(), repositories: 0 };
         GUARDED.iter().for_each(|name| search.look(&workspace.join(name)));
-        if home().is_some_and(|home| home == workspace) {
+        if is_home {
             SECRETS.iter().for_each(|name| search.watch(&workspace.join(name)));
         }
         search.repository(&workspace.join(REPOSITORY));
@@ -222,13 +223,17 @@ fn text_of(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Makes the folders of the workspace's repository that must be there to be guarded.
-fn prepare(workspace: &Path) {
+/// Makes the folders that must be there to be guarded: of the workspace's repository, and in a home the one with the keys that
+/// let people in.
+fn prepare(workspace: &Path, is_home: bool) {
     let open = |at: &OwnedFd, name: &str, flags: OFlags| {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         openat2(at, name, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty(), resolve)
     };
     let Ok(workspace) = rustix::fs::open(workspace, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else { return };
+    if is_home {
+        let _ = mkdirat(&workspace, ".ssh", Mode::from(0o700));
+    }
     if let Ok(folder) = open(&workspace, REPOSITORY, OFlags::DIRECTORY)
         && open(&folder, "HEAD", OFlags::empty()).is_ok()
     {

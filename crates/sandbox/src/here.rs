@@ -1,10 +1,12 @@
 //! A cage around a command of this very process, which shares its terminal and its standard streams.
 
-use crate::cage::{Bounds, Cage, Plan};
+use crate::cage::{Bounds, Cage};
 use crate::ended::{Ended, How};
 use crate::guard::Watch;
+use crate::home::Places;
 use crate::launch::{END, finish, run, start_init, wait_for};
 use crate::limits::Group;
+use crate::plan::Plan;
 use crate::supervise::Terminal;
 use crate::sys;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,7 +16,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
 
 /// Runs a command in a folder and a closed cage, without the variables named in `hidden` and those that start with
 /// `MAINPATH_`, and waits for its end. The process must have one thread and not yet have opened anything; descriptors above
@@ -23,33 +24,27 @@ use std::process::Command;
 ///
 /// Errors: the pipes between the two processes could not be made. All else is told in [`Ended::how`].
 pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsString]) -> io::Result<Ended> {
-    let Some((program, args)) = words.split_first() else {
+    sys::close_from(3);
+    let is_hidden =
+        |name: &OsStr| name.as_encoded_bytes().starts_with(b"MAINPATH_") || hidden.iter().any(|own| own == name);
+    let env = std::env::vars_os().filter(|(name, _)| !is_hidden(name)).collect();
+    let (cage, watch) = cage.guarded();
+    let plan = Plan { cage, words: words.to_vec(), folder: folder.into(), env, limited: false };
+    let (Some(bounds), Some(_)) = (&plan.cage.bounds, words.first()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    sys::close_from(3);
-    let mut command = Command::new(program);
-    command.args(args);
-    let is_ours =
-        |name: &OsStr| name.as_encoded_bytes().starts_with(b"MAINPATH_") || hidden.iter().any(|own| own == name);
-    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| is_ours(name));
-    for name in names {
-        command.env_remove(name);
-    }
-    let (cage, watch) = cage.guarded();
-    let Some(bounds) = &cage.bounds else { return Err(io::ErrorKind::InvalidInput.into()) };
-    let plan = Plan { cage: cage.clone(), folder: folder.into(), limited: false };
-    let mut ended = confine(bounds, &plan, command)?;
+    let mut ended = confine(bounds, &plan)?;
     ended.planted = watch.as_ref().map(Watch::changed).unwrap_or_default();
     Ok(ended)
 }
 
-fn confine(bounds: &Bounds, plan: &Plan, command: Command) -> io::Result<Ended> {
+fn confine(bounds: &Bounds, plan: &Plan) -> io::Result<Ended> {
     let group = Group::make().ok();
     let (mut ours, theirs) = UnixStream::pair()?;
-    let init = start_init(bounds, group.as_ref(), theirs.as_fd(), |made| {
+    let init = start_init(bounds, &Places::of(plan), group.as_ref(), theirs.as_fd(), |made| {
         // Not before it is in its group.
         let ended = made.and_then(|()| match (&theirs).read_exact(&mut [0]) {
-            Ok(()) => run(theirs.as_fd(), plan, Some(bounds), command, Terminal::Owners),
+            Ok(()) => run(theirs.as_fd(), plan, Terminal::Owners),
             Err(_) => Ok(None),
         });
         finish(theirs.as_fd(), ended)

@@ -1,6 +1,8 @@
 //! What of a person's home is to be seen inside a cage, and which folders hold the sockets of other programs.
 
-use std::ffi::OsString;
+use crate::plan::Plan;
+use mainpath_types::FileAccess;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Read-only inside: toolchains and what git needs to commit. Everything else of a home is not there.
@@ -154,11 +156,99 @@ pub fn secret_variables() -> impl Iterator<Item = OsString> {
 /// Variables that name the folder for temporary files; inside that is `/tmp`.
 pub(crate) const TEMPORARY: &[&str] = &["TMPDIR", "TMP", "TEMP", "TEMPDIR"];
 
-/// The home of whoever runs this, without links; `None` where it is no folder of one's own.
-pub(crate) fn home() -> Option<PathBuf> {
-    let home = PathBuf::from(std::env::var_os("HOME")?).canonicalize().ok()?;
+/// Places of the machine that a tree is made of, found before it is begun.
+#[derive(Default)]
+pub(crate) struct Places {
+    pub home: Option<PathBuf>,
+    /// Where cargo is told to keep its things.
+    pub cargo: Option<PathBuf>,
+    /// The sockets of the machine that have a path.
+    pub sockets: Vec<PathBuf>,
+    /// Where the home and Mainpath's own folders are mounted once more.
+    pub aliases: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Those that the environment of a plan names.
+    pub fn of(plan: &Plan) -> Places {
+        let home = plan.var("HOME").and_then(own_home);
+        let cargo = plan.var("CARGO_HOME").and_then(|path| Path::new(path).canonicalize().ok());
+        let bounds = plan.cage.bounds.iter();
+        let own = bounds.clone().flat_map(|bounds| &bounds.own).filter_map(|own| own.canonicalize().ok());
+        let confined = bounds.clone().any(|bounds| bounds.confinement.files != FileAccess::Full);
+        let hidden: Vec<PathBuf> = own.chain(home.clone().filter(|_| confined)).collect();
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let aliases = hidden.iter().flat_map(|path| aliases(path, &mounts)).collect();
+        Places { home, cargo, sockets: sockets(), aliases }
+    }
+}
+
+/// The other paths that lead to what lies at a path, by the list of mounts.
+fn aliases(path: &Path, mounts: &str) -> Vec<PathBuf> {
+    // Number, parent, device, root within it, where it is mounted, and more. Blanks are written as octal numbers; a mount
+    // with one is not understood here.
+    let mounts: Vec<(&str, &Path, &Path)> = mounts
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ').skip(2);
+            Some((fields.next()?, Path::new(fields.next()?), Path::new(fields.next()?)))
+        })
+        .collect();
+    // Of several at one place the last one is seen.
+    let nearest = |path: &Path| {
+        let above = mounts.iter().filter(|(_, _, at)| path.starts_with(at));
+        above.max_by_key(|(_, _, at)| at.components().count()).copied()
+    };
+    let Some((device, root, at)) = nearest(path) else { return Vec::new() };
+    let inner = root.join(path.strip_prefix(at).unwrap_or(path));
+    let others = mounts.iter().filter(|(other, _, _)| *other == device).filter_map(|(_, root, at)| {
+        let rest = inner.strip_prefix(root).ok()?;
+        let alias = if rest == Path::new("") { at.to_path_buf() } else { at.join(rest) };
+        // Unless something else is mounted over it.
+        (alias != path && nearest(&alias)? == (device, root, at)).then_some(alias)
+    });
+    others.collect()
+}
+
+/// The sockets of the machine that have a path, as the kernel lists them.
+fn sockets() -> Vec<PathBuf> {
+    let list = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let paths =
+        list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
+    let mut paths: Vec<PathBuf> = paths.take(4096).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+/// A home without links; `None` where it is no folder of one's own.
+pub(crate) fn own_home(home: &OsStr) -> Option<PathBuf> {
+    let home = Path::new(home).canonicalize().ok()?;
     let system = ["/", "/usr", "/etc", "/bin", "/sbin", "/lib", "/var", "/dev", "/proc", "/sys", "/run", "/tmp"];
     let is_system = system.iter().any(|path| home == Path::new(path));
     (!is_system && home.is_dir() && !["/dev", "/proc", "/sys"].iter().any(|path| home.starts_with(path)))
         .then_some(home)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mounted_twice_is_found_by_its_other_path() {
+        let mounts = "22 27 0:21 / /proc rw - proc proc rw\n\
+                      27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n\
+                      28 27 254:0 /home /mnt/data/homes rw - ext4 /dev/vda rw\n\
+                      29 27 254:0 /home/u/.config /conf rw - ext4 /dev/vda rw\n\
+                      30 27 254:1 / /home/v rw - ext4 /dev/vdb rw\n";
+        let found = |path: &str| aliases(Path::new(path), mounts);
+        assert_eq!(found("/home/u"), [Path::new("/mnt/data/homes/u")]);
+        assert_eq!(
+            found("/home/u/.config/mainpath"),
+            ["/mnt/data/homes/u/.config/mainpath", "/conf/mainpath"].map(Path::new)
+        );
+        assert_eq!(found("/home/v"), [""; 0].map(Path::new));
+        assert_eq!(found("/mnt/data/homes/u"), [Path::new("/home/u")]);
+        assert_eq!(found("/proc/1"), [""; 0].map(Path::new));
+    }
 }

@@ -2,7 +2,7 @@
 //! over them and none over the machine, builds the tree, and then gives all privileges up for good.
 
 use crate::cage::Bounds;
-use crate::home::home;
+use crate::home::Places;
 use crate::tree::{Step, build};
 use crate::{limits, seccomp, sys};
 use landlock::{
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Owner(pub Uid, pub Gid);
 
 /// Builds the cage around this process. Errors: at which step it failed, and why; then nothing may be started.
-pub(crate) fn enter(bounds: &Bounds, owner: Owner, sockets: &[PathBuf]) -> Result<(), String> {
+pub(crate) fn enter(bounds: &Bounds, owner: Owner, places: &Places) -> Result<(), String> {
     become_owner(owner).step(|| "taking over the user's number".into())?;
     limits::limit_each();
     // Where `/proc` is read-only the filter alone keeps namespaces from being made.
@@ -31,9 +31,9 @@ pub(crate) fn enter(bounds: &Bounds, owner: Owner, sockets: &[PathBuf]) -> Resul
     if !bounds.confinement.network {
         sys::loopback_up().step(|| "switching the loopback device on".into())?;
     }
-    build(bounds, sockets)?;
+    build(bounds, places)?;
     give_up_privileges().step(|| "giving up privileges".into())?;
-    restrict(bounds).map_err(|error| format!("restricting files with Landlock: {error}"))?;
+    restrict(bounds, places).map_err(|error| format!("restricting files with Landlock: {error}"))?;
     seccomp::install().step(|| "filtering system calls".into())
 }
 
@@ -72,7 +72,7 @@ fn give_up_privileges() -> rustix::io::Result<()> {
 
 /// Landlock over the mounts, as far as the kernel has it: pipes with names, sockets of others, devices, signals. Gives what
 /// the kernel has.
-pub(crate) fn restrict(bounds: &Bounds) -> Result<LandlockStatus, landlock::RulesetError> {
+pub(crate) fn restrict(bounds: &Bounds, places: &Places) -> Result<LandlockStatus, landlock::RulesetError> {
     let abi = ABI::V9;
     let all = AccessFs::from_all(abi);
     let mut rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).scope(Scope::from_all(abi))?;
@@ -82,8 +82,7 @@ pub(crate) fn restrict(bounds: &Bounds) -> Result<LandlockStatus, landlock::Rule
     let mut rules = rules.create()?;
     if bounds.confinement.files != FileAccess::Full {
         let mut open = vec![PathBuf::from("/tmp"), "/var/tmp".into(), "/dev".into(), "/run".into()];
-        open.extend(home());
-        open.extend(std::env::var_os("CARGO_HOME").map(PathBuf::from));
+        open.extend(places.home.iter().chain(&places.cargo).cloned());
         if bounds.confinement.files == FileAccess::WorkspaceWrite {
             open.push(bounds.workspace.clone());
         }

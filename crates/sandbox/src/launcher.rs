@@ -1,19 +1,20 @@
 //! Starting a command so that it cannot outlive its owner; the other side of [`launcher_main`](crate::launcher_main).
 
-use crate::cage::{Cage, Plan};
+use crate::cage::Cage;
 use crate::ended::{Ended, How};
 use crate::guard::Watch;
+use crate::handover::Streams;
 use crate::launch::{END, SUPPORT};
+use crate::plan::Plan;
+use crate::pool::{self, Program, Started};
 use crate::support::Support;
-use crate::{handover, limits};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -21,16 +22,15 @@ use tokio::net::unix::pipe;
 /// How commands are started: through a program that runs [`launcher_main`](crate::launcher_main).
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    program: PathBuf,
-    args: Vec<OsString>,
+    program: Program,
     hidden: Arc<[OsString]>,
     support: Arc<OnceLock<Support>>,
 }
 
 impl Launcher {
-    /// A launcher that is started as `program` with `args` before the command's own words.
+    /// A launcher that is started as `program` with `args`.
     pub fn new(program: impl Into<PathBuf>, args: Vec<OsString>) -> Launcher {
-        Launcher { program: program.into(), args, hidden: Arc::default(), support: Arc::default() }
+        Launcher { program: Program { path: program.into(), args }, hidden: Arc::default(), support: Arc::default() }
     }
 
     /// This very program, called as `__launch`.
@@ -46,8 +46,11 @@ impl Launcher {
     /// What this machine can confine. It is found out by trying, in some milliseconds and once: blocks for that long.
     pub fn support(&self) -> Support {
         let ask = || {
-            let asked =
-                std::process::Command::new(&self.program).args(&self.args).arg(SUPPORT).stdin(Stdio::null()).output();
+            let asked = std::process::Command::new(&self.program.path)
+                .args(&self.program.args)
+                .arg(SUPPORT)
+                .stdin(Stdio::null())
+                .output();
             asked.map_or_else(Support::unknown, |output| Support::parse(&String::from_utf8_lossy(&output.stdout)))
         };
         self.support.get_or_init(ask).clone()
@@ -58,8 +61,8 @@ impl Launcher {
     /// started; that its cage could not be made is told in [`How::Refused`].
     pub fn start(&self, words: &[&OsStr], folder: &Path, effect_id: &str, cage: &Cage) -> io::Result<Running> {
         let (reader, writer) = io::pipe()?;
-        let outputs = [writer.try_clone()?.into(), writer.into()];
-        let process = self.spawn(words, folder, effect_id, cage, &[], None, outputs)?;
+        let streams = Streams { output: writer.try_clone()?.into(), errors: writer.into(), input: None };
+        let process = self.spawn(Start { words, folder, effect_id, cage }, &[], streams)?;
         Ok(Running { output: pipe::Receiver::from_owned_fd(reader.into())?, process })
     }
 
@@ -74,8 +77,8 @@ impl Launcher {
         env: &[(OsString, OsString)],
     ) -> io::Result<Talking> {
         let ((input, stdin), (stdout, output), (stderr, errors)) = (io::pipe()?, io::pipe()?, io::pipe()?);
-        let outputs = [output.into(), errors.into()];
-        let process = self.spawn(words, folder, effect_id, cage, env, Some(input.into()), outputs)?;
+        let streams = Streams { output: output.into(), errors: errors.into(), input: Some(input.into()) };
+        let process = self.spawn(Start { words, folder, effect_id, cage }, env, streams)?;
         Ok(Talking {
             stdin: pipe::Sender::from_owned_fd(stdin.into())?,
             stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
@@ -84,69 +87,38 @@ impl Launcher {
         })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the two ways of starting differ in the last three alone")]
-    fn spawn(
-        &self,
-        words: &[&OsStr],
-        folder: &Path,
-        effect_id: &str,
-        cage: &Cage,
-        env: &[(OsString, OsString)],
-        input: Option<OwnedFd>,
-        [stdout, stderr]: [OwnedFd; 2],
-    ) -> io::Result<Process> {
+    fn spawn(&self, start: Start<'_>, env: &[(OsString, OsString)], streams: Streams) -> io::Result<Process> {
         static STARTED: AtomicU64 = AtomicU64::new(0);
+        let Start { words, folder, effect_id, cage } = start;
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{effect_id}#{}-{number}", std::process::id());
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        let mut command = tokio::process::Command::new(&self.program);
-        command.args(&self.args).args(words).stdin(OwnedFd::from(theirs)).stdout(stdout).stderr(stderr);
-        for name in std::env::vars_os().map(|(name, _)| name) {
-            if name.as_encoded_bytes().starts_with(b"MAINPATH_") || self.hidden.contains(&name) {
-                command.env_remove(name);
-            }
-        }
-        command.envs(env.iter().map(|(name, value)| (name, value))).env(MARK, &mark);
-        let closed = cage.is_closed();
-        let ((cage, watch), folder) = (cage.guarded(), folder.to_path_buf());
-        let (launcher, ours) = on_lasting_thread(move || {
-            let limited = closed && limits::join_shared();
-            // Its plan waits in the socket when the launcher begins.
-            handover::send(&ours, &Plan { cage, folder, limited }, input)?;
-            let launcher = command.spawn()?;
-            Ok((launcher, ours))
-        })?;
-        ours.set_nonblocking(true)?;
-        Ok(Process { control: UnixStream::from_std(ours)?, heard: Vec::new(), launcher, mark, watch })
+        let is_hidden = |name: &OsString| {
+            name.as_encoded_bytes().starts_with(b"MAINPATH_")
+                || self.hidden.contains(name)
+                || env.iter().any(|(own, _)| own == name)
+        };
+        let inherited = std::env::vars_os().filter(|(name, _)| !is_hidden(name));
+        let own = [(MARK.into(), mark.clone().into())];
+        let env = inherited.chain(env.iter().cloned()).chain(own).collect();
+        let (cage, watch) = cage.guarded();
+        let words = words.iter().map(OsString::from).collect();
+        let plan = Plan { cage, words, folder: folder.into(), env, limited: false };
+        let Started { launcher, control } = pool::start(self.program.clone(), plan, streams)?;
+        control.set_nonblocking(true)?;
+        let control = UnixStream::from_std(control)?;
+        Ok(Process { control, heard: Vec::new(), launcher: Some(launcher), mark, watch })
     }
+}
+
+/// What all ways of starting have in common.
+struct Start<'a> {
+    words: &'a [&'a OsStr],
+    folder: &'a Path,
+    effect_id: &'a str,
+    cage: &'a Cage,
 }
 
 const MARK: &str = "MAINPATH_CALL";
-
-/// Does something on a thread that lasts as long as this process: a launcher is ended with the thread that started it, and
-/// inherits its cgroup.
-fn on_lasting_thread<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    type Work = Box<dyn FnOnce() + Send>;
-    static QUEUE: Mutex<Option<mpsc::Sender<Work>>> = Mutex::new(None);
-    let gone = || io::Error::other("the thread that starts processes is gone");
-    let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-    let (answer, answered) = mpsc::sync_channel(1);
-    let job: Work = Box::new(move || {
-        let _entered = runtime.enter();
-        let _ = answer.send(work());
-    });
-    {
-        let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.is_none() {
-            let (sender, jobs) = mpsc::channel::<Work>();
-            let serve = move || jobs.into_iter().for_each(|job| job());
-            std::thread::Builder::new().name("mainpath-launch".into()).spawn(serve)?;
-            *queue = Some(sender);
-        }
-        queue.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
-    }
-    answered.recv().map_err(|_| gone())?
-}
 
 /// A command that runs under a launcher. Dropping it ends the command at once, unconfirmed.
 pub struct Running {
@@ -172,7 +144,8 @@ pub struct Talking {
 pub struct Process {
     control: UnixStream,
     heard: Vec<u8>,
-    launcher: tokio::process::Child,
+    /// Taken when it is waited for.
+    launcher: Option<Child>,
     mark: String,
     watch: Option<Watch>,
 }
@@ -181,7 +154,7 @@ impl Process {
     /// Asks the launcher to end the command, with a short grace.
     pub async fn end(&mut self) {
         // A launcher that was stopped could not hear it. One that has gone needs no word.
-        if let Some(pid) = self.launcher_pid() {
+        if let Some(pid) = self.launcher.as_ref().and_then(pid_of) {
             let _ = kill_process(pid, Signal::CONT);
         }
         let _ = self.control.write_all(&[END]).await;
@@ -204,21 +177,31 @@ impl Process {
     pub async fn ended(mut self) -> io::Result<Ended> {
         let mut ended = Ended::parse(&String::from_utf8_lossy(&self.heard));
         if ended.how == How::Lost
-            && let Some(pid) = self.launcher_pid()
+            && let Some(mut launcher) = self.launcher.take()
+            && let Some(pid) = pid_of(&launcher)
         {
             let mark = format!("{MARK}={}", self.mark);
             // Not yet reaped, the launcher's number still names its session and nothing else.
-            tokio::task::spawn_blocking(move || clear(pid, mark.as_bytes())).await.map_err(io::Error::other)??;
-            self.launcher.wait().await?;
+            let clear = move || clear(pid, mark.as_bytes()).and_then(|()| launcher.wait().map(drop));
+            tokio::task::spawn_blocking(clear).await.map_err(io::Error::other)??;
         }
-        // Otherwise it is reaped when it has taken its cage down, which takes longer than anybody need wait for.
+        // Otherwise it ends when it has taken its cage down, which takes longer than anybody need wait for.
         ended.planted = self.watch.as_ref().map(Watch::changed).unwrap_or_default();
         Ok(ended)
     }
+}
 
-    fn launcher_pid(&self) -> Option<Pid> {
-        self.launcher.id().and_then(|id| Pid::from_raw(id.cast_signed()))
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Its socket closes, so it ends everything.
+        if let Some(launcher) = self.launcher.take() {
+            pool::reap(launcher);
+        }
     }
+}
+
+fn pid_of(launcher: &Child) -> Option<Pid> {
+    Pid::from_raw(launcher.id().cast_signed())
 }
 
 /// Ends what a killed launcher has left: its session, and what bears the call's mark in its environment.

@@ -36,6 +36,8 @@ mod inside;
 mod launch;
 mod launcher;
 mod limits;
+mod plan;
+mod pool;
 mod seatbelt;
 mod seccomp;
 mod supervise;

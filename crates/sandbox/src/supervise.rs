@@ -38,8 +38,10 @@ pub(crate) fn supervise(owner: BorrowedFd<'_>, command: &mut Command, terminal: 
     set_child_subreaper(Some(getpid()))?;
     children(getpid())?;
     // The wish to end it is heard but once: one that came before its start is not passed over.
-    if asked(owner, None, Duration::ZERO)? != Asked::Nothing {
-        return Ok(None);
+    match asked(owner, None, Duration::ZERO)? {
+        Asked::Nothing => {}
+        Asked::End => return Ok(Some(Ended::of(How::Signal(Signal::TERM.as_raw())))),
+        Asked::EndNow => return Ok(None),
     }
     if terminal == Terminal::None {
         command.process_group(0);
@@ -122,7 +124,7 @@ fn ended(status: Option<&WaitIdStatus>, by_itself: bool, cleared: usize, left: u
 
 /// What the owner wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+enum Asked {
     Nothing,
     /// An end with a grace.
     End,
@@ -131,7 +133,7 @@ pub(crate) enum Asked {
 }
 
 /// Waits for the owner, for the command's end or for the time, whichever comes first.
-pub(crate) fn asked(owner: BorrowedFd<'_>, end: Option<BorrowedFd<'_>>, limit: Duration) -> Result<Asked, Errno> {
+fn asked(owner: BorrowedFd<'_>, end: Option<BorrowedFd<'_>>, limit: Duration) -> Result<Asked, Errno> {
     let mut fds = vec![PollFd::from_borrowed_fd(owner, PollFlags::IN)];
     fds.extend(end.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };

@@ -2,6 +2,7 @@
 
 use crate::cage::Bounds;
 use crate::ended::How;
+use crate::home::Places;
 use crate::inside::restrict;
 use crate::launch::{start_init, wait_for};
 use crate::limits::Group;
@@ -123,7 +124,7 @@ fn try_cage(network: bool) -> Result<(), String> {
     let confinement = Confinement { files: FileAccess::ReadOnly, network };
     let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new(), guards: Vec::new() };
     let (mut reader, writer) = io::pipe().map_err(|error| error.to_string())?;
-    let init = start_init(&bounds, None, writer.as_fd(), |made| {
+    let init = start_init(&bounds, &Places::default(), None, writer.as_fd(), |made| {
         let text = match made {
             Ok(()) => "made".into(),
             Err(How::Refused(why)) => why,
@@ -151,7 +152,7 @@ fn landlock() -> Part {
         own: Vec::new(),
         guards: Vec::new(),
     };
-    let found = match restrict(&bounds) {
+    let found = match restrict(&bounds, &Places::default()) {
         Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => Ok(format!("{effective_abi:?}")),
         Ok(LandlockStatus::Available { effective_abi, .. }) => Err(format!(
             "{effective_abi:?} only: with the network allowed, abstract sockets of this machine can be reached; Linux 6.12 has more"

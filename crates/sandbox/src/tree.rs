@@ -6,7 +6,7 @@
 
 use crate::cage::Bounds;
 use crate::guard::Guard;
-use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, READABLE, SECRETS, home};
+use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, Places, READABLE, SECRETS};
 use crate::sys::set_mount;
 use mainpath_types::FileAccess;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat};
@@ -56,8 +56,7 @@ enum What {
 }
 
 /// Makes the tree. To be called with all privileges over the mount namespace, which must be this process's own.
-/// `sockets`: those of the machine that may be anywhere.
-pub(crate) fn build(bounds: &Bounds, sockets: &[PathBuf]) -> Result<(), String> {
+pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<(), String> {
     let Bounds { confinement, workspace, own: ours, .. } = bounds;
     let own = own(
         ours,
@@ -79,19 +78,21 @@ pub(crate) fn build(bounds: &Bounds, sockets: &[PathBuf]) -> Result<(), String> 
     let scratch = scratch().step(|| "mounting fresh folders".into())?;
     items.extend(system(bounds).step(|| "mounting the system's folders".into())?);
     if confined {
-        items.extend(homes(workspace));
+        items.extend(homes(workspace, places));
         items.extend(guards(&bounds.guards));
     } else {
         protect_kernel().step(|| "protecting the kernel's files".into())?;
     }
     items.extend(own);
+    let aliases = places.aliases.iter().filter(|path| *path != workspace);
+    items.extend(aliases.map(|path| Item { at: path.clone(), what: What::Hidden }));
     // The sort is stable: of two things at one place the later one covers the earlier.
     items.sort_by_key(|item| item.at.components().count());
     let mut tree = Tree { scratch, caches: 0 };
     for Item { at, what } in items {
         tree.set(&at, what).step(|| format!("mounting {}", at.display()))?;
     }
-    let outside = sockets.iter().filter(|path| confined && !path.starts_with(workspace));
+    let outside = places.sockets.iter().filter(|path| confined && !path.starts_with(workspace));
     for path in outside {
         let is_socket =
             |fd: &OwnedFd| fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
@@ -183,16 +184,15 @@ fn lent(at: PathBuf) -> Option<Item> {
 }
 
 /// A fresh home with toolchains and caches in it. What lies in the workspace is there anyway.
-fn homes(workspace: &Path) -> Vec<Item> {
-    let Some(home) = home() else { return Vec::new() };
+fn homes(workspace: &Path, places: &Places) -> Vec<Item> {
+    let Some(home) = &places.home else { return Vec::new() };
     let mut items = Vec::new();
     if home != workspace {
         items.push(Item { at: home.clone(), what: What::Fresh("home") });
     }
     let beyond = |path: &PathBuf| !path.starts_with(workspace);
     items.extend(READABLE.iter().map(|name| home.join(name)).filter(beyond).filter_map(lent));
-    let set = std::env::var_os("CARGO_HOME").and_then(|path| PathBuf::from(path).canonicalize().ok());
-    for at in CACHES.iter().map(|name| home.join(name)).chain(set).filter(beyond) {
+    for at in CACHES.iter().map(|name| home.join(name)).chain(places.cargo.clone()).filter(beyond) {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(below) = openat(CWD, &at, flags, Mode::empty()) {
             items.push(Item { at, what: What::Cache(below) });
@@ -367,15 +367,4 @@ fn place(at: &Path, is_folder: bool) -> io::Result<OwnedFd> {
 
 fn is_folder(fd: &OwnedFd) -> bool {
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
-}
-
-/// The sockets of the machine that have a path, as the kernel lists them.
-pub(crate) fn sockets() -> Vec<PathBuf> {
-    let list = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let paths =
-        list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
-    let mut paths: Vec<PathBuf> = paths.take(4096).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
 }

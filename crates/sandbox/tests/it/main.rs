@@ -1,3 +1,6 @@
-//! Tests of the launcher as a program.
+//! Tests of what other crates use: real processes in real cages.
 
+mod ends;
+mod support;
+mod talking;
 mod usage;
