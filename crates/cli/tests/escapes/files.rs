@@ -1,0 +1,161 @@
+//! Files outside the workspace, the home and Mainpath's own folders.
+
+use crate::host::{Process, has_a_victim};
+use crate::place::{Place, User, finish, wait_until};
+use crate::probe::handle_of;
+use crate::table::{Escape, all_fail_inside};
+
+const CHANGES: &[Escape] = &[
+    Escape::changes("a file outside is written", &["write", "{outside}/kept"]),
+    Escape::changes("a file outside is appended to", &["append", "{outside}/kept"]),
+    Escape::changes("a file outside is made", &["create", "{outside}/new"]),
+    Escape::changes("a file outside is truncated", &["truncate", "{outside}/kept"]),
+    Escape::changes("the mode of a file outside is changed", &["chmod", "{outside}/kept"]),
+    Escape::changes("the owner of a file outside is changed", &["chown", "{outside}/kept"]).as_root(),
+    Escape::changes("the times of a file outside are changed", &["utime", "{outside}/kept"]),
+    Escape::changes("a file outside gets an attribute", &["setxattr", "{outside}/kept"]),
+    Escape::changes("a file outside gets a flag", &["set-flags", "{outside}/kept"]),
+    Escape::changes("a file outside is renamed", &["rename", "{outside}/kept", "{outside}/gone"]),
+    Escape::changes("a file outside is moved into the workspace", &["rename", "{outside}/kept", "{work}/kept"]),
+    Escape::changes("a file of the workspace replaces one outside", &["rename", "{work}/own", "{outside}/kept"]),
+    Escape::changes("two files change places", &["exchange", "{work}/own", "{outside}/kept"]),
+    Escape::changes("a file outside gets a second name", &["link", "{outside}/kept", "{outside}/again"]),
+    Escape::changes("a file outside gets a name in the workspace", &["link", "{outside}/kept", "{work}/again"]),
+    Escape::changes("a file of the workspace gets a name outside", &["link", "{work}/own", "{outside}/again"]),
+    Escape::changes("a file outside is written by a hard link", &["link-and-write", "{outside}/kept", "{work}/again"]),
+    Escape::changes("a file outside is written by a symlink", &["symlink-and-write", "{outside}/kept", "{work}/way"]),
+    Escape::changes(
+        "a file outside is written by a symlink upwards",
+        &["symlink-and-write", "../../outside/kept", "{work}/way"],
+    ),
+    Escape::changes("a file outside is written by a way up", &["write", "{work}/folder/../../../outside/kept"]),
+    Escape::changes(
+        "a file outside is written from an open folder",
+        &["write-beneath", "{work}/folder", "../../../outside/kept"],
+    ),
+    Escape::changes("a file outside is written by /proc/self/root", &["write", "/proc/self/root{outside}/kept"]),
+    Escape::changes(
+        "a file outside is written by a process's root",
+        &["write-by-any-root", "{victim}", "{outside}/kept"],
+    )
+    .after(has_a_victim),
+    Escape::changes("a symlink is made outside", &["symlink", "kept", "{outside}/new"]),
+    Escape::changes("a file outside is unlinked", &["unlink", "{outside}/kept"]),
+    Escape::changes("a folder is made outside", &["mkdir", "{outside}/new"]),
+    Escape::changes("a folder outside is removed", &["rmdir", "{outside}/folder"]),
+    Escape::changes("a FIFO is made outside", &["mkfifo", "{outside}/new"]),
+    Escape::changes("a socket is made outside", &["bind-socket", "{outside}/new"]),
+    Escape::changes("a file without a name gets one outside", &["tmpfile", "{outside}", "new"]),
+    Escape::changes("a file outside is mapped and written", &["mmap", "{outside}/kept"]),
+    Escape::changes("bytes are copied into a file outside", &["copy-range", "{work}/own", "{outside}/kept"]),
+    Escape::changes("a file outside gets more room", &["fallocate", "{outside}/kept"]),
+    Escape::changes("a file outside is written by its number", &["by-handle", "{handle}"]).as_root().after(|place| {
+        let handle = handle_of(&place.path("outside/kept"));
+        place.name("handle", &handle);
+    }),
+    Escape::changes("a file of the home is written", &["append", "{home}/.bashrc"]),
+    Escape::changes("a file of the home is made", &["create", "{home}/.profile"]),
+    Escape::changes("the key file is replaced", &["rename", "{work}/own", "{home}/.ssh/id_ed25519"]),
+    Escape::changes("the workspace itself is moved away", &["rename", "{work}", "{home}/away"]),
+];
+
+#[test]
+fn nothing_outside_the_workspace_can_be_changed() {
+    all_fail_inside(&[], CHANGES);
+}
+
+const READS: &[Escape] = &[
+    Escape::told("a private key is read", &["read", "{home}/.ssh/id_ed25519", "a private key"]),
+    Escape::told("the folder of the keys is listed", &["list", "{home}/.ssh", "id_ed25519"]),
+    Escape::told("a credential is read", &["read", "{home}/.config/cloud", "a credential"]),
+    Escape::told("the home is listed", &["list", "{home}", ".ssh"]),
+    Escape::told("a file of another project is read", &["read", "{home}/other/notes", "of another project"])
+        .after(|place| drop(place.sh("mkdir {home}/other && echo of another project > {home}/other/notes"))),
+    Escape::told("a private key is read by a way up", &["read", "{work}/../.ssh/id_ed25519", "a private key"]),
+    Escape::told("a private key is read by a symlink", &["read", "{work}/way/id_ed25519", "a private key"])
+        .after(|place| drop(place.sh("ln -s {home}/.ssh {work}/way"))),
+    Escape::told(
+        "a private key is read by /proc/self/root",
+        &["read", "/proc/self/root{home}/.ssh/id_ed25519", "a private key"],
+    ),
+    Escape::told("the passwords' file is read", &["open-read", "/etc/shadow"]).as_root(),
+];
+
+/// Things that are no files but can be written like ones; on a file system that is read-only, too.
+const PIPES: &[Escape] = &[
+    Escape::seen("a FIFO outside is written", &["fifo", "{outside}/fifo"], FifoReader::got).after(FifoReader::start),
+    Escape::seen(
+        "a FIFO outside is opened both ways and written",
+        &["fifo-both-ways", "{outside}/fifo"],
+        FifoReader::got,
+    )
+    .after(FifoReader::start),
+];
+
+/// Reads a FIFO of the host and notes what came.
+struct FifoReader;
+
+impl FifoReader {
+    fn start(place: &mut Place) {
+        place.sh("mkfifo {outside}/fifo");
+        let script = "exec 5<> {outside}/fifo; read -r line <&5; echo \"$line\" > {root}/data/came";
+        let reader = Process::start(place.outside(&["/bin/bash", "-c", script]));
+        let fd = format!("/proc/{}/fd/5", reader.id());
+        wait_until("the FIFO is read", || std::fs::exists(&fd).unwrap());
+        place.keep(reader);
+    }
+
+    fn got(place: &Place) -> bool {
+        // The line that ends the wait comes last, whatever came before it.
+        place.sh("echo > {outside}/fifo");
+        wait_until("the FIFO was read", || {
+            std::fs::read_to_string(place.path("data/came")).is_ok_and(|text| text.ends_with('\n'))
+        });
+        std::fs::read_to_string(place.path("data/came")).unwrap() == "changed\n"
+    }
+}
+
+#[test]
+fn nothing_of_the_home_can_be_read() {
+    all_fail_inside(&[], READS);
+    all_fail_inside(&["--mode", "read-only"], READS);
+}
+
+#[test]
+fn pipes_outside_cannot_be_written() {
+    all_fail_inside(&[], PIPES);
+}
+
+const IN_THE_WORKSPACE: &[Escape] = &[
+    Escape::changes_workspace("a file of the workspace is written", &["write", "{work}/own"]),
+    Escape::changes_workspace("a file of the workspace is made", &["create", "{work}/new"]),
+    Escape::changes_workspace("the mode of a file of the workspace is changed", &["chmod", "{work}/own"]),
+    Escape::changes_workspace("a file of the workspace is unlinked", &["unlink", "{work}/own"]),
+    Escape::changes_workspace("a file of the workspace gets an attribute", &["setxattr", "{work}/own"]),
+    Escape::changes_workspace("a folder of the workspace is removed", &["rmdir", "{work}/folder"]),
+];
+
+#[test]
+fn in_read_only_mode_the_workspace_cannot_be_changed() {
+    all_fail_inside(&["--mode", "read-only"], IN_THE_WORKSPACE);
+    all_fail_inside(&["--mode", "read-only"], CHANGES);
+}
+
+#[test]
+fn in_workspace_write_mode_the_workspace_can_be_changed() {
+    for (user, escape) in User::all().iter().flat_map(|user| IN_THE_WORKSPACE.iter().map(move |row| (*user, row))) {
+        for flags in [&[][..], &["--mode", "workspace-write"]] {
+            assert_eq!(escape.attempt(user, Some(flags)).map(|it| it.0), Ok(true), "{user:?}: {}", escape.name);
+        }
+    }
+}
+
+#[test]
+fn in_full_mode_files_outside_can_be_changed() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let done = finish(place.inside(&["--mode", "full"], &["{bin}/probe", "write", "{outside}/kept"]));
+        let text = std::fs::read_to_string(place.path("outside/kept")).unwrap();
+        assert_eq!((done.code, text.as_str()), (0, "changed"), "{user:?}: {done:#?}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Sockets: by address, by path, by name, and kinds of sockets that a command does not need.
+
+use crate::host::{listens, listens_at, listens_by_name};
+use crate::place::{Place, User, finish};
+use crate::table::{Escape, all_fail_inside};
+
+const ADDRESSES: &[Escape] = &[
+    Escape::told("TCP reaches the host", &["tcp", "{tcp}"]).after(listens),
+    Escape::told("UDP reaches the host", &["udp", "{udp}"]).after(listens),
+    Escape::told("MPTCP reaches the host", &["mptcp", "{port}"]).after(listens),
+    Escape::told("TCP Fast Open reaches the host", &["fast-open", "{port}"]).after(listens),
+];
+
+const LOCAL: &[Escape] = &[
+    Escape::told("a socket of the host in /tmp", &["unix", "{there}"]).after(|place| listens_in(place, "/tmp")),
+    Escape::told("a socket of the host in /run", &["unix", "{there}"])
+        .as_root()
+        .after(|place| listens_in(place, "/run")),
+    Escape::told("a socket of the host in /run, for everybody", &["unix", "{there}"])
+        .as_ordinary()
+        .after(|place| listens_in(place, "/run")),
+    Escape::told("a socket of the host in /var/run", &["unix", "{there}"]).after(|place| listens_in(place, "/var/run")),
+    Escape::told("a socket of the host in /dev/shm", &["unix", "{there}"]).after(|place| listens_in(place, "/dev/shm")),
+    Escape::told("a socket of the host in the home", &["unix", "{home}/socket"])
+        .after(|place| listens_at(place, "{home}/socket")),
+    Escape::told("a socket of the host beside the keys", &["unix", "{home}/.ssh/agent"])
+        .after(|place| listens_at(place, "{home}/.ssh/agent")),
+    Escape::told("a socket of the host in Mainpath's own folder", &["unix", "{data}/socket"])
+        .after(|place| listens_at(place, "{data}/socket")),
+    Escape::told("a socket of the host without a path", &["abstract", "{abstract}"]).after(listens_by_name),
+    Escape::told("a datagram to a socket of the host without a path", &["abstract-datagram", "{abstract-datagram}"])
+        .after(listens_by_name),
+];
+
+/// Families, kinds and protocols by their numbers: `linux/socket.h`, `linux/netlink.h`.
+const KINDS: &[Escape] = &[
+    Escape::told("a vsock socket", &["socket", "40", "1", "0"]),
+    Escape::told("a packet socket", &["socket", "17", "3", "768"]).as_root(),
+    Escape::told("a packet socket of datagrams", &["socket", "17", "2", "768"]).as_root(),
+    Escape::told("a raw socket", &["socket", "2", "3", "1"]).as_root(),
+    Escape::told("a raw socket of IPv6", &["socket", "10", "3", "58"]).as_root(),
+    Escape::told("an XDP socket", &["socket", "44", "3", "0"]).as_root(),
+    Escape::told("netlink: diagnosis of sockets", &["socket", "16", "3", "4"]),
+    Escape::told("netlink: events of the kernel", &["socket", "16", "3", "15"]),
+    Escape::told("netlink: generic", &["socket", "16", "3", "16"]),
+    Escape::told("netlink: the firewall", &["socket", "16", "3", "12"]),
+    Escape::told("netlink: IPsec", &["socket", "16", "3", "6"]),
+    Escape::told("netlink: audit", &["socket", "16", "3", "9"]),
+    Escape::told("a route is changed", &["route"]).as_root(),
+];
+
+fn listens_in(place: &mut Place, folder: &str) {
+    let path = format!("{folder}/{}.socket", place.root.file_name().unwrap().display());
+    place.name("there", &path);
+    listens_at(place, &path);
+}
+
+#[test]
+fn no_address_of_the_host_can_be_reached() {
+    all_fail_inside(&[], ADDRESSES);
+}
+
+#[test]
+fn no_socket_of_the_host_can_be_reached() {
+    all_fail_inside(&[], LOCAL);
+}
+
+#[test]
+fn kinds_of_sockets_that_no_command_needs_are_denied() {
+    all_fail_inside(&[], KINDS);
+}
+
+#[test]
+fn with_the_network_allowed_local_sockets_and_strange_kinds_stay_out_of_reach() {
+    all_fail_inside(&["--network", "allow"], LOCAL);
+    all_fail_inside(&["--network", "allow"], KINDS);
+}
+
+#[test]
+fn with_the_network_allowed_the_host_is_reached() {
+    for user in User::all() {
+        let mut place = Place::new(*user);
+        listens(&mut place);
+        for words in [&["tcp", "{tcp}"], &["udp", "{udp}"]] {
+            let words = [&["{bin}/probe"][..], words].concat();
+            let done = finish(place.inside(&["--network", "allow"], &words));
+            assert_eq!(done.code, 0, "{user:?}: {words:?}: {done:#?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The table of escapes, and how a row of it is tried.
+
+use crate::place::{Done, Place, User, finish};
+use crate::probe;
+
+/// An escape: first it must succeed without the sandbox, then fail inside.
+pub struct Escape {
+    pub name: &'static str,
+    who: Who,
+    set_up: fn(&mut Place),
+    /// The words for the probe, see [`Place::fill`].
+    words: &'static [&'static str],
+    proof: Proof,
+}
+
+/// Who can do it outside.
+enum Who {
+    Anyone,
+    Root,
+    Ordinary,
+}
+
+/// What shows that the deed was done.
+enum Proof {
+    /// The probe saw its effect.
+    Told,
+    /// This is not as it was.
+    Changed(fn(&Place) -> Vec<String>),
+    /// The host sees it.
+    Seen(fn(&Place) -> bool),
+}
+
+impl Escape {
+    /// Done if the probe says so, which looks at the effect itself.
+    pub const fn told(name: &'static str, words: &'static [&'static str]) -> Escape {
+        Escape { name, who: Who::Anyone, set_up: |_| (), words, proof: Proof::Told }
+    }
+
+    /// Done if anything outside the workspace has changed.
+    pub const fn changes(name: &'static str, words: &'static [&'static str]) -> Escape {
+        Escape { proof: Proof::Changed(Place::snapshot), ..Escape::told(name, words) }
+    }
+
+    /// Done if anything in the workspace has changed.
+    pub const fn changes_workspace(name: &'static str, words: &'static [&'static str]) -> Escape {
+        Escape { proof: Proof::Changed(Place::workspace), ..Escape::told(name, words) }
+    }
+
+    /// Done if the host sees it.
+    pub const fn seen(name: &'static str, words: &'static [&'static str], seen: fn(&Place) -> bool) -> Escape {
+        Escape { proof: Proof::Seen(seen), ..Escape::told(name, words) }
+    }
+
+    /// Only root can do it outside.
+    pub const fn as_root(self) -> Escape {
+        Escape { who: Who::Root, ..self }
+    }
+
+    /// It is an escape for an ordinary user only.
+    pub const fn as_ordinary(self) -> Escape {
+        Escape { who: Who::Ordinary, ..self }
+    }
+
+    pub const fn after(self, set_up: fn(&mut Place)) -> Escape {
+        Escape { set_up, ..self }
+    }
+
+    fn is_for(&self, user: User) -> bool {
+        match self.who {
+            Who::Anyone => true,
+            Who::Root => user == User::Root,
+            Who::Ordinary => user == User::Ordinary,
+        }
+    }
+
+    /// Makes the attempt in a new place; with flags inside the sandbox. Whether the deed was done, and what was said; or
+    /// why that cannot be told.
+    pub fn attempt(&self, user: User, flags: Option<&[&str]>) -> Result<(bool, Done), String> {
+        let mut place = Place::new(user);
+        (self.set_up)(&mut place);
+        let words = [&["{bin}/probe"], self.words].concat();
+        let before = match self.proof {
+            Proof::Changed(look) => look(&place),
+            Proof::Told | Proof::Seen(_) => Vec::new(),
+        };
+        let done = finish(match flags {
+            None => place.outside(&words),
+            Some(flags) => place.inside(flags, &words),
+        });
+        if !done.err.contains(probe::BEGUN) || ![probe::DONE, probe::PREVENTED, probe::STOPPED].contains(&done.code) {
+            return Err(format!("the probe did not work: {done:?}"));
+        }
+        let deed = match self.proof {
+            Proof::Told => done.code == probe::DONE,
+            Proof::Changed(look) => look(&place) != before,
+            Proof::Seen(seen) => seen(&place),
+        };
+        Ok((deed, done))
+    }
+}
+
+/// Tries every escape of a table as every user, outside and inside a sandbox with these flags.
+pub fn all_fail_inside(flags: &[&str], table: &[Escape]) {
+    let mut failures = Vec::new();
+    for (user, escape) in User::all().iter().flat_map(|user| table.iter().map(move |escape| (*user, escape))) {
+        if !escape.is_for(user) {
+            continue;
+        }
+        let mut fails = |why: String| failures.push(format!("{user:?}, {}: {why}", escape.name));
+        match escape.attempt(user, None) {
+            Ok((true, _)) => {}
+            Ok((false, done)) => fails(format!("does not succeed outside: {done:?}")),
+            Err(why) => fails(format!("outside, {why}")),
+        }
+        match escape.attempt(user, Some(flags)) {
+            Ok((false, _)) => {}
+            Ok((true, done)) => fails(format!("SUCCEEDS INSIDE: {done:?}")),
+            Err(why) => fails(format!("inside, {why}")),
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}\n", failures.len(), failures.join("\n"));
+}

@@ -1,0 +1,233 @@
+//! What people do must still work inside, for root and for an ordinary user.
+
+use crate::place::{Done, Place, User, finish, wait};
+use rustix::process::geteuid;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::process::Stdio;
+
+/// A place where the toolchains of whoever runs the test are the user's.
+fn with_toolchains(user: User) -> Place {
+    let mut place = Place::new(user);
+    let home = std::env::var("HOME").unwrap();
+    if geteuid().is_root() {
+        place.sh("mkdir {home}/.cargo {home}/.rustup");
+        let script = format!(
+            "mount --bind {home}/.cargo {0}/.cargo && mount --bind {home}/.rustup {0}/.rustup && exec \"$@\"",
+            place.path("home").display()
+        );
+        place.first = ["unshare", "-m", "/bin/sh", "-c", &script, "sh"].map(String::from).into();
+    } else {
+        place.env.push(("HOME".into(), home));
+    }
+    place
+}
+
+fn shell(place: &Place, script: &str) -> Done {
+    finish(place.inside(&[], &["/bin/bash", "-ec", script]))
+}
+
+/// Runs a script in the sandbox as every user and wants exactly this output.
+fn says(script: &str, output: &str) {
+    for user in User::all() {
+        let done = shell(&Place::new(*user), script);
+        assert_eq!((done.code, done.out.as_str()), (0, output), "{user:?}: {done:#?}");
+    }
+}
+
+/// The same with a program in a file of the workspace.
+fn runs(interpreter: &str, name: &str, program: &str, output: &str) {
+    for user in User::all() {
+        let place = Place::new(*user);
+        fs::write(place.work().join(name), program).unwrap();
+        let done = finish(place.inside(&[], &[interpreter, name]));
+        assert_eq!((done.code, done.out.as_str()), (0, output), "{user:?}: {done:#?}");
+    }
+}
+
+#[test]
+fn cargo_builds_and_tests() {
+    for user in User::all() {
+        let place = with_toolchains(*user);
+        let script =
+            "cargo new --quiet --lib --vcs none tiny && cd tiny && cargo build --offline && cargo test --offline";
+        let done = shell(&place, script);
+        assert!(done.code == 0 && done.out.contains("1 passed; 0 failed"), "{user:?}: {done:#?}");
+    }
+}
+
+#[test]
+fn python_runs() {
+    runs("/usr/bin/python3", "all.py", include_str!("works/all.py"), include_str!("works/all.py.out"));
+}
+
+#[test]
+fn node_runs() {
+    runs("/usr/bin/node", "all.mjs", include_str!("works/all.mjs"), include_str!("works/all.mjs.out"));
+}
+
+#[test]
+fn git_works() {
+    says(
+        "git init -q; git add own; git commit -qm first; git switch -qc other; echo more >> own; git commit -qam second;
+         git switch -q main; git merge -q other; echo again >> own; git stash -q; git stash pop -q; git branch;
+         git status --short; git log --format=%s; git tag v1; git gc -q; git worktree list | wc -l; git describe",
+        "* main\n  other\n M own\n?? folder/\nsecond\nfirst\n1\nv1\n",
+    );
+}
+
+#[test]
+fn git_works_in_a_repository_that_was_there_before() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        place.sh("git init -q && git add own && git commit -qm first");
+        let done = shell(&place, "echo more >> own; git commit -qam second; git switch -qc other; git log --format=%s");
+        assert_eq!((done.code, done.out.as_str()), (0, "second\nfirst\n"), "{user:?}: {done:#?}");
+        assert_eq!(place.sh("git log --format=%s; git branch --show-current"), "second\nfirst\nother\n");
+    }
+}
+
+#[test]
+fn shells_work() {
+    says(
+        "seq 3 | tac | tr '\\n' ' '; cat <<END\nheredoc\nEND\ncat <(echo substituted)",
+        "3 2 1 heredoc\nsubstituted\n",
+    );
+    says("echo to > /dev/stderr; echo x | cat /dev/stdin > /dev/null; head -c 2 /dev/urandom | wc -c", "2\n");
+    says(
+        "f=$(mktemp); echo temp > $f; cat $f; echo t > /tmp/t; cat /tmp/t; echo $? > ${TMPDIR:-/tmp}/u; rm $f",
+        "temp\nt\n",
+    );
+    says("mkdir -p ~/.cache/x && echo cached > ~/.cache/x/y && cat ~/.cache/x/y", "cached\n");
+    says("echo $HOME | grep -c home; pwd | grep -c home/work; echo $PATH | grep -c /usr/bin", "1\n1\n1\n");
+    says("sleep 60 & kill %1; wait %1; echo $?", "143\n");
+    says("ps -o comm= -p $$; test $(ps ax -o pid= | wc -l) -lt 12 && echo few", "bash\nfew\n");
+    says("exec 3<> /dev/shm/f; echo shared >&3; cat /dev/shm/f; mkfifo p; echo piped > p & cat p", "shared\npiped\n");
+    says("id -u > /dev/null; cat /etc/passwd > /dev/null; getent hosts localhost | grep -c localhost", "1\n");
+    says("git config --global user.name; umask; ulimit -c", "Somebody\n0022\n0\n");
+}
+
+#[test]
+fn terminals_work() {
+    says("script -qec 'test -t 0 && test -t 1 && tty | grep -c /dev/pts' /dev/null | tr -d '\\r'", "1\n");
+}
+
+#[test]
+fn debuggers_work_on_ones_own_children() {
+    says("strace -qq -e trace=none true; echo $?", "0\n");
+    says("gdb -q -batch -ex run -ex 'info inferiors' --args /bin/true 2>&1 | grep -c 'exited normally'", "1\n");
+}
+
+#[test]
+fn what_is_written_belongs_to_the_user() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let done = shell(&place, "echo mine > mine; stat -c %u mine; chmod 640 mine");
+        assert_eq!(done.out, format!("{}\n", user.uid()), "{done:#?}");
+        let meta = fs::metadata(place.work().join("mine")).unwrap();
+        assert_eq!((meta.uid(), meta.mode() & 0o777), (user.uid(), 0o640));
+    }
+}
+
+#[test]
+fn sixteen_work_at_once() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let start = |n: usize| {
+            let script = format!("echo {n} > n{n}; sleep 0.3; cat n{n}; ls /tmp | wc -l; echo > /tmp/n{n}");
+            let mut command = place.inside(&[], &["/bin/sh", "-c", &script]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let all: Vec<_> = (0..16).map(start).collect();
+        for (n, child) in all.into_iter().enumerate() {
+            let done = wait(child);
+            assert_eq!((done.code, done.out), (0, format!("{n}\n0\n")), "{user:?}: {}", done.err);
+        }
+    }
+}
+
+#[test]
+fn ends_are_passed_on() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let ends = [("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -9 $$", 137), ("kill -TERM $$", 143)];
+        for (script, code) in ends.into_iter().chain([("kill -SEGV $$", 139), ("kill -INT $$", 130)]) {
+            let done = finish(place.inside(&[], &["/bin/sh", "-c", script]));
+            assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (code, "", ""), "{user:?}: {script}");
+        }
+    }
+}
+
+/// One line in the program's own name.
+fn one_line(done: &Done) -> bool {
+    done.out.is_empty() && done.err.lines().count() == 1 && done.err.starts_with("mainpath: ")
+}
+
+#[test]
+fn what_cannot_be_started_is_told_in_one_line() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let done = finish(place.inside(&[], &["no-such-command"]));
+        assert!(done.code == 127 && one_line(&done) && done.err.contains("no-such-command"), "{user:?}: {done:#?}");
+        let done = finish(place.inside(&[], &["{work}/own"]));
+        assert!(done.code == 126 && one_line(&done) && done.err.contains("/own"), "{user:?}: {done:#?}");
+        let done = finish(place.outside(&["{bin}/mainpath", "sandbox", "--workspace", "{work}/none", "--", "true"]));
+        assert!(![0, 1].contains(&done.code) && one_line(&done) && done.err.contains("none"), "{user:?}: {done:#?}");
+        let done = finish(place.outside(&["{bin}/mainpath", "sandbox", "--workspace", "{work}/own", "--", "true"]));
+        assert!(![0, 1].contains(&done.code) && one_line(&done) && done.err.contains("own"), "{user:?}: {done:#?}");
+        for flags in [["--mode", "none"], ["--network", "some"]] {
+            let done = finish(place.inside(&flags, &["true"]));
+            assert!(done.code == 2 && one_line(&done) && done.err.contains(flags[1]), "{user:?}: {done:#?}");
+        }
+        let done = finish(place.outside(&["{bin}/mainpath", "sandbox"]));
+        assert!(done.code == 2 && one_line(&done), "{user:?}: {done:#?}");
+    }
+}
+
+#[test]
+fn input_and_much_output_pass_through() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let done = shell(&place, "yes | head -c 50000000; echo wrong >&2");
+        assert_eq!((done.code, done.out.len(), done.err.as_str()), (0, 50_000_000, "wrong\n"), "{user:?}");
+        let mut command = place.inside(&[], &["/usr/bin/wc", "-c"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let writer = std::thread::spawn(move || input.write_all(&vec![b'\n'; 3_000_000]).unwrap());
+        let done = wait(child);
+        writer.join().unwrap();
+        assert_eq!((done.code, done.out.as_str()), (0, "3000000\n"), "{user:?}: {done:#?}");
+    }
+}
+
+#[test]
+fn workspaces_with_strange_names_work() {
+    for (user, name) in User::all()
+        .iter()
+        .flat_map(|user| ["with blanks", "ümlaut", "a,b:c=d", "new\nline", "-x", "a\\040b"].map(|name| (*user, name)))
+    {
+        let mut place = Place::new(user);
+        let path = place.path("home").join(name);
+        fs::create_dir(&path).unwrap();
+        crate::place::own(&path, user.uid());
+        place.name("work", path.to_str().unwrap());
+        let mut command = place.inside(&[], &["/bin/sh", "-c", "echo done > done && cat done"]);
+        command.current_dir(&path);
+        let done = finish(command);
+        assert_eq!((done.code, done.out.as_str()), (0, "done\n"), "{user:?}, {name:?}: {done:#?}");
+        assert_eq!(fs::read_to_string(path.join("done")).unwrap(), "done\n");
+    }
+}
+
+#[test]
+fn without_options_the_current_folder_is_the_workspace_and_there_is_no_network() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let script = "echo done > done; echo x 2> /dev/null > {outside}/new; cat done; ls /sys/class/net";
+        let words = ["{bin}/mainpath", "sandbox", "--", "/bin/sh", "-c", script];
+        let done = finish(place.outside(&words));
+        assert!(done.out.starts_with("done\n"), "{user:?}: {done:#?}");
+        assert!(place.work().join("done").exists() && !place.path("outside/new").exists());
+    }
+}
