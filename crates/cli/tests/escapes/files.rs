@@ -1,9 +1,11 @@
 //! Files outside the workspace, the home and Mainpath's own folders.
 
 use crate::host::{Process, has_a_victim};
-use crate::place::{Place, User, finish, wait_until};
+use crate::place::{PROBE, Place, User, finish, wait_until};
 use crate::probe::handle_of;
-use crate::table::{Escape, all_fail_inside};
+use crate::table::{Escape, all_fail_inside, all_fail_inside_each};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 
 const CHANGES: &[Escape] = &[
     Escape::changes("a file outside is written", &["write", "{outside}/kept"]),
@@ -78,10 +80,10 @@ const READS: &[Escape] = &[
         "a private key is read by /proc/self/root",
         &["read", "/proc/self/root{home}/.ssh/id_ed25519", "a private key"],
     ),
-    Escape::told("the passwords' file is read", &["open-read", "/etc/shadow"]).as_root(),
+    Escape::told("the passwords' file is read", &["read", "/etc/shadow", "root:"]).as_root(),
 ];
 
-/// Things that are no files but can be written like ones; on a file system that is read-only, too.
+/// Ways to write past a file system that is read-only: things that are no files, and what is open already.
 const PIPES: &[Escape] = &[
     Escape::seen("a FIFO outside is written", &["fifo", "{outside}/fifo"], FifoReader::got).after(FifoReader::start),
     Escape::seen(
@@ -90,6 +92,10 @@ const PIPES: &[Escape] = &[
         FifoReader::got,
     )
     .after(FifoReader::start),
+    Escape::changes("a file that is open for reading as standard input is written", &["write", "/proc/self/fd/0"])
+        .after(|place| place.stdin = Some(File::open(place.path("outside/kept")).unwrap())),
+    Escape::changes("a folder that is standard input leads outside", &["write", "/proc/self/fd/0/kept"])
+        .after(|place| place.stdin = Some(File::open(place.path("outside")).unwrap())),
 ];
 
 /// Reads a FIFO of the host and notes what came.
@@ -117,12 +123,11 @@ impl FifoReader {
 
 #[test]
 fn nothing_of_the_home_can_be_read() {
-    all_fail_inside(&[], READS);
-    all_fail_inside(&["--mode", "read-only"], READS);
+    all_fail_inside_each(&[(&[], READS), (&["--mode", "read-only"], READS)]);
 }
 
 #[test]
-fn pipes_outside_cannot_be_written() {
+fn neither_pipes_nor_what_is_open_lead_outside() {
     all_fail_inside(&[], PIPES);
 }
 
@@ -137,8 +142,24 @@ const IN_THE_WORKSPACE: &[Escape] = &[
 
 #[test]
 fn in_read_only_mode_the_workspace_cannot_be_changed() {
-    all_fail_inside(&["--mode", "read-only"], IN_THE_WORKSPACE);
-    all_fail_inside(&["--mode", "read-only"], CHANGES);
+    all_fail_inside_each(&[IN_THE_WORKSPACE, CHANGES].map(|table| (&["--mode", "read-only"][..], table)));
+}
+
+/// As owner of a file, root among them, a command could leave a program that gives its rights to whoever starts it.
+const PROGRAMS: &[Escape] = &[
+    Escape::seen("a program with its owner's rights is made", &["does", "/bin/chmod", "u+s", "{work}/own"], is_setuid),
+    Escape::seen("a program with its group's rights is made", &["does", "/bin/chmod", "2755", "{work}/own"], is_setuid),
+    Escape::seen("a program is born with its owner's rights", &["create-mode", "{work}/own2", "4755"], is_setuid),
+];
+
+fn is_setuid(place: &Place) -> bool {
+    let mode = |name: &str| std::fs::metadata(place.work().join(name)).map_or(0, |it| it.mode());
+    [mode("own"), mode("own2")].iter().any(|mode| mode & 0o6000 != 0)
+}
+
+#[test]
+fn no_program_with_anybodys_rights_is_left_behind() {
+    all_fail_inside(&[], PROGRAMS);
 }
 
 #[test]
@@ -150,11 +171,38 @@ fn in_workspace_write_mode_the_workspace_can_be_changed() {
     }
 }
 
+/// The workspace is the home itself.
+const AT_HOME: &[Escape] = &[
+    Escape::told("a private key is read", &["read", "{home}/.ssh/id_ed25519", "a private key"]).after(works_at_home),
+    Escape::changes("a key of somebody else is let in", &["create", "{home}/.ssh/authorized_keys"])
+        .after(works_at_home),
+    Escape::seen(
+        "a key of somebody else is let in where there were none",
+        &["does", "/bin/sh", "-c", "mkdir {home}/.ssh && echo key > {home}/.ssh/authorized_keys"],
+        |place| place.path("home/.ssh/authorized_keys").exists(),
+    )
+    .after(|place| {
+        works_at_home(place);
+        place.sh("rm -r {home}/.ssh");
+    }),
+    Escape::changes("the start of the shell is changed", &["append", "{home}/.bashrc"]).after(works_at_home),
+];
+
+fn works_at_home(place: &mut Place) {
+    let home = place.fill("{home}");
+    place.name("work", &home);
+}
+
+#[test]
+fn a_home_that_is_the_workspace_keeps_its_keys_and_its_start_files() {
+    all_fail_inside(&[], AT_HOME);
+}
+
 #[test]
 fn in_full_mode_files_outside_can_be_changed() {
     for user in User::all() {
         let place = Place::new(*user);
-        let done = finish(place.inside(&["--mode", "full"], &["{bin}/probe", "write", "{outside}/kept"]));
+        let done = finish(place.inside(&["--mode", "full"], &[&PROBE[..], &["write", "{outside}/kept"]].concat()));
         let text = std::fs::read_to_string(place.path("outside/kept")).unwrap();
         assert_eq!((done.code, text.as_str()), (0, "changed"), "{user:?}: {done:#?}");
     }

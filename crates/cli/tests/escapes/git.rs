@@ -24,14 +24,6 @@ const GIT: &[Escape] = &[
     .after(repository),
     Escape::seen("info is changed", &["write", "{work}/.git/info/attributes"], changed).after(repository),
     Escape::seen("info is moved", &["rename", "{work}/.git/info", "{work}/.git/old"], changed).after(repository),
-    Escape::seen("the configuration of worktrees is made", &["write", "{work}/.git/config.worktree"], changed).after(
-        |place| {
-            repository(place);
-            place.sh("git config extensions.worktreeConfig true");
-            before(place);
-        },
-    ),
-    Escape::seen("the common folder is named", &["write", "{work}/.git/commondir"], changed).after(repository),
     Escape::seen(".git is moved away", &["rename", "{work}/.git", "{work}/old"], changed).after(repository),
     Escape::seen(".git changes its place with a folder", &["exchange", "{work}/folder", "{work}/.git"], changed)
         .after(repository),
@@ -39,28 +31,52 @@ const GIT: &[Escape] = &[
     Escape::seen("a file .git is changed", &["write", "{work}/.git"], changed).after(git_file),
     Escape::seen("a file .git is replaced", &["rename", "{work}/own", "{work}/.git"], changed).after(git_file),
     Escape::seen("a file .git is removed", &["unlink", "{work}/.git"], changed).after(git_file),
-    Escape::seen(
-        "a hook of the repository of a submodule",
-        &["write", "{work}/.git/modules/sub/hooks/pre-commit"],
-        changed,
-    )
-    .after(|place| {
-        repository(place);
-        place.sh("mkdir -p .git/modules/sub/hooks && touch .git/modules/sub/config");
-        before(place);
-    }),
-    Escape::seen("a hook of a repository further down", &["write", "{work}/folder/.git/hooks/pre-commit"], changed)
-        .after(|place| {
-            repository(place);
-            place.sh("git init -q folder && mkdir -p folder/.git/hooks");
-            before(place);
-        }),
 ];
 
 const REPLACE: &str = "mv .git old && cp -r old .git && echo echo changed > .git/hooks/pre-commit";
 
+/// Ways to the same that cannot all be closed beforehand; then they are told after the command.
+const ROUNDABOUT: &[(&str, &str, &str)] = &[
+    ("the configuration of worktrees", "git config extensions.worktreeConfig true", "echo > .git/config.worktree"),
+    ("the common folder", "true", "echo elsewhere > .git/commondir"),
+    ("a hook of a submodule's repository", SUBMODULE, "echo date > .git/modules/sub/hooks/pre-commit"),
+    ("the configuration of a submodule's repository", SUBMODULE, "echo date >> .git/modules/sub/config"),
+    ("a hook of a repository further down", "git init -q folder", "echo date > folder/.git/hooks/pre-commit"),
+    (
+        "hooks instead of a link",
+        "mv .git/hooks hooks; ln -s ../hooks .git/hooks",
+        "rm .git/hooks; mkdir .git/hooks; echo date > .git/hooks/pre-commit",
+    ),
+    ("hooks where a link leads", "mv .git/hooks .git/h; ln -s h .git/hooks", "echo date > .git/h/pre-commit"),
+    ("a repository by a link", "mv .git git; ln -s git .git", "echo date > git/hooks/pre-commit"),
+    ("a file by a link", "mkdir env; echo > env/rc; ln -s env/rc .envrc", "echo date > env/rc"),
+];
+
+const SUBMODULE: &str = "mkdir -p .git/modules/sub/hooks; touch .git/modules/sub/config .git/modules/sub/HEAD";
+
+#[test]
+fn roundabout_ways_to_what_others_run_are_closed_or_told() {
+    let mut failures = Vec::new();
+    for (user, row) in User::all().iter().flat_map(|user| ROUNDABOUT.iter().map(move |row| (*user, row))) {
+        let (name, set_up, script) = row;
+        let mut place = Place::new(user);
+        repository(&mut place);
+        place.sh(set_up);
+        let before = place.workspace();
+        let done = finish(place.inside(&[], &["/bin/sh", "-c", &format!("echo begun; {script}")]));
+        assert_eq!(done.out, "begun\n", "{user:?}, {name}: {done:#?}");
+        if place.workspace() != before && !done.err.contains("mainpath: ") {
+            failures.push(format!("{user:?}, {name}: neither prevented nor told: {done:?}"));
+        }
+        let before = place.workspace();
+        finish(place.outside(&["/bin/sh", "-c", script]));
+        assert_ne!(place.workspace(), before, "{user:?}, {name}: does not succeed outside");
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}\n", failures.len(), failures.join("\n"));
+}
+
 /// Files of a workspace from which programs of the user run commands.
-const STARTED_BY_OTHERS: [&str; 12] = [
+const STARTED_BY_OTHERS: [&str; 11] = [
     ".bashrc",
     ".bash_profile",
     ".profile",
@@ -72,7 +88,6 @@ const STARTED_BY_OTHERS: [&str; 12] = [
     ".vscode/tasks.json",
     ".vscode/settings.json",
     ".idea/workspace.xml",
-    ".ripgreprc",
 ];
 
 const FILES: &[Escape] = &[
@@ -163,7 +178,8 @@ fn new_files_that_others_would_run_are_told_after_the_command() {
         assert_eq!((done.code, done.out.as_str()), (9, "begun\n"), "{user:?}: {name}: {done:#?}");
         // Made or refused: but not silently made.
         let there = place.work().join(name).exists();
-        assert!(!there || done.err.contains(name), "{user:?}: {name} is new and nothing is told: {done:#?}");
+        let told = name.split('/').next().unwrap();
+        assert!(!there || done.err.contains(told), "{user:?}: {name} is new and nothing is told: {done:#?}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whatever happens to the owner, nothing of the command goes on.
 
 use crate::host::Process;
-use crate::place::{Place, User, finish, wait_until};
+use crate::place::{PROBE, Place, User, finish, wait_until};
+use crate::table::OPEN;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::time::Duration;
@@ -96,7 +97,7 @@ fn after_the_kill_of_the_owner_nothing_writes_any_more() {
     }
 }
 
-const FLAGS: [&[&str]; 2] = [&[], &["--mode", "full", "--network", "allow"]];
+const FLAGS: [&[&str]; 2] = [&[], OPEN];
 
 #[test]
 fn after_any_signal_to_the_owner_nothing_writes_any_more() {
@@ -139,7 +140,7 @@ fn a_command_that_holds_the_first_process_dies_with_the_owner_as_well() {
     for user in User::all() {
         let place = marked_place(*user);
         // The probe traces the first process and stops it, if it may, and stays.
-        let mut owner = Process::start(place.inside(&[], &["{bin}/probe", "hold", "1", "{work}/all"]));
+        let mut owner = Process::start(place.inside(&[], &[&PROBE[..], &["hold", "1", "{work}/all"]].concat()));
         wait_until("the probe is at it", || place.work().join("all").exists());
         owner.0.kill().unwrap();
         owner.0.wait().unwrap();

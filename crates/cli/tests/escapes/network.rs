@@ -1,8 +1,8 @@
 //! Sockets: by address, by path, by name, and kinds of sockets that a command does not need.
 
 use crate::host::{listens, listens_at, listens_by_name};
-use crate::place::{Place, User, finish};
-use crate::table::{Escape, all_fail_inside};
+use crate::place::{PROBE, Place, User, finish};
+use crate::table::{Escape, all_fail_inside, all_fail_inside_each};
 
 const ADDRESSES: &[Escape] = &[
     Escape::told("TCP reaches the host", &["tcp", "{tcp}"]).after(listens),
@@ -27,6 +27,8 @@ const LOCAL: &[Escape] = &[
         .after(|place| listens_at(place, "{home}/.ssh/agent")),
     Escape::told("a socket of the host in Mainpath's own folder", &["unix", "{data}/socket"])
         .after(|place| listens_at(place, "{data}/socket")),
+    Escape::told("a socket of the host anywhere", &["unix", "{outside}/socket"])
+        .after(|place| listens_at(place, "{outside}/socket")),
     Escape::told("a socket of the host without a path", &["abstract", "{abstract}"]).after(listens_by_name),
     Escape::told("a datagram to a socket of the host without a path", &["abstract-datagram", "{abstract-datagram}"])
         .after(listens_by_name),
@@ -72,8 +74,7 @@ fn kinds_of_sockets_that_no_command_needs_are_denied() {
 
 #[test]
 fn with_the_network_allowed_local_sockets_and_strange_kinds_stay_out_of_reach() {
-    all_fail_inside(&["--network", "allow"], LOCAL);
-    all_fail_inside(&["--network", "allow"], KINDS);
+    all_fail_inside_each(&[LOCAL, KINDS].map(|table| (&["--network", "allow"][..], table)));
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn with_the_network_allowed_the_host_is_reached() {
         let mut place = Place::new(*user);
         listens(&mut place);
         for words in [&["tcp", "{tcp}"], &["udp", "{udp}"]] {
-            let words = [&["{bin}/probe"][..], words].concat();
+            let words = [&PROBE[..], words].concat();
             let done = finish(place.inside(&["--network", "allow"], &words));
             assert_eq!(done.code, 0, "{user:?}: {words:?}: {done:#?}");
         }

@@ -1,7 +1,7 @@
 //! Mainpath's own folders: a command neither sees nor steers the agent's traces, approvals and configuration.
 
 use crate::place::{Place, finish, own};
-use crate::table::{Escape, all_fail_inside};
+use crate::table::{Escape, OPEN, all_fail_inside, all_fail_inside_each};
 use std::fs;
 
 const OWN: &[Escape] = &[
@@ -77,7 +77,33 @@ const USUAL: &[Escape] = &[
     .after(waiting_in_the_home),
     Escape::seen("a call is approved", &["does", "{bin}/mainpath", "approve", "{trace}"], changed)
         .after(waiting_in_the_home),
+    Escape::seen("a folder above is moved away", &["rename", "{home}/.local", "{home}/away"], moved)
+        .after(waiting_in_the_home),
+    Escape::seen("a folder above the configuration is moved away", &["rename", "{home}/.config", "{home}/away"], moved)
+        .after(waiting_in_the_home),
+    Escape::seen(
+        "a configuration is made where there was none",
+        &["does", "/bin/sh", "-c", "mkdir -p {home}/.config/mainpath && echo > {home}/.config/mainpath/config.toml"],
+        |place| place.path("home/.config/mainpath/config.toml").exists(),
+    )
+    .after(|place| {
+        waiting_in_the_home(place);
+        place.sh("rm -r {home}/.config/mainpath");
+    }),
+    Escape::seen("a configuration that is a link is replaced", &["does", "/bin/sh", "-c", REPLACE_LINK], |place| {
+        !place.path("home/.config/mainpath").is_symlink()
+    })
+    .after(|place| {
+        waiting_in_the_home(place);
+        place.sh("mv {home}/.config/mainpath {home}/elsewhere && ln -s ../elsewhere {home}/.config/mainpath");
+    }),
 ];
+
+const REPLACE_LINK: &str = "rm {home}/.config/mainpath && mkdir {home}/.config/mainpath";
+
+fn moved(place: &Place) -> bool {
+    place.path("home/away").exists()
+}
 
 /// `{trace}`: a run that waits for an approval.
 fn waiting(place: &mut Place) {
@@ -108,7 +134,7 @@ calls = [{ tool = "bash", args = { command = "echo approved" } }]
 
 fn waiting_in(place: &mut Place, data: &std::path::Path) {
     fs::write(place.path("script.toml"), SCRIPT).unwrap();
-    let words = ["{bin}/mainpath", "run", "--model", "script:{root}/script.toml", "--park", "Do it."];
+    let words = ["{bin}/mainpath", "run", "--model", "scripted:{root}/script.toml", "--park", "Do it."];
     let done = finish(place.outside(&words));
     assert_eq!(done.code, 5, "{done:#?}");
     fs::write(data.join("config.toml"), "# of the user\n").unwrap();
@@ -136,13 +162,10 @@ fn mainpaths_own_folders_are_out_of_reach() {
 
 #[test]
 fn mainpaths_own_folders_are_out_of_reach_in_full_mode() {
-    all_fail_inside(&["--mode", "full", "--network", "allow"], OWN);
+    all_fail_inside(OPEN, OWN);
 }
 
 #[test]
 fn mainpaths_own_folders_are_out_of_reach_in_the_workspace_and_in_the_home() {
-    for table in [INSIDE, USUAL] {
-        all_fail_inside(&[], table);
-        all_fail_inside(&["--mode", "full"], table);
-    }
+    all_fail_inside_each(&[(&[], INSIDE), (&[], USUAL), (OPEN, INSIDE), (OPEN, USUAL)]);
 }

@@ -22,6 +22,10 @@ pub const SECRET: [&str; 2] = ["correct-horse-", "battery-staple"];
 pub const SECRET_NAMES: [&str; 5] =
     ["OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "MAINPATH_SECRET_THING"];
 
+/// The words that start the probe, before those that name its deed. This very program with the test `probe` alone.
+pub const PROBE: [&str; 7] =
+    ["{bin}/escapes", "--exact", "--ignored", "--nocapture", "--test-threads=1", "--", "probe"];
+
 /// Who makes the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
@@ -103,10 +107,6 @@ impl Place {
         fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
         put(Path::new(env!("CARGO_BIN_EXE_mainpath")), &root.join("bin/mainpath"));
         put(&std::env::current_exe().unwrap(), &root.join("bin/escapes"));
-        let script =
-            "#!/bin/sh\nexec \"${0%/*}/escapes\" --exact --ignored --nocapture --test-threads=1 -- probe \"$@\"\n";
-        fs::write(root.join("bin/probe"), script).unwrap();
-        fs::set_permissions(root.join("bin/probe"), fs::Permissions::from_mode(0o755)).unwrap();
         let mut place = Place {
             user,
             root,

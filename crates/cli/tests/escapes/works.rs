@@ -72,8 +72,8 @@ fn git_works() {
     says(
         "git init -q; git add own; git commit -qm first; git switch -qc other; echo more >> own; git commit -qam second;
          git switch -q main; git merge -q other; echo again >> own; git stash -q; git stash pop -q; git branch;
-         git status --short; git log --format=%s; git tag v1; git gc -q; git worktree list | wc -l; git describe",
-        "* main\n  other\n M own\n?? folder/\nsecond\nfirst\n1\nv1\n",
+         git status --short; git log --format=%s; git tag v1; git gc -q; git worktree list | wc -l; git describe --tags",
+        "* main\n  other\n M own\nsecond\nfirst\n1\nv1\n",
     );
 }
 
@@ -94,14 +94,17 @@ fn shells_work() {
         "seq 3 | tac | tr '\\n' ' '; cat <<END\nheredoc\nEND\ncat <(echo substituted)",
         "3 2 1 heredoc\nsubstituted\n",
     );
-    says("echo to > /dev/stderr; echo x | cat /dev/stdin > /dev/null; head -c 2 /dev/urandom | wc -c", "2\n");
+    says(
+        "(echo to > /dev/stderr) 2>&1 | cat; echo x | cat /dev/stdin > /dev/null; head -c 2 /dev/urandom | wc -c",
+        "to\n2\n",
+    );
     says(
         "f=$(mktemp); echo temp > $f; cat $f; echo t > /tmp/t; cat /tmp/t; echo $? > ${TMPDIR:-/tmp}/u; rm $f",
         "temp\nt\n",
     );
     says("mkdir -p ~/.cache/x && echo cached > ~/.cache/x/y && cat ~/.cache/x/y", "cached\n");
     says("echo $HOME | grep -c home; pwd | grep -c home/work; echo $PATH | grep -c /usr/bin", "1\n1\n1\n");
-    says("sleep 60 & kill %1; wait %1; echo $?", "143\n");
+    says("sleep 60 & kill %1; wait %1 || echo $?", "143\n");
     says("ps -o comm= -p $$; test $(ps ax -o pid= | wc -l) -lt 12 && echo few", "bash\nfew\n");
     says("exec 3<> /dev/shm/f; echo shared >&3; cat /dev/shm/f; mkfifo p; echo piped > p & cat p", "shared\npiped\n");
     says("id -u > /dev/null; cat /etc/passwd > /dev/null; getent hosts localhost | grep -c localhost", "1\n");
@@ -229,5 +232,29 @@ fn without_options_the_current_folder_is_the_workspace_and_there_is_no_network()
         let done = finish(place.outside(&words));
         assert!(done.out.starts_with("done\n"), "{user:?}: {done:#?}");
         assert!(place.work().join("done").exists() && !place.path("outside/new").exists());
+    }
+}
+
+#[test]
+fn workspaces_in_temporary_folders_work() {
+    for (user, base) in User::all().iter().flat_map(|user| ["/tmp", "/var/tmp"].map(|base| (*user, base))) {
+        let mut place = Place::new(user);
+        let folder = tempfile::Builder::new().prefix("escape-").tempdir_in(base).unwrap();
+        crate::place::own(folder.path(), user.uid());
+        place.name("work", folder.path().to_str().unwrap());
+        let mut command = place.inside(&[], &["/bin/sh", "-c", "echo done > done; cat done; ls {work}/.. | wc -l"]);
+        command.current_dir(folder.path());
+        let done = finish(command);
+        assert_eq!((done.code, done.out.as_str()), (0, "done\n1\n"), "{user:?}, {base}: {done:#?}");
+        assert_eq!(fs::read_to_string(folder.path().join("done")).unwrap(), "done\n");
+    }
+}
+
+#[test]
+fn a_sandbox_in_the_sandbox_is_refused_in_one_line() {
+    for user in User::all() {
+        let place = Place::new(*user);
+        let done = finish(place.inside(&[], &["{bin}/mainpath", "sandbox", "--", "/bin/echo", "inner"]));
+        assert!(done.code == 125 && one_line(&done) && done.err.contains("echo"), "{user:?}: {done:#?}");
     }
 }

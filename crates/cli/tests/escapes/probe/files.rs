@@ -14,6 +14,7 @@ pub fn deed(words: &[&str]) -> Option<Deed> {
         ["write", path] => fs::write(path, "changed").and_then(|()| holds(path, "changed")),
         ["append", path] => append(path).and_then(|()| holds(path, "changed")),
         ["create", path] => File::create_new(path).map(|_| Path::new(path).exists()),
+        ["create-mode", path, mode] => create_mode(path, u32::from_str_radix(mode, 8).unwrap()),
         ["read", path, text] => holds(path, text),
         ["list", path, name] => {
             fs::read_dir(path).map(|mut all| all.any(|entry| entry.is_ok_and(|it| it.file_name() == name)))
@@ -80,6 +81,12 @@ fn holds(path: &str, text: &str) -> io::Result<bool> {
 
 fn append(path: &str) -> io::Result<()> {
     OpenOptions::new().append(true).open(path)?.write_all(b"changed\n")
+}
+
+fn create_mode(path: &str, mode: u32) -> Deed {
+    unsafe { libc::umask(0) };
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    Ok(fs::metadata(path)?.mode() & 0o7777 == mode)
 }
 
 fn truncate(path: &str) -> Deed {

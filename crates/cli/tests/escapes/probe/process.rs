@@ -62,7 +62,7 @@ pub fn deed(words: &[&str]) -> Option<Deed> {
         ["mail-remove", name] => check(unsafe { libc::mq_unlink(CString::new(name).unwrap().as_ptr()) }).map(|_| true),
         ["unlimited", what] => unlimited(what),
         ["forks", wanted] => forks(number(wanted)),
-        ["memory-of", megabytes] => Ok(use_memory(number(megabytes) as usize)),
+        ["memory-of", megabytes] => use_memory(number(megabytes) as usize),
         _ => return None,
     })
 }
@@ -269,13 +269,20 @@ fn forks(wanted: i32) -> Deed {
     refused.map_or(Ok(true), Err)
 }
 
-/// Fills so much memory.
-fn use_memory(megabytes: usize) -> bool {
-    let mut held = Vec::new();
-    for _ in 0..megabytes {
-        held.push(vec![1u8; 1 << 20]);
+/// Fills so much memory, as the first to go should there be none left.
+fn use_memory(megabytes: usize) -> Deed {
+    const PIECE: usize = 64 << 20;
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
+    for _ in 0..megabytes.div_ceil(64) {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let map = unsafe { libc::mmap(null_mut(), PIECE, protection, flags, -1, 0) };
+        if map == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: mapped just now, and never given back.
+        (0..PIECE).step_by(4096).for_each(|at| unsafe { map.cast::<u8>().add(at).write_volatile(1) });
     }
-    std::hint::black_box(&held).len() == megabytes
+    Ok(true)
 }
 
 /// Stops the first process by tracing it, if that may be, and stays.
