@@ -3,17 +3,17 @@
 use crate::host::{Process, has_a_victim};
 use crate::place::{PROBE, Place, User, finish, wait_until};
 use crate::probe::handle_of;
-use crate::table::{Escape, all_fail_inside, all_fail_inside_each};
+use crate::table::{Escape, Way, all_fail, all_fail_inside};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 
-const CHANGES: &[Escape] = &[
+pub const CHANGES: &[Escape] = &[
     Escape::changes("a file outside is written", &["write", "{outside}/kept"]),
     Escape::changes("a file outside is appended to", &["append", "{outside}/kept"]),
     Escape::changes("a file outside is made", &["create", "{outside}/new"]),
     Escape::changes("a file outside is truncated", &["truncate", "{outside}/kept"]),
     Escape::changes("the mode of a file outside is changed", &["chmod", "{outside}/kept"]),
-    Escape::changes("the owner of a file outside is changed", &["chown", "{outside}/kept"]).as_root(),
+    Escape::changes("the owner of a file outside is changed", &["chown", "{outside}/kept"]).by_root(),
     Escape::changes("the times of a file outside are changed", &["utime", "{outside}/kept"]),
     Escape::changes("a file outside gets an attribute", &["setxattr", "{outside}/kept"]),
     Escape::changes("a file outside gets a flag", &["set-flags", "{outside}/kept"]),
@@ -51,7 +51,7 @@ const CHANGES: &[Escape] = &[
     Escape::changes("a file outside is mapped and written", &["mmap", "{outside}/kept"]),
     Escape::changes("bytes are copied into a file outside", &["copy-range", "{work}/own", "{outside}/kept"]),
     Escape::changes("a file outside gets more room", &["fallocate", "{outside}/kept"]),
-    Escape::changes("a file outside is written by its number", &["by-handle", "{handle}"]).as_root().after(|place| {
+    Escape::changes("a file outside is written by its number", &["by-handle", "{handle}"]).by_root().after(|place| {
         let handle = handle_of(&place.path("outside/kept"));
         place.name("handle", &handle);
     }),
@@ -66,7 +66,7 @@ fn nothing_outside_the_workspace_can_be_changed() {
     all_fail_inside(&[], CHANGES);
 }
 
-const READS: &[Escape] = &[
+pub const READS: &[Escape] = &[
     Escape::told("a private key is read", &["read", "{home}/.ssh/id_ed25519", "a private key"]),
     Escape::told("the folder of the keys is listed", &["list", "{home}/.ssh", "id_ed25519"]),
     Escape::told("a credential is read", &["read", "{home}/.config/cloud", "a credential"]),
@@ -80,11 +80,11 @@ const READS: &[Escape] = &[
         "a private key is read by /proc/self/root",
         &["read", "/proc/self/root{home}/.ssh/id_ed25519", "a private key"],
     ),
-    Escape::told("the passwords' file is read", &["read", "/etc/shadow", "root:"]).as_root(),
+    Escape::told("the passwords' file is read", &["read", "/etc/shadow", "root:"]).by_root(),
 ];
 
 /// Ways to write past a file system that is read-only: things that are no files, and what is open already.
-const PIPES: &[Escape] = &[
+pub const PIPES: &[Escape] = &[
     Escape::seen("a FIFO outside is written", &["fifo", "{outside}/fifo"], FifoReader::got).after(FifoReader::start),
     Escape::seen(
         "a FIFO outside is opened both ways and written",
@@ -123,7 +123,7 @@ impl FifoReader {
 
 #[test]
 fn nothing_of_the_home_can_be_read() {
-    all_fail_inside_each(&[(&[], READS), (&["--mode", "read-only"], READS)]);
+    all_fail(&[(Way::Sandbox(&[]), READS), (Way::Sandbox(&["--mode", "read-only"]), READS)]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ const IN_THE_WORKSPACE: &[Escape] = &[
 
 #[test]
 fn in_read_only_mode_the_workspace_cannot_be_changed() {
-    all_fail_inside_each(&[IN_THE_WORKSPACE, CHANGES].map(|table| (&["--mode", "read-only"][..], table)));
+    all_fail(&[IN_THE_WORKSPACE, CHANGES].map(|table| (Way::Sandbox(&["--mode", "read-only"]), table)));
 }
 
 /// As owner of a file, root among them, a command could leave a program that gives its rights to whoever starts it.
@@ -166,7 +166,7 @@ fn no_program_with_anybodys_rights_is_left_behind() {
 fn in_workspace_write_mode_the_workspace_can_be_changed() {
     for (user, escape) in User::all().iter().flat_map(|user| IN_THE_WORKSPACE.iter().map(move |row| (*user, row))) {
         for flags in [&[][..], &["--mode", "workspace-write"]] {
-            assert_eq!(escape.attempt(user, Some(flags)).map(|it| it.0), Ok(true), "{user:?}: {}", escape.name);
+            assert_eq!(escape.attempt(user, Way::Sandbox(flags)).map(|it| it.0), Ok(true), "{user:?}: {}", escape.name);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What the host has that a command must not reach: listeners and processes.
 
-use crate::place::Place;
+use crate::place::{Place, own, wait_until};
 use crate::probe::GREETING;
 use rustix::net::{Shutdown, shutdown};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::File;
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -140,10 +142,22 @@ pub fn has_a_victim(place: &mut Place) {
     let mut command = place.outside(&["/bin/sh", "-c", script]);
     command.current_dir(place.path("outside")).env("WORD", "the word of the victim").process_group(0);
     let victim = Process::start(command);
-    crate::place::wait_until("the victim sleeps", || {
+    wait_until("the victim sleeps", || {
         std::fs::read_to_string(format!("/proc/{}/comm", victim.id())).is_ok_and(|name| name == "sleep\n")
     });
     place.name("victim", &victim.id().to_string());
     place.victim = victim.id();
     place.keep(victim);
+}
+
+/// The command has a terminal as its own from now on. Gives the other side of it.
+pub fn terminal(place: &mut Place) -> File {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    place.stdin = Some(File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap());
+    own(name.to_str().unwrap().as_ref(), place.user.uid());
+    place.before = ["setsid", "--ctty", "--wait"].map(String::from).into();
+    master.into()
 }

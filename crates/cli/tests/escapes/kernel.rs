@@ -1,56 +1,55 @@
 //! What of the kernel must be out of reach.
 
-use crate::host::has_a_victim;
+use crate::host::{has_a_victim, terminal};
 use crate::place::{PROBE, Place};
-use crate::table::{Escape, OPEN, all_fail_inside, all_fail_inside_each};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use crate::table::{Escape, OPEN, Way, all_fail, all_fail_inside};
 use std::fs::File;
 
-const CALLS: &[Escape] = &[
+pub const CALLS: &[Escape] = &[
     Escape::told("io_uring is set up", &["ring"]),
     Escape::changes("a file outside is written by io_uring", &["ring-write", "{outside}/kept"]),
     Escape::told("userfaultfd is opened", &["userfaultfd"]),
     Escape::told("perf events are opened", &["perf"]),
-    Escape::told("bpf is used", &["bpf"]).as_root(),
+    Escape::told("bpf is used", &["bpf"]).by_root(),
     Escape::told("a key is added", &["add-key"]),
     Escape::told("the session's keyring is left", &["join-keyring"]),
     Escape::told("a key of the session is read", &["read-key"])
         .after(|place| place.before = PROBE.iter().chain(&["with-key"]).map(ToString::to_string).collect()),
     Escape::told("a call of the 32-bit entry is answered", &["int80"]),
-    Escape::told("the host's name is set", &["sethostname"]).as_root(),
-    Escape::told("the clock is set", &["settime"]).as_root(),
-    Escape::told("the kernel's log is read", &["kernel-log"]).as_root(),
-    Escape::told("the machine's restart is configured", &["reboot"]).as_root(),
-    Escape::told("accounting is switched", &["accounting"]).as_root(),
-    Escape::told("fanotify watches", &["fanotify"]).as_root(),
-    Escape::told("a process becomes one in real time", &["real-time"]).as_root(),
-    Escape::told("a process goes before others", &["priority"]).as_root(),
-    Escape::told("the root is changed and left", &["chroot", "{work}/folder"]).as_root(),
+    Escape::told("the host's name is set", &["sethostname"]).by_root(),
+    Escape::told("the clock is set", &["settime"]).by_root(),
+    Escape::told("the kernel's log is read", &["kernel-log"]).by_root(),
+    Escape::told("the machine's restart is configured", &["reboot"]).by_root(),
+    Escape::told("accounting is switched", &["accounting"]).by_root(),
+    Escape::told("fanotify watches", &["fanotify"]).by_root(),
+    Escape::told("a process becomes one in real time", &["real-time"]).by_root(),
+    Escape::told("a process goes before others", &["priority"]).by_root(),
+    Escape::told("the root is changed and left", &["chroot", "{work}/folder"]).by_root(),
 ];
 
-const NAMESPACES: &[Escape] = &[
+pub const NAMESPACES: &[Escape] = &[
     Escape::told("a user namespace by unshare", &["unshare", "user"]),
     Escape::told("a user namespace by clone", &["clone", "user"]),
     Escape::told("a user namespace by clone3", &["clone3", "user"]),
-    Escape::told("a mount namespace", &["unshare", "mount"]).as_root(),
-    Escape::told("a network namespace", &["unshare", "network"]).as_root(),
-    Escape::told("an IPC namespace", &["unshare", "ipc"]).as_root(),
-    Escape::told("a UTS namespace", &["unshare", "uts"]).as_root(),
-    Escape::told("a PID namespace", &["unshare", "pid"]).as_root(),
-    Escape::told("a cgroup namespace", &["unshare", "cgroup"]).as_root(),
-    Escape::told("a mount namespace by clone3", &["clone3", "mount"]).as_root(),
-    Escape::told("a namespace of the host is entered", &["setns", "{victim}", "uts"]).as_root().after(has_a_victim),
+    Escape::told("a mount namespace", &["unshare", "mount"]).by_root(),
+    Escape::told("a network namespace", &["unshare", "network"]).by_root(),
+    Escape::told("an IPC namespace", &["unshare", "ipc"]).by_root(),
+    Escape::told("a UTS namespace", &["unshare", "uts"]).by_root(),
+    Escape::told("a PID namespace", &["unshare", "pid"]).by_root(),
+    Escape::told("a cgroup namespace", &["unshare", "cgroup"]).by_root(),
+    Escape::told("a mount namespace by clone3", &["clone3", "mount"]).by_root(),
+    Escape::told("a namespace of the host is entered", &["setns", "{victim}", "uts"]).by_root().after(has_a_victim),
     Escape::told("a namespace of the host is entered by a process", &["setns-by-pid", "{victim}"])
-        .as_root()
+        .by_root()
         .after(has_a_victim),
 ];
 
 const MOUNTS: &[Escape] = &[
     Escape::told("a new file system is mounted", &["mount-tmpfs", "{work}/folder"]),
-    Escape::told("debugfs is mounted", &["mount-debugfs", "{work}/folder"]).as_root(),
+    Escape::told("debugfs is mounted", &["mount-debugfs", "{work}/folder"]).by_root(),
     Escape::told("the root is mounted elsewhere", &["mount-bind", "{work}/folder"]),
     Escape::told("a folder outside is mounted again, writable", &["remount", "{outside}"]),
-    Escape::told("the root is mounted again, writable", &["remount", "/"]).as_root(),
+    Escape::told("the root is mounted again, writable", &["remount", "/"]).by_root(),
     Escape::told("what hides the home is taken away", &["umount", "{home}"]),
     Escape::told("what hides Mainpath's folder is taken away", &["umount", "{data}"]),
     Escape::told("the root is replaced", &["pivot-root", "{work}"]),
@@ -62,14 +61,14 @@ const MOUNTS: &[Escape] = &[
 
 const DEVICES: &[Escape] = &[
     Escape::told("a device is opened that no command needs", &["strange-devices"]),
-    Escape::told("a disk is opened", &["open-only", "/dev/{disk}"]).as_root().after(has_a_disk),
+    Escape::told("a disk is opened", &["open-only", "/dev/{disk}"]).by_root().after(has_a_disk),
     Escape::told("a node for a disk is made and opened", &["device-node", "{work}/disk", "{disk-number}"])
-        .as_root()
+        .by_root()
         .after(has_a_disk),
-    Escape::told("the kernel's log is read by its device", &["open-read", "/dev/kmsg"]).as_root(),
-    Escape::told("the kernel's log is written", &["open-write", "/dev/kmsg"]).as_root(),
-    Escape::told("something in /proc can be written", &["writable-beneath", "/proc"]).as_root(),
-    Escape::told("something in /sys can be written", &["writable-beneath", "/sys"]).as_root(),
+    Escape::told("the kernel's log is read by its device", &["open-read", "/dev/kmsg"]).by_root(),
+    Escape::told("the kernel's log is written", &["open-write", "/dev/kmsg"]).by_root(),
+    Escape::told("something in /proc can be written", &["writable-beneath", "/proc"]).by_root(),
+    Escape::told("something in /sys can be written", &["writable-beneath", "/sys"]).by_root(),
     Escape::seen("the program for core dumps is set", &["put", "/proc/sys/kernel/core_pattern", "escape"], |_| {
         let path = "/proc/sys/kernel/core_pattern";
         let done = std::fs::read_to_string(path).unwrap() == "escape\n";
@@ -78,11 +77,11 @@ const DEVICES: &[Escape] = &[
         }
         done
     })
-    .as_root(),
-    Escape::told("the kernel's log is opened in /proc", &["open-only", "/proc/kmsg"]).as_root(),
-    Escape::told("the process's group of control is left", &["leave-cgroup", "{cgroup}"]).as_root().after(cgroup),
+    .by_root(),
+    Escape::told("the kernel's log is opened in /proc", &["open-only", "/proc/kmsg"]).by_root(),
+    Escape::told("the process's group of control is left", &["leave-cgroup", "{cgroup}"]).by_root().after(cgroup),
     Escape::told("the program for empty groups of control is set", &["open-write", "{cgroup}/release_agent"])
-        .as_root()
+        .by_root()
         .after(cgroup),
 ];
 
@@ -90,7 +89,7 @@ const DEVICES: &[Escape] = &[
 const TERMINAL: &[Escape] = &[
     Escape::told("words are put into a person's mouth", &["terminal-input", "5412"]).after(has_a_terminal),
     Escape::told("the same by a request with high bits", &["terminal-input", "100005412"]).after(has_a_terminal),
-    Escape::told("the console is asked", &["console"]).as_root().after(|place| {
+    Escape::told("the console is asked", &["console"]).by_root().after(|place| {
         place.stdin = Some(File::options().read(true).write(true).open("/dev/tty1").unwrap());
     }),
 ];
@@ -110,17 +109,9 @@ fn cgroup(place: &mut Place) {
     place.name("cgroup", folders.iter().find(|it| std::fs::exists(format!("{it}/cgroup.procs")).unwrap()).unwrap());
 }
 
-/// The command has a terminal as its own.
 fn has_a_terminal(place: &mut Place) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let name = ptsname(&master, Vec::new()).unwrap();
-    let slave = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    crate::place::own(name.to_str().unwrap().as_ref(), place.user.uid());
-    place.stdin = Some(slave);
+    let master = terminal(place);
     place.keep(master);
-    place.before = ["setsid", "--ctty", "--wait"].map(String::from).into();
 }
 
 #[test]
@@ -150,5 +141,5 @@ fn nobody_is_made_to_type_anything() {
 
 #[test]
 fn in_full_mode_with_the_network_the_kernel_is_as_much_out_of_reach() {
-    all_fail_inside_each(&[CALLS, NAMESPACES, MOUNTS, DEVICES, TERMINAL].map(|table| (OPEN, table)));
+    all_fail(&[CALLS, NAMESPACES, MOUNTS, DEVICES, TERMINAL].map(|table| (Way::Sandbox(OPEN), table)));
 }

@@ -5,6 +5,7 @@ use crate::place::{PROBE, Place, User, finish, wait_until};
 use crate::table::OPEN;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Starts five that write for ever, in the ways in which a process gets away from its parents, and waits until each is
@@ -24,16 +25,35 @@ while :; do sleep 0.02; done
 
 const NAMES: [&str; 5] = ["child", "session", "daemon", "group", "stopped"];
 
-/// A place whose processes can be told by a variable.
+/// A place whose processes can be told by a variable. What is left of them is ended with it.
 fn marked_place(user: User) -> Place {
     let mut place = Place::new(user);
     place.env.push(("ESCAPE_MARK".into(), place.root.to_str().unwrap().into()));
+    place.keep(Sweeper(place.root.clone()));
     place
+}
+
+struct Sweeper(PathBuf);
+
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        loop {
+            let left = with_mark(&self.0);
+            left.iter().for_each(|pid| signal(*pid, Signal::KILL));
+            if left.is_empty() {
+                return;
+            }
+        }
+    }
 }
 
 /// The processes of a place that run, wherever they have gone; the test's own eyes see into every namespace.
 fn marked(place: &Place) -> Vec<i32> {
-    let mark = format!("ESCAPE_MARK={}", place.root.display());
+    with_mark(&place.root)
+}
+
+fn with_mark(mark: &Path) -> Vec<i32> {
+    let mark = format!("ESCAPE_MARK={}", mark.display());
     let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let ours = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -71,9 +91,6 @@ fn outside_those_that_write_outlive_their_owner() {
         }
         let then = sizes(&place);
         wait_until("all of them write again", || sizes(&place).iter().zip(&then).all(|(now, then)| now > then));
-        while !marked(&place).is_empty() {
-            marked(&place).into_iter().for_each(|pid| signal(pid, Signal::KILL));
-        }
     }
 }
 
@@ -163,6 +180,28 @@ fn an_owner_that_is_killed_at_any_moment_of_its_start_leaves_nothing() {
             }
             delay += Duration::from_millis(2);
             assert!(delay < Duration::from_secs(2), "the command never came to its work");
+        }
+    }
+}
+
+#[test]
+fn a_first_process_that_comes_to_its_work_late_finds_its_owner_dead() {
+    for user in User::all() {
+        for _ in 0..20 {
+            let place = marked_place(*user);
+            let owner = Process::start(place.inside(&[], &["/bin/sh", "-c", WRITERS]));
+            let children = format!("/proc/{0}/task/{0}/children", owner.id());
+            // Stopped as soon as it is born, perhaps before it could ask for a signal at its owner's death.
+            let child = loop {
+                let born = fs::read_to_string(&children).unwrap_or_default();
+                if let Some(child) = born.split_whitespace().next() {
+                    break child.parse().unwrap();
+                }
+            };
+            signal(child, Signal::STOP);
+            drop(owner);
+            signal(child, Signal::CONT);
+            all_dead(&place, "the end of all after a kill at the first birth");
         }
     }
 }

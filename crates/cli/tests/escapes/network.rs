@@ -2,22 +2,22 @@
 
 use crate::host::{listens, listens_at, listens_by_name};
 use crate::place::{PROBE, Place, User, finish};
-use crate::table::{Escape, all_fail_inside, all_fail_inside_each};
+use crate::table::{Escape, Way, all_fail, all_fail_inside};
 
-const ADDRESSES: &[Escape] = &[
+pub const ADDRESSES: &[Escape] = &[
     Escape::told("TCP reaches the host", &["tcp", "{tcp}"]).after(listens),
     Escape::told("UDP reaches the host", &["udp", "{udp}"]).after(listens),
     Escape::told("MPTCP reaches the host", &["mptcp", "{port}"]).after(listens),
     Escape::told("TCP Fast Open reaches the host", &["fast-open", "{port}"]).after(listens),
 ];
 
-const LOCAL: &[Escape] = &[
+pub const LOCAL: &[Escape] = &[
     Escape::told("a socket of the host in /tmp", &["unix", "{there}"]).after(|place| listens_in(place, "/tmp")),
     Escape::told("a socket of the host in /run", &["unix", "{there}"])
-        .as_root()
+        .by_root()
         .after(|place| listens_in(place, "/run")),
     Escape::told("a socket of the host in /run, for everybody", &["unix", "{there}"])
-        .as_ordinary()
+        .by_ordinary()
         .after(|place| listens_in(place, "/run")),
     Escape::told("a socket of the host in /var/run", &["unix", "{there}"]).after(|place| listens_in(place, "/var/run")),
     Escape::told("a socket of the host in /dev/shm", &["unix", "{there}"]).after(|place| listens_in(place, "/dev/shm")),
@@ -35,20 +35,20 @@ const LOCAL: &[Escape] = &[
 ];
 
 /// Families, kinds and protocols by their numbers: `linux/socket.h`, `linux/netlink.h`.
-const KINDS: &[Escape] = &[
+pub const KINDS: &[Escape] = &[
     Escape::told("a vsock socket", &["socket", "40", "1", "0"]),
-    Escape::told("a packet socket", &["socket", "17", "3", "768"]).as_root(),
-    Escape::told("a packet socket of datagrams", &["socket", "17", "2", "768"]).as_root(),
-    Escape::told("a raw socket", &["socket", "2", "3", "1"]).as_root(),
-    Escape::told("a raw socket of IPv6", &["socket", "10", "3", "58"]).as_root(),
-    Escape::told("an XDP socket", &["socket", "44", "3", "0"]).as_root(),
+    Escape::told("a packet socket", &["socket", "17", "3", "768"]).by_root(),
+    Escape::told("a packet socket of datagrams", &["socket", "17", "2", "768"]).by_root(),
+    Escape::told("a raw socket", &["socket", "2", "3", "1"]).by_root(),
+    Escape::told("a raw socket of IPv6", &["socket", "10", "3", "58"]).by_root(),
+    Escape::told("an XDP socket", &["socket", "44", "3", "0"]).by_root(),
     Escape::told("netlink: diagnosis of sockets", &["socket", "16", "3", "4"]),
     Escape::told("netlink: events of the kernel", &["socket", "16", "3", "15"]),
     Escape::told("netlink: generic", &["socket", "16", "3", "16"]),
     Escape::told("netlink: the firewall", &["socket", "16", "3", "12"]),
     Escape::told("netlink: IPsec", &["socket", "16", "3", "6"]),
     Escape::told("netlink: audit", &["socket", "16", "3", "9"]),
-    Escape::told("a route is changed", &["route"]).as_root(),
+    Escape::told("a route is changed", &["route"]).by_root(),
 ];
 
 fn listens_in(place: &mut Place, folder: &str) {
@@ -74,7 +74,7 @@ fn kinds_of_sockets_that_no_command_needs_are_denied() {
 
 #[test]
 fn with_the_network_allowed_local_sockets_and_strange_kinds_stay_out_of_reach() {
-    all_fail_inside_each(&[LOCAL, KINDS].map(|table| (&["--network", "allow"][..], table)));
+    all_fail(&[LOCAL, KINDS].map(|table| (Way::Sandbox(&["--network", "allow"]), table)));
 }
 
 #[test]

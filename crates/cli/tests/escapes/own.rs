@@ -1,10 +1,10 @@
 //! Mainpath's own folders: a command neither sees nor steers the agent's traces, approvals and configuration.
 
 use crate::place::{Place, finish, own};
-use crate::table::{Escape, OPEN, all_fail_inside, all_fail_inside_each};
+use crate::table::{Escape, OPEN, Way, all_fail, all_fail_inside};
 use std::fs;
 
-const OWN: &[Escape] = &[
+pub const OWN: &[Escape] = &[
     Escape::told("the configuration is read", &["read", "{data}/config.toml", "#"]).after(waiting),
     Escape::seen("the configuration is written", &["append", "{data}/config.toml"], changed).after(waiting),
     Escape::seen("the configuration is replaced", &["rename", "{work}/own", "{data}/config.toml"], changed)
@@ -146,9 +146,11 @@ fn waiting_in(place: &mut Place, data: &std::path::Path) {
     fs::write(place.path("before"), before).unwrap();
 }
 
-/// The names and lengths of all that the folders hold; a folder that is gone holds nothing.
+/// The names and lengths of all that belongs to the run and of the configuration; what is gone has none.
 fn state(place: &Place) -> String {
-    place.sh("find {data} {home}/.config -type f -printf '%p %s\\n' 2> /dev/null | sort")
+    place.sh(
+        "find {data}/config.toml {data}/traces/{trace} {home}/.config -type f -printf '%p %s\\n' 2> /dev/null | sort",
+    )
 }
 
 fn changed(place: &Place) -> bool {
@@ -167,5 +169,10 @@ fn mainpaths_own_folders_are_out_of_reach_in_full_mode() {
 
 #[test]
 fn mainpaths_own_folders_are_out_of_reach_in_the_workspace_and_in_the_home() {
-    all_fail_inside_each(&[(&[], INSIDE), (&[], USUAL), (OPEN, INSIDE), (OPEN, USUAL)]);
+    all_fail(&[
+        (Way::Sandbox(&[]), INSIDE),
+        (Way::Sandbox(&[]), USUAL),
+        (Way::Sandbox(OPEN), INSIDE),
+        (Way::Sandbox(OPEN), USUAL),
+    ]);
 }

@@ -2,12 +2,12 @@
 
 use crate::host::{Remove, has_a_victim, is_alive};
 use crate::place::{PROBE, Place, SECRET, SECRET_NAMES, finish};
-use crate::table::{Escape, OPEN, all_fail_inside, all_fail_inside_each};
+use crate::table::{Escape, OPEN, Way, all_fail, all_fail_inside};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
 
-const OTHERS: &[Escape] = &[
+pub const OTHERS: &[Escape] = &[
     Escape::seen("a process of the host is killed", &["kill", "{victim}"], victim_is_dead).after(has_a_victim),
     Escape::seen("a process of the host is killed by a descriptor", &["kill-by-fd", "{victim}"], victim_is_dead)
         .after(has_a_victim),
@@ -40,7 +40,7 @@ const OTHERS: &[Escape] = &[
     Escape::told("a process of the host gets another processor", &["processor", "{victim}"]).after(has_a_victim),
 ];
 
-const SECRETS: &[Escape] = &[
+pub const SECRETS: &[Escape] = &[
     Escape::told("a secret variable of a model's provider", &["variable", SECRET_NAMES[0], SECRET[0], SECRET[1]]),
     Escape::told("a secret variable that is a token", &["variable", SECRET_NAMES[1], SECRET[0], SECRET[1]]),
     Escape::told("a secret variable of a cloud", &["variable", SECRET_NAMES[2], SECRET[0], SECRET[1]]),
@@ -56,17 +56,17 @@ const SECRETS: &[Escape] = &[
         .after(has_a_victim),
 ];
 
-const PRIVILEGES: &[Escape] = &[
-    Escape::told("a capability is kept", &["capabilities"]).as_root(),
+pub const PRIVILEGES: &[Escape] = &[
+    Escape::told("a capability is kept", &["capabilities"]).by_root(),
     Escape::told("new privileges can be had", &["new-privileges"]),
-    Escape::told("root becomes somebody else", &["become", "12345"]).as_root(),
+    Escape::told("root becomes somebody else", &["become", "12345"]).by_root(),
     Escape::told("a program of root makes root", &["setuid", "{outside}/id", "0"])
-        .as_ordinary()
+        .by_ordinary()
         .after(|place| setuid_program(place, 0)),
     Escape::told("a program of somebody else makes somebody else", &["setuid", "{outside}/id", "12345"])
         .after(|place| setuid_program(place, 12_345)),
     Escape::told("a program's file gives a capability", &["file-capability", "{outside}/cat"])
-        .as_ordinary()
+        .by_ordinary()
         .after(capable_program),
     Escape::changes("a descriptor of the owner is written", &["fd-write", "7"]).after(|place| {
         place.before = ["/bin/sh", "-c", "exec 7>> \"$0\"; exec \"$@\"", "{outside}/kept"].map(String::from).into();
@@ -80,7 +80,7 @@ const PRIVILEGES: &[Escape] = &[
     }),
 ];
 
-const SHARED: &[Escape] = &[
+pub const SHARED: &[Escape] = &[
     Escape::seen("shared memory of the host is written", &["shm-write", "{key}"], |place| holds(place, "shm-holds"))
         .after(|place| shares(place, "shm")),
     Escape::seen("a semaphore of the host is set", &["sem-write", "{key}"], |place| holds(place, "sem-holds"))
@@ -194,5 +194,5 @@ fn nothing_is_shared_with_the_host() {
 
 #[test]
 fn in_full_mode_with_the_network_processes_and_secrets_are_as_much_out_of_reach() {
-    all_fail_inside_each(&[OTHERS, SECRETS, PRIVILEGES].map(|table| (OPEN, table)));
+    all_fail(&[OTHERS, SECRETS, PRIVILEGES].map(|table| (Way::Sandbox(OPEN), table)));
 }

@@ -3,6 +3,16 @@
 use crate::place::{Done, PROBE, Place, User, finish};
 use crate::probe;
 
+/// Where an attempt is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Way<'a> {
+    Outside,
+    /// By `mainpath sandbox` with these flags.
+    Sandbox(&'a [&'a str]),
+    /// By an agent that calls `bash`.
+    Agent,
+}
+
 /// The flags that leave the most open.
 pub const OPEN: &[&str] = &["--mode", "full", "--network", "allow"];
 
@@ -55,12 +65,12 @@ impl Escape {
     }
 
     /// Only root can do it outside.
-    pub const fn as_root(self) -> Escape {
+    pub const fn by_root(self) -> Escape {
         Escape { who: Who::Root, ..self }
     }
 
     /// It is an escape for an ordinary user only.
-    pub const fn as_ordinary(self) -> Escape {
+    pub const fn by_ordinary(self) -> Escape {
         Escape { who: Who::Ordinary, ..self }
     }
 
@@ -77,13 +87,13 @@ impl Escape {
     }
 
     /// What is wrong with it: it must be done outside, and not inside.
-    fn problems(&self, user: User, flags: &[&str]) -> impl Iterator<Item = String> + use<> {
-        let outside = match self.attempt(user, None) {
+    fn problems(&self, user: User, way: Way<'_>) -> impl Iterator<Item = String> + use<> {
+        let outside = match self.attempt(user, Way::Outside) {
             Ok((true, _)) => None,
             Ok((false, done)) => Some(format!("does not succeed outside: {done:?}")),
             Err(why) => Some(format!("outside, {why}")),
         };
-        let inside = match self.attempt(user, Some(flags)) {
+        let inside = match self.attempt(user, way) {
             Ok((false, _)) => None,
             Ok((true, done)) => Some(format!("SUCCEEDS INSIDE: {done:?}")),
             Err(why) => Some(format!("inside, {why}")),
@@ -91,9 +101,8 @@ impl Escape {
         outside.into_iter().chain(inside)
     }
 
-    /// Makes the attempt in a new place; with flags inside the sandbox. Whether the deed was done, and what was said; or
-    /// why that cannot be told.
-    pub fn attempt(&self, user: User, flags: Option<&[&str]>) -> Result<(bool, Done), String> {
+    /// Makes the attempt in a new place. Whether the deed was done, and what was said; or why that cannot be told.
+    pub fn attempt(&self, user: User, way: Way<'_>) -> Result<(bool, Done), String> {
         let mut place = Place::new(user);
         (self.set_up)(&mut place);
         let words = [&PROBE, self.words].concat();
@@ -101,10 +110,11 @@ impl Escape {
             Proof::Changed(look) => look(&place),
             Proof::Told | Proof::Seen(_) => Vec::new(),
         };
-        let done = finish(match flags {
-            None => place.outside(&words),
-            Some(flags) => place.inside(flags, &words),
-        });
+        let done = match way {
+            Way::Outside => finish(place.outside(&words)),
+            Way::Sandbox(flags) => finish(place.inside(flags, &words)),
+            Way::Agent => by_agent(&place, &words)?,
+        };
         if !done.err.contains(probe::BEGUN) || ![probe::DONE, probe::PREVENTED, probe::STOPPED].contains(&done.code) {
             return Err(format!("the probe did not work: {done:?}"));
         }
@@ -117,19 +127,36 @@ impl Escape {
     }
 }
 
-/// Tries every escape of a table as every user, outside and inside a sandbox with these flags.
-pub fn all_fail_inside(flags: &[&str], table: &[Escape]) {
-    all_fail_inside_each(&[(flags, table)]);
+/// Has an agent call its tool `bash` with the words.
+fn by_agent(place: &Place, words: &[&str]) -> Result<Done, String> {
+    let words: Vec<String> = words.iter().map(|word| format!("'{}'", place.fill(word))).collect();
+    let command = format!("trap '' USR1; {} 2> said; echo $? > code", words.join(" "));
+    let script = serde_json::json!({"turn": [
+        {"calls": [{"tool": "bash", "args": {"command": command}}]},
+        {"final": "That was it."},
+    ]});
+    std::fs::write(place.path("agent.json"), script.to_string()).unwrap();
+    let run = ["{bin}/mainpath", "run", "--yes", "--model", "scripted:{root}/agent.json", "Do it."];
+    let mut done = finish(place.outside(&run));
+    let text = |name: &str| std::fs::read_to_string(place.work().join(name)).unwrap_or_default();
+    done.code = text("code").trim().parse().map_err(|_| format!("the agent did not call its tool: {done:?}"))?;
+    done.err += &text("said");
+    Ok(done)
 }
 
-/// The same for several tables.
-pub fn all_fail_inside_each(tables: &[(&[&str], &[Escape])]) {
+/// Tries every escape of a table as every user, outside and inside a sandbox with these flags.
+pub fn all_fail_inside(flags: &[&str], table: &[Escape]) {
+    all_fail(&[(Way::Sandbox(flags), table)]);
+}
+
+/// The same for several tables, and ways into a sandbox.
+pub fn all_fail(tables: &[(Way<'_>, &[Escape])]) {
     let mut failures = Vec::new();
-    for (flags, table) in tables {
+    for (way, table) in tables {
         for (user, escape) in User::all().iter().flat_map(|user| table.iter().map(move |escape| (*user, escape))) {
             if escape.is_for(user) {
-                let found = escape.problems(user, flags);
-                failures.extend(found.map(|why| format!("{user:?}, {}, {flags:?}: {why}", escape.name)));
+                let found = escape.problems(user, *way);
+                failures.extend(found.map(|why| format!("{user:?}, {}, {way:?}: {why}", escape.name)));
             }
         }
     }

@@ -1,11 +1,13 @@
 //! What people do must still work inside, for root and for an ordinary user.
 
-use crate::place::{Done, Place, User, finish, wait};
+use crate::host::terminal;
+use crate::place::{Done, Place, User, finish, wait, wait_until};
 use rustix::process::geteuid;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 
 /// A place where the toolchains of whoever runs the test are the user's.
 fn with_toolchains(user: User) -> Place {
@@ -114,6 +116,44 @@ fn shells_work() {
 #[test]
 fn terminals_work() {
     says("script -qec 'test -t 0 && test -t 1 && tty | grep -c /dev/pts' /dev/null | tr -d '\\r'", "1\n");
+}
+
+#[test]
+fn a_person_works_in_an_interactive_shell() {
+    for user in User::all() {
+        let mut place = Place::new(*user);
+        let mut master = terminal(&mut place);
+        let mut command = place.inside(&[], &["/bin/bash", "--norc", "-i"]);
+        let slave = place.stdin.take().unwrap();
+        command.stdout(slave.try_clone().unwrap()).stderr(slave);
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        let screen = Arc::new(Mutex::new(String::new()));
+        let (mut source, shown) = (master.try_clone().unwrap(), Arc::clone(&screen));
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // The end of the last process is an error here.
+            while let Ok(n @ 1..) = source.read(&mut bytes) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n]));
+            }
+        });
+        // What is typed is shown as well; the quotes tell it from what the shell answers.
+        let steps = [
+            ("echo be''gun; sleep 1000\n", "begun"),
+            ("\u{3}echo inter''rupted; sleep 1000\n", "interrupted"),
+            ("\u{1a}", "Stopped"),
+            ("kill %1; wait; echo do''ne\n", "done"),
+            ("exit 5\n", "exit"),
+        ];
+        for (typed, answer) in steps {
+            // The keys go to what runs in the foreground, which must have begun.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            master.write_all(typed.as_bytes()).unwrap();
+            wait_until(answer, || screen.lock().unwrap().contains(answer));
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(5), "{user:?}: {:?}", screen.lock().unwrap());
+        assert!(!screen.lock().unwrap().contains("job control"), "{user:?}: {:?}", screen.lock().unwrap());
+    }
 }
 
 #[test]
