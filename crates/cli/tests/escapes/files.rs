@@ -80,8 +80,21 @@ pub const READS: &[Escape] = &[
         "a private key is read by /proc/self/root",
         &["read", "/proc/self/root{home}/.ssh/id_ed25519", "a private key"],
     ),
+    Escape::told(
+        "a private key is read where the home is mounted once more",
+        &["read", "{root}/alias/.ssh/id_ed25519", "a private key"],
+    )
+    .by_root()
+    .after(alias),
     Escape::told("the passwords' file is read", &["read", "/etc/shadow", "root:"]).by_root(),
 ];
+
+/// The home is at two paths, as where disks are mounted by one name and bound to another. Only root can make that.
+fn alias(place: &mut Place) {
+    place.sh("mkdir {root}/alias");
+    let script = place.fill("mount --bind {home} {root}/alias && exec \"$@\"");
+    place.first = ["unshare", "-m", "/bin/sh", "-c", &script, "sh"].map(String::from).into();
+}
 
 /// Ways to write past a file system that is read-only: things that are no files, and what is open already.
 pub const PIPES: &[Escape] = &[

@@ -35,6 +35,7 @@ pub const OTHERS: &[Escape] = &[
         .after(has_a_victim),
     Escape::told("another process's open file is taken", &["take-file", "{victim}", "7", "the word of the victim"])
         .after(has_a_victim),
+    Escape::told("any process's descriptor above the three is taken", &["take-any", "{victim}"]).after(has_a_victim),
     Escape::told("a process of the host gets a limit", &["limit", "{victim}"]).after(has_a_victim),
     Escape::told("a process of the host gets less time", &["nice", "{victim}"]).after(has_a_victim),
     Escape::told("a process of the host gets another processor", &["processor", "{victim}"]).after(has_a_victim),

@@ -24,6 +24,7 @@ pub fn deed(words: &[&str]) -> Option<Deed> {
         ["memory", pid] => memory(pid),
         ["memory-by-call", pid] => memory_by_call(pid),
         ["take-file", pid, fd, text] => take_file(number(pid), number(fd), text),
+        ["take-any", pid] => Ok(others(pid).iter().any(|pid| (3..64).any(|fd| take(number(pid), fd).is_ok()))),
         ["limit", pid] => limit(number(pid)),
         ["nice", pid] => check(unsafe { libc::setpriority(libc::PRIO_PROCESS, number(pid) as u32, 10) }).map(|_| true),
         ["processor", pid] => processor(number(pid)),
@@ -109,9 +110,15 @@ fn memory_by_call(pid: &str) -> Deed {
     check(unsafe { libc::process_vm_readv(number(pid), &here, 1, &there, 1, 0) as i64 }).map(|length| length == 4)
 }
 
-fn take_file(pid: i32, fd: i32, text: &str) -> Deed {
+fn take(pid: i32, fd: i32) -> io::Result<i64> {
     let process = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
-    let taken = check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process, fd, 0) })?;
+    let taken = check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process, fd, 0) });
+    unsafe { libc::close(process as i32) };
+    taken
+}
+
+fn take_file(pid: i32, fd: i32, text: &str) -> Deed {
+    let taken = take(pid, fd)?;
     let mut bytes = [0u8; 256];
     let length = check(unsafe { libc::pread(taken as i32, bytes.as_mut_ptr().cast(), bytes.len(), 0) as i64 })?;
     Ok(String::from_utf8_lossy(&bytes[..length as usize]).contains(text))
