@@ -61,6 +61,15 @@ const INSIDE: &[Escape] = &[
         .after(waiting_in_the_workspace),
     Escape::seen("a call is approved", &["does", "{bin}/mainpath", "approve", "{trace}"], changed)
         .after(waiting_in_the_workspace),
+    Escape::seen(
+        "a folder is made where there was none",
+        &["does", "/bin/sh", "-c", "mkdir -p {work}/deep/own && echo > {work}/deep/own/config.toml"],
+        |place| place.work().join("deep/own/config.toml").exists(),
+    )
+    .after(|place| {
+        waiting_in_the_workspace(place);
+        place.sh("rm -r {work}/deep");
+    }),
 ];
 
 /// The same where the folders are those that Mainpath takes when none is named.
