@@ -161,13 +161,12 @@ fn in_read_only_mode_the_workspace_cannot_be_changed() {
 /// As owner of a file, root among them, a command could leave a program that gives its rights to whoever starts it.
 const PROGRAMS: &[Escape] = &[
     Escape::seen("a program with its owner's rights is made", &["does", "/bin/chmod", "u+s", "{work}/own"], is_setuid),
-    Escape::seen("a program with its group's rights is made", &["does", "/bin/chmod", "2755", "{work}/own"], is_setuid),
     Escape::seen("a program is born with its owner's rights", &["create-mode", "{work}/own2", "4755"], is_setuid),
 ];
 
 fn is_setuid(place: &Place) -> bool {
     let mode = |name: &str| std::fs::metadata(place.work().join(name)).map_or(0, |it| it.mode());
-    [mode("own"), mode("own2")].iter().any(|mode| mode & 0o6000 != 0)
+    [mode("own"), mode("own2")].iter().any(|mode| mode & 0o4000 != 0)
 }
 
 #[test]
@@ -189,15 +188,6 @@ const AT_HOME: &[Escape] = &[
     Escape::told("a private key is read", &["read", "{home}/.ssh/id_ed25519", "a private key"]).after(works_at_home),
     Escape::changes("a key of somebody else is let in", &["create", "{home}/.ssh/authorized_keys"])
         .after(works_at_home),
-    Escape::seen(
-        "a key of somebody else is let in where there were none",
-        &["does", "/bin/sh", "-c", "mkdir {home}/.ssh && echo key > {home}/.ssh/authorized_keys"],
-        |place| place.path("home/.ssh/authorized_keys").exists(),
-    )
-    .after(|place| {
-        works_at_home(place);
-        place.sh("rm -r {home}/.ssh");
-    }),
     Escape::changes("the start of the shell is changed", &["append", "{home}/.bashrc"]).after(works_at_home),
 ];
 
@@ -209,6 +199,19 @@ fn works_at_home(place: &mut Place) {
 #[test]
 fn a_home_that_is_the_workspace_keeps_its_keys_and_its_start_files() {
     all_fail_inside(&[], AT_HOME);
+}
+
+#[test]
+fn keys_that_are_let_in_where_there_were_none_are_told_after_the_command() {
+    for user in User::all() {
+        let mut place = Place::new(*user);
+        works_at_home(&mut place);
+        place.sh("rm -r {home}/.ssh");
+        let script = "echo begun; mkdir {home}/.ssh && echo key > {home}/.ssh/authorized_keys";
+        let done = finish(place.inside(&[], &["/bin/sh", "-c", script]));
+        assert_eq!(done.out, "begun\n", "{user:?}: {done:#?}");
+        assert!(!place.path("home/.ssh").exists() || done.err.contains(".ssh"), "{user:?}: {done:#?}");
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub const CALLS: &[Escape] = &[
     Escape::told("the session's keyring is left", &["join-keyring"]),
     Escape::told("a key of the session is read", &["read-key"])
         .after(|place| place.before = PROBE.iter().chain(&["with-key"]).map(ToString::to_string).collect()),
+    // The other foreign entry of this architecture, x32, is in few kernels; the filter's own tests have it.
+    #[cfg(target_arch = "x86_64")]
     Escape::told("a call of the 32-bit entry is answered", &["int80"]),
     Escape::told("the host's name is set", &["sethostname"]).by_root(),
     Escape::told("the clock is set", &["settime"]).by_root(),

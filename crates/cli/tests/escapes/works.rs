@@ -91,6 +91,16 @@ fn git_works_in_a_repository_that_was_there_before() {
 }
 
 #[test]
+fn git_works_in_a_repository_that_a_group_shares() {
+    // Its folders hand their group on, which is the bit that makes programs run with their group's rights.
+    says(
+        "git init -q --shared=group shared; cd shared; echo x > x; git add x; git commit -qm first; git log --format=%s;
+         mkdir sub; chmod 2775 sub; mkdir sub/a; chmod 755 sub/a; cp -r sub copy; stat -c %a sub",
+        "first\n2775\n",
+    );
+}
+
+#[test]
 fn shells_work() {
     says(
         "seq 3 | tac | tr '\\n' ' '; cat <<END\nheredoc\nEND\ncat <(echo substituted)",
