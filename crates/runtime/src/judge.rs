@@ -60,7 +60,15 @@ impl<'a> Gate<'a> {
                 if let Some(origins) = &self.origins {
                     facts.origins = origins.of(&facts.arguments);
                 }
-                let verdict = judge(&self.rules, &facts);
+                let verdict = match tool != facts.tool && self.rules.allowed_tools.contains(&tool) {
+                    false => judge(&self.rules, &facts),
+                    // It hands on: who may use it may use what it reaches, as far as the rules for that allow it.
+                    true => {
+                        let mut rules = Rules::clone(&self.rules);
+                        rules.allowed_tools.push(facts.tool.clone());
+                        judge(&rules, &facts)
+                    }
+                };
                 let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
                 PlannedCall { tool: Some(tool), verdict: Some(verdict), origins, offer, ..PlannedCall::default() }

@@ -43,12 +43,17 @@ impl Arguments {
     /// A call's arguments, which match the schema. No text at all stands for no arguments, as some models write it, and a
     /// `null` for an optional field that was left out. Errors: every violated rule with its place.
     pub fn parse(&self, tool: &str, text: &str) -> Result<Value, Problem> {
-        let mut value = match text.trim().is_empty() {
+        let value = match text.trim().is_empty() {
             true => Value::Object(Map::new()),
             false => serde_json::from_str(text).map_err(|error| {
                 invalid(format!("The arguments of {tool} are no valid JSON: {error}. Send one JSON object."))
             })?,
         };
+        self.check(tool, value)
+    }
+
+    /// The same for arguments that were read already.
+    pub fn check(&self, tool: &str, mut value: Value) -> Result<Value, Problem> {
         self.drop_nulls(&mut value);
         let violations = match &self.compiled {
             Ok(schema) => schema.violations(&value),

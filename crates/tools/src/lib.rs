@@ -15,8 +15,8 @@
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
 //! `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
 //! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`,
-//! `interrupted`, `launch`, `sandbox`, `no_grant`, `panicked`, `too_many_processes`, `unknown_process`, `filter`.
-//! Crates that add tools list theirs on their first page.
+//! `interrupted`, `launch`, `sandbox`, `no_grant`, `bad_tool`, `panicked`, `too_many_processes`, `unknown_process`,
+//! `filter`. Crates that add tools list theirs on their first page.
 //!
 //! # A tool in ten lines
 //! ```

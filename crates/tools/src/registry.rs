@@ -26,7 +26,7 @@ pub struct Tools {
 /// What a call comes to before anybody has decided on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// The tool's own name.
+    /// The own name of the tool that was asked for. The facts name another one where it only hands on.
     pub tool: String,
     /// What policy needs to know.
     pub facts: CallFacts,
@@ -42,6 +42,9 @@ struct Entry {
 /// A tool whose argument type is forgotten. The arguments match its schema.
 trait Erased: Send + Sync {
     fn touches(&self, args: Value) -> Result<Touches, Problem>;
+    fn stands_for(&self, _: &Value) -> Option<(String, Value)> {
+        None
+    }
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem>;
     fn probe<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ProbeAnswer>, Problem>;
 }
@@ -65,6 +68,9 @@ struct Untyped(Arc<dyn DynTool>);
 impl Erased for Untyped {
     fn touches(&self, args: Value) -> Result<Touches, Problem> {
         Ok(self.0.touches(&args))
+    }
+    fn stands_for(&self, args: &Value) -> Option<(String, Value)> {
+        self.0.stands_for(args)
     }
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
         Ok(self.0.run(ctx, args))
@@ -133,7 +139,7 @@ impl Tools {
         self.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tools as models see them, in the order of their names.
+    /// The tools as models see them, in the order of their names, hidden ones left out.
     pub fn specs(&self) -> Vec<ToolSpec> {
         let spec = |entry: &Arc<Entry>| ToolSpec {
             name: entry.name.clone(),
@@ -145,7 +151,7 @@ impl Tools {
             max_calls: None,
             rate: entry.doc.rate.map(|rate| RateLimit { calls: rate.calls, per_ms: millis(rate.per) }),
         };
-        self.entries().values().map(spec).collect()
+        self.entries().values().filter(|entry| !entry.doc.hidden).map(spec).collect()
     }
 
     /// What a tool says of itself; by an alias too.
@@ -160,18 +166,33 @@ impl Tools {
 
     fn find(&self, name: &str) -> Result<Arc<Entry>, Problem> {
         let tools = self.entries();
-        tools.get(name).or_else(|| tools.get(own_tool_name(name))).cloned().ok_or_else(|| {
-            let known: Vec<&str> = tools.keys().map(String::as_str).collect();
+        let shown = |entry: &&Arc<Entry>| !entry.doc.hidden;
+        tools.get(name).or_else(|| tools.get(own_tool_name(name))).filter(shown).cloned().ok_or_else(|| {
+            let known: Vec<&str> = tools.values().filter(shown).map(|entry| entry.name.as_str()).collect();
             let name: String = name.chars().take(80).collect();
             Problem::new("unknown_tool", format!("There is no tool {name:?}. The tools are: {}.", known.join(", ")))
         })
     }
 
+    /// What a call comes to: the tool that does it, and its arguments, which match that tool's schema. A tool that hands on
+    /// reaches hidden tools and no others: what a model is not told of is not among the tools that a spec names.
+    fn read(&self, asked: &Arc<Entry>, text: &str) -> Result<(Arc<Entry>, Value), Problem> {
+        let args = asked.arguments.parse(&asked.name, text)?;
+        let Some((name, args)) = asked.tool.stands_for(&args) else { return Ok((Arc::clone(asked), args)) };
+        let meant = self.entries().get(&name).filter(|entry| entry.doc.hidden).cloned();
+        let meant = meant.ok_or_else(|| {
+            let name: String = name.chars().take(80).collect();
+            Problem::new("unknown_tool", format!("{} knows no tool {name:?}; find its name first.", asked.name))
+        })?;
+        let args = meant.arguments.check(&meant.name, args)?;
+        Ok((meant, args))
+    }
+
     /// What a call comes to: its tool, and the facts that policy judges. Looks at the file system for the paths, runs
     /// nothing. Handles of secrets stay handles. Where the arguments came from is the caller's to say.
     pub fn plan(&self, name: &str, arguments: &str, workspace: &Workspace) -> Result<Planned, Problem> {
-        let entry = self.find(name)?;
-        let arguments = entry.arguments.parse(&entry.name, arguments)?;
+        let asked = self.find(name)?;
+        let (entry, arguments) = self.read(&asked, arguments)?;
         let Touches { paths, urls, commands } = entry.tool.touches(arguments.clone())?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;
@@ -189,7 +210,7 @@ impl Tools {
             origins: BTreeSet::new(),
             confined: false,
         };
-        Ok(Planned { tool: entry.name.clone(), facts })
+        Ok(Planned { tool: asked.name.clone(), facts })
     }
 
     /// Runs a call under the context's grant; a grant for anything but this very tool and effect is refused.
@@ -231,7 +252,7 @@ impl Tools {
             let text = format!("The grant is for {}, not for {}; nothing was run.", grant.tool(), entry.name);
             return Err(Problem::new("no_grant", text));
         }
-        let mut args = entry.arguments.parse(&entry.name, text)?;
+        let (entry, mut args) = self.read(&entry, text)?;
         map_strings(&mut args, &|text| ctx.secrets.reveal(text));
         let ctx = ToolContext { cancel: ctx.cancel.child_token(), timed_out: Arc::default(), ..ctx.clone() };
         Ok((entry, args, ctx))

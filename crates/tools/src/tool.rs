@@ -56,6 +56,13 @@ pub trait DynTool: Send + Sync + 'static {
         Touches::default()
     }
 
+    /// The call that a call of this tool comes to, if it only hands on: the name of a [hidden](ToolDoc::hidden) tool and
+    /// its arguments. Such a call is checked, judged and run as that tool's, and this tool's `run` is never asked.
+    fn stands_for(&self, args: &Value) -> Option<(String, Value)> {
+        let _ = args;
+        None
+    }
+
     /// Does it. The arguments match the tool's schema.
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput>;
 }
@@ -128,6 +135,9 @@ pub struct ToolDoc {
     pub output_chars: Option<usize>,
     /// Where its results come from.
     pub origin: Origin,
+    /// Not among the tools that models are told of; it can only be called through one that [stands for
+    /// it](DynTool::stands_for).
+    pub hidden: bool,
 }
 
 impl ToolDoc {
@@ -141,6 +151,7 @@ impl ToolDoc {
             rate: None,
             output_chars: None,
             origin: Origin::Workspace,
+            hidden: false,
         }
     }
 

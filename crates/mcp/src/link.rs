@@ -1,0 +1,364 @@
+//! One connection to a server: how it comes about, and what the server may ask of us on it.
+#![expect(deprecated, reason = "roots are leaving the protocol (SEP-2577), but servers of today still ask for them")]
+
+use crate::bounded::{Bounded, MESSAGE_BYTES};
+use crate::config::Configured;
+use crate::start::{Start, Started, Starter};
+use crate::variables::expand;
+use mainpath_types::Confinement;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, Root,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::{Notify, mpsc};
+
+/// What connections need of their surroundings.
+#[derive(Clone)]
+pub struct Around {
+    /// The folder that the agent works in.
+    pub workspace: PathBuf,
+    /// What `${NAME}` in a configuration stands for.
+    pub variables: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// Environment variables that no server gets unless its entry names them.
+    pub hidden: Arc<[OsString]>,
+    /// How processes are started.
+    pub starter: Arc<dyn Starter>,
+}
+
+/// A connection that came about.
+pub(crate) struct Link {
+    service: RunningService<RoleClient, Handler>,
+    pub inbox: Arc<Inbox>,
+    _process: Option<Box<dyn Send + Sync>>,
+}
+
+/// Why a connection did not come about. One line for people and models.
+#[derive(Debug)]
+pub(crate) struct NoLink(pub String);
+
+/// The current revision, and the newest with a handshake.
+const CURRENT: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+const PREVIOUS: ProtocolVersion = ProtocolVersion::V_2025_11_25;
+
+impl Link {
+    /// Connects: by the current revision of the protocol where the server speaks it, else by the previous one.
+    pub async fn open(server: &Configured, around: &Around) -> Result<Link, NoLink> {
+        let limit = Duration::from_secs(server.entry.startup_timeout_s.unwrap_or(30));
+        let opening = async {
+            let auto = ClientLifecycleMode::Auto { preferred_versions: vec![CURRENT], legacy_version: Some(PREVIOUS) };
+            match attempt(server, around, auto).await {
+                Err(Attempt::Refused(_)) => {
+                    // Some servers of earlier revisions do not answer a question that they do not know, but give up.
+                    let again = attempt(server, around, ClientLifecycleMode::Initialize).await;
+                    again.map_err(Attempt::into_text)
+                }
+                done => done.map_err(Attempt::into_text),
+            }
+        };
+        match tokio::time::timeout(limit, opening).await {
+            Ok(done) => done.map_err(NoLink),
+            Err(_) => Err(NoLink(format!("it did not come up within {} s{}", limit.as_secs(), hint(server)))),
+        }
+    }
+
+    /// How requests are sent.
+    pub fn peer(&self) -> &Peer<RoleClient> {
+        self.service.peer()
+    }
+
+    /// Whether requests can still be sent.
+    pub fn is_open(&self) -> bool {
+        !self.service.is_closed() && !self.peer().is_transport_closed()
+    }
+
+    /// Whether it speaks the current revision.
+    pub fn is_current(&self) -> bool {
+        self.peer().peer_info().is_some_and(|info| !info.protocol_version.has_initialize())
+    }
+
+    /// Ends it. What is under way on it fails.
+    pub fn close(&self) {
+        self.service.cancellation_token().cancel();
+    }
+}
+
+enum Attempt {
+    /// No process, no address: another way of speaking changes nothing.
+    Unusable(String),
+    Refused(String),
+}
+
+impl Attempt {
+    fn into_text(self) -> String {
+        match self {
+            Attempt::Unusable(text) | Attempt::Refused(text) => text,
+        }
+    }
+}
+
+async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode) -> Result<Link, Attempt> {
+    let inbox = Arc::new(Inbox::default());
+    let handler = Handler { inbox: Arc::clone(&inbox), root: around.workspace.clone() };
+    if server.entry.command.is_some() {
+        let start = plan(server, around).map_err(Attempt::Unusable)?;
+        let started = around.starter.start(&start).map_err(|error| {
+            let program = start.words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+            Attempt::Unusable(format!("its program {program:?} cannot be started: {error}"))
+        })?;
+        let Started { input, output, errors, process } = started;
+        let said = Said::listen(errors);
+        let transport = AsyncRwTransport::new(Bounded::new(output), input).with_max_line_length(usize::MAX);
+        match handler.serve_with_lifecycle(transport, mode).await {
+            Ok(service) => Ok(Link { service, inbox, _process: Some(process) }),
+            Err(error) => {
+                // Its last words are on their way.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                let (why, said) = (crate::clean::line(&error.to_string(), 300), said.last());
+                Err(Attempt::Refused(format!("{why}{said}{}", hint(server))))
+            }
+        }
+    } else {
+        let (client, config) = http(server, around).map_err(Attempt::Unusable)?;
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        match handler.serve_with_lifecycle(transport, mode).await {
+            Ok(service) => Ok(Link { service, inbox, _process: None }),
+            Err(error) if error.is_authorization_required() => {
+                let text =
+                    "it wants an authorization: put it in the headers, such as Authorization = \"Bearer ${TOKEN}\"";
+                Err(Attempt::Unusable(text.into()))
+            }
+            Err(error) => Err(Attempt::Refused(crate::clean::line(&innermost(&error), 300))),
+        }
+    }
+}
+
+/// What may be the reason that a program did not come up.
+fn hint(server: &Configured) -> &'static str {
+    let fetches = matches!(server.entry.command.as_deref(), Some("npx" | "uvx" | "bunx" | "pipx"));
+    match fetches && !server.entry.network.unwrap_or(false) {
+        true => "; it may have to be installed first, which needs the network: network = true in its entry",
+        false => "",
+    }
+}
+
+/// The process of a stdio server.
+fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
+    let entry = &server.entry;
+    let full = |text: &String| expand(text, &*around.variables);
+    let command = entry.command.iter().chain(&entry.args).map(full).collect::<Result<Vec<_>, _>>()?;
+    let hidden = |name: &OsString| {
+        name.as_encoded_bytes().starts_with(b"MAINPATH_") || around.hidden.iter().any(|hidden| hidden == name)
+    };
+    let mut env: BTreeMap<OsString, OsString> = std::env::vars_os().filter(|(name, _)| !hidden(name)).collect();
+    for (name, value) in &entry.env {
+        env.insert(name.into(), full(value)?.into());
+    }
+    // So that Mainpath itself knows, should it be called from there, that no person calls it.
+    env.insert("MAINPATH_CALL".into(), format!("mcp/{}", server.name).into());
+    let folder = match &entry.cwd {
+        Some(folder) => around.workspace.join(expand(&folder.to_string_lossy(), &*around.variables)?),
+        None => around.workspace.clone(),
+    };
+    if !folder.is_dir() {
+        return Err(format!("its folder {} is not there", folder.display()));
+    }
+    let confinement = Confinement { files: entry.sandbox.unwrap_or_default(), network: entry.network.unwrap_or(false) };
+    Ok(Start { words: command.into_iter().map(Into::into).collect(), folder, env, confinement })
+}
+
+/// The client for an HTTP server.
+fn http(
+    server: &Configured,
+    around: &Around,
+) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
+    let url = expand(server.entry.url.as_deref().unwrap_or_default(), &*around.variables)?;
+    let parsed = reqwest::Url::parse(&url).map_err(|error| format!("its url is none: {error}"))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(format!("its url begins with {}:, not with http: or https:", parsed.scheme()));
+    }
+    let mut headers = HashMap::new();
+    for (name, value) in &server.entry.headers {
+        let value = expand(value, &*around.variables).map_err(|why| format!("its header {name:?}: {why}"))?;
+        let name = reqwest::header::HeaderName::try_from(name).map_err(|_| format!("{name:?} is no header's name"))?;
+        let value = reqwest::header::HeaderValue::try_from(value)
+            .map_err(|_| format!("the value of its header {:?} has characters that none can have", name.as_str()))?;
+        headers.insert(name, value);
+    }
+    let config =
+        StreamableHttpClientTransportConfig::with_uri(url).custom_headers(headers).max_sse_event_size(MESSAGE_BYTES);
+    Ok((crate::http::client(&parsed)?, config))
+}
+
+/// The cause of causes: what happened, not what it stopped.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+/// The end of what a process writes to its standard error. It is read all the time, so that the process never waits.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<VecDeque<u8>>>);
+
+impl Said {
+    fn listen(mut errors: Box<dyn AsyncRead + Send + Unpin>) -> Said {
+        const KEPT: usize = 2_000;
+        let said = Said::default();
+        let kept = Arc::clone(&said.0);
+        tokio::spawn(async move {
+            let mut buffer = vec![0; 4096];
+            while let Ok(read @ 1..) = errors.read(&mut buffer).await {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend(buffer.get(..read).unwrap_or_default());
+                let over = kept.len().saturating_sub(KEPT);
+                kept.drain(..over);
+            }
+        });
+        said
+    }
+
+    /// For the end of a line.
+    fn last(&self) -> String {
+        let kept: Vec<u8> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let text = crate::clean::seen(&String::from_utf8_lossy(&kept));
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ");
+        if last.is_empty() { last } else { format!("; it said: {}", crate::clean::line(&last, 500)) }
+    }
+}
+
+/// What a server tells between its answers.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    /// A list of tools, resources or prompts has changed. However often that is said, it is looked at once.
+    pub changed: Notify,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    waiting: HashMap<ProgressToken, mpsc::Sender<String>>,
+    /// What came before its call was known.
+    early: VecDeque<(ProgressToken, String)>,
+}
+
+/// As many pieces of progress wait for somebody at most; more are dropped.
+const PIECES: usize = 64;
+
+impl Inbox {
+    /// The progress of a call from now on, and what there was before. Forgotten when the [`Listening`] is dropped.
+    pub fn listen(self: &Arc<Self>, token: ProgressToken) -> Listening {
+        let (sender, receiver) = mpsc::channel(PIECES);
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, piece) in progress.early.iter().filter(|(early, _)| *early == token) {
+            let _ = sender.try_send(piece.clone());
+        }
+        progress.waiting.insert(token.clone(), sender);
+        Listening { inbox: Arc::clone(self), token, receiver }
+    }
+
+    fn put(&self, progressed: ProgressNotificationParam) {
+        let ProgressNotificationParam { progress_token, progress, total, message, .. } = progressed;
+        let of = total.map(|total| format!("/{total}")).unwrap_or_default();
+        let message = message.map(|message| format!(" {}", crate::clean::line(&message, 300))).unwrap_or_default();
+        let piece = format!("{progress}{of}{message}\n");
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress.waiting.get(&progress_token) {
+            Some(sender) => drop(sender.try_send(piece)),
+            None => {
+                progress.early.push_back((progress_token, piece));
+                let over = progress.early.len().saturating_sub(PIECES);
+                progress.early.drain(..over);
+            }
+        }
+    }
+}
+
+/// The progress of one call.
+pub(crate) struct Listening {
+    inbox: Arc<Inbox>,
+    token: ProgressToken,
+    receiver: mpsc::Receiver<String>,
+}
+
+impl Listening {
+    /// The next piece. May be dropped and called again.
+    pub async fn next(&mut self) -> Option<String> {
+        self.receiver.recv().await
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let mut progress = self.inbox.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.waiting.remove(&self.token);
+    }
+}
+
+/// Our side of a connection. Servers may ask for the workspace's place, and for nothing else: nobody's model and nobody's
+/// answers are theirs to have, so sampling is unknown here and what is asked of the person is declined.
+pub(crate) struct Handler {
+    inbox: Arc<Inbox>,
+    root: PathBuf,
+}
+
+impl Handler {
+    /// The workspace.
+    pub fn roots(&self) -> ListRootsResult {
+        let url = reqwest::Url::from_directory_path(&self.root).ok();
+        ListRootsResult::new(url.into_iter().map(|url| Root::new(url.as_str().trim_end_matches('/'))).collect())
+    }
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let capabilities = ClientCapabilities::builder().enable_roots().build();
+        let own = Implementation::new("mainpath", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, own).with_protocol_version(PREVIOUS)
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Ok(self.roots())
+    }
+
+    async fn on_progress(&self, progressed: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.inbox.put(progressed);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.inbox.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.inbox.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.inbox.changed.notify_one();
+    }
+}
+
+impl Link {
+    /// Our side of it.
+    pub fn handler(&self) -> &Handler {
+        self.service.service()
+    }
+}

@@ -1,0 +1,62 @@
+//! How the process of a server comes about.
+
+use mainpath_types::Confinement;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A process that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    /// The folder it begins in.
+    pub folder: PathBuf,
+    /// All of its environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// Its bounds.
+    pub confinement: Confinement,
+}
+
+/// A process that runs.
+pub struct Started {
+    /// Its standard input.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Its standard output.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+    /// Its standard error.
+    pub errors: Box<dyn AsyncRead + Send + Unpin>,
+    /// Ends it, and all that it has started, when it is dropped.
+    pub process: Box<dyn Send + Sync>,
+}
+
+/// Starts the processes of servers. The composition root says how they are confined.
+pub trait Starter: Send + Sync {
+    /// Starts a process. Errors: it cannot be started within its bounds.
+    fn start(&self, start: &Start) -> io::Result<Started>;
+}
+
+/// Starts processes without any bounds: for tests, and for machines that cannot confine where the person has said so.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unconfined;
+
+impl Starter for Unconfined {
+    fn start(&self, start: &Start) -> io::Result<Started> {
+        let Some((program, args)) = start.words.split_first() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
+        };
+        let mut command = tokio::process::Command::new(program);
+        command.args(args).current_dir(&start.folder).env_clear().envs(&start.env);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own group: the terminal's Ctrl-C is ours alone.
+        let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let missing = || io::Error::other("a pipe is missing");
+        let input = Box::new(child.stdin.take().ok_or_else(missing)?);
+        let output = Box::new(child.stdout.take().ok_or_else(missing)?);
+        let errors = Box::new(child.stderr.take().ok_or_else(missing)?);
+        Ok(Started { input, output, errors, process: Box::new(child) })
+    }
+}

@@ -1,0 +1,64 @@
+//! `${NAME}` and `${NAME:-DEFAULT}` in what a configuration says, as others write it in `.mcp.json`.
+
+/// The text with its variables replaced by what `look_up` knows. Errors: a variable that is not set, or no name.
+pub(crate) fn expand(text: &str, look_up: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut done = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        done.push_str(before);
+        let (inside, left) = after.split_once('}').ok_or("a ${ without its }")?;
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Err(format!("${{{inside}}} is no variable; write ${{NAME}} or ${{NAME:-DEFAULT}}"));
+        }
+        let value = look_up(name).filter(|value| default.is_none() || !value.is_empty());
+        let value = value.or_else(|| default.map(String::from));
+        done.push_str(&value.ok_or_else(|| format!("the environment variable {name} is not set"))?);
+        rest = left;
+    }
+    done.push_str(rest);
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(text: &str) -> Result<String, String> {
+        let known = |name: &str| match name {
+            "A" => Some("1".to_string()),
+            "EMPTY" => Some(String::new()),
+            "NEST" => Some("${A}".into()),
+            _ => None,
+        };
+        expand(text, &known)
+    }
+
+    #[test]
+    fn variables_are_replaced_once() {
+        for (text, wanted) in [
+            ("", ""),
+            ("no", "no"),
+            ("$A {A}", "$A {A}"),
+            ("x${A}y${A}", "x1y1"),
+            ("${B:-d}", "d"),
+            ("${A:-d}", "1"),
+            ("${EMPTY:-d}${EMPTY}", "d"),
+            ("${NEST}", "${A}"),
+        ] {
+            assert_eq!(expanded(text).as_deref(), Ok(wanted));
+        }
+    }
+
+    #[test]
+    fn what_is_no_variable_or_not_set_is_an_error() {
+        assert_eq!(expanded("${B}"), Err("the environment variable B is not set".into()));
+        assert_eq!(expanded("${A"), Err("a ${ without its }".into()));
+        assert_eq!(expanded("${}"), Err("${} is no variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
+        assert_eq!(expanded("${a b}"), Err("${a b} is no variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
+    }
+}
