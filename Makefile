@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test lint bench simulation mutants redis clean
+.PHONY: run build test mcp-servers lint bench simulation mutants redis clean
 
 ## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -18,10 +18,24 @@ run: build
 build:
 	$(CARGO) build --release --locked -p mainpath-cli
 
-## Everything that CI runs. Needs Rust, make and a C compiler; installs redis-server, against which redis_context is tested.
-test: lint redis
+## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
+## tests talk to below target/, and redis-server and Chromium (apt-get, as root) where they are missing.
+test: lint redis mcp-servers
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
+
+## The reference servers, the conformance package and the browser of the MCP tests, at pinned versions.
+MCP := target/mcp-servers
+mcp-servers: $(MCP)/.installed
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+
+$(MCP)/.installed: $(addprefix crates/mcp/tests/servers/,package.json package-lock.json requirements.txt)
+	@mkdir -p $(MCP)
+	cp $^ $(MCP)/
+	cd $(MCP) && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --loglevel=error
+	cd $(MCP) && python3 -m venv venv && venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt

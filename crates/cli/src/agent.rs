@@ -5,6 +5,7 @@ use crate::args::{AgentArgs, NetworkArg};
 use crate::choose::check_model;
 use crate::config::ConfigFile;
 use crate::exit::Failure;
+use crate::servers;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_types::*;
@@ -45,7 +46,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     let mut limits = profile.limits();
     set_limits(&mut limits, args);
     let mut spec = Spec {
-        tools: app.home.tools()?.specs(),
+        tools: app.tools.specs(),
         limits,
         mode,
         workspace: workspace.display().to_string(),
@@ -66,6 +67,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
 pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> Result<Option<Spec>, Failure> {
     let mut new = old.clone();
     new.mode = mode;
+    new.tools = servers::tools(&old.tools, &app.tools);
     if let Some(folder) = &args.workspace {
         new.workspace = workspace(Some(folder))?.display().to_string();
     }

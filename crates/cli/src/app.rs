@@ -13,6 +13,7 @@ use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
+use mainpath_tools::Tools;
 use mainpath_types::TraceId;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct App {
     pub sources: Sources,
     /// The secrets.
     pub vault: Vault,
+    /// The tools that agents can have.
+    pub tools: Tools,
 }
 
 impl App {
@@ -48,7 +51,8 @@ impl App {
         let hooks: Result<Hooks, String> = home.config.hooks.iter().map(build).collect();
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
         let vault = home.vault(models.registry())?;
-        Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources })
+        let tools = home.tools()?;
+        Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources, tools })
     }
 
     /// The same with the rules of the command line.
@@ -84,7 +88,7 @@ impl App {
         Ok(Runtime::new(Config {
             store: self.store.clone(),
             scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
-            tools: self.home.tools()?,
+            tools: self.tools.clone(),
             models: self.models.clone(),
             vault: self.vault.clone(),
             launcher: Launcher::current_exe(),

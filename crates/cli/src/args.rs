@@ -47,6 +47,9 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// List the tools of agents: what they can do, their limits and schemas, and what switches on the rest
     Tools(ToolsArgs),
+    /// MCP servers: list, trust and try those that agents use, or be one
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Print the JSON Schema of a public type, or of all
     Schema(SchemaArgs),
     /// Say which rules hold, and what they make of a call
@@ -162,6 +165,9 @@ pub struct AgentArgs {
     /// How long an approval is waited for; then the call is denied [default: for ever]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub approval_timeout: Option<Duration>,
+    /// More MCP servers for this run, in a file like .mcp.json
+    #[arg(long, value_name = "FILE")]
+    pub mcp_config: Option<PathBuf>,
 }
 
 /// `--mode`
@@ -538,6 +544,65 @@ pub struct PolicyTrustArgs {
     /// Take the trust back
     #[arg(long)]
     pub revoke: bool,
+}
+
+/// `mainpath mcp`
+#[derive(Subcommand, Debug)]
+pub enum McpCommand {
+    /// Connect to the servers and list them with their tools
+    List(McpListArgs),
+    /// Approve servers that the workspace's .mcp.json names, so that agents may start them there
+    Trust(McpTrustArgs),
+    /// Call a tool of a server and print what it returns
+    Call(McpCallArgs),
+    /// Serve runs to an MCP client on standard input and output: run_start, run_status, run_answer, run_result
+    Serve(Box<AgentArgs>),
+}
+
+/// Which servers are meant.
+#[derive(Args, Debug)]
+pub struct McpWhere {
+    /// The folder whose .mcp.json is read [default: the current one]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// More servers, in a file like .mcp.json
+    #[arg(long, value_name = "FILE")]
+    pub mcp_config: Option<PathBuf>,
+}
+
+/// `mainpath mcp list`
+#[derive(Args, Debug)]
+pub struct McpListArgs {
+    #[command(flatten)]
+    pub place: McpWhere,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath mcp trust`
+#[derive(Args, Debug)]
+pub struct McpTrustArgs {
+    /// The servers to approve [default: none; those that wait are shown]
+    #[arg(value_name = "SERVER")]
+    pub servers: Vec<String>,
+    /// The folder whose .mcp.json is read [default: the current one]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// `mainpath mcp call`
+#[derive(Args, Debug)]
+pub struct McpCallArgs {
+    /// The server
+    pub server: String,
+    /// The tool, by the server's own name or by the name that agents know
+    pub tool: String,
+    /// The arguments, as a JSON object
+    #[arg(default_value = "{}")]
+    pub arguments: String,
+    #[command(flatten)]
+    pub place: McpWhere,
 }
 
 /// `mainpath schema`

@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::hooks::HookEntry;
 use crate::toolbox::ToolsConfig;
 use mainpath_net::Reach;
+use mainpath_mcp::McpConfig;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
 use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
@@ -58,6 +59,8 @@ pub struct ConfigFile {
     pub secrets: BTreeMap<String, String>,
     /// What else is kept out of them.
     pub redact: Redact,
+    /// MCP servers.
+    pub mcp: McpConfig,
 }
 
 /// `[redact]`: secrets that have no name.

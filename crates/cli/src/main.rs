@@ -14,6 +14,7 @@ mod exit;
 mod follow;
 mod history;
 mod hooks;
+mod mcp;
 mod models;
 mod policy;
 mod preview;
@@ -21,6 +22,8 @@ mod print;
 mod prompt;
 mod run;
 mod sandbox;
+mod serve;
+mod servers;
 mod stats;
 mod text;
 mod toolbox;
@@ -96,6 +99,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Stop(args) => control::stop(args).await,
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
+            Command::Mcp(command) => mcp::mcp(command).await,
             Command::Schema(args) => browse::schema(&args),
             Command::Policy(args) => policy::policy(args).await,
             Command::Models(args) => models::models(args).await,

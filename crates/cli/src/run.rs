@@ -8,14 +8,17 @@ use crate::choose::{choose_model, unknown};
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::policy::check_rules;
+use crate::servers;
 use crate::text::plain;
 use mainpath_core::{EffectKey, State, pending};
+use mainpath_mcp::Mcp;
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_types::*;
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -54,13 +57,15 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
         }
     }
     warn(&app, &chosen.model, &args.output);
+    // The demonstration is complete in itself.
+    let mcp = if demo { None } else { connect(&app, &workspace, &args.agent).await? };
     let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode)?;
     check_rules(&app, &spec.workspace, args.output.json)?;
     let runtime = app.runtime()?;
     let mail = message(task, attached, &args.output);
     runtime.start(&app.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
-    Follow::new(&app, &runtime, &trace, &args.output, 1).stay().await
+    follow(Follow::new(&app, &runtime, &trace, &args.output, 1), mcp).await
 }
 
 /// `mainpath resume`
@@ -142,6 +147,8 @@ async fn go_on(
     let runtime = app.runtime()?;
     let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
+    let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
+    let mcp = if demo { None } else { connect(app, &folder, agent).await? };
     announce(trace, output);
     if let Some(spec) = agent::changed(spec, agent, app, mode)? {
         if agent.model.is_some() {
@@ -157,7 +164,24 @@ async fn go_on(
     let from = log.head + 1;
     let follow = Follow::new(app, &runtime, trace, output, from);
     runtime.resume(&app.scope, trace);
-    follow.stay().await
+    self::follow(follow, mcp).await
+}
+
+/// Connects to the MCP servers of a workspace.
+async fn connect(app: &App, workspace: &Path, args: &AgentArgs) -> Result<Option<Mcp>, Failure> {
+    let tell = |line: &str| eprintln!("! {}", plain(line));
+    servers::connect(app, workspace, args.mcp_config.as_deref(), is_attended(), tell).await
+}
+
+/// Stays with a run, and tells it when the tools of its servers change.
+async fn follow(follow: Follow<'_>, mcp: Option<Mcp>) -> Result<Exit, Failure> {
+    let passing_on = servers::pass_on(follow.app, follow.runtime, &follow.trace, mcp.as_ref());
+    let done = follow.stay().await;
+    drop(passing_on);
+    if let Some(mcp) = &mcp {
+        mcp.close().await;
+    }
+    done
 }
 
 /// The newest spec of a log.

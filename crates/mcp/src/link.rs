@@ -15,7 +15,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +30,6 @@ pub struct Around {
     pub workspace: PathBuf,
     /// What `${NAME}` in a configuration stands for.
     pub variables: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
-    /// Environment variables that no server gets unless its entry names them.
-    pub hidden: Arc<[OsString]>,
     /// How processes are started.
     pub starter: Arc<dyn Starter>,
 }
@@ -157,15 +155,8 @@ fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
     let entry = &server.entry;
     let full = |text: &String| expand(text, &*around.variables);
     let command = entry.command.iter().chain(&entry.args).map(full).collect::<Result<Vec<_>, _>>()?;
-    let hidden = |name: &OsString| {
-        name.as_encoded_bytes().starts_with(b"MAINPATH_") || around.hidden.iter().any(|hidden| hidden == name)
-    };
-    let mut env: BTreeMap<OsString, OsString> = std::env::vars_os().filter(|(name, _)| !hidden(name)).collect();
-    for (name, value) in &entry.env {
-        env.insert(name.into(), full(value)?.into());
-    }
-    // So that Mainpath itself knows, should it be called from there, that no person calls it.
-    env.insert("MAINPATH_CALL".into(), format!("mcp/{}", server.name).into());
+    let env = entry.env.iter().map(|(name, value)| Ok((OsString::from(name), OsString::from(full(value)?))));
+    let env = env.collect::<Result<Vec<_>, String>>()?;
     let folder = match &entry.cwd {
         Some(folder) => around.workspace.join(expand(&folder.to_string_lossy(), &*around.variables)?),
         None => around.workspace.clone(),
@@ -174,7 +165,8 @@ fn plan(server: &Configured, around: &Around) -> Result<Start, String> {
         return Err(format!("its folder {} is not there", folder.display()));
     }
     let confinement = Confinement { files: entry.sandbox.unwrap_or_default(), network: entry.network.unwrap_or(false) };
-    Ok(Start { words: command.into_iter().map(Into::into).collect(), folder, env, confinement })
+    let id = format!("mcp/{}", server.name);
+    Ok(Start { id, words: command.into_iter().map(Into::into).collect(), folder, env, confinement })
 }
 
 /// The client for an HTTP server.

@@ -1,7 +1,6 @@
 //! How the process of a server comes about.
 
 use mainpath_types::Confinement;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -11,12 +10,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// A process that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
+    /// Whose it is: what stands in its environment as `MAINPATH_CALL`.
+    pub id: String,
     /// The program and its arguments.
     pub words: Vec<OsString>,
     /// The folder it begins in.
     pub folder: PathBuf,
-    /// All of its environment.
-    pub env: BTreeMap<OsString, OsString>,
+    /// Its environment beside the usual one.
+    pub env: Vec<(OsString, OsString)>,
     /// Its bounds.
     pub confinement: Confinement,
 }
@@ -33,15 +34,19 @@ pub struct Started {
     pub process: Box<dyn Send + Sync>,
 }
 
-/// Starts the processes of servers. The composition root says how they are confined.
+/// Starts the processes of servers. The composition root says how they are confined, and keeps secrets, and variables that
+/// begin with `MAINPATH_`, from their usual environment.
 pub trait Starter: Send + Sync {
     /// Starts a process. Errors: it cannot be started within its bounds.
     fn start(&self, start: &Start) -> io::Result<Started>;
 }
 
 /// Starts processes without any bounds: for tests, and for machines that cannot confine where the person has said so.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unconfined;
+#[derive(Clone, Debug, Default)]
+pub struct Unconfined {
+    /// The variables that no process gets unless it is given them.
+    pub hidden: Vec<OsString>,
+}
 
 impl Starter for Unconfined {
     fn start(&self, start: &Start) -> io::Result<Started> {
@@ -49,7 +54,13 @@ impl Starter for Unconfined {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
         };
         let mut command = tokio::process::Command::new(program);
-        command.args(args).current_dir(&start.folder).env_clear().envs(&start.env);
+        command.args(args).current_dir(&start.folder);
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"MAINPATH_") || self.hidden.contains(&name) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(start.env.iter().map(|(name, value)| (name, value))).env("MAINPATH_CALL", &start.id);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group: the terminal's Ctrl-C is ours alone.
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;

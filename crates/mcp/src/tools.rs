@@ -61,10 +61,10 @@ pub(crate) async fn offers(server: &Arc<Server>, link: &Link) -> Result<(Vec<(St
         }
     }
     let mut own = Vec::new();
-    if info.capabilities.resources.is_some() {
+    if info.capabilities.resources.is_some() && has_resources(link).await {
         own.extend([Own::ListResources, Own::ReadResource]);
     }
-    if info.capabilities.prompts.is_some() {
+    if info.capabilities.prompts.is_some() && has_prompts(link).await {
         own.extend([Own::ListPrompts, Own::GetPrompt]);
     }
     for own in own {
@@ -74,6 +74,20 @@ pub(crate) async fn offers(server: &Arc<Server>, link: &Link) -> Result<(Vec<(St
         }
     }
     Ok((offers, notes))
+}
+
+/// Many servers say that they can have resources, and have none.
+async fn has_resources(link: &Link) -> bool {
+    let some = async {
+        link.peer().list_resources(None).await.is_ok_and(|list| !list.resources.is_empty())
+            || link.peer().list_resource_templates(None).await.is_ok_and(|list| !list.resource_templates.is_empty())
+    };
+    tokio::time::timeout(LISTING, some).await.unwrap_or(false)
+}
+
+async fn has_prompts(link: &Link) -> bool {
+    let some = async { link.peer().list_prompts(None).await.is_ok_and(|list| !list.prompts.is_empty()) };
+    tokio::time::timeout(LISTING, some).await.unwrap_or(false)
 }
 
 async fn tools(link: &Link) -> Result<Vec<Tool>, String> {

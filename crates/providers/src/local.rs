@@ -39,7 +39,7 @@ impl LocalServer {
 
 /// Asks the registry's local servers, all at once, which models they offer. Where none listens, the answer comes at once. Two
 /// that have the same address both answer: nothing tells them apart.
-pub async fn local_servers(registry: &Registry, env: &dyn Fn(&str) -> Option<String>) -> Vec<LocalServer> {
+pub async fn local_servers(registry: &Registry, env: &(dyn Fn(&str) -> Option<String> + Sync)) -> Vec<LocalServer> {
     let local = registry.providers().iter().filter(|provider| provider.local);
     let asked = local.filter_map(|provider| Some((&provider.name, provider.endpoint(None, env).ok()?)));
     join_all(asked.map(|(name, endpoint)| ask(name, endpoint))).await

@@ -255,8 +255,9 @@ async fn a_changed_list_changes_the_registry() {
 
 #[tokio::test]
 async fn a_server_gets_the_environment_but_no_secret_that_its_entry_does_not_name() {
-    // Set for the whole process; no other test looks at them.
-    let names = ["MCP_TEST_SECRET", "MAINPATH_HOME", "MCP_NAMED", "MCP_DEFAULT", "HOME"];
+    // Cargo sets it for tests; it stands for a secret here.
+    assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
+    let names = ["CARGO_MANIFEST_DIR", "MAINPATH_CALL", "MCP_NAMED", "MCP_DEFAULT", "HOME"];
     let entry =
         format!("{}env = {{ MCP_NAMED = \"<${{HOME}}>\", MCP_DEFAULT = \"${{MCP_NONE:-d}}\" }}\n", hostile("h", "env"));
     let world = World::new(&entry).await;
@@ -264,7 +265,7 @@ async fn a_server_gets_the_environment_but_no_secret_that_its_entry_does_not_nam
     let got: serde_json::Value = serde_json::from_str(&words).unwrap();
     let home = std::env::var("HOME").unwrap();
     let wanted = json!({
-        "MCP_TEST_SECRET": null, "MAINPATH_HOME": null, "MCP_NAMED": format!("<{home}>"), "MCP_DEFAULT": "d", "HOME": home,
+        "CARGO_MANIFEST_DIR": null, "MAINPATH_CALL": "mcp/h", "MCP_NAMED": format!("<{home}>"), "MCP_DEFAULT": "d", "HOME": home,
     });
     assert_eq!(got, wanted);
     let world = World::new(&format!("{}env = {{ A = \"${{MCP_NONE}}\" }}\n", hostile("h", "env"))).await;

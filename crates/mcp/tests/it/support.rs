@@ -53,8 +53,7 @@ impl World {
         let around = Around {
             workspace: root,
             variables: Arc::new(|name| std::env::var(name).ok()),
-            hidden: ["MCP_TEST_SECRET".into()].into(),
-            starter: Arc::new(Unconfined),
+            starter: Arc::new(Unconfined { hidden: vec!["CARGO_MANIFEST_DIR".into()] }),
         };
         let above = config.search_above.unwrap_or(mainpath_mcp::SEARCH_ABOVE);
         let notice = move |line: &str| heard.lock().unwrap().push(line.into());

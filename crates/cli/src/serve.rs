@@ -1,0 +1,192 @@
+//! `mainpath mcp serve`: runs for the person's own MCP client. It serves what it has started itself and nothing else, so
+//! whoever talks to it decides about no run of anybody else.
+
+use crate::agent;
+use crate::app::App;
+use crate::args::AgentArgs;
+use crate::choose::choose_model;
+use crate::exit::{Exit, Failure};
+use crate::mcp::person_only;
+use crate::servers::{self, PassingOn};
+use crate::text::plain;
+use mainpath_core::{Bodies, Log, State};
+use mainpath_mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
+use mainpath_runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
+use mainpath_store::scheduler::system_clock;
+use mainpath_tools::Fut;
+use mainpath_types::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// `mainpath mcp serve`
+pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
+    // What an agent starts must not be able to approve what an agent does.
+    person_only("serve runs")?;
+    let app = App::open()?;
+    let workspace = agent::workspace(args.workspace.as_deref())?;
+    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), false, tell).await?;
+    let runtime = app.runtime();
+    let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
+    let done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>).await;
+    if let Some(mcp) = &served.mcp {
+        mcp.close().await;
+    }
+    done.map_err(Failure::error)?;
+    Ok(Exit::Ok)
+}
+
+struct Served {
+    app: App,
+    runtime: Runtime,
+    args: AgentArgs,
+    mcp: Option<Mcp>,
+    started: Mutex<BTreeMap<TraceId, PassingOn>>,
+}
+
+fn said(failure: impl Into<Failure>) -> String {
+    failure.into().message
+}
+
+impl Served {
+    async fn begin(&self, start: RunStart) -> Result<Value, String> {
+        if start.task.trim().is_empty() {
+            return Err("there is no task".into());
+        }
+        let app = &self.app;
+        let named = start.model.as_deref().or(self.args.model.as_deref());
+        let chosen = choose_model(named, &app.home, app.models.registry()).await;
+        app.prepare_model(&chosen.model).await.map_err(said)?;
+        let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
+        let workspace = agent::workspace(folder).map_err(said)?;
+        // Nobody sits at a terminal: what has to be asked waits for run_answer.
+        let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
+        let model = chosen.model.clone();
+        let spec = agent::spec(&self.args, app, chosen.model, &workspace, mode).map_err(said)?;
+        let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
+        self.runtime.start(&app.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
+        let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
+        self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
+        Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
+    }
+
+    /// A run that was started here.
+    fn own(&self, trace: &str) -> Result<TraceId, String> {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = started.keys().find(|known| known.as_str() == trace).cloned();
+        found.ok_or_else(|| format!("no run {:?} was started here", plain(trace)))
+    }
+
+    async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
+        let phase = self.runtime.phase(&self.app.scope, trace).borrow().clone();
+        let (_, state, bodies) = self.app.read(trace).await.map_err(said)?;
+        let mut about =
+            json!({"trace": trace, "cost_usd_micros": state.cost, "turns": state.run.as_ref().map(|run| run.turns)});
+        match phase {
+            Phase::Failed(problem) => {
+                about["status"] = "failed".into();
+                about["problem"] = problem.into();
+            }
+            Phase::Parked(waiting) => {
+                let waiting: Vec<Value> = waiting.iter().filter_map(|one| described(one, &state, &bodies)).collect();
+                about["status"] = if waiting.is_empty() { "running" } else { "waiting" }.into();
+                about["waiting"] = waiting.into();
+            }
+            Phase::Running => about["status"] = "running".into(),
+            Phase::Idle => {
+                let app = &self.app;
+                let end = views::ending(&*app.store, &app.scope, &state, &bodies).await.map_err(said)?;
+                about["status"] = if end.is_some() { "finished" } else { "running" }.into();
+                if let Some(end) = end {
+                    about["reason"] = end.reason.as_str().into();
+                    about["answer"] = end.answer.into();
+                }
+            }
+        }
+        Ok(about)
+    }
+
+    async fn decide(&self, answer: RunAnswer) -> Result<Value, String> {
+        let RunAnswer { trace, call, decision, text } = answer;
+        let trace = self.own(&trace)?;
+        let call: CallId = call.parse().map_err(|error: BadCallId| error.to_string())?;
+        let phase = self.runtime.phase(&self.app.scope, &trace).borrow().clone();
+        let wanted = match decision {
+            RunDecision::Approve | RunDecision::Deny => Waiting::Approval(call),
+            RunDecision::Answer => Waiting::Answer(call),
+        };
+        if !matches!(&phase, Phase::Parked(waiting) if waiting.contains(&wanted)) {
+            return Err(format!("call {call} of {trace} does not wait for that; see run_status"));
+        }
+        let mail = match decision {
+            RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },
+            RunDecision::Deny => Mail::Deny { call, reason: text },
+            RunDecision::Answer => Mail::Answer { call, text: text.ok_or("an answer needs its text")? },
+        };
+        self.runtime.send(&self.app.scope, &trace, &mail).await.map_err(said)?;
+        Ok(json!({"trace": trace, "call": call.to_string(), "status": "sent"}))
+    }
+
+    async fn end(&self, trace: TraceId, wait: Duration) -> Result<Value, String> {
+        let mut phases = self.runtime.phase(&self.app.scope, &trace);
+        let waiting = async {
+            loop {
+                let over = match &*phases.borrow_and_update() {
+                    Phase::Running => false,
+                    Phase::Parked(waiting) => waiting.iter().any(|one| *one != Waiting::Timer),
+                    Phase::Idle | Phase::Failed(_) => true,
+                };
+                if over || phases.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(wait, waiting).await;
+        let stands = self.stands(&trace).await?;
+        if stands["status"] == "finished" {
+            views::write(&*self.app.store, &self.app.scope, &trace).await.map_err(said)?;
+        }
+        Ok(stands)
+    }
+}
+
+/// What waits, and what is to be known to decide.
+fn described(waiting: &Waiting, state: &State, bodies: &Log) -> Option<Value> {
+    let (call, what) = match waiting {
+        Waiting::Approval(call) => (*call, "approval"),
+        Waiting::Answer(call) => (*call, "answer"),
+        Waiting::Child(_) | Waiting::Timer => return None,
+    };
+    let row = state.calls.get(call)?;
+    let asked = match bodies.get(row.arguments) {
+        Some(EventKind::ModelFinished(data)) => {
+            let calls = data.parts.iter().filter(|part| matches!(part, Part::ToolCall { .. }));
+            calls.into_iter().nth(call.index.into())
+        }
+        _ => None,
+    };
+    let (tool, arguments) = match asked {
+        Some(Part::ToolCall { name, arguments, .. }) => (name.as_str(), arguments.as_str()),
+        _ => ("", ""),
+    };
+    let reason = row.verdict.as_ref().map(|verdict| verdict.reason.as_str());
+    Some(json!({"call": call.to_string(), "needs": what, "tool": tool, "arguments": arguments, "reason": reason}))
+}
+
+impl Runs for Served {
+    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, String>> {
+        Box::pin(self.begin(start))
+    }
+    fn status(&self, trace: String) -> Fut<'_, Result<Value, String>> {
+        Box::pin(async move { self.stands(&self.own(&trace)?).await })
+    }
+    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, String>> {
+        Box::pin(self.decide(answer))
+    }
+    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, String>> {
+        Box::pin(async move { self.end(self.own(&trace)?, wait).await })
+    }
+}

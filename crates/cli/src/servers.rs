@@ -1,0 +1,151 @@
+//! The MCP servers of a run: connected before it begins, asked about where they are not trusted, their changes passed on.
+
+use crate::app::App;
+use crate::exit::Failure;
+use crate::text::plain;
+use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust, Unconfined};
+use mainpath_runtime::{Mail, Runtime};
+use mainpath_store::{Scope, Store};
+use mainpath_tools::Tools;
+use mainpath_types::{EventKind, Origin, Spec, ToolSpec, TraceId};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Which servers there are for a workspace. Errors: what is wrong with a file of the person's own.
+pub fn read(app: &App, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Failure> {
+    let config = (&app.home.config.mcp, &*app.home.config_file);
+    Servers::read(config, workspace, run_file).map_err(Failure::usage)
+}
+
+/// Whom the person trusts.
+pub fn trust(app: &App) -> Trust {
+    Trust::new(app.home.config_dir())
+}
+
+/// Connects to the servers of a workspace and puts their tools among the app's. `None` if there are none. What is wrong
+/// with a server is told, a line each, and the others are used.
+pub async fn connect(
+    app: &App,
+    workspace: &Path,
+    run_file: Option<&Path>,
+    attended: bool,
+    tell: impl Fn(&str) + Send + Sync + Clone + 'static,
+) -> Result<Option<Mcp>, Failure> {
+    let servers = read(app, workspace, run_file)?;
+    servers.warnings.iter().for_each(|warning| tell(warning));
+    if servers.servers.is_empty() {
+        return Ok(None);
+    }
+    if attended {
+        ask(app, workspace, &servers)?;
+    }
+    let mcp = start(app, workspace, servers, tell.clone()).await?;
+    for server in mcp.states() {
+        match &server.state {
+            State::Failed(why) => tell(&format!("the MCP server {:?} is not used: {why}", server.name)),
+            State::Untrusted => tell(&format!(
+                "the MCP server {:?} of .mcp.json is not used until you approve it: mainpath mcp trust",
+                server.name
+            )),
+            State::Ready { .. } | State::Disabled => {}
+        }
+    }
+    Ok(Some(mcp))
+}
+
+/// Connects to servers.
+pub async fn start(
+    app: &App,
+    workspace: &Path,
+    servers: Servers,
+    tell: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Mcp, Failure> {
+    let trust = trust(app);
+    let mut trusted = Vec::new();
+    for server in &servers.servers {
+        if trust.has(workspace, server).map_err(Failure::error)? {
+            trusted.push(server.name.clone());
+        }
+    }
+    let secrets = app.home.config.secrets.clone();
+    let vault = app.home.vault(app.models.registry());
+    let around = Around {
+        workspace: workspace.into(),
+        variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
+        starter: Arc::new(Unconfined { hidden: vault.names().map(Into::into).collect() }),
+    };
+    let above = app.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
+    let is_trusted = |server: &Configured| trusted.contains(&server.name);
+    Ok(Mcp::start(app.tools.clone(), servers, above, around, &is_trusted, tell).await)
+}
+
+/// Asks at the terminal about the servers that wait for an approval.
+fn ask(app: &App, workspace: &Path, servers: &Servers) -> Result<(), Failure> {
+    let trust = trust(app);
+    for server in &servers.servers {
+        if server.entry.disabled || trust.has(workspace, server).map_err(Failure::error)? {
+            continue;
+        }
+        eprintln!("? {} names an MCP server that agents would start: {}", server.file.display(), plain(&server.name));
+        server.described().lines().for_each(|line| eprintln!("  │ {}", plain(line)));
+        eprint!("  approve it as it is? [y]es, [n]o: ");
+        let _ = std::io::stderr().flush();
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line)?;
+        if matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+            trust.add(workspace, server).map_err(Failure::error)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tools of an earlier spec, with those of MCP servers as they are now.
+pub fn tools(old: &[ToolSpec], registry: &Tools) -> Vec<ToolSpec> {
+    let origin = |spec: &ToolSpec| registry.doc(&spec.name).map(|doc| doc.origin);
+    let kept = old.iter().filter(|spec| origin(spec).is_some_and(|origin| origin != Origin::Mcp)).cloned();
+    let now = registry.specs().into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
+    let mut tools: Vec<ToolSpec> = kept.chain(now).collect();
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    tools
+}
+
+/// Passes on to a run that the tools of servers have changed, until the returned guard is dropped.
+pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
+    let (store, scope, tools) = (Arc::clone(&app.store), app.scope.clone(), app.tools.clone());
+    let (runtime, trace) = (runtime.clone(), trace.clone());
+    PassingOn(mcp.map(Mcp::changes).map(|mut changes| {
+        // What changed before the run began is in its spec.
+        changes.mark_unchanged();
+        tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                let Some(spec) = newest(&*store, &scope, &trace).await else { return };
+                let new = self::tools(&spec.tools, &tools);
+                if new != spec.tools {
+                    let spec = Box::new(Spec { tools: new, ..spec });
+                    // A run that cannot be told goes on with the tools that it has.
+                    let _ = runtime.send(&scope, &trace, &Mail::SetSpec { spec }).await;
+                }
+            }
+        })
+    }))
+}
+
+/// Ends the passing on when it is dropped.
+pub struct PassingOn(Option<tokio::task::JoinHandle<()>>);
+
+impl Drop for PassingOn {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+async fn newest(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Option<Spec> {
+    let log = store.read(scope, trace, 1).await.ok()?;
+    log.events.into_iter().rev().find_map(|event| match event.kind {
+        EventKind::SpecChanged(data) => Some(*data.spec),
+        _ => None,
+    })
+}

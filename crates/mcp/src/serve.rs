@@ -1,0 +1,209 @@
+//! Runs as an MCP server: a person's own client starts them, watches them, decides what they ask, and gets their answers.
+
+use mainpath_tools::Fut;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is to be run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunStart {
+    /// The task.
+    pub task: String,
+    /// The model; the caller's default where it is left out.
+    pub model: Option<String>,
+    /// The folder to work in; the caller's own where it is left out.
+    pub workspace: Option<String>,
+}
+
+/// What a person decides about a call that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunAnswer {
+    /// The run.
+    pub trace: String,
+    /// The call, such as `4.0`.
+    pub call: String,
+    /// What is decided.
+    pub decision: RunDecision,
+    /// The answer; why it is denied.
+    pub text: Option<String>,
+}
+
+/// What is decided about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunDecision {
+    /// It may run.
+    Approve,
+    /// It may not.
+    Deny,
+    /// It asked a question; this is the answer.
+    Answer,
+}
+
+/// The runs that are served: only those that were started through here. Results are objects for the client; errors one
+/// line for it.
+pub trait Runs: Send + Sync + 'static {
+    /// Starts a run and answers at once, with its `trace`.
+    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, String>>;
+    /// How it stands, and what waits for a decision.
+    fn status(&self, trace: String) -> Fut<'_, Result<Value, String>>;
+    /// Takes a decision.
+    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, String>>;
+    /// How it ended. Waits at most so long for that, or until it waits for a decision itself.
+    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, String>>;
+}
+
+/// The longest that somebody can wait for a result.
+const LONGEST_WAIT: u64 = 600;
+
+/// Serves runs on standard input and output until the client goes. Errors: the client does not speak the protocol.
+pub async fn serve(runs: Arc<dyn Runs>) -> Result<(), String> {
+    let service = Served::new(runs).serve(rmcp::transport::io::stdio()).await.map_err(|error| error.to_string())?;
+    service.waiting().await.map(drop).map_err(|error| error.to_string())
+}
+
+/// The face of the server, for any transport.
+#[derive(Clone)]
+pub struct Served {
+    runs: Arc<dyn Runs>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneRun {
+    trace: String,
+    wait_s: Option<u64>,
+}
+
+impl Served {
+    /// The face of these runs.
+    pub fn new(runs: Arc<dyn Runs>) -> Served {
+        Served { runs }
+    }
+
+    async fn call(&self, name: &str, args: Value) -> Result<Value, String> {
+        match name {
+            "run_start" => self.runs.start(read(name, args)?).await,
+            "run_status" => {
+                let OneRun { trace, .. } = read(name, args)?;
+                self.runs.status(trace).await
+            }
+            "run_answer" => self.runs.answer(read(name, args)?).await,
+            _ => {
+                let OneRun { trace, wait_s } = read(name, args)?;
+                self.runs.result(trace, Duration::from_secs(wait_s.unwrap_or(0).min(LONGEST_WAIT))).await
+            }
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(tool: &str, args: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(args).map_err(|error| match error.path().to_string() {
+        path if path == "." => format!("the arguments of {tool}: {}", error.inner()),
+        path => format!("the arguments of {tool}: {path}: {}", error.inner()),
+    })
+}
+
+fn tools() -> Vec<Tool> {
+    let text = |what: &str| json!({"type": "string", "description": what});
+    let trace = text("The run's id, as run_start gave it.");
+    let tool = |name: &'static str, what: &'static str, properties: Value, required: &[&str]| {
+        let schema = json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        });
+        let Value::Object(schema) = schema else { return Tool::default() };
+        Tool::new(name, what, schema)
+    };
+    let looks = |tool: Tool| tool.with_annotations(ToolAnnotations::new().read_only(true));
+    let task = text("What the agent is to do.");
+    let model = text("The model, in Mainpath's notation: PROVIDER:NAME.");
+    let folder = text("The folder to work in: an absolute path.");
+    let decision = json!({"type": "string", "enum": ["approve", "deny", "answer"]});
+    let said = text("The answer, or why it is denied.");
+    let call = text("The call that waits, such as 4.0, as run_status names it.");
+    let wait = json!({
+        "type": "integer", "minimum": 0, "maximum": LONGEST_WAIT, "description": "Seconds to wait for the end.",
+    });
+    vec![
+        tool(
+            "run_start",
+            "Gives an agent a task and answers at once with the run's id.",
+            json!({"task": task, "model": model, "workspace": folder}),
+            &["task"],
+        ),
+        looks(tool(
+            "run_status",
+            "Tells how a run stands, and which of its calls wait for a decision.",
+            json!({"trace": trace}),
+            &["trace"],
+        )),
+        tool(
+            "run_answer",
+            "Decides about a call that waits: approves it, denies it, or answers its question. To be called only on a \
+             person's word.",
+            json!({"trace": trace, "call": call, "decision": decision, "text": said}),
+            &["trace", "call", "decision"],
+        ),
+        looks(tool(
+            "run_result",
+            "Tells how a run ended and what its answer is. Waits for that if it is told to; comes back sooner when a call \
+             waits for a decision.",
+            json!({"trace": trace, "wait_s": wait}),
+            &["trace"],
+        )),
+    ]
+}
+
+impl ServerHandler for Served {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let own = Implementation::new("mainpath", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(own).with_instructions(
+            "Starts agents and follows them. run_start answers at once; ask run_result with wait_s for the end. When a run \
+             waits for a decision, show the person what waits and pass on what they decide by run_answer.",
+        )
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.get_tool(&request.name).is_none() {
+            let name = crate::clean::line(&request.name, 80);
+            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
+        }
+        let args = Value::Object(request.arguments.unwrap_or_else(Map::new));
+        let done = tokio::select! {
+            () = context.ct.cancelled() => Err("the call was cancelled; the run goes on".into()),
+            done = self.call(&request.name, args) => done,
+        };
+        Ok(match done {
+            Ok(value) => CallToolResult::structured(value).into(),
+            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]).into(),
+        })
+    }
+}
