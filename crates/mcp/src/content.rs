@@ -68,8 +68,12 @@ impl<'a> Gathered<'a> {
 
     /// What a result says in JSON, unless a text has said it already; and whether the server keeps to what it promised.
     pub fn structured(&mut self, value: &Value, promised: Option<&Schema>) {
+        // Many servers say a text once more as the only field of an object.
+        let only = value.as_object().filter(|map| map.len() == 1).and_then(|map| map.values().next()?.as_str());
         let said = self.parts.iter().any(|part| match part {
-            Part::Text { text } => serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value),
+            Part::Text { text } => {
+                Some(text.as_str()) == only || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
+            }
             _ => false,
         });
         if !said {

@@ -10,10 +10,10 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
     ProgressToken, ProtocolVersion, Root,
 };
-use rmcp::service::{NotificationContext, Peer, RequestContext, RunningService};
+use rmcp::service::{ClientInitializeError, NotificationContext, Peer, RequestContext, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -136,7 +136,7 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
                     "it wants an authorization: put it in the headers, such as Authorization = \"Bearer ${TOKEN}\"";
                 Err(Attempt::Unusable(text.into()))
             }
-            Err(error) => Err(Attempt::Refused(crate::clean::line(&innermost(&error), 300))),
+            Err(error) => Err(Attempt::Refused(crate::clean::line(&cause(&error), 300))),
         }
     }
 }
@@ -192,18 +192,22 @@ fn http(
     Ok((crate::http::client(&parsed)?, config))
 }
 
-/// The cause of causes: what happened, not what it stopped.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let more = inner.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = inner.source();
+/// What happened, rather than what it stopped.
+fn cause(error: &ClientInitializeError) -> String {
+    let mut innermost: &(dyn std::error::Error + 'static) = match error {
+        ClientInitializeError::TransportError { error, .. } => match error.error.downcast_ref() {
+            Some(StreamableHttpError::<reqwest::Error>::Client(error)) => error,
+            _ => &*error.error,
+        },
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return cause(fallback),
+        other => return other.to_string(),
+    };
+    let outermost = innermost.to_string();
+    while let Some(inner) = innermost.source() {
+        innermost = inner;
     }
-    text
+    let inner = innermost.to_string();
+    if outermost.contains(&inner) { outermost } else { format!("{outermost}: {inner}") }
 }
 
 /// The end of what a process writes to its standard error. It is read all the time, so that the process never waits.

@@ -49,6 +49,7 @@
 mod arguments;
 mod bash;
 mod context;
+mod cost;
 mod edit;
 mod filter;
 mod follow;

@@ -1,12 +1,18 @@
 //! JSON Schemas that values are held to: a tool's arguments, a final answer.
 
+use crate::cost;
 use jsonschema::PatternOptions;
 use serde_json::Value;
 
 /// A compiled JSON Schema (2020-12 where it names no other draft). References to other documents are not followed, and
-/// what a pattern may cost is bounded, so a schema may come from anybody.
+/// what a pattern and what references may cost is
+/// bounded, so a schema may come from anybody.
 #[derive(Debug)]
-pub struct Schema(jsonschema::Validator);
+pub struct Schema {
+    validator: jsonschema::Validator,
+    /// The schema itself, where it could describe work without end.
+    growing: Option<Value>,
+}
 
 /// As many violations are told.
 const MANY: usize = 16;
@@ -18,12 +24,17 @@ impl Schema {
     pub fn new(schema: &Value) -> Result<Schema, String> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN.0).size_limit(PATTERN.1);
         let made = jsonschema::options().with_pattern_options(patterns).offline().build(schema);
-        made.map(Schema).map_err(|error| format!("it is no valid JSON Schema: {}", short(&error.to_string())))
+        let validator = made.map_err(|error| format!("it is no valid JSON Schema: {}", short(&error.to_string())))?;
+        Ok(Schema { validator, growing: cost::can_grow(schema).then(|| schema.clone()) })
     }
 
     /// Every violated rule with its place, as `/path: what is wrong`; empty if the value matches.
     pub fn violations(&self, value: &Value) -> Vec<String> {
-        let mut told: Vec<String> = self.0.iter_errors(value).map(|error| said(&error)).take(MANY + 1).collect();
+        if self.growing.as_ref().is_some_and(|schema| !cost::is_bounded(schema, value)) {
+            return vec!["the schema asks for more work than any check may take".into()];
+        }
+        let mut told: Vec<String> =
+            self.validator.iter_errors(value).map(|error| said(&error)).take(MANY + 1).collect();
         if told.len() > MANY {
             told[MANY] = "and more".into();
         }

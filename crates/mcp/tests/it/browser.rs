@@ -43,7 +43,7 @@ async fn the_playwright_preset_drives_a_real_page() {
     }
     let snapshot = text_of(&world.run("mcp__web__browser_snapshot", json!({})).await.content);
     assert!(snapshot.contains("Counted 2 times"), "{snapshot}");
-    let shot = world.run("mcp__web__browser_take_screenshot", json!({})).await;
+    let shot = world.run("mcp__web__browser_take_screenshot", json!({"scale": "css", "type": "png"})).await;
     assert!(shot.content.iter().any(|part| matches!(part, Part::Image { .. })), "{shot:?}");
     world.mcp.close().await;
 }

@@ -157,7 +157,11 @@ async fn a_tool_with_an_unusable_schema_is_left_out_and_named_once() {
     let large =
         "the MCP server \"h\": its tool \"large\" is left out: its schema: it has 100034 bytes; 65536 is the most";
     assert!(notices.contains(&large.into()), "{notices:#?}");
-    assert_eq!(world.say("mcp__h__double", json!({"a": {}})).await, pair("ok", "{\"a\": {}}"));
+    // What it would take years to check is not checked.
+    assert_eq!(world.say("mcp__h__double", json!({})).await, pair("ok", "{}"));
+    let refused = "Wrong arguments for mcp__h__double: the schema asks for more work than any check may take. Expected: a (any, \
+                   optional).";
+    assert_eq!(world.say("mcp__h__double", json!({"a": {}})).await, pair("invalid_arguments", refused));
 }
 
 #[tokio::test]

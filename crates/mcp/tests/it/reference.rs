@@ -203,7 +203,7 @@ async fn a_server_over_http_is_used_found_gone_and_found_again() {
 async fn a_server_that_is_nowhere_is_said_to_be_nowhere() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let world = World::new(&format!("[servers.far]\nurl = \"http://{free}/mcp\"\n")).await;
-    assert!(world.failure("far").contains("onnection refused"), "{}", world.failure("far"));
+    assert!(world.failure("far").ends_with(": Connection refused (os error 111)"), "{}", world.failure("far"));
     let world = World::new("[servers.far]\nurl = \"ftp://h/mcp\"\n[servers.none]\nurl = \"no url\"\n").await;
     assert_eq!(world.failure("far"), "its url begins with ftp:, not with http: or https:");
     assert_eq!(world.failure("none"), "its url is none: relative URL without a base");

@@ -35,8 +35,8 @@ def tools():
         deep = {"type": "object"}
         for _ in range(40):
             deep = {"type": "object", "properties": {"a": deep}}
-        double = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(24)}
-        double["d24"] = {"type": "object"}
+        double = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+        double["d60"] = {"type": "object"}
         return [
             plain,
             {"name": "not-object", "inputSchema": {"type": "string"}},
