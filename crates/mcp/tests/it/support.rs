@@ -2,7 +2,8 @@
 
 use mainpath_mcp::{Around, Mcp, McpConfig, ServerState, Servers, State, Unconfined};
 use mainpath_policy::{CallFacts, Grant};
-use mainpath_tools::{Launcher, MemoryBlobs, Problem, Secrets, ToolContext, Tools, Workspace};
+use mainpath_sandbox::Launcher;
+use mainpath_tools::{MemoryBlobs, Problem, Secrets, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, Origin, Seq, ToolOutput, Verdict, text_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
