@@ -6,6 +6,7 @@ mod app;
 mod args;
 mod attach;
 mod browse;
+mod caged;
 mod choose;
 mod config;
 mod control;

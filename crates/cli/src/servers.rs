@@ -1,9 +1,10 @@
 //! The MCP servers of a run: connected before it begins, asked about where they are not trusted, their changes passed on.
 
 use crate::app::App;
+use crate::caged::Caged;
 use crate::exit::Failure;
 use crate::text::plain;
-use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust, Unconfined};
+use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
 use mainpath_tools::Tools;
@@ -69,11 +70,10 @@ pub async fn start(
         }
     }
     let secrets = app.home.config.secrets.clone();
-    let vault = app.home.vault(app.models.registry());
     let around = Around {
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
-        starter: Arc::new(Unconfined { hidden: vault.names().map(Into::into).collect() }),
+        starter: Arc::new(Caged::new(app, workspace)),
     };
     let above = app.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);

@@ -42,5 +42,5 @@ pub use config::{Configured, Entry, McpConfig, SEARCH_ABOVE, Servers};
 pub use hub::{Mcp, ServerState, State};
 pub use link::Around;
 pub use serve::{RunAnswer, RunDecision, RunStart, Runs, Served, serve};
-pub use start::{Start, Started, Starter, Unconfined};
+pub use start::{Process, Start, Started, Starter, Unconfined};
 pub use trust::Trust;

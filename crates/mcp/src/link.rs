@@ -3,7 +3,7 @@
 
 use crate::bounded::{Bounded, MESSAGE_BYTES};
 use crate::config::Configured;
-use crate::start::{Start, Started, Starter};
+use crate::start::{Process, Start, Started, Starter};
 use crate::variables::expand;
 use mainpath_types::Confinement;
 use rmcp::model::{
@@ -38,7 +38,7 @@ pub struct Around {
 pub(crate) struct Link {
     service: RunningService<RoleClient, Handler>,
     pub inbox: Arc<Inbox>,
-    _process: Option<Box<dyn Send + Sync>>,
+    _process: Option<Box<dyn Process>>,
 }
 
 /// Why a connection did not come about. One line for people and models.
@@ -120,6 +120,10 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
         match handler.serve_with_lifecycle(transport, mode).await {
             Ok(service) => Ok(Link { service, inbox, _process: Some(process) }),
             Err(error) => {
+                let refused = tokio::time::timeout(Duration::from_secs(2), process.refusal()).await;
+                if let Ok(Some(why)) = refused {
+                    return Err(Attempt::Unusable(why));
+                }
                 // Its last words are on their way.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 let (why, said) = (crate::clean::line(&error.to_string(), 300), said.last());

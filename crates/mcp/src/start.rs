@@ -1,5 +1,6 @@
 //! How the process of a server comes about.
 
+use mainpath_tools::Fut;
 use mainpath_types::Confinement;
 use std::ffi::OsString;
 use std::io;
@@ -30,8 +31,14 @@ pub struct Started {
     pub output: Box<dyn AsyncRead + Send + Unpin>,
     /// Its standard error.
     pub errors: Box<dyn AsyncRead + Send + Unpin>,
-    /// Ends it, and all that it has started, when it is dropped.
-    pub process: Box<dyn Send + Sync>,
+    /// Itself.
+    pub process: Box<dyn Process>,
+}
+
+/// A process and all that it has started. Dropping it ends them.
+pub trait Process: Send + Sync {
+    /// Why it did not even begin, if it did not; asked for once it has closed its output.
+    fn refusal(self: Box<Self>) -> Fut<'static, Option<String>>;
 }
 
 /// Starts the processes of servers. The composition root says how they are confined, and keeps secrets, and variables that
@@ -69,5 +76,11 @@ impl Starter for Unconfined {
         let output = Box::new(child.stdout.take().ok_or_else(missing)?);
         let errors = Box::new(child.stderr.take().ok_or_else(missing)?);
         Ok(Started { input, output, errors, process: Box::new(child) })
+    }
+}
+
+impl Process for tokio::process::Child {
+    fn refusal(self: Box<Self>) -> Fut<'static, Option<String>> {
+        Box::pin(async { None })
     }
 }

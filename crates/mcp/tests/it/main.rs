@@ -5,6 +5,7 @@
 
 mod browser;
 mod config;
+mod conformance;
 mod hostile;
 mod reference;
 mod search;

@@ -1,0 +1,56 @@
+//! How MCP servers are started here: each in a cage, with the bounds that its entry says.
+
+use crate::app::App;
+use mainpath_mcp::{Process, Start, Started, Starter};
+use mainpath_sandbox::{Cage, How, Launcher};
+use mainpath_tools::Fut;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Starts processes in cages around a workspace.
+pub struct Caged {
+    launcher: Launcher,
+    workspace: PathBuf,
+    own: Vec<PathBuf>,
+}
+
+impl Caged {
+    /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
+    pub fn new(app: &App, workspace: &Path) -> Caged {
+        let vault = app.home.vault(app.models.registry());
+        let launcher = Launcher::current_exe().hide_env(vault.names().map(String::from));
+        Caged { launcher, workspace: workspace.into(), own: app.home.protected() }
+    }
+}
+
+impl Starter for Caged {
+    fn start(&self, start: &Start) -> io::Result<Started> {
+        let cage = Cage::new(start.confinement, &self.workspace, self.own.clone());
+        let words: Vec<&OsStr> = start.words.iter().map(|word| word.as_os_str()).collect();
+        let talking = self.launcher.command(&words, &start.folder, &start.id, &cage, &start.env)?;
+        Ok(Started {
+            input: Box::new(talking.stdin),
+            output: Box::new(talking.stdout),
+            errors: Box::new(talking.stderr),
+            process: Box::new(Running(talking.process)),
+        })
+    }
+}
+
+struct Running(mainpath_sandbox::Process);
+
+impl Process for Running {
+    fn refusal(mut self: Box<Self>) -> Fut<'static, Option<String>> {
+        Box::pin(async move {
+            self.0.launcher_done().await;
+            match self.0.ended().await.ok()?.how {
+                How::Refused(why) => Some(format!("its sandbox cannot be made: {why}; mainpath doctor says what is missing")),
+                How::Failed(number) => {
+                    Some(format!("its program cannot be started: {}", io::Error::from_raw_os_error(number)))
+                }
+                How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => None,
+            }
+        })
+    }
+}
