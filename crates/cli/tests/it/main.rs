@@ -11,6 +11,8 @@ mod crash;
 mod every_model;
 mod hooks;
 mod long_texts;
+mod mcp;
+mod mcp_serve;
 mod models;
 mod optional_tools;
 mod policy;

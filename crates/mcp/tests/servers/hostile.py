@@ -132,6 +132,23 @@ def call(request):
     elif HOW == "grows":
         send({"method": "notifications/tools/list_changed"})
         answer(request, text("grown"))
+    elif HOW == "reaches":
+        got = {}
+        for path in words["paths"]:
+            try:
+                with open(path, "w") as file:
+                    file.write("reached")
+                got[path] = "written"
+            except OSError as error:
+                got[path] = error.strerror
+        try:
+            import socket
+
+            socket.create_connection(("127.0.0.1", words["port"]), 2).close()
+            got["network"] = "reached"
+        except OSError as error:
+            got["network"] = error.strerror
+        answer(request, text(json.dumps(got, sort_keys=True)))
     elif HOW == "env":
         answer(request, text(json.dumps({name: os.environ.get(name) for name in words["names"]})))
     elif HOW == "cancel":

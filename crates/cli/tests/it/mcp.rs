@@ -1,0 +1,196 @@
+//! MCP servers from configuration to a model's call, each in its sandbox.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+use std::net::TcpListener;
+
+/// A place with the fake server of the MCP tests in its workspace, where a sandbox can see it.
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::copy("../mcp/tests/servers/hostile.py", place.work.join("server.py")).unwrap();
+    place
+}
+
+/// An entry that starts the fake in one of its ways.
+fn entry(name: &str, how: &str) -> String {
+    format!("[mcp.servers.{name}]\ncommand = \"/usr/bin/python3\"\nargs = [\"server.py\", {how:?}]\n")
+}
+
+fn in_repository(place: &Place, how: &str) {
+    let json = json!({"mcpServers": {"theirs": {"command": "/usr/bin/python3", "args": ["server.py", how]}}});
+    std::fs::write(place.work.join(".mcp.json"), json.to_string()).unwrap();
+}
+
+/// What the model was told last.
+fn told(server: &ModelServer) -> String {
+    let body = server.requests().pop().unwrap().body().clone();
+    body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_string()
+}
+
+/// The tools that the model was told of in a request.
+fn offered(server: &ModelServer, request: usize) -> Vec<String> {
+    let body = server.requests()[request].body().clone();
+    let tools = body["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn servers_are_listed_with_their_state_and_tools() {
+    let place = place();
+    let off = format!("{}disabled = true\n", entry("off", "echo"));
+    place.config(&format!("{}{}{off}", entry("good", "echo"), entry("bad", "exits")));
+    let done = place.run(&["mcp", "list"]);
+    let lines: Vec<&str> = done.out.lines().collect();
+    assert_eq!(done.code, 1, "{done:#?}");
+    assert!(lines[0].starts_with("bad              failed") && lines[0].ends_with("it said: there is no [31mlicence"));
+    assert_eq!(lines[1], "good             ready     hostile 1, protocol 2025-11-25");
+    assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>(), ["mcp__good__do", "Does", "it."]);
+    assert!(lines[3].starts_with("off              disabled"), "{done:#?}");
+    let json: Vec<Value> = place.run(&["mcp", "list", "--json"]).out.lines().map(parsed).collect();
+    assert_eq!(json[1]["tools"], json!([{"name": "mcp__good__do", "description": "Does it."}]));
+}
+
+#[test]
+fn a_tool_is_called_by_hand() {
+    let place = place();
+    place.config(&entry("good", "echo"));
+    assert_eq!(place.ok(&["mcp", "call", "good", "do", r#"{"x": 1}"#]), "{\"x\": 1}\n");
+    assert_eq!(place.ok(&["mcp", "call", "good", "mcp__good__do"]), "{}\n");
+    place.run(&["mcp", "call", "good", "nothing"]).fails(2, "the MCP server \"good\" has no tool \"nothing\"");
+    place.run(&["mcp", "call", "none", "do"]).fails(2, "there is no MCP server \"none\"; see mainpath mcp list");
+    place.config(&entry("good", "refuses"));
+    place.run(&["mcp", "call", "good", "do"]).fails(1, "the call failed: server_error");
+}
+
+#[test]
+fn a_server_of_a_repository_starts_only_once_its_very_entry_is_approved() {
+    let place = place();
+    in_repository(&place, "echo");
+    let server = scripted(vec![Answer::text("Done.")]);
+    let done = place.run_on(&server, &["Look."]);
+    assert!(done.err.contains("the MCP server \"theirs\" of .mcp.json is not used until you approve it"), "{done:#?}");
+    assert!(!offered(&server, 0).iter().any(|name| name.starts_with("mcp__")), "{:?}", offered(&server, 0));
+    let shown = place.ok(&["mcp", "trust"]);
+    assert!(shown.contains("  args: [\"server.py\",\"echo\"]\n  command: \"/usr/bin/python3\"\n"), "{shown}");
+    place.run(&["mcp", "call", "theirs", "do"]).fails(1, "\"theirs\" is not approved; see mainpath mcp trust");
+    place.run(&["mcp", "trust", "others"]).fails(2, "names no MCP server \"others\"");
+    place.ok(&["mcp", "trust", "theirs"]);
+    assert_eq!(place.ok(&["mcp", "trust"]), "no MCP server waits for an approval\n");
+    assert_eq!(place.ok(&["mcp", "call", "theirs", "do"]), "{}\n");
+    let server = scripted(vec![Answer::text("Done.")]);
+    place.run_on(&server, &["Look."]);
+    assert!(offered(&server, 0).contains(&"mcp__theirs__do".into()));
+    // What was changed since is another entry.
+    in_repository(&place, "silent");
+    place.run(&["mcp", "call", "theirs", "do"]).fails(1, "\"theirs\" is not approved; see mainpath mcp trust");
+    std::fs::write(place.work.join(".mcp.json"), "{").unwrap();
+    let done = place.run(&["mcp", "list"]);
+    assert!(done.code == 0 && done.err.contains(".mcp.json: EOF while parsing"), "{done:#?}");
+}
+
+#[test]
+fn what_an_agent_starts_can_neither_approve_nor_call_nor_serve() {
+    let place = place();
+    in_repository(&place, "echo");
+    for args in [["mcp", "trust", "theirs"].as_slice(), &["mcp", "call", "theirs", "do"], &["mcp", "serve"]] {
+        let mut command = place.command(args);
+        command.env("MAINPATH_CALL", "t1/tool/4.0");
+        let done = finish(command, None);
+        assert!(done.code == 1 && done.err.contains("an agent's tool cannot"), "{done:#?}");
+    }
+    assert!(!place.home.join("mcp-trust.json").exists());
+}
+
+#[test]
+fn a_servers_tool_passes_the_gate_like_any_other() {
+    let place = place();
+    place.config(&entry("good", "echo"));
+    let call = || Answer::call("mcp__good__do", json!({"x": 1}));
+    // Undeclared, it counts as the worst: nobody can be asked, so it is denied.
+    let server = scripted(vec![call(), Answer::text("Done.")]);
+    place.run_on(&server, &["Do it."]);
+    assert!(told(&server).starts_with("Denied ("), "{}", told(&server));
+    let server = scripted(vec![call(), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    assert_eq!(told(&server), "{\"x\": 1}");
+    // Rules name it as they name any tool.
+    let server = scripted(vec![call(), Answer::text("Done.")]);
+    place.run_on(&server, &["--yes", "--deny", "mcp__good__*", "Do it."]);
+    assert!(told(&server).starts_with("Denied ("), "{}", told(&server));
+    let server = scripted(vec![call(), Answer::text("Done.")]);
+    place.run_on(&server, &["--allow", "mcp__good__do", "Do it."]);
+    assert_eq!(told(&server), "{\"x\": 1}");
+}
+
+#[test]
+fn a_call_through_the_search_is_judged_as_what_it_reaches() {
+    let place = place();
+    place.config(&format!("[mcp]\nsearch_above = 0\n{}", entry("good", "echo")));
+    let through = || Answer::call("use_tool", json!({"name": "mcp__good__do", "arguments": {"x": 1}}));
+    let answers = || vec![Answer::call("find_tools", json!({"query": "does"})), through(), Answer::text("Done.")];
+    let server = scripted(answers());
+    place.run_on(&server, &["--allow", "mcp__good__do", "Do it."]);
+    assert_eq!(told(&server), "{\"x\": 1}");
+    let names = offered(&server, 0);
+    assert!(names.contains(&"find_tools".into()) && !names.contains(&"mcp__good__do".into()), "{names:?}");
+    let server = scripted(answers());
+    place.run_on(&server, &["--yes", "--deny", "mcp__good__do", "Do it."]);
+    assert!(told(&server).starts_with("Denied ("), "{}", told(&server));
+}
+
+#[test]
+fn more_servers_come_with_a_file_for_one_run() {
+    let place = place();
+    let file = place.root().join("more.json");
+    let json = json!({"mcpServers": {"more": {"command": "/usr/bin/python3", "args": ["server.py", "echo"]}}});
+    std::fs::write(&file, json.to_string()).unwrap();
+    let server = scripted(vec![Answer::text("Done.")]);
+    place.run_on(&server, &["--mcp-config", file.to_str().unwrap(), "Look."]);
+    assert!(offered(&server, 0).contains(&"mcp__more__do".into()));
+    let server = scripted(vec![Answer::text("Done.")]);
+    place.run_on(&server, &["--mcp-config", "none.json", "Look."]).fails(2, "none.json: there is no such file");
+    place.config("[mcp.servers.a]\ncommand = \"x\"\nsandbx = \"full\"\n");
+    place.run(&["ls"]).fails(1, "unknown field `sandbx`");
+}
+
+#[test]
+fn a_tool_that_a_server_adds_under_way_is_offered_from_the_next_turn_on() {
+    let place = place();
+    place.config(&entry("good", "grows"));
+    // Time for the word to come through is given by the second call.
+    let wait = || bash("sleep 2");
+    let call = Answer::call("mcp__good__do", json!({}));
+    let server = scripted(vec![call, wait(), wait(), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    assert!(!offered(&server, 0).contains(&"mcp__good__more".into()));
+    assert!(offered(&server, 3).contains(&"mcp__good__more".into()), "{:?}", offered(&server, 3));
+    place.ok(&["verify"]);
+}
+
+#[test]
+fn a_server_is_confined_as_its_entry_says() {
+    let place = place();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let outside = place.root().join("outside").display().to_string();
+    let inside = place.work.join("inside").display().to_string();
+    let own = place.home.join("planted").display().to_string();
+    let reached = |more: &str| -> Value {
+        place.config(&format!("{}{more}", entry("good", "reaches")));
+        let args = json!({"paths": [inside, outside, own], "port": port}).to_string();
+        let said = place.ok(&["mcp", "call", "good", "do", &args]);
+        let _ = std::fs::remove_file(&inside);
+        serde_json::from_str(&said).unwrap()
+    };
+    let usual = reached("");
+    // What it writes beside the workspace is in a folder of temporary files that is its own.
+    let is_there = |path: &str| std::path::Path::new(path).exists();
+    assert!(usual[&inside] == "written" && !is_there(&outside), "{usual}");
+    assert!(usual[&own] != "written" && usual["network"] != "reached", "{usual}");
+    let only = reached("sandbox = \"read-only\"\nnetwork = true\n");
+    assert!(only[&inside] != "written" && only["network"] == "reached", "{only}");
+    let full = reached("sandbox = \"full\"\n");
+    assert!(is_there(&outside) && full[&own] != "written", "{full}");
+    assert!(!is_there(&own));
+}

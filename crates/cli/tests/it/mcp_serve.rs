@@ -1,0 +1,141 @@
+//! `mainpath mcp serve`: runs for a person's own MCP client.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{ChildStdin, Stdio};
+
+/// A client that speaks by hand.
+struct Client {
+    process: Process,
+    input: Option<ChildStdin>,
+    asked: u64,
+}
+
+impl Client {
+    fn new(place: &Place, server: &ModelServer) -> Client {
+        let mut command = place.command(&["mcp", "serve", "--model", &server.model()]);
+        command.stdin(Stdio::piped());
+        let mut process = Process::start(command);
+        let input = process.child.stdin.take();
+        let mut client = Client { process, input, asked: 0 };
+        let about = json!({"name": "test", "version": "1"});
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
+        let info = client.ask("initialize", hello);
+        assert_eq!(info["serverInfo"]["name"], "mainpath", "{info}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let id = self.asked;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let line = self.process.find(|line| parsed(line)["id"] == id).unwrap();
+        parsed(&line)["result"].clone()
+    }
+
+    /// Calls a tool: whether it failed, and what it said.
+    fn call(&mut self, tool: &str, arguments: Value) -> (bool, Value) {
+        let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        let said = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+        (result["isError"] == true, said)
+    }
+
+    fn ok(&mut self, tool: &str, arguments: Value) -> Value {
+        let (failed, said) = self.call(tool, arguments);
+        assert!(!failed, "{said}");
+        said
+    }
+
+    fn start(&mut self, task: &str) -> String {
+        let started = self.ok("run_start", json!({"task": task}));
+        assert_eq!(started["status"], "started");
+        started["trace"].as_str().unwrap().into()
+    }
+}
+
+#[test]
+fn a_run_is_started_watched_decided_and_its_answer_fetched() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo done > effects"), Answer::text("It is done.")]);
+    let mut client = Client::new(&place, &server);
+    let tools = client.ask("tools/list", json!({}));
+    let names: Vec<&str> =
+        tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["run_start", "run_status", "run_answer", "run_result"]);
+    let trace = client.start("Do it.");
+    let waits = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+    assert_eq!((&waits["status"], &waits["waiting"][0]["tool"]), (&json!("waiting"), &json!("bash")), "{waits}");
+    assert_eq!(place.text("effects"), "");
+    let call = waits["waiting"][0]["call"].clone();
+    assert_eq!(client.ok("run_status", json!({"trace": trace}))["waiting"][0]["needs"], "approval");
+    client.ok("run_answer", json!({"trace": trace, "call": call, "decision": "approve"}));
+    // It may be asked before the run has heard of it.
+    let mut ended = Value::Null;
+    for _ in 0..100 {
+        ended = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+        if ended["status"] == "finished" {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!((&ended["reason"], &ended["answer"]), (&json!("final"), &json!("It is done.")), "{ended}");
+    assert_eq!(place.text("effects"), "done\n");
+    drop(client.input.take());
+    assert_eq!(client.process.end().code, 0);
+    place.ok(&["verify", &trace]);
+}
+
+#[test]
+fn a_denial_reaches_the_model_with_its_reason() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo done > effects"), Answer::text("Then not.")]);
+    let mut client = Client::new(&place, &server);
+    let trace = client.start("Do it.");
+    let waits = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+    let call = waits["waiting"][0]["call"].clone();
+    client.ok("run_answer", json!({"trace": trace, "call": call, "decision": "deny", "text": "Not today."}));
+    wait_until("the run ends", || place.log(&trace).windows(12).any(|window| window == b"run_finished"));
+    assert!(server.requests().pop().unwrap().body()["messages"].to_string().contains("Not today."));
+    assert_eq!(place.text("effects"), "");
+}
+
+#[test]
+fn nothing_but_its_own_runs_is_served_and_mistakes_are_told() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo done > effects"), Answer::text("Done.")]);
+    place.run_on(&server, &["--park", "Do it."]);
+    let other = place.trace();
+    let mut client = Client::new(&place, &server);
+    for (tool, args) in [
+        ("run_status", json!({"trace": other})),
+        ("run_result", json!({"trace": other})),
+        ("run_answer", json!({"trace": other, "call": "2.0", "decision": "approve"})),
+    ] {
+        let (failed, said) = client.call(tool, args);
+        assert!(failed && said == format!("no run {other:?} was started here"), "{said}");
+    }
+    for (tool, args, wanted) in [
+        ("run_start", json!({}), "the arguments of run_start: missing field `task`"),
+        ("run_start", json!({"task": " "}), "there is no task"),
+        (
+            "run_start",
+            json!({"task": "x", "workspace": "/no/such"}),
+            "the workspace /no/such cannot be used: No such file",
+        ),
+        ("run_start", json!({"task": "x", "model": "nobody:x"}), "nobody"),
+        ("run_status", json!({"trace": 1}), "the arguments of run_status: trace: invalid type: integer `1`"),
+        ("run_answer", json!({"trace": "x", "call": "1.0", "decision": "maybe"}), "decision: unknown variant `maybe`"),
+    ] {
+        let (failed, said) = client.call(tool, args);
+        assert!(failed && said.as_str().unwrap().contains(wanted), "{said}");
+    }
+    assert_eq!(place.text("effects"), "");
+}
