@@ -18,8 +18,7 @@ pub struct Caged {
 impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
     pub fn new(app: &App, workspace: &Path) -> Caged {
-        let vault = app.home.vault(app.models.registry());
-        let launcher = Launcher::current_exe().hide_env(vault.names().map(String::from));
+        let launcher = Launcher::current_exe().hide_env(app.vault.names().map(String::from));
         Caged { launcher, workspace: workspace.into(), own: app.home.protected() }
     }
 }

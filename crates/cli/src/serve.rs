@@ -30,7 +30,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", plain(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), false, tell).await?;
-    let runtime = app.runtime();
+    let runtime = app.runtime()?;
     let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
     let done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>).await;
     if let Some(mcp) = &served.mcp {
