@@ -99,15 +99,24 @@ impl Plain {
     }
 
     fn matches(&self, text: &str) -> bool {
+        // Most comparisons fail, and most of those at the first or the last letter: looking at these alone is much faster.
+        let differ = |one: Option<&u8>, other: Option<&u8>| one.is_some() && one != other;
+        let (letters, first) = (text.as_bytes(), self.first.as_bytes());
+        if differ(first.first(), letters.first()) {
+            return false;
+        }
         let Some((middle, last)) = &self.rest else { return text == self.first };
-        let Some(text) = text.strip_prefix(self.first.as_str()) else { return false };
-        let Some(mut text) = text.strip_suffix(last.as_str()) else { return false };
-        middle.iter().all(|piece| match text.split_once(piece.as_str()) {
-            Some((_, after)) => {
-                text = after;
-                true
-            }
-            None => false,
+        if letters.len() < first.len() + last.len() || differ(last.as_bytes().last(), letters.last()) {
+            return false;
+        }
+        let has_ends = (first.is_empty() || text.starts_with(&self.first)) && (last.is_empty() || text.ends_with(last));
+        let inner = text.get(first.len()..letters.len() - last.len()).filter(|_| has_ends);
+        let Some(mut text) = inner else { return false };
+        middle.iter().all(|piece| {
+            let may_be_there = piece.as_bytes().first().is_none_or(|letter| text.as_bytes().contains(letter));
+            let found = if may_be_there { text.split_once(piece.as_str()) } else { None };
+            text = found.map_or(text, |(_, after)| after);
+            found.is_some()
         })
     }
 }
