@@ -7,8 +7,9 @@ use mainpath_net::{
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
     WebSearch, WebSearchConfig,
 };
-use mainpath_tools::{JsonTransform, Tools};
+use mainpath_tools::{DynTool, JsonTransform, Tool, ToolDoc, Tools};
 use serde::Deserialize;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// `[tools]` in `config.toml`. A tool is off until its part is there.
@@ -138,36 +139,44 @@ impl ToolsConfig {
             }
         };
         if let Some(config) = &self.feishu_bot {
-            note("feishu_bot", FeishuBot::new(&client, config, secret).map(|tool| drop(tools.clone().with(tool))));
+            note("feishu_bot", add(&tools, FeishuBot::new(&client, config, secret)));
         }
         if let Some(config) = &self.http_request {
-            drop(tools.clone().with(HttpRequest::new(&client, config)));
+            note("http_request", add(&tools, Ok(HttpRequest::new(&client, config))));
         }
         if let Some(config) = &self.invoke_workflow {
-            let put = |tool: InvokeWorkflow| {
-                tools
-                    .put(InvokeWorkflow::NAME, tool.doc(), tool.schema(), Arc::new(tool))
-                    .map_err(|problem| NotReady(problem.text))
-            };
+            let put =
+                |tool: InvokeWorkflow| put(&tools, InvokeWorkflow::NAME, tool.doc(), tool.schema(), Arc::new(tool));
             note(InvokeWorkflow::NAME, InvokeWorkflow::new(&client, config, secret).and_then(put));
         }
         if self.json_transform {
-            drop(tools.clone().with(JsonTransform::current_exe()));
+            note("json_transform", add(&tools, Ok(JsonTransform::current_exe())));
         }
         if let Some(config) = &self.redis_context {
-            note("redis_context", RedisContext::new(config, secret).map(|tool| drop(tools.clone().with(tool))));
+            note("redis_context", add(&tools, RedisContext::new(config, secret)));
         }
         if let Some(config) = &self.web_fetch {
-            drop(tools.clone().with(WebFetch::new(&client, config)));
+            note("web_fetch", add(&tools, Ok(WebFetch::new(&client, config))));
         }
         if let Some(config) = &self.web_search {
-            note("web_search", WebSearch::new(&client, config, secret).map(|tool| drop(tools.clone().with(tool))));
+            note("web_search", add(&tools, WebSearch::new(&client, config, secret)));
         }
         for config in &self.external {
             note("external", external(&tools, &client, config, secret));
         }
         (tools, unready)
     }
+}
+
+/// Adds a tool that could be made.
+fn add<T: Tool>(tools: &Tools, made: Result<T, NotReady>) -> Result<(), NotReady> {
+    // Clones are one registry.
+    made.map(|tool| drop(tools.clone().with(tool)))
+}
+
+/// Adds a tool that is known only by the configuration.
+fn put(tools: &Tools, name: &str, doc: ToolDoc, schema: Value, tool: Arc<dyn DynTool>) -> Result<(), NotReady> {
+    tools.put(name, doc, schema, tool).map_err(|problem| NotReady(problem.text))
 }
 
 /// Adds a tool of the owner's own, which takes no other tool's place.
@@ -177,7 +186,7 @@ fn external(tools: &Tools, client: &Client, config: &ExternalConfig, secret: Sec
         return Err(NotReady(format!("there is already a tool that {name:?} means; choose another name")));
     }
     let tool = External::new(client, config, secret)?;
-    tools.put(name, tool.doc(), schema, Arc::new(tool)).map_err(|problem| NotReady(problem.text))
+    put(tools, name, tool.doc(), schema, Arc::new(tool))
 }
 
 impl Home {

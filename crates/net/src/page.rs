@@ -188,6 +188,9 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
 
     fn read(html: &str) -> Page {
         page(html, &Url::parse("https://a.test/x/y?q=1").unwrap())
@@ -245,6 +248,63 @@ mod tests {
             assert!(page.markdown.len() < 20 * html.len(), "{} bytes from {}", page.markdown.len(), html.len());
         }
     }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn any_soup_of_tags_becomes_some_text(
+            pieces in vec(prop_oneof![select(&SOUP[..]).prop_map(String::from), "\\PC{0,6}"], 0..60)
+        ) {
+            let html = pieces.concat();
+            let page = read(&html);
+            prop_assert!(page.markdown.len() <= 200 + 60 * html.len());
+        }
+    }
+
+    /// What pages are made of, whole and broken.
+    const SOUP: [&str; 40] = [
+        "<table>",
+        "</table>",
+        "<tr>",
+        "<td>",
+        "<th>",
+        "<thead>",
+        "<caption>",
+        "<ul>",
+        "</ul>",
+        "<ol start=7>",
+        "<li>",
+        "<p>",
+        "</p>",
+        "<pre>",
+        "</pre>",
+        "<code>",
+        "</code>",
+        "<blockquote>",
+        "<a href='/x'>",
+        "</a>",
+        "<img src=x alt='y'>",
+        "<b>",
+        "</i>",
+        "<h1>",
+        "</h1>",
+        "<template>",
+        "<svg>",
+        "<math>",
+        "<select>",
+        "<option>",
+        "<br>",
+        "<hr>",
+        "<!--",
+        "-->",
+        "<script>",
+        "</script>",
+        "<title>",
+        "</",
+        "&amp;",
+        "\n",
+    ];
 
     #[test]
     fn odd_markup_harms_nobody() {

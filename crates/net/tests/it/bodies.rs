@@ -4,11 +4,13 @@ use crate::server::{Reply, Server, Then, raw, reply};
 use crate::support::client;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use mainpath_net::{Answer, Ask, Caps};
+use mainpath_net::{Answer, Ask, Caps, Client, Reach};
 use mainpath_tools::Problem;
 use reqwest::Url;
 use std::io::Write;
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
 const MOST: usize = 100_000;
 
@@ -116,6 +118,22 @@ async fn a_body_that_breaks_off_and_words_that_are_no_http_are_failures() {
             told.1
         );
     }
+}
+
+#[tokio::test]
+async fn what_speaks_no_tls_is_not_believed_to_be_https() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 plain words\r\n\r\n").await.unwrap();
+    });
+    let reach = Reach { allow_private: [host.clone().try_into().unwrap()].into(), proxy: None };
+    let ask = Ask::get(Url::parse(&format!("https://{host}/")).unwrap());
+    let told = Client::new(&reach).send(ask, Caps::within(Duration::from_secs(60)), &|_, _| Ok(())).await;
+    let Problem { code, text } = told.unwrap_err();
+    assert_eq!((code, text.starts_with("127.0.0.1 could not be reached: ")), ("connection", true), "{text}");
+    server.await.unwrap();
 }
 
 #[tokio::test]
