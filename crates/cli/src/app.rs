@@ -5,6 +5,7 @@ use crate::config::Home;
 use crate::exit::Failure;
 use crate::hooks::HookEntry;
 use crate::policy::Sources;
+use crate::toolbox::Unready;
 use mainpath_core::{Log, State, apply};
 use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions};
@@ -36,6 +37,8 @@ pub struct App {
     pub vault: Vault,
     /// The tools that agents can have.
     pub tools: Tools,
+    /// Those that are configured and cannot be used: no agent works until that is put right.
+    unready: Vec<Unready>,
 }
 
 impl App {
@@ -51,8 +54,8 @@ impl App {
         let hooks: Result<Hooks, String> = home.config.hooks.iter().map(build).collect();
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
         let vault = home.vault(models.registry())?;
-        let tools = home.tools()?;
-        Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources, tools })
+        let (tools, unready) = home.toolbox();
+        Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources, tools, unready })
     }
 
     /// The same with the rules of the command line.
@@ -84,6 +87,9 @@ impl App {
 
     /// A runtime on it. Errors: a tool that is configured cannot be used.
     pub fn runtime(&self) -> Result<Runtime, Failure> {
+        if let Some(Unready { name, why }) = self.unready.first() {
+            return Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.home.config_file.display())));
+        }
         let sources = self.sources.clone();
         Ok(Runtime::new(Config {
             store: self.store.clone(),

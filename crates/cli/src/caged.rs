@@ -44,7 +44,9 @@ impl Process for Running {
         Box::pin(async move {
             self.0.launcher_done().await;
             match self.0.ended().await.ok()?.how {
-                How::Refused(why) => Some(format!("its sandbox cannot be made: {why}; mainpath doctor says what is missing")),
+                How::Refused(why) => {
+                    Some(format!("its sandbox cannot be made: {why}; mainpath doctor says what is missing"))
+                }
                 How::Failed(number) => {
                     Some(format!("its program cannot be started: {}", io::Error::from_raw_os_error(number)))
                 }

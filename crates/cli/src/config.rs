@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use crate::hooks::HookEntry;
 use crate::toolbox::ToolsConfig;
-use mainpath_net::Reach;
 use mainpath_mcp::McpConfig;
+use mainpath_net::Reach;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
 use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};

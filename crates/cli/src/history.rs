@@ -28,7 +28,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     let app = App::open()?.with_rules(&args.rules);
     let trace = app.find(args.trace.as_deref()).await?;
     let (log, ..) = app.read(&trace).await?;
-    let tools = app.home.tools()?;
+    let tools = app.tools.clone();
     let (mut spec, mut place): (Option<&Spec>, Option<(Workspace, Arc<Policy>)>) = (None, None);
     let mut judged = Vec::new();
     for event in &log.events {

@@ -1,7 +1,6 @@
 //! The tools of this installation: those that are always there, and those that the configuration switches on.
 
 use crate::config::Home;
-use crate::exit::Failure;
 use mainpath_net::{
     Client, External, ExternalConfig, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow,
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
@@ -198,17 +197,6 @@ impl Home {
     /// The tools of this installation, and those that are configured and cannot be used.
     pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
         self.config.tools.build(&self.config.net, &|name| self.secret(name))
-    }
-
-    /// The tools that agents have here. Errors: one that is configured cannot be used.
-    pub fn tools(&self) -> Result<Tools, Failure> {
-        match self.toolbox() {
-            (tools, unready) if unready.is_empty() => Ok(tools),
-            (_, unready) => {
-                let Unready { name, why } = &unready[0];
-                Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.config_file.display())))
-            }
-        }
     }
 }
 
