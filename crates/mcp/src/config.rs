@@ -167,8 +167,11 @@ impl Servers {
     }
 }
 
-/// The entries of a JSON file as others write it, and what is to be said of them. `None` if there is no such file.
-fn entries(file: &Path) -> Result<Option<(Vec<(String, Entry)>, Vec<String>)>, String> {
+/// The entries of a file, and what is to be said of them.
+type Entries = (Vec<(String, Entry)>, Vec<String>);
+
+/// The entries of a JSON file as others write it. `None` if there is no such file.
+fn entries(file: &Path) -> Result<Option<Entries>, String> {
     let bad = |why: String| format!("{}: {why}", file.display());
     let mut text = String::new();
     match std::fs::File::open(file) {

@@ -133,7 +133,7 @@ impl<'a> Gathered<'a> {
 
     /// The output: its texts cut where they are too long, and the whole of them kept then.
     pub async fn finish(mut self, error: Option<&str>) -> ToolOutput {
-        let long: usize = self.parts.iter().map(|part| chars(part)).sum();
+        let long: usize = self.parts.iter().map(chars).sum();
         if long > SHOWN {
             let whole = mainpath_types::text_of(&self.parts);
             let whole = self.ctx.secrets.redact(&whole);

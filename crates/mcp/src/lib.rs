@@ -40,7 +40,7 @@ mod variables;
 
 pub use config::{Configured, Entry, McpConfig, SEARCH_ABOVE, Servers};
 pub use hub::{Mcp, ServerState, State};
-pub use link::Around;
+pub use link::{Around, Variables};
 pub use serve::{RunAnswer, RunDecision, RunStart, Runs, Served, serve};
 pub use start::{Process, Start, Started, Starter, Unconfined};
 pub use trust::Trust;

@@ -23,13 +23,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{Notify, mpsc};
 
+/// What a variable's name stands for.
+pub type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// What connections need of their surroundings.
 #[derive(Clone)]
 pub struct Around {
     /// The folder that the agent works in.
     pub workspace: PathBuf,
     /// What `${NAME}` in a configuration stands for.
-    pub variables: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variables: Arc<Variables>,
     /// How processes are started.
     pub starter: Arc<dyn Starter>,
 }

@@ -11,7 +11,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -231,7 +231,7 @@ impl ServerHandler for Served {
             let name = crate::clean::line(&request.name, 80);
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         }
-        let args = Value::Object(request.arguments.unwrap_or_else(Map::new));
+        let args = Value::Object(request.arguments.unwrap_or_default());
         let done = tokio::select! {
             () = context.ct.cancelled() => Err("the call was cancelled; the run goes on".into()),
             done = self.call(&request.name, args) => done,

@@ -15,13 +15,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a server that let a call time out has to show that it is still there.
 const LIFE_SIGN: Duration = Duration::from_secs(5);
 
+/// What hears of a connection.
+type Opened = dyn Fn(&Arc<Link>) + Send + Sync;
+
 /// A server that is used.
 pub(crate) struct Server {
     pub configured: Configured,
     around: Around,
     state: Mutex<State>,
     /// Called with every connection that came about.
-    opened: OnceLock<Box<dyn Fn(&Arc<Link>) + Send + Sync>>,
+    opened: OnceLock<Box<Opened>>,
 }
 
 #[derive(Default)]
