@@ -1,6 +1,7 @@
 //! How MCP servers are started here: each in a cage, with the bounds that its entry says.
 
 use crate::app::App;
+use crate::exit::Failure;
 use mainpath_mcp::{Process, Start, Started, Starter};
 use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
@@ -17,9 +18,9 @@ pub struct Caged {
 
 impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
-    pub fn new(app: &App, workspace: &Path) -> Caged {
+    pub fn new(app: &App, workspace: &Path) -> Result<Caged, Failure> {
         let launcher = Launcher::current_exe().hide_env(app.vault.names().map(String::from));
-        Caged { launcher, workspace: workspace.into(), own: app.home.protected() }
+        Ok(Caged { launcher, workspace: workspace.into(), own: app.home.protected() })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::servers;
 use crate::text::{plain, short};
 use mainpath_mcp::{Servers, State};
 use mainpath_policy::Grant;
+use mainpath_sandbox::Launcher;
 use mainpath_tools::{ToolContext, Workspace};
 use mainpath_types::*;
 use serde_json::{Value, json};
@@ -162,7 +163,7 @@ fn context(app: &App, folder: &std::path::Path, tool: &str) -> Result<ToolContex
     let grant = Grant::issue(of, (tool, effect), Confinement::default(), &verdict, true);
     let grant = grant.ok_or_else(|| Failure::error("no grant can be made"))?;
     let workspace = Workspace::new(folder, app.home.protected())?;
-    let mut ctx = ToolContext::new(Arc::new(workspace), grant, app.runtime()?.config().launcher.clone());
+    let mut ctx = ToolContext::new(Arc::new(workspace), grant, Launcher::current_exe());
     ctx.timeout = app.tools.doc(tool).and_then(|doc| doc.timeout);
     ctx.progress = Arc::new(|piece| eprint!("{}", plain(piece)));
     Ok(ctx)

@@ -73,7 +73,7 @@ pub async fn start(
     let around = Around {
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
-        starter: Arc::new(Caged::new(app, workspace)),
+        starter: Arc::new(Caged::new(app, workspace)?),
     };
     let above = app.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);
