@@ -175,6 +175,8 @@ impl Home {
     pub fn vault(&self, registry: &Registry) -> Result<Vault, Failure> {
         let mut ours = self.config.tools.secrets();
         ours.extend(self.config.hooks.iter().flat_map(|hook| hook.headers.secrets()));
+        let (variables, given) = crate::servers::secrets(&self.config.mcp);
+        ours.extend(variables);
         let is_key = |name: &str| {
             ours.iter().any(|key| key == name)
                 || registry.providers().iter().any(|provider| provider.key_variables.iter().any(|key| key == name))
@@ -189,7 +191,7 @@ impl Home {
             };
             provider.headers.iter().filter_map(secret).collect::<Vec<_>>()
         });
-        let secrets = environment(is_key).chain(headers).chain(self.config.secrets.clone());
+        let secrets = environment(is_key).chain(headers).chain(given).chain(self.config.secrets.clone());
         Ok(self.forms.clone().with_key(handle_key(&self.data)?).with_secrets(secrets))
     }
 

@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::caged::Caged;
 use crate::exit::Failure;
 use crate::text::plain;
-use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
-use mainpath_runtime::{Mail, Runtime};
+use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
+use mainpath_runtime::{Mail, Runtime, Vault};
 use mainpath_store::{Scope, Store};
 use mainpath_tools::Tools;
 use mainpath_types::{EventKind, Origin, Spec, ToolSpec, TraceId};
@@ -148,4 +148,23 @@ async fn newest(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Option<Spe
         EventKind::SpecChanged(data) => Some(*data.spec),
         _ => None,
     })
+}
+
+/// The secrets that servers are given: the variables that headers are made of, and what stands in an entry itself.
+pub fn secrets(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
+    let (mut variables, mut values) = (Vec::new(), Vec::new());
+    for (server, entry) in &config.servers {
+        for (name, text) in &entry.headers {
+            let named = text.split("${").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
+            variables.extend(named.map(String::from));
+            let is_secret = ["auth", "key", "token", "secret"].iter().any(|part| name.to_lowercase().contains(part));
+            if is_secret && !text.contains("${") {
+                // The last word of `Bearer …`.
+                values.push((format!("{server}-{name}"), text.rsplit(' ').next().unwrap_or_default().to_string()));
+            }
+        }
+        let given = entry.env.iter().filter(|(name, text)| Vault::is_secret_name(name) && !text.contains("${"));
+        values.extend(given.map(|(name, text)| (format!("{server}-{name}"), text.clone())));
+    }
+    (variables, values)
 }

@@ -194,3 +194,19 @@ fn a_server_is_confined_as_its_entry_says() {
     assert!(is_there(&outside) && full[&own] != "written", "{full}");
     assert!(!is_there(&own));
 }
+
+#[test]
+fn what_a_server_is_given_is_kept_out_of_prompts_and_logs() {
+    let place = place();
+    let env = "env = { API_TOKEN = \"hunter2-hunter2\", PLAIN = \"plain\", MINE = \"${MINE_KEY}\" }\n";
+    place.config(&format!("{}{env}[secrets]\nMINE_KEY = \"swordfish-swordfish\"\n", entry("good", "env")));
+    let names = json!({"names": ["API_TOKEN", "PLAIN", "MINE", "MINE_KEY", "MAINPATH_HOME"]});
+    let server = scripted(vec![Answer::call("mcp__good__do", names), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let got: Value = serde_json::from_str(&told(&server)).unwrap();
+    let hidden = |name: &str| got[name].as_str().unwrap().contains("secret");
+    assert!(hidden("API_TOKEN") && hidden("MINE") && got["PLAIN"] == "plain", "{got}");
+    assert!(got["MINE_KEY"].is_null() && got["MAINPATH_HOME"].is_null(), "{got}");
+    let log = String::from_utf8(place.log(&place.trace())).unwrap();
+    assert!(!log.contains("hunter2") && !log.contains("swordfish"));
+}

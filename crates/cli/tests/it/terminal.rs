@@ -266,3 +266,22 @@ fn nothing_that_a_model_or_a_tool_says_steers_the_terminal() {
         }
     }
 }
+
+#[test]
+fn a_server_of_a_repository_is_asked_about_before_it_starts() {
+    for (said, used) in [("n\n", false), ("y\n", true)] {
+        let place = Place::new();
+        std::fs::copy("../mcp/tests/servers/hostile.py", place.work.join("server.py")).unwrap();
+        let entry = r#"{"mcpServers": {"theirs": {"command": "/usr/bin/python3", "args": ["server.py", "echo"]}}}"#;
+        std::fs::write(place.work.join(".mcp.json"), entry).unwrap();
+        let server = scripted(vec![Answer::text("Done.")]);
+        let mut terminal = Terminal::run(&place, &server);
+        terminal.shows("approve it as it is? [y]es, [n]o: ", 1);
+        assert!(terminal.screen().contains(r#"args: ["server.py","echo"]"#), "{}", terminal.screen());
+        terminal.types(said);
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 0, "{screen}");
+        let offered = server.requests()[0].body()["tools"].to_string().contains("mcp__theirs__do");
+        assert_eq!(offered, used, "{screen}");
+    }
+}

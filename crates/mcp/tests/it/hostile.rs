@@ -288,7 +288,8 @@ async fn secrets_are_revealed_to_the_server_and_hidden_in_what_it_says() {
 #[tokio::test]
 async fn a_server_that_may_have_to_be_installed_first_says_what_that_needs() {
     // Nothing is asked for over the network, and nothing of that name is there.
-    let world = World::new("[servers.h]\ncommand = \"npx\"\nargs = [\"--offline\", \"-y\", \"no-such-package\"]\n").await;
+    let world =
+        World::new("[servers.h]\ncommand = \"npx\"\nargs = [\"--offline\", \"-y\", \"no-such-package\"]\n").await;
     let hint = "; it may have to be installed first, which needs the network: network = true in its entry";
     assert!(world.failure("h").ends_with(hint), "{}", world.failure("h"));
 }
