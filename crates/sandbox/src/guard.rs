@@ -4,6 +4,9 @@
 //!
 //! Guarded are the names below in the workspace itself, what they lead to if they are links, and git's own of every repository
 //! in it: at its top, in folders up to two levels down, its submodules, and where a `.git` that is a file or a link leads.
+//!
+//! What this cannot hold: a guarded *file* that somebody outside replaces while a command runs (an editor that renames a new
+//! one over it) is not guarded any more in that command's cage, only told at its end. Folders are not affected.
 
 use crate::home::{SECRETS, own_home};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
@@ -43,6 +46,9 @@ pub(crate) const GUARDED: &[&str] = &[
     ".fleet",
     ".zed",
     ".devcontainer",
+    ".devcontainer.json",
+    ".dir-locals.el",
+    ".nvim.lua",
     ".vimrc",
     ".exrc",
     ".nvimrc",
@@ -54,6 +60,9 @@ pub(crate) const GUARDED: &[&str] = &[
     // Git.
     ".gitconfig",
     ".gitmodules",
+    // Hooks that a repository brings along.
+    ".husky",
+    ".githooks",
 ];
 
 /// The folder of a repository: it cannot be moved away, and so replaced; what is in it can change, or nobody could commit.

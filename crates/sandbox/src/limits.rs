@@ -25,10 +25,14 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// Every group's name begins with this, then comes the number of the process that made it.
 const PREFIX: &str = "mainpath-";
 
+/// The memory of the machine.
+pub(crate) fn machine_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    info.totalram * u64::from(info.mem_unit)
+}
+
 /// Memory in bytes: half of what there is, for the machine or for the groups that this process is in.
 fn memory_bytes(own: &str) -> u64 {
-    let info = rustix::system::sysinfo();
-    let machine = info.totalram * u64::from(info.mem_unit);
     let (root, controller, file) = match is_unified() {
         true => (PathBuf::from(ROOT), "", "memory.max"),
         false => (Path::new(ROOT).join("memory"), "memory", "memory.limit_in_bytes"),
@@ -38,7 +42,7 @@ fn memory_bytes(own: &str) -> u64 {
         // No number means no limit.
         fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
     });
-    limits.fold(machine, u64::min) / 2
+    limits.fold(machine_bytes(), u64::min) / 2
 }
 
 /// A cgroup, or one for each controller. It is removed when this is dropped.

@@ -7,6 +7,7 @@
 use crate::cage::Bounds;
 use crate::guard::Guard;
 use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, Places, READABLE, SECRETS};
+use crate::limits;
 use crate::sys::set_mount;
 use mainpath_types::FileAccess;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat};
@@ -126,7 +127,9 @@ fn workspace_mount(workspace: &Path, files: FileAccess) -> Result<Item, String> 
 
 /// The fresh file system, in memory. It lies at `/dev` until that is covered by one of its own folders.
 fn scratch() -> Result<OwnedFd, Errno> {
-    let scratch = fresh("tmpfs", &[("mode", "0755")])?;
+    // It is memory, so it is bounded.
+    let size = (limits::machine_bytes() / 4).to_string();
+    let scratch = fresh("tmpfs", &[("mode", "0755"), ("size", &size)])?;
     move_mount(&scratch, "", CWD, "/dev", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     for (name, mode) in
         [("dev", 0o755), ("dev/pts", 0o755), ("dev/shm", 0o1777), ("tmp", 0o1777), ("var-tmp", 0o1777), ("home", 0o700)]
@@ -243,13 +246,22 @@ fn protect_kernel() -> Result<(), Errno> {
         "bpf",
         "pstore",
         "efivarfs",
+        "fusectl",
+        "selinuxfs",
+        "smackfs",
+        "resctrl",
+        "binfmt_misc",
+        "devtmpfs",
     ];
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").map_err(|_| Errno::IO)?;
-    for line in mounts.lines() {
-        let Some((mount, kind)) = line.split_once(" - ") else { continue };
-        let path = mount.split(' ').nth(4).filter(|_| kind.split(' ').next().is_some_and(|kind| kinds.contains(&kind)));
+    let is_kernels = |kind: &str| kind.split(' ').next().is_some_and(|kind| kinds.contains(&kind));
+    let found = mounts.lines().filter_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        mount.split(' ').nth(4).filter(|_| is_kernels(kind))
+    });
+    for path in found.chain(["/sys"]) {
         // What is covered by another mount cannot be reached.
-        if let Some(Ok(at)) = path.map(|path| open_place(Path::new(path))) {
+        if let Ok(at) = open_place(Path::new(path)) {
             set_mount(at.as_fd(), READ_ONLY, false).map_err(|_| Errno::PERM)?;
         }
     }

@@ -481,10 +481,16 @@ fn schemas_are_printed_for_all_types_or_one() {
 }
 
 #[test]
-fn the_doctor_says_that_bash_is_not_sandboxed() {
+fn the_doctor_names_every_part_of_the_sandbox() {
     let place = Place::new();
     let said = place.ok(&["doctor"]);
-    assert!(said.contains("bash is NOT sandboxed") && !said.contains("FAIL"), "{said}");
+    for part in ["namespaces", "private file system", "network namespace"] {
+        let line = said.lines().find(|line| line.contains("sandbox: ") && line.contains(part));
+        assert!(line.is_some_and(|line| line.starts_with("ok ")), "{part}: {said}");
+    }
+    // These are not needed: what they would add is said where they are missing.
+    assert!(said.contains("sandbox: cgroups: ") && said.contains("sandbox: Landlock: "), "{said}");
+    assert!(!said.contains("NOT sandboxed") && !said.contains("FAIL"), "{said}");
     assert!(place.traces().is_empty());
 }
 
