@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 12] = [
+const MEASURES: [(&str, Measure); 13] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),

@@ -35,10 +35,7 @@ pub fn sandbox(quick: bool) -> Result<Vec<Row>, Fail> {
         let measured = format!("{} (least {}; plain {})", ms(more), ms(least), ms(median(plain)));
         Row::goal(what, "<= 2 ms", measured, more <= 2e6)
     };
-    Ok(vec![
-        row("sandboxed `true` beyond a plain one", &small),
-        row("the same when the process holds 1 GiB", &large),
-    ])
+    Ok(vec![row("sandboxed `true` beyond a plain one", &small), row("the same when the process holds 1 GiB", &large)])
 }
 
 /// Nanoseconds of each try, one of either kind after the other.

@@ -2,9 +2,9 @@
 
 use crate::agent;
 use crate::app::App;
+use crate::args::{McpCallArgs, McpCommand, McpListArgs, McpTrustArgs};
 use crate::attach::{Sizes, line};
 use crate::exit::{Exit, Failure};
-use crate::args::{McpCallArgs, McpCommand, McpListArgs, McpTrustArgs};
 use crate::servers;
 use crate::text::{plain, short};
 use mainpath_mcp::{Servers, State};

@@ -3,6 +3,7 @@
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::json;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command};
@@ -10,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const QUESTION: &str = "[y]es, [n]o (and why), [a]ll in this run, [l]ater: ";
+const QUESTION: &str =
+    "[y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater: ";
 
 /// A terminal with the command in it.
 struct Terminal {
@@ -111,6 +113,44 @@ fn a_yes_lets_the_call_run_and_the_answer_is_shown_once() {
     assert_eq!(code, 0, "{screen:?}");
     assert_eq!(place.text("effects"), "done\n");
     assert_eq!((screen.matches("The only answer.").count(), screen.matches(QUESTION).count()), (1, 1), "{screen:?}");
+}
+
+#[test]
+fn a_rule_for_the_trace_is_shown_first_and_answers_for_calls_like_it() {
+    let calls = bash("echo one >> effects").and_call("bash", json!({"command": "echo one >> effects"}));
+    let (place, server) = (Place::new(), scripted(vec![calls, bash("echo one >> effects"), Answer::text("Done.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    assert!(terminal.screen().contains("  rule: bash(echo one >> effects)"), "{:?}", terminal.screen());
+    terminal.types("t\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "one\none\none\n"), "{screen:?}");
+    assert_eq!(screen.matches(QUESTION).count(), 1, "{screen:?}");
+}
+
+#[test]
+fn a_rule_that_is_kept_holds_in_the_next_run_too() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("w\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+    assert!(screen.contains("is allowed from now on: see"), "{screen:?}");
+    let again = place.run(&["run", "-m", &server.model(), "Do it."]);
+    assert_eq!((again.code, place.text("effects").as_str()), (0, "done\ndone\n"), "{again:#?}");
+    assert!(std::fs::read_to_string(place.home.join("policy.toml")).unwrap().contains("decision = \"allow\""));
+}
+
+#[test]
+fn a_call_is_made_with_the_command_that_the_person_writes() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("e echo other >> effects\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "other\n"), "{screen:?}");
+    assert!(last_told(&server).contains("approved this call with other arguments"), "{}", last_told(&server));
 }
 
 #[test]
