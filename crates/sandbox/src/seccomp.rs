@@ -221,7 +221,7 @@ mod tests {
     /// What the kernel would answer: an errno, or 0 where the call is allowed.
     fn verdict(arch: u32, number: u32, args: [u64; 6]) -> u32 {
         let program = program();
-        let mut data = vec![0_u8; 64];
+        let mut data = [0_u8; 64];
         data[..4].copy_from_slice(&number.to_le_bytes());
         data[4..8].copy_from_slice(&arch.to_le_bytes());
         for (at, arg) in args.iter().enumerate() {
@@ -328,6 +328,6 @@ mod tests {
         for request in TERMINAL {
             assert_eq!(call(libc::SYS_ioctl, [0, u64::from(request) | 1 << 40, 0, 0, 0, 0]), EPERM, "{request:x}");
         }
-        assert_eq!(call(libc::SYS_ioctl, [0, libc::TCGETS as u64, 0, 0, 0, 0]), 0);
+        assert_eq!(call(libc::SYS_ioctl, [0, libc::TCGETS, 0, 0, 0, 0]), 0);
     }
 }
