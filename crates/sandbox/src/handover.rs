@@ -3,7 +3,7 @@
 
 use crate::plan::Plan;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv,
     recvmsg, sendmsg,
 };
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -36,6 +36,16 @@ pub(crate) fn send(mut to: &UnixStream, plan: &Plan, streams: &Streams) -> io::R
     ancillary.push(SendAncillaryMessage::ScmRights(&fds));
     let sent = sendmsg(to, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
     to.write_all(bytes.get(sent..).unwrap_or_default())
+}
+
+/// The first byte of a plan, which stays where it is, once there is one. Errors: the owner is gone.
+pub(crate) fn peek(from: &OwnedFd) -> io::Result<u8> {
+    let mut begin = [0; 5];
+    let flags = RecvFlags::PEEK | RecvFlags::WAITALL;
+    match rustix::io::retry_on_intr(|| recv(from, &mut begin, flags))? {
+        (5, _) => Ok(begin[4]),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
 }
 
 pub(crate) fn receive(from: &OwnedFd) -> io::Result<(Plan, Streams)> {

@@ -41,14 +41,20 @@ pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsStri
 fn confine(bounds: &Bounds, plan: &Plan) -> io::Result<Ended> {
     let group = Group::make().ok();
     let (mut ours, theirs) = UnixStream::pair()?;
-    let init = start_init(bounds, &Places::of(plan), group.as_ref(), theirs.as_fd(), |made| {
-        // Not before it is in its group.
-        let ended = made.and_then(|()| match (&theirs).read_exact(&mut [0]) {
-            Ok(()) => run(theirs.as_fd(), plan, Terminal::Owners),
-            Err(_) => Ok(None),
-        });
-        finish(theirs.as_fd(), ended)
-    });
+    let init = start_init(
+        bounds,
+        group.as_ref(),
+        theirs.as_fd(),
+        |outside| Places::of(plan, outside),
+        |made| {
+            // Not before it is in its group.
+            let ended = made.and_then(|()| match (&theirs).read_exact(&mut [0]) {
+                Ok(()) => run(theirs.as_fd(), plan, Terminal::Owners),
+                Err(_) => Ok(None),
+            });
+            finish(theirs.as_fd(), ended)
+        },
+    );
     drop(theirs);
     let init = match init {
         Ok(init) => init,

@@ -2,6 +2,7 @@
 
 use crate::plan::Plan;
 use mainpath_types::FileAccess;
+use rustix::process::Pid;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -180,7 +181,8 @@ pub(crate) struct Places {
 
 impl Places {
     /// Those that the environment of a plan names.
-    pub fn of(plan: &Plan) -> Places {
+    /// `outside`: a process of the machine's network.
+    pub fn of(plan: &Plan, outside: Pid) -> Places {
         let home = plan.var("HOME").and_then(own_home);
         let cargo = plan.var("CARGO_HOME").and_then(|path| Path::new(path).canonicalize().ok());
         let bounds = plan.cage.bounds.iter();
@@ -189,7 +191,7 @@ impl Places {
         let hidden: Vec<PathBuf> = own.chain(home.clone().filter(|_| confined)).collect();
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let aliases = hidden.iter().flat_map(|path| aliases(path, &mounts)).collect();
-        Places { home, cargo, sockets: sockets(), aliases }
+        Places { home, cargo, sockets: sockets(outside), aliases }
     }
 }
 
@@ -223,8 +225,8 @@ fn aliases(path: &Path, mounts: &str) -> Vec<PathBuf> {
 /// The sockets of the machine that have a path, as the kernel lists them. Not among them: those that were named by a path from
 /// some folder, that were moved, or that are made later. Outside of the hidden folders they can be reached; only Landlock of
 /// Linux 7.1 and newer holds them as well.
-fn sockets() -> Vec<PathBuf> {
-    let list = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+fn sockets(outside: Pid) -> Vec<PathBuf> {
+    let list = std::fs::read_to_string(format!("/proc/{outside}/net/unix")).unwrap_or_default();
     let paths =
         list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
     let mut paths: Vec<PathBuf> = paths.take(4096).collect();

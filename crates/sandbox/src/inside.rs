@@ -22,15 +22,21 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy)]
 pub(crate) struct Owner(pub Uid, pub Gid);
 
-/// Builds the cage around this process. Errors: at which step it failed, and why; then nothing may be started.
-pub(crate) fn enter(bounds: &Bounds, owner: Owner, places: &Places) -> Result<(), String> {
+/// Settles in fresh namespaces: what every cage has, whatever its bounds. Errors: at which step it failed, and why.
+pub(crate) fn settle(owner: Owner, own_network: bool) -> Result<(), String> {
     become_owner(owner).step(|| "taking over the user's number".into())?;
     limits::limit_each();
     // Where `/proc` is read-only the filter alone keeps namespaces from being made.
     let _ = fs::write("/proc/sys/user/max_user_namespaces", "0");
-    if !bounds.confinement.network {
+    if own_network {
         sys::loopback_up().step(|| "switching the loopback device on".into())?;
     }
+    Ok(())
+}
+
+/// Builds the cage around this process, which has settled. Errors: as before; then nothing may be started.
+pub(crate) fn enter(bounds: &Bounds, places: &Places) -> Result<(), String> {
+    sys::own_mounts().step(|| "making a mount namespace".into())?;
     build(bounds, places)?;
     give_up_privileges().step(|| "giving up privileges".into())?;
     restrict(bounds, places).map_err(|error| format!("restricting files with Landlock: {error}"))?;

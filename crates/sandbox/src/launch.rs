@@ -24,15 +24,17 @@ use crate::cage::Bounds;
 use crate::ended::{Ended, How};
 use crate::handover::{self, Streams};
 use crate::home::{Places, TEMPORARY, VARIABLES};
-use crate::inside::{Owner, enter};
+use crate::inside::{Owner, enter, settle};
 use crate::limits::Group;
-use crate::plan::Plan;
+use crate::plan::{ISOLATED, Plan};
 use crate::supervise::{Terminal, supervise};
 use crate::sys;
 use mainpath_types::FileAccess;
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, set_parent_process_death_signal, setsid, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getgid, getpid, getuid, set_parent_process_death_signal, setsid, waitpid,
+};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -43,14 +45,20 @@ pub(crate) const END: u8 = b'T';
 /// The word that asks for a report on what this machine can confine, instead of a command.
 pub(crate) const SUPPORT: &str = "__support";
 
+/// The word with which a launcher is started before there is a plan, where its cgroup is limited already.
+pub(crate) const EARLY: &str = "__early";
+
 /// The exit status when the owner has gone; nobody is left to read it but whoever looks at the process table.
 const OWNER_GONE: u8 = 107;
+/// The exit status of a first process whose namespaces do not fit the plan. No command's: nobody else sees it.
+const UNFIT: u8 = 77;
 /// The exit status of a wrong use.
 const USAGE: u8 = 2;
 
 /// The launcher's `main`. Its standard input must be the socket, over which it is told what to run.
 pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    if args.into_iter().next().is_some_and(|word| word == SUPPORT) {
+    let word = args.into_iter().next();
+    if word.as_ref().is_some_and(|word| word == SUPPORT) {
         crate::support::report();
         return ExitCode::SUCCESS;
     }
@@ -58,21 +66,48 @@ pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         eprintln!("mainpath-launch is started by Mainpath itself, which tells it over a socket what to run");
         return ExitCode::from(USAGE);
     }
-    match take_over() {
-        Ok((owner, plan)) => launch(owner, &plan),
-        Err(_) => ExitCode::from(OWNER_GONE),
-    }
+    take_over(word.is_some_and(|word| word == EARLY)).unwrap_or(OWNER_GONE).into()
 }
 
 fn is_socket(fd: BorrowedFd<'_>) -> bool {
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)
 }
 
-/// Takes the socket away from standard input, waits for the plan, and takes the command's streams.
-fn take_over() -> io::Result<(OwnedFd, Plan)> {
+/// Takes the socket away from standard input, waits for the plan and carries it out. `early`: its first process is started
+/// before the plan is known, in the namespaces that most cages have.
+fn take_over(early: bool) -> io::Result<u8> {
     sys::close_from(3);
     let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
-    let (plan, Streams { output, errors, input }) = handover::receive(&owner)?;
+    // Its own session: no terminal, and the terminal's Ctrl-C does not reach it.
+    let _ = setsid();
+    // From here on the kernel ends this process with the thread that started it, even while it is stopped, and the cage with
+    // this process.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    if early
+        && let Ok(init) = begin(true, None, owner.as_fd(), |settled, outside| wait_inside(&owner, settled, outside))
+        && wait_for(init) != Ok(Some(UNFIT.into()))
+    {
+        return Ok(0);
+    }
+    let plan = receive(&owner)?;
+    Ok(launch(owner, &plan))
+}
+
+/// Waits for the plan in namespaces that are there already; one that wants others is left to the launcher.
+fn wait_inside(owner: &OwnedFd, settled: Result<(), String>, outside: Pid) -> u8 {
+    let Ok(first) = handover::peek(owner) else { return OWNER_GONE };
+    if first != ISOLATED || settled.is_err() {
+        return UNFIT;
+    }
+    let Ok(plan) = receive(owner) else { return OWNER_GONE };
+    let Some(bounds) = &plan.cage.bounds else { return UNFIT };
+    let made = check(bounds).and_then(|()| shut(bounds, &Places::of(&plan, outside))).map_err(How::Refused);
+    finish(owner.as_fd(), made.and_then(|()| run(owner.as_fd(), &plan, Terminal::None)))
+}
+
+/// Takes the plan, and the command's streams in place of this process's.
+fn receive(owner: &OwnedFd) -> io::Result<Plan> {
+    let (plan, Streams { output, errors, input }) = handover::receive(owner)?;
     let input = match input {
         Some(input) => input,
         None => std::fs::File::open("/dev/null")?.into(),
@@ -80,39 +115,40 @@ fn take_over() -> io::Result<(OwnedFd, Plan)> {
     rustix::stdio::dup2_stdin(input)?;
     rustix::stdio::dup2_stdout(output)?;
     rustix::stdio::dup2_stderr(errors)?;
-    Ok((owner, plan))
+    Ok(plan)
 }
 
-fn launch(owner: OwnedFd, plan: &Plan) -> ExitCode {
-    // Its own session: no terminal, and the terminal's Ctrl-C does not reach it.
-    let _ = setsid();
+fn launch(owner: OwnedFd, plan: &Plan) -> u8 {
     let Some(bounds) = &plan.cage.bounds else {
+        // Without a cage it must outlive its owner, to end the rest.
+        let _ = set_parent_process_death_signal(None);
         return finish(owner.as_fd(), run(owner.as_fd(), plan, Terminal::None));
     };
-    // From here on the kernel ends this process with the thread that started it, even while it is stopped, and the cage with
-    // this process. Without a cage it must live on to end the rest.
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let group = if plan.limited { None } else { Group::make().ok() };
-    let started = start_init(bounds, &Places::of(plan), group.as_ref(), owner.as_fd(), |made| {
-        finish(owner.as_fd(), made.and_then(|()| run(owner.as_fd(), plan, Terminal::None)))
-    });
+    let started = start_init(
+        bounds,
+        group.as_ref(),
+        owner.as_fd(),
+        |outside| Places::of(plan, outside),
+        |made| finish(owner.as_fd(), made.and_then(|()| run(owner.as_fd(), plan, Terminal::None))),
+    );
     match started {
         Ok(init) => {
             // What the owner hears comes from the cage.
             drop(owner);
             let _ = wait_for(init);
-            ExitCode::SUCCESS
+            0
         }
         Err(why) => finish(owner.as_fd(), Err(How::Refused(why))),
     }
 }
 
 /// Tells the owner how it ended, if there still is one.
-pub(crate) fn finish(owner: BorrowedFd<'_>, ended: Result<Option<Ended>, How>) -> ExitCode {
+pub(crate) fn finish(owner: BorrowedFd<'_>, ended: Result<Option<Ended>, How>) -> u8 {
     let (ended, code) = match ended {
-        Ok(Some(ended)) => (ended, ExitCode::SUCCESS),
-        Ok(None) => return ExitCode::from(OWNER_GONE),
-        Err(how) => (Ended::of(how), ExitCode::FAILURE),
+        Ok(Some(ended)) => (ended, 0),
+        Ok(None) => return OWNER_GONE,
+        Err(how) => (Ended::of(how), 1),
     };
     let line = ended.line();
     let mut bytes = line.as_bytes();
@@ -132,13 +168,13 @@ pub(crate) fn run(owner: BorrowedFd<'_>, plan: &Plan, terminal: Terminal) -> Res
         if !plan.folder.is_dir() {
             return Err(How::Refused(format!("there is no folder {} in it", plan.folder.display())));
         }
-        settle(&mut command, plan, bounds);
+        tidy(&mut command, plan, bounds);
     }
     supervise(owner, &mut command, terminal).map_err(|error| How::Failed(error.raw_os_error().unwrap_or(0)))
 }
 
 /// The environment of a command in a cage: nothing points to what is not there.
-fn settle(command: &mut Command, plan: &Plan, bounds: &Bounds) {
+fn tidy(command: &mut Command, plan: &Plan, bounds: &Bounds) {
     for name in VARIABLES {
         command.env_remove(name);
     }
@@ -150,20 +186,40 @@ fn settle(command: &mut Command, plan: &Plan, bounds: &Bounds) {
 }
 
 /// Starts the first process of a cage, which does `body` with the cage made, or with why it could not be made, and ends. Of
-/// the descriptors above 2 it has `kept` alone. Errors: there are no namespaces to be had.
+/// the descriptors above 2 it has `kept` alone. `places` is asked with a process outside. Errors: there are no namespaces to
+/// be had.
 pub(crate) fn start_init(
     bounds: &Bounds,
-    places: &Places,
     group: Option<&Group>,
     kept: BorrowedFd<'_>,
-    body: impl FnOnce(Result<(), How>) -> ExitCode,
+    places: impl FnOnce(Pid) -> Places,
+    body: impl FnOnce(Result<(), How>) -> u8,
 ) -> Result<Pid, String> {
-    if let Some(problem) = bounds.problem() {
-        return Err(problem);
-    }
-    let owner = Owner(getuid(), getgid());
-    let namespaces = sys::namespaces(!bounds.confinement.network);
-    match sys::fork_into(namespaces, group.and_then(Group::birthplace)) {
+    check(bounds)?;
+    begin(!bounds.confinement.network, group, kept, |settled, outside| {
+        body(settled.and_then(|()| shut(bounds, &places(outside))).map_err(How::Refused))
+    })
+}
+
+/// Makes the cage around this process, which has settled and has the command's streams.
+fn shut(bounds: &Bounds, places: &Places) -> Result<(), String> {
+    close_folders().map_err(|error| format!("closing folders: {error}"))?;
+    enter(bounds, places)
+}
+
+fn check(bounds: &Bounds) -> Result<(), String> {
+    bounds.problem().map_or(Ok(()), Err)
+}
+
+/// Starts a process that settles in fresh namespaces, does `body` and ends with its code.
+fn begin(
+    own_network: bool,
+    group: Option<&Group>,
+    kept: BorrowedFd<'_>,
+    body: impl FnOnce(Result<(), String>, Pid) -> u8,
+) -> Result<Pid, String> {
+    let (owner, outside) = (Owner(getuid(), getgid()), getpid());
+    match sys::fork_into(sys::namespaces(own_network), group.and_then(Group::birthplace)) {
         Ok(Some(init)) => Ok(init),
         Ok(None) => {
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
@@ -171,9 +227,7 @@ pub(crate) fn start_init(
             sys::close_but(kept);
             // Its own folder lies outside.
             let _ = std::env::set_current_dir("/");
-            let made = close_folders().map_err(|error| error.to_string()).and_then(|()| enter(bounds, owner, places));
-            let code = body(made.map_err(How::Refused));
-            std::process::exit(i32::from(code != ExitCode::SUCCESS));
+            std::process::exit(body(settle(owner, own_network), outside).into());
         }
         Err(error) => Err(format!("making namespaces: {error}")),
     }
@@ -196,7 +250,8 @@ fn close_folders() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Waits until a child, and for the first process of a cage all of that cage, has ended.
-pub(crate) fn wait_for(child: Pid) -> Result<(), Errno> {
-    rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty())).map(drop)
+/// Waits until a child, and for the first process of a cage all of that cage, has ended. Gives its exit status if it has one.
+pub(crate) fn wait_for(child: Pid) -> Result<Option<i32>, Errno> {
+    let ended = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()))?;
+    Ok(ended.and_then(|(_, status)| status.exit_status()))
 }

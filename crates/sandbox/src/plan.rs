@@ -23,6 +23,9 @@ pub(crate) struct Plan {
     pub limited: bool,
 }
 
+/// The first byte of a plan with a cage that has a network of its own.
+pub(crate) const ISOLATED: u8 = b'i';
+
 const FILES: [(FileAccess, &str); 3] =
     [(FileAccess::ReadOnly, "read-only"), (FileAccess::WorkspaceWrite, "workspace-write"), (FileAccess::Full, "full")];
 
@@ -65,7 +68,10 @@ impl Plan {
             bytes.push(0);
             parts.iter().all(|part| !part.as_bytes().contains(&0))
         };
-        let mut whole = put(b'd', &[self.folder.as_os_str()]);
+        // The first byte tells a launcher that has its namespaces already whether they fit.
+        let fits = self.cage.bounds.as_ref().is_some_and(|bounds| !bounds.confinement.network);
+        let mut whole = put(if fits { ISOLATED } else { b'x' }, &[]);
+        whole &= put(b'd', &[self.folder.as_os_str()]);
         if self.limited {
             whole &= put(b'l', &[]);
         }
@@ -104,6 +110,7 @@ impl Plan {
             let (mark, rest) = entry.split_first()?;
             let bounds = plan.cage.bounds.as_mut();
             match mark {
+                &ISOLATED | b'x' => {}
                 b'd' => plan.folder = path(rest),
                 b'l' => plan.limited = true,
                 b'w' => plan.words.push(text(rest)),

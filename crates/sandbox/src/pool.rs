@@ -5,6 +5,7 @@
 //! before it is needed: it waits for its plan, with an empty environment and nothing open, and ends with this process.
 
 use crate::handover::{self, Streams};
+use crate::launch::EARLY;
 use crate::limits;
 use crate::plan::Plan;
 use std::ffi::OsString;
@@ -58,10 +59,11 @@ fn serve(orders: mpsc::Receiver<Order>) {
     let mut spare: Option<(Program, Started)> = None;
     for Order { program, mut plan, streams, answer } in orders {
         plan.limited = plan.cage.is_closed() && limits::join_shared();
+        let early = plan.limited;
         let ready = spare.take().filter(|(known, _)| *known == program).map(|(_, started)| started);
         let _ = answer.send(hand_over(ready, &program, &plan, &streams));
         drop(streams);
-        spare = launch(&program).ok().map(|started| (program, started));
+        spare = launch(&program, early).ok().map(|started| (program, started));
     }
 }
 
@@ -73,16 +75,16 @@ fn hand_over(ready: Option<Started>, program: &Program, plan: &Plan, streams: &S
             done => return done.map(|()| ready),
         }
     }
-    let started = launch(program)?;
+    let started = launch(program, false)?;
     handover::send(&started.control, plan, streams)?;
     Ok(started)
 }
 
-/// Starts a launcher that waits for its plan.
-fn launch(program: &Program) -> io::Result<Started> {
+/// Starts a launcher that waits for its plan; `early`: in the namespaces of a cage, which takes as long again.
+fn launch(program: &Program, early: bool) -> io::Result<Started> {
     let (control, theirs) = UnixStream::pair()?;
     let mut command = Command::new(&program.path);
-    command.args(&program.args).env_clear().current_dir("/").stdin(OwnedFd::from(theirs));
+    command.args(&program.args).args(early.then_some(EARLY)).env_clear().current_dir("/").stdin(OwnedFd::from(theirs));
     let launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     Ok(Started { launcher, control })
 }

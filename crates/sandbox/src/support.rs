@@ -11,7 +11,6 @@ use landlock::{ABI, LandlockStatus};
 use mainpath_types::{Confinement, FileAccess};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::process::ExitCode;
 
 /// What of the sandbox this machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +88,7 @@ fn part(name: &str, needed: bool, found: Result<String, String>) -> Part {
 
 fn namespaces() -> Part {
     let tried = match sys::fork_into(sys::namespaces(false), None) {
-        Ok(Some(child)) => wait_for(child).map_err(io::Error::from),
+        Ok(Some(child)) => wait_for(child).map(drop).map_err(io::Error::from),
         Ok(None) => std::process::exit(0),
         Err(error) => Err(error),
     };
@@ -124,15 +123,21 @@ fn try_cage(network: bool) -> Result<(), String> {
     let confinement = Confinement { files: FileAccess::ReadOnly, network };
     let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new(), guards: Vec::new() };
     let (mut reader, writer) = io::pipe().map_err(|error| error.to_string())?;
-    let init = start_init(&bounds, &Places::default(), None, writer.as_fd(), |made| {
-        let text = match made {
-            Ok(()) => "made".into(),
-            Err(How::Refused(why)) => why,
-            Err(other) => format!("{other:?}"),
-        };
-        let _ = (&writer).write_all(text.as_bytes());
-        ExitCode::SUCCESS
-    })?;
+    let init = start_init(
+        &bounds,
+        None,
+        writer.as_fd(),
+        |_| Places::default(),
+        |made| {
+            let text = match made {
+                Ok(()) => "made".into(),
+                Err(How::Refused(why)) => why,
+                Err(other) => format!("{other:?}"),
+            };
+            let _ = (&writer).write_all(text.as_bytes());
+            0
+        },
+    )?;
     drop(writer);
     let mut text = String::new();
     let _ = reader.read_to_string(&mut text);

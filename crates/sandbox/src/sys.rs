@@ -10,9 +10,9 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The namespaces of a cage: user, mounts, processes and IPC; with its own network if it may not use the machine's.
+/// The namespaces of a cage but for its mounts: user, processes and IPC; with its own network if it may not use the machine's.
 pub fn namespaces(own_network: bool) -> u64 {
-    let always = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    let always = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
     let network = if own_network { libc::CLONE_NEWNET } else { 0 };
     u64::from((always | network).cast_unsigned())
 }
@@ -33,6 +33,12 @@ pub fn fork_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>) -> io::Result<
     // stack. There is one thread, so no lock is held by another that the copy would lack.
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) };
     Ok(i32::try_from(checked(pid)?).ok().and_then(Pid::from_raw))
+}
+
+/// Gives this process mounts of its own, as the machine's are now.
+pub fn own_mounts() -> io::Result<()> {
+    // SAFETY: a plain call, by a process with one thread.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNS) }.into()).map(drop)
 }
 
 /// Closes every descriptor from `first` on.

@@ -76,13 +76,14 @@ pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<(), String> {
     }
     let read_only = if confined { READ_ONLY } else { 0 };
     set_mount(root.as_fd(), read_only | NO_SUID | NO_DEV, false).step(|| "protecting the file system".into())?;
+    if !confined {
+        protect_kernel().step(|| "protecting the kernel's files".into())?;
+    }
     let scratch = scratch().step(|| "mounting fresh folders".into())?;
     items.extend(system(bounds).step(|| "mounting the system's folders".into())?);
     if confined {
         items.extend(homes(workspace, places));
         items.extend(guards(&bounds.guards));
-    } else {
-        protect_kernel().step(|| "protecting the kernel's files".into())?;
     }
     items.extend(own);
     let aliases = places.aliases.iter().filter(|path| *path != workspace);
@@ -251,7 +252,6 @@ fn protect_kernel() -> Result<(), Errno> {
         "smackfs",
         "resctrl",
         "binfmt_misc",
-        "devtmpfs",
     ];
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").map_err(|_| Errno::IO)?;
     let is_kernels = |kind: &str| kind.split(' ').next().is_some_and(|kind| kinds.contains(&kind));
@@ -289,7 +289,7 @@ impl Tree {
                 let Some(there) = there(at)? else { return Ok(()) };
                 let tree = clone_mount(&self.scratch, if is_folder(&there) { "empty" } else { "nothing" })?;
                 set_mount(tree.as_fd(), READ_ONLY, false)?;
-                mount_at(&tree, &there)
+                unless_gone(mount_at(&tree, &there))
             }
             What::Pinned | What::ReadOnly => {
                 let Some(there) = there(at)? else { return Ok(()) };
@@ -297,7 +297,7 @@ impl Tree {
                 if matches!(what, What::ReadOnly) {
                     set_mount(tree.as_fd(), READ_ONLY, false)?;
                 }
-                mount_at(&tree, &there)
+                unless_gone(mount_at(&tree, &there))
             }
         }
     }
@@ -351,6 +351,11 @@ fn mount_at(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
 fn open_place(at: &Path) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     openat2(CWD, at, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), resolve)
+}
+
+/// What was removed since it was looked at need not be covered.
+fn unless_gone(mounted: io::Result<()>) -> io::Result<()> {
+    mounted.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 /// What is there, if anything is, and not through a link.

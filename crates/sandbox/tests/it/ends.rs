@@ -22,6 +22,15 @@ async fn a_command_in_a_cage_writes_its_workspace_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn in_full_mode_everything_is_writable_but_mainpaths_own_files() {
+    let world = World::new();
+    let outside = world.own.with_file_name("outside");
+    let command = format!("echo b > {} && ls -A {} && echo > /dev/null", outside.display(), world.own.display());
+    assert_eq!(world.shell(FileAccess::Full, &command).await, (String::new(), by_itself(How::Exit(0))));
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "b\n");
+}
+
+#[tokio::test]
 async fn what_others_run_and_a_command_has_left_is_told() {
     let world = World::new();
     let (_, ended) = world.shell(FileAccess::WorkspaceWrite, "echo x > .envrc; mkdir .vscode; git init -q .").await;
