@@ -2,8 +2,11 @@
 //!
 //! Every escape is a deed of one probe program, which is this test program itself, started once more (see [`probe`]).
 //! In one test the deed first succeeds without the sandbox and then fails inside it, so a deed that fails for another
-//! reason proves nothing and is reported. Nothing is skipped: what this machine's kernel lacks fails the test. Run by root,
-//! the tables run as root and as an ordinary user; run by an ordinary user, as that one.
+//! reason proves nothing and is reported. Nothing is skipped: what this machine's kernel lacks fails the test.
+//!
+//! Run by root, the tables run as root and as an ordinary user; run by an ordinary user, as that one, but for what only root
+//! can set up. What must work inside must be here: Git, Python, Node with npm, a C compiler, make, gdb, strace, util-linux and
+//! procps.
 
 #![cfg(target_os = "linux")]
 // Helpers of tests may unwrap as the tests themselves do.

@@ -13,13 +13,9 @@ pub const ADDRESSES: &[Escape] = &[
 
 pub const LOCAL: &[Escape] = &[
     Escape::told("a socket of the host in /tmp", &["unix", "{there}"]).after(|place| listens_in(place, "/tmp")),
-    Escape::told("a socket of the host in /run", &["unix", "{there}"])
-        .by_root()
-        .after(|place| listens_in(place, "/run")),
-    Escape::told("a socket of the host in /run, for everybody", &["unix", "{there}"])
-        .by_ordinary()
-        .after(|place| listens_in(place, "/run")),
-    Escape::told("a socket of the host in /var/run", &["unix", "{there}"]).after(|place| listens_in(place, "/var/run")),
+    Escape::told("a socket of the host in /run", &["unix", "{there}"]).after_root(|place| listens_in(place, "/run")),
+    Escape::told("a socket of the host in /var/run", &["unix", "{there}"])
+        .after_root(|place| listens_in(place, "/var/run")),
     Escape::told("a socket of the host in /dev/shm", &["unix", "{there}"]).after(|place| listens_in(place, "/dev/shm")),
     Escape::told("a socket of the host in the home", &["unix", "{home}/socket"])
         .after(|place| listens_at(place, "{home}/socket")),

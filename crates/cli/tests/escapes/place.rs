@@ -77,8 +77,8 @@ pub struct Done {
     pub err: String,
 }
 
-const FOLDERS: [&str; 9] =
-    ["bin", "home", "home/.ssh", "home/.config", "home/work", "home/work/folder", "outside", "outside/folder", "data"];
+const FOLDERS: [&str; 8] =
+    ["home", "home/.ssh", "home/.config", "home/work", "home/work/folder", "outside", "outside/folder", "data"];
 
 const FILES: [(&str, &str); 8] = [
     ("home/.ssh/id_ed25519", "a private key\n"),
@@ -92,7 +92,7 @@ const FILES: [(&str, &str); 8] = [
 ];
 
 impl Place {
-    /// Not under `/tmp`, which is private in the sandbox: there everything would be out of reach anyway.
+    /// Not under `/tmp` or a home, where everything would be out of reach anyway; but an ordinary user may have no other place.
     pub fn new(user: User) -> Place {
         let base = if geteuid().is_root() { "/srv" } else { env!("CARGO_TARGET_TMPDIR") };
         let dir = tempfile::Builder::new().prefix("escape-").tempdir_in(base).unwrap();
@@ -105,8 +105,11 @@ impl Place {
         }
         own(&root, user.uid());
         fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
-        put(Path::new(env!("CARGO_BIN_EXE_mainpath")), &root.join("bin/mainpath"));
-        put(&std::env::current_exe().unwrap(), &root.join("bin/escapes"));
+        // What is in the workspace is in reach, wherever that lies.
+        let bin = root.join(if geteuid().is_root() { "bin" } else { "home/work/bin" });
+        fs::create_dir(&bin).unwrap();
+        put(Path::new(env!("CARGO_BIN_EXE_mainpath")), &bin.join("mainpath"));
+        put(&std::env::current_exe().unwrap(), &bin.join("escapes"));
         let mut place = Place {
             user,
             root,
@@ -121,7 +124,8 @@ impl Place {
         };
         let root = place.root.to_str().unwrap().to_string();
         place.name("root", &root);
-        for name in ["bin", "home", "outside", "data"] {
+        place.name("bin", bin.to_str().unwrap());
+        for name in ["home", "outside", "data"] {
             place.name(name, &format!("{root}/{name}"));
         }
         place.name("work", &format!("{root}/home/work"));

@@ -63,12 +63,12 @@ pub const PRIVILEGES: &[Escape] = &[
     Escape::told("root becomes somebody else", &["become", "12345"]).by_root(),
     Escape::told("a program of root makes root", &["setuid", "{outside}/id", "0"])
         .by_ordinary()
-        .after(|place| setuid_program(place, 0)),
+        .after_root(|place| setuid_program(place, 0)),
     Escape::told("a program of somebody else makes somebody else", &["setuid", "{outside}/id", "12345"])
-        .after(|place| setuid_program(place, 12_345)),
+        .after_root(|place| setuid_program(place, 12_345)),
     Escape::told("a program's file gives a capability", &["file-capability", "{outside}/cat"])
         .by_ordinary()
-        .after(capable_program),
+        .after_root(capable_program),
     Escape::changes("a descriptor of the owner is written", &["fd-write", "7"]).after(|place| {
         place.before = ["/bin/sh", "-c", "exec 7>> \"$0\"; exec \"$@\"", "{outside}/kept"].map(String::from).into();
     }),
@@ -106,11 +106,15 @@ fn victim_is_dead(place: &Place) -> bool {
     is_dead(place.victim)
 }
 
-/// One that was killed may take a moment to be gone.
+/// Dead, dying, or about to be: one that was killed may take a moment to be gone.
 fn is_dead(pid: u32) -> bool {
+    let stopped = |status: String| {
+        let pending = status.lines().filter(|line| line.starts_with("SigPnd") || line.starts_with("ShdPnd"));
+        pending.map(|line| line.split_whitespace().nth(1)).any(|signals| signals != Some("0000000000000000"))
+    };
     (0..20).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));
-        !is_alive(pid)
+        !is_alive(pid) || fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(stopped)
     })
 }
 

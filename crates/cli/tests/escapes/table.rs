@@ -2,6 +2,7 @@
 
 use crate::place::{Done, PROBE, Place, User, finish};
 use crate::probe;
+use rustix::process::geteuid;
 
 /// Where an attempt is made.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,7 @@ pub struct Escape {
     pub name: &'static str,
     who: Who,
     set_up: fn(&mut Place),
+    set_up_by_root: bool,
     /// The words for the probe, see [`Place::fill`].
     words: &'static [&'static str],
     proof: Proof,
@@ -46,7 +48,7 @@ enum Proof {
 impl Escape {
     /// Done if the probe says so, which looks at the effect itself.
     pub const fn told(name: &'static str, words: &'static [&'static str]) -> Escape {
-        Escape { name, who: Who::Anyone, set_up: |_| (), words, proof: Proof::Told }
+        Escape { name, who: Who::Anyone, set_up: |_| (), set_up_by_root: false, words, proof: Proof::Told }
     }
 
     /// Done if anything outside the workspace has changed.
@@ -78,7 +80,15 @@ impl Escape {
         Escape { set_up, ..self }
     }
 
+    /// The same, where it takes root to set it up.
+    pub const fn after_root(self, set_up: fn(&mut Place)) -> Escape {
+        Escape { set_up, set_up_by_root: true, ..self }
+    }
+
     fn is_for(&self, user: User) -> bool {
+        if self.set_up_by_root && !geteuid().is_root() {
+            return false;
+        }
         match self.who {
             Who::Anyone => true,
             Who::Root => user == User::Root,

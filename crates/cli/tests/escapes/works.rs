@@ -74,7 +74,7 @@ fn git_works() {
     says(
         "git init -q; git add own; git commit -qm first; git switch -qc other; echo more >> own; git commit -qam second;
          git switch -q main; git merge -q other; echo again >> own; git stash -q; git stash pop -q; git branch;
-         git status --short; git log --format=%s; git tag v1; git gc -q; git worktree list | wc -l; git describe --tags",
+         git status --short -uno; git log --format=%s; git tag v1; git gc -q; git worktree list | wc -l; git describe --tags",
         "* main\n  other\n M own\nsecond\nfirst\n1\nv1\n",
     );
 }
@@ -188,7 +188,7 @@ fn sixteen_work_at_once() {
     for user in User::all() {
         let place = Place::new(*user);
         let start = |n: usize| {
-            let script = format!("echo {n} > n{n}; sleep 0.3; cat n{n}; ls /tmp | wc -l; echo > /tmp/n{n}");
+            let script = format!("echo {n} > n{n}; sleep 0.3; cat n{n}; ls /tmp | grep -c ^n; echo > /tmp/n{n}");
             let mut command = place.inside(&[], &["/bin/sh", "-c", &script]);
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         };

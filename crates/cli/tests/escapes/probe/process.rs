@@ -280,6 +280,8 @@ fn forks(wanted: i32) -> Deed {
 fn use_memory(megabytes: usize) -> Deed {
     const PIECE: usize = 64 << 20;
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
+    // On a machine that has much this takes its time.
+    unsafe { libc::alarm(100) };
     for _ in 0..megabytes.div_ceil(64) {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let map = unsafe { libc::mmap(null_mut(), PIECE, protection, flags, -1, 0) };
