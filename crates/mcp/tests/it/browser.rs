@@ -30,7 +30,10 @@ fn page() -> String {
 #[tokio::test]
 async fn the_playwright_preset_drives_a_real_page() {
     // npx finds the pinned version there and need not install it.
-    let world = World::new(&format!("[servers.web]\npreset = \"playwright\"\ncwd = {:?}\n", installed(""))).await;
+    let folder = tempfile::tempdir().unwrap();
+    let env = format!("{{ XDG_CACHE_HOME = {:?} }}", folder.path());
+    let config = format!("[servers.web]\npreset = \"playwright\"\ncwd = {:?}\nenv = {env}\n", installed(""));
+    let world = World::in_folder(folder, &config).await;
     let opened = world.run("mcp__web__browser_navigate", json!({"url": page()})).await;
     assert_eq!(opened.error, None, "{opened:?}");
     let snapshot = text_of(&world.run("mcp__web__browser_snapshot", json!({})).await.content);
