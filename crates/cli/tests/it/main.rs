@@ -10,6 +10,7 @@ mod commands;
 mod crash;
 mod every_model;
 mod hooks;
+mod injections;
 mod long_texts;
 mod mcp;
 mod mcp_serve;
