@@ -2,6 +2,7 @@
 
 use crate::config::Home;
 use crate::exit::Failure;
+use crate::text::plain;
 use mainpath_policy::{Folders, Layer, Policy};
 use mainpath_types::{CallId, Event, EventKind, TraceId};
 use std::io::Write;
@@ -16,6 +17,11 @@ pub fn offer(events: &[Event], call: CallId) -> Option<String> {
     planned.and_then(|planned| planned.offer.clone())
 }
 
+/// A rule of several patterns, for people.
+pub fn in_a_line(rule: &str) -> String {
+    rule.lines().map(plain).collect::<Vec<_>>().join(" and ")
+}
+
 /// Writes a rule that allows something into the user's own rules. Gives the file. Errors: the file's rules are wrong, or it
 /// cannot be written.
 pub fn keep(home: &Home, rule: &str, (trace, call): (&TraceId, CallId)) -> Result<PathBuf, Failure> {
@@ -26,7 +32,8 @@ pub fn keep(home: &Home, rule: &str, (trace, call): (&TraceId, CallId)) -> Resul
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(bad(error.to_string())),
     };
-    let quoted = toml::Value::String(rule.into()).to_string();
+    let patterns = rule.lines().map(|line| toml::Value::String(line.into())).collect();
+    let quoted = toml::Value::Array(patterns).to_string();
     let entry =
         format!("[[rule]]\ndecision = \"allow\"\nmatch = {quoted}\nreason = \"Approved at call {call} of {trace}.\"\n");
     let gap = if old.is_empty() || old.ends_with("\n\n") { "" } else { "\n" };

@@ -1,10 +1,9 @@
 //! `stop`, `approve` and `deny`: a word to a trace, whoever drives it.
 
-use crate::allow::{keep, offer};
+use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, OneTrace, Reach};
 use crate::exit::{Exit, Failure};
-use crate::text::plain;
 use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, Phase};
 use mainpath_types::{CallId, TraceId};
@@ -54,9 +53,9 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         })?;
         if args.reach == Reach::Always {
             let file = keep(&app.home, &narrow, (&trace, call))?;
-            println!("{} is allowed from now on: see {}", plain(&narrow), file.display());
+            println!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display());
         } else {
-            println!("{} is allowed in {trace}", plain(&narrow));
+            println!("{} is allowed in {trace}", in_a_line(&narrow));
         }
         rule = Some(narrow);
     }

@@ -1,6 +1,6 @@
 //! Staying with a run until it ends, parks or fails: printing, asking, stopping.
 
-use crate::allow::keep;
+use crate::allow::{in_a_line, keep};
 use crate::app::App;
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
@@ -140,7 +140,7 @@ impl<'a> Follow<'a> {
         let Some(call) = self.undecided(waiting) else { return Ok(false) };
         let made = self.printer.call(call);
         let Some(rule) = made.offer.filter(|rule| self.rules.contains(rule)) else { return Ok(false) };
-        self.printer.line("·", &format!("{} is allowed by {rule}", made.name));
+        self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
         self.decided = Some(call);
         self.runtime.send(&self.app.scope, &self.trace, &Mail::approve(call)).await?;
         Ok(true)
@@ -172,7 +172,9 @@ impl<'a> Follow<'a> {
                 eprintln!("  its words come from {}", foreign.join(" and "));
             }
             if let Some(rule) = &made.offer {
-                eprintln!("  rule: {}", plain(rule));
+                for line in rule.lines() {
+                    eprintln!("  rule: {}", plain(line));
+                }
                 eprint!(
                     "  [y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater: "
                 );
@@ -199,7 +201,7 @@ impl<'a> Follow<'a> {
             Said::Always => {
                 let rule = self.printer.call(call).offer.unwrap_or_default();
                 let file = keep(&self.app.home, &rule, (&self.trace, call))?;
-                self.say(&format!("{} is allowed from now on: see {}", plain(&rule), file.display()));
+                self.say(&format!("{} is allowed from now on: see {}", in_a_line(&rule), file.display()));
                 self.with_rule(call)
             }
             Said::Edit(text) => match edited(&self.printer.call(call).arguments, &text) {

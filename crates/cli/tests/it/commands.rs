@@ -251,7 +251,7 @@ fn a_run_is_stopped_from_another_process_and_can_be_resumed() {
     let done = running.end();
     assert_eq!(done.code, 130, "{done:#?}");
     assert!(done.out.starts_with("The run ended before a final answer (stopped)."), "{done:#?}");
-    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+    assert_eq!(place.tools(), Vec::<u32>::new());
     place.run(&["stop", &trace]).fails(1, "is not running");
     let resumed = place.run(&["resume", &trace, "--yes"]);
     assert_eq!((resumed.code, resumed.out.as_str()), (0, "Done after all.\n"), "{resumed:#?}");
@@ -381,7 +381,7 @@ fn a_time_limit_ends_tool_and_run() {
     let done = place.run_on(&server, &["--timeout", "1s", "--yes", "Do it."]);
     assert_eq!(done.code, 4, "{done:#?}");
     assert!(done.out.starts_with("The run ended before a final answer (timeout)."), "{done:#?}");
-    assert!(!is_alive(place.text("pid").trim().parse().unwrap()));
+    assert_eq!(place.tools(), Vec::<u32>::new());
 }
 
 #[test]
