@@ -52,32 +52,40 @@ impl Tool for Bash {
             if ctx.cancel.is_cancelled() {
                 return ctx.stopped();
             }
-            let limit = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());
-            if args.background == Some(true) {
-                return background(ctx, &args.command, args.timeout_s.map(limit));
+            match args.background {
+                Some(true) => background(ctx, &args.command, args.timeout_s.map(seconds)),
+                _ => to_the_end(ctx, &args.command, args.timeout_s).await,
             }
-            let running = match start(ctx, &args.command) {
-                Ok(running) => running,
-                Err(error) => return not_started(&error, &args.command),
-            };
-            let limit = args.timeout_s.map_or(Duration::from_secs(TIMEOUT_S.into()), limit);
-            let mut collector = Collector::default();
-            let mut tell = |piece: String| (ctx.progress)(&piece);
-            let mut take = |bytes: &[u8]| collector.push(bytes);
-            let (ended, stop) = match follow(running, &ctx.cancel, Some(limit), &mut take, &mut tell).await {
-                Ok(seen) => seen,
-                Err(error) => {
-                    return ToolOutput::failed("launch", format!("The command's end could not be confirmed: {error}."));
-                }
-            };
-            match &ended.how {
-                How::Failed(number) => return not_started(&io::Error::from_raw_os_error(*number), &args.command),
-                How::Refused(why) => return ToolOutput::failed("sandbox", refused(why)),
-                How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => {}
-            }
-            report(ctx, &args.command, collector, ended, stop).await
         })
     }
+}
+
+fn seconds(seconds: NonZeroU32) -> Duration {
+    Duration::from_secs(seconds.get().into())
+}
+
+/// Runs a command in the context's cage and reports what came of it.
+pub(crate) async fn to_the_end(ctx: &ToolContext, command: &str, timeout_s: Option<NonZeroU32>) -> ToolOutput {
+    let running = match start(ctx, command) {
+        Ok(running) => running,
+        Err(error) => return not_started(&error, command),
+    };
+    let limit = timeout_s.map_or(Duration::from_secs(TIMEOUT_S.into()), seconds);
+    let mut collector = Collector::default();
+    let mut tell = |piece: String| (ctx.progress)(&piece);
+    let mut take = |bytes: &[u8]| collector.push(bytes);
+    let (ended, stop) = match follow(running, &ctx.cancel, Some(limit), &mut take, &mut tell).await {
+        Ok(seen) => seen,
+        Err(error) => {
+            return ToolOutput::failed("launch", format!("The command's end could not be confirmed: {error}."));
+        }
+    };
+    match &ended.how {
+        How::Failed(number) => return not_started(&io::Error::from_raw_os_error(*number), command),
+        How::Refused(why) => return ToolOutput::failed("sandbox", refused(why)),
+        How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => {}
+    }
+    report(ctx, command, collector, ended, stop).await
 }
 
 fn start(ctx: &ToolContext, command: &str) -> io::Result<Running> {

@@ -4,7 +4,7 @@ use crate::arguments::{Arguments, map_strings, typed};
 use crate::tool::count;
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
-use crate::{ProcessList, ProcessOutput, ProcessStop};
+use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
 use serde_json::Value;
@@ -87,11 +87,11 @@ impl Tools {
     }
 
     /// The kernel tools: `bash`, `edit_text_file`, `glob`, `grep`, `list_files`, `process_list`, `process_output`,
-    /// `process_stop`, `read_text_file`, `write_text_file`.
+    /// `process_stop`, `read_text_file`, `sandbox`, `write_text_file`.
     pub fn kernel() -> Tools {
         let files = Tools::new().with(EditTextFile).with(ReadTextFile).with(WriteTextFile);
         let search = files.with(Glob).with(Grep).with(ListFiles);
-        search.with(Bash).with(ProcessList).with(ProcessOutput).with(ProcessStop)
+        search.with(Bash).with(ProcessList).with(ProcessOutput).with(ProcessStop).with(Sandbox)
     }
 
     /// These and one more. A tool of the same name is replaced.

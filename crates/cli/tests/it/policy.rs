@@ -216,3 +216,24 @@ fn a_trace_is_judged_again_by_the_rules_of_today() {
     let all: Vec<Value> = told(&["--all", "--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((all.len(), &all[1]["tool"], &all[1]["then"]["decision"]), (2, &json!("bash"), &json!("deny")));
 }
+
+#[test]
+fn a_command_that_can_change_nothing_needs_no_permission_but_keeps_to_the_rules() {
+    let place = Place::new();
+    std::fs::write(place.work.join(".env"), "A=b").unwrap();
+    let call = |command: &str| Answer::call("sandbox", json!({"command": command}));
+    let answers = vec![call("ls -a; echo x > new"), call("cat .env"), call("rm -rf x"), Answer::text("Done.")];
+    let server = scripted(answers);
+    let done = place.run(&["run", "-m", &server.model(), "--deny", "bash(rm *)", "Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let request = server.requests().pop().unwrap();
+    let told: Vec<String> = request.body()["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].to_string())
+        .collect();
+    assert!(told[0].contains(".env") && told[0].contains("Read-only file system"), "{told:?}");
+    assert!(told[1].contains("Denied") && told[2].contains("Denied"), "{told:?}");
+}

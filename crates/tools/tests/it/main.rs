@@ -10,6 +10,7 @@ mod json_transform;
 mod launcher;
 mod processes;
 mod registry;
+mod sandbox;
 mod search;
 mod support;
 mod workspace;

@@ -59,6 +59,7 @@ fn specs_are_plain_object_schemas() {
         "process_output",
         "process_stop",
         "read_text_file",
+        "sandbox",
         "write_text_file",
     ];
     assert_eq!(names, wanted);
@@ -95,7 +96,7 @@ fn specs_are_plain_object_schemas() {
     use EffectClass::*;
     let (reads, writes) = ((ReadOnly, false), (LocalWrite, true));
     let runs = (ProcessControl, false);
-    assert_eq!(facts, [runs, writes, reads, reads, reads, reads, reads, runs, reads, writes]);
+    assert_eq!(facts, [runs, writes, reads, reads, reads, reads, reads, runs, reads, reads, writes]);
     let empty = Tools::new().with(Odd("")).specs()[0].input_schema.clone();
     assert_eq!(empty, json!({"type": "object", "properties": {}, "additionalProperties": false}));
 }
@@ -210,7 +211,7 @@ fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
         problem("reed", "{}"),
         pair(
             "unknown_tool",
-            r#"There is no tool "reed". The tools are: bash, edit_text_file, glob, grep, list_files, process_list, process_output, process_stop, read_text_file, write_text_file."#
+            r#"There is no tool "reed". The tools are: bash, edit_text_file, glob, grep, list_files, process_list, process_output, process_stop, read_text_file, sandbox, write_text_file."#
         )
     );
     assert_eq!(
