@@ -154,7 +154,9 @@ fn a_command_that_is_allowed_by_the_mode_reaches_nobody_and_changes_nothing_else
 #[test]
 fn an_agent_cannot_approve_itself_or_change_its_rules() {
     let place = Place::new();
-    let mainpath = env!("CARGO_BIN_EXE_mainpath");
+    // Where it was built may be out of sight in the sandbox.
+    let mainpath = "./mainpath";
+    std::fs::copy(env!("CARGO_BIN_EXE_mainpath"), place.work.join("mainpath")).unwrap();
     let home = place.home.display().to_string();
     let calls = vec![
         bash(&format!("MAINPATH_HOME={home} {mainpath} ls; MAINPATH_HOME={home} {mainpath} approve; ls {home}")),
