@@ -117,7 +117,7 @@ pub struct AgentArgs {
     /// The folder to work in [default: the current one]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Allow every call inside the workspace without asking
+    /// Allow without asking what would be asked, but for what a rule always asks about
     #[arg(short, long)]
     pub yes: bool,
     /// What may happen unasked, and what commands can reach [default: only reading happens unasked]

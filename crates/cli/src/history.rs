@@ -4,7 +4,6 @@ use crate::app::App;
 use crate::args::PolicyReplayArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::policy::word;
 use crate::text::{gist, plain, short};
 use mainpath_policy::{Policy, Rules, judge};
 use mainpath_sandbox::Launcher;
@@ -97,7 +96,7 @@ fn tell(one: &Judged<'_>, as_json: bool) -> Result<(), Failure> {
         let line = json!({"call": call, "tool": tool, "arguments": arguments, "then": then, "now": now});
         return out(&line.to_string());
     }
-    let said = |verdict: &Verdict| format!("{} by {}", word(verdict.decision), verdict.rule);
+    let said = |verdict: &Verdict| format!("{} by {}", verdict.decision.as_str(), verdict.rule);
     let now = now.as_ref().map_or("it can no longer be judged".into(), said);
     out(&format!("{call} {}: {}", plain(tool), short(&gist(arguments), 80)))?;
     out(&format!("    then {}, now {now}", said(then)))

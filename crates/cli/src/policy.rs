@@ -205,32 +205,23 @@ fn facts(
 
 fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
     let verdict = &found.verdict;
-    out(&format!("{}: {}", word(verdict.decision), plain(call)))?;
+    out(&format!("{}: {}", verdict.decision.as_str(), plain(call)))?;
     out(&format!("  by {}: {}", verdict.rule, plain(&verdict.reason)))?;
     if found.parts.len() > 1 {
         out("its parts:")?;
         for part in &found.parts {
-            out(&format!("  {}: {}, by {}", word(part.decision), plain(&part.part), part.rule))?;
+            out(&format!("  {}: {}, by {}", part.decision.as_str(), plain(&part.part), part.rule))?;
         }
     }
     if !found.rules.is_empty() {
         out("the rules that apply, layer by layer:")?;
         for rule in &found.rules {
             let maybe = if rule.certain { "" } else { " (perhaps: not all of it is written out)" };
-            let (layer, decision) = (rule.layer.prefix(), word(rule.decision));
+            let (layer, decision) = (rule.layer.prefix(), rule.decision.as_str());
             out(&format!("  {layer}: {decision} by {}, for {}{maybe}", rule.rule, plain(&rule.part)))?;
         }
     }
     Ok(())
-}
-
-/// A decision in a word.
-pub fn word(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Allow => "allow",
-        Decision::Ask => "ask",
-        Decision::Deny => "deny",
-    }
 }
 
 /// `mainpath policy list`
@@ -260,7 +251,7 @@ fn as_line(rule: &Rule) -> String {
     let always = if rule.always { " always" } else { "" };
     let ignored = rule.ignored.map(|why| format!(" [does not hold: {why}]")).unwrap_or_default();
     let matches = rule.matches.join(", ");
-    format!("{}: {}{always} {}: {matches}{origins}{ignored}", rule.layer.prefix(), word(rule.decision), rule.id)
+    format!("{}: {}{always} {}: {matches}{origins}{ignored}", rule.layer.prefix(), rule.decision.as_str(), rule.id)
 }
 
 /// `mainpath policy trust`

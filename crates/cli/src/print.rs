@@ -127,6 +127,9 @@ impl Printer {
                 }
                 self.streamed.clear();
             }
+            EventKind::RunClosing(RunClosing { by: Some(by), why: Some(why), .. }) if !quiet => {
+                self.line("✗", &format!("{} does not let the run go on: {}", by.as_str(), short(why, 200)));
+            }
             EventKind::CallResolved(data) if !quiet => self.resolved(data),
             EventKind::BranchOpened(data) if data.kind == BranchKind::Compaction && !quiet => {
                 self.line("·", "the context is nearly full: summarising");

@@ -430,9 +430,11 @@ fn recovered(state: &State, lost: bool, tail_cut: Option<&TailCut>) -> Vec<Event
     events
 }
 
-/// A model call that is given up, charged in full.
+/// A model call that is given up, charged in full if it may have been sent.
 pub(crate) fn abandoned(state: &State, model: &ModelCall, lost: bool) -> ModelAbandoned {
-    let (usage, cost) = state.reserved(model);
+    // What a hook forbade was never sent.
+    let unsent = state.closing() == Some(FinishReason::Denied);
+    let (usage, cost) = if unsent { (Usage::default(), 0) } else { state.reserved(model) };
     ModelAbandoned { request: model.request, lost, usage, cost }
 }
 

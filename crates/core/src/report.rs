@@ -81,7 +81,7 @@ fn blocker(reason: FinishReason) -> &'static str {
         ProtocolError => "the model did not keep to the form of answer, also when asked again.",
         SchemaError => "the answer did not match its schema.",
         ApprovalNeeded => "a call needs an approval and nobody was there to give it.",
-        Denied => "a call was denied.",
+        Denied => "a hook of the owner's does not let it go on.",
         ModelError => "the model could not be reached or refused the request.",
         ToolError => "a tool failed for good.",
         InternalError => "a defect of Mainpath.",
@@ -97,7 +97,8 @@ fn advice(reason: FinishReason) -> &'static str {
         ContextLimit => "rewind, compact, or use a model with a larger window.",
         RepeatedFailure | ToolError => "look at the failure, then continue with an instruction.",
         ProtocolError | SchemaError => "use another model or another protocol.",
-        ApprovalNeeded | Denied => "approve the call, or continue with an instruction.",
+        ApprovalNeeded => "approve the call, or continue with an instruction.",
+        Denied => "see what the hook said, then continue the trace.",
         ModelError => "check the model server and the key, then resume the trace.",
         InternalError => "report it with the trace.",
     }

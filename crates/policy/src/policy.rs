@@ -9,15 +9,6 @@ use sha2::{Digest, Sha256};
 /// The rules that come with Mainpath.
 const BUILTIN: &str = include_str!("builtin.toml");
 
-/// A decision as flags and rule files write it.
-pub(crate) fn decision_word(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Allow => "allow",
-        Decision::Ask => "ask",
-        Decision::Deny => "deny",
-    }
-}
-
 /// Every rule that holds for a run. Deny beats ask beats allow, whatever layer they come from.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
@@ -85,7 +76,7 @@ impl Policy {
 
     /// Adds a rule of the command line, such as `bash(git push *) if origin = web`. Errors: what is wrong with it.
     pub fn add_rule(&mut self, decision: Decision, text: &str) -> Result<(), PolicyError> {
-        let word = decision_word(decision);
+        let word = decision.as_str();
         let number = 1 + self.rules.iter().filter(|rule| rule.layer == Layer::Run && rule.decision == decision).count();
         let rule = parse_one(decision, Layer::Run, format!("run.{word}.{number}"), text, &self.folders)
             .map_err(|problem| PolicyError { place: format!("--{word}"), problem })?;

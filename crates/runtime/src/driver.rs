@@ -377,7 +377,10 @@ impl Driver {
         let how = Asking {
             failures: run.map_or(0, |run| run.model_failures),
             summary: state.wants_summary(),
-            turn: (state.turn_number, run.is_some_and(|run| run.turns == 1 && run.model_failures == 0)),
+            // Neither a repetition begins one, nor a repair or a summary.
+            begins: run
+                .filter(|run| run.model_failures == 0 && state.branch.is_none())
+                .map(|run| (state.turn_number, run.turns == 1)),
             origins: self.origins.clone(),
             approved: state.rules.clone(),
         };

@@ -42,8 +42,8 @@ pub(crate) struct Asking {
     pub failures: u32,
     /// Whether a summary is asked for.
     pub summary: bool,
-    /// The turn that the request belongs to, and whether it is the first of its run.
-    pub turn: (u32, bool),
+    /// The turn that begins with the request, if one does, and whether it is the first of its run.
+    pub begins: Option<(u32, bool)>,
     /// Where the texts of the trace came from.
     pub origins: Option<Arc<Origins>>,
     /// The rules that approvals have made of the trace.
@@ -106,9 +106,9 @@ pub(crate) async fn call_model(
 
 /// The hooks at the start of a run and of a turn.
 async fn begin(around: &Around, asking: &Asking) -> Result<(), Forbidden> {
-    let (turn, first) = asking.turn;
+    let Some((turn, first)) = asking.begins else { return Ok(()) };
     for point in [HookPoint::RunStart, HookPoint::TurnStart] {
-        if asking.failures == 0 && (point == HookPoint::TurnStart || first) {
+        if point == HookPoint::TurnStart || first {
             let mut event = json!({"trace_id": around.trace, "turn": turn});
             let Config { hooks, vault, .. } = &around.shared.config;
             hooks.call((point, None), &mut event, (&around.handle, vault), |_, _| {}).await?;

@@ -100,7 +100,7 @@ pub(crate) struct Forbidden {
 impl Forbidden {
     /// The hook, as one who acts.
     pub fn principal(&self) -> Principal {
-        format!("hook.{}", self.hook).parse().unwrap_or_else(|_| Principal::local_user())
+        Principal::hook(&self.hook)
     }
 }
 

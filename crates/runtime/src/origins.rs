@@ -101,7 +101,7 @@ pub(crate) fn origin_of(kind: &EventKind) -> Origin {
     match kind {
         EventKind::MessageQueued(MessageQueued { from: by, .. })
         | EventKind::RewindRequested(RewindRequested { by, .. })
-        | EventKind::CallResolved(CallResolved { by: Some(by), .. }) => match by.as_str().starts_with("agent:") {
+        | EventKind::CallResolved(CallResolved { by: Some(by), .. }) => match by.is_agent() {
             true => Origin::Message,
             false => Origin::User,
         },

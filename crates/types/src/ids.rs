@@ -75,6 +75,16 @@ impl Principal {
     pub fn local_user() -> Principal {
         Principal("user".into())
     }
+    /// Whether it is another agent: its name begins with `agent.`.
+    pub fn is_agent(&self) -> bool {
+        self.as_str().starts_with("agent.")
+    }
+    /// A hook of the owner's: `hook.NAME`, what no name can hold being replaced.
+    pub fn hook(name: &str) -> Principal {
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '@');
+        let name: String = name.chars().take(190).map(|letter| if fits(letter) { letter } else { '-' }).collect();
+        Principal(format!("hook.{name}").into())
+    }
     /// The system itself.
     pub fn system() -> Principal {
         Principal("system".into())

@@ -108,6 +108,17 @@ pub enum Decision {
     Deny,
 }
 
+impl Decision {
+    /// As it is written in rules, events and flags.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Ask => "ask",
+            Decision::Deny => "deny",
+        }
+    }
+}
+
 /// What policy said about one call, and by which rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {

@@ -148,6 +148,12 @@ async fn a_run_that_a_hook_forbids_ends_as_denied_before_the_model_is_asked() {
         _ => None,
     });
     assert_eq!(why, Some((Some("hook.guard".parse().unwrap()), Some("No budget left.".into()))));
+    // What was never sent costs nothing.
+    let spent = log.iter().find_map(|event| match &event.kind {
+        EventKind::RunFinished(data) => Some((data.usage.total(), data.cost)),
+        _ => None,
+    });
+    assert_eq!(spent, Some((0, 0)));
 }
 
 #[tokio::test(start_paused = true)]
