@@ -56,8 +56,10 @@ struct Known {
     own: Vec<Arc<Own>>,
     fields: Arc<[Field]>,
     key: [u8; 32],
-    /// The bytes with which a named secret or an anchor that is part of its secret begins.
-    first: [bool; 256],
+    /// By their first bytes, the anchors that are a part of their secrets, and whether a named secret begins so.
+    first: Vec<(Vec<Anchor>, bool)>,
+    /// The length of the longest anchor or named secret, in bytes.
+    longest: usize,
 }
 
 /// What an anchor may belong to: an entry of [`TOKENS`] or of [`SHAPES`].
@@ -81,6 +83,14 @@ impl Anchor {
             Anchor::Shape(_, text) => text,
         }
     }
+
+    /// Whether the secret begins with it, so that a text that ends inside of it may be the beginning of one.
+    fn is_part(self) -> bool {
+        match self {
+            Anchor::Token(at) => !TOKENS[at].is_open(),
+            Anchor::Shape(at, _) => SHAPES[at].is_part,
+        }
+    }
 }
 
 /// What there is at some place of a text.
@@ -91,6 +101,18 @@ enum Look {
     Secret(Range<usize>),
     /// That depends on what follows: the text ends in what may be a secret. If nothing follows, one ends at `end`, or there is none.
     Open { start: usize, end: Option<usize> },
+    /// That depends on what follows, and nothing of it is there yet.
+    Later,
+}
+
+/// What was found in a text.
+struct Scan<'a> {
+    /// In order, none touching another.
+    finds: Vec<Find<'a>>,
+    /// How far the text is settled.
+    settled: usize,
+    /// When the text has grown, nothing before this place has to be looked at again.
+    looked: usize,
 }
 
 /// A secret in a text.
@@ -200,8 +222,8 @@ impl Vault {
 
     /// Whether a text holds no secret, and none may have begun at its end.
     pub fn is_clean(&self, text: &str) -> bool {
-        let (finds, settled) = self.0.scan(text.as_bytes(), 0, true);
-        finds.is_empty() && settled == text.len()
+        let scan = self.0.scan(text.as_bytes(), 0, 0, true);
+        scan.finds.is_empty() && scan.settled == text.len()
     }
 
     /// The text with every secret replaced by its handle.
@@ -211,8 +233,8 @@ impl Vault {
 
     /// A part of a text, with every secret that lies in it, wholly or in part, replaced by its handle.
     pub fn redact_part(&self, text: &str, part: Range<usize>) -> String {
-        let (finds, _) = self.0.scan(text.as_bytes(), part.start, false);
-        self.0.show(text, part, &finds)
+        let scan = self.0.scan(text.as_bytes(), part.start, 0, false);
+        self.0.show(text, part, &scan.finds)
     }
 
     /// The text with the handles of these names replaced by their secrets. Other handles stay handles.
@@ -229,14 +251,14 @@ impl Vault {
 
     /// How much of a stream's end must be held back because it may be a part of a secret, in bytes.
     pub fn begun(&self, text: &str) -> usize {
-        text.len() - self.0.scan(text.as_bytes(), 0, true).1
+        text.len() - self.0.scan(text.as_bytes(), 0, 0, true).settled
     }
 
-    /// What can be said of a stream of which this is the text, so much of it being said; and how much is said then. `more`: it
-    /// goes on.
-    fn say(&self, text: &str, told: usize, more: bool) -> (String, usize) {
-        let (finds, settled) = self.0.scan(text.as_bytes(), told, more);
-        (self.0.show(text, told..settled, &finds), settled)
+    /// What can be said of a stream of which this is the text, so much of it being told and looked at; and how much of it is
+    /// told and looked at then. `more`: it goes on.
+    fn say(&self, text: &str, told: usize, looked: usize, more: bool) -> (String, usize, usize) {
+        let Scan { finds, settled, looked } = self.0.scan(text.as_bytes(), told, looked, more);
+        (self.0.show(text, told..settled, &finds), settled, looked)
     }
 
     /// What leaves the values at configured places out. `None` where none are configured.
@@ -256,7 +278,8 @@ impl Default for Vault {
             own: Vec::new(),
             fields: Arc::default(),
             key: [0; 32],
-            first: [false; 256],
+            first: Vec::new(),
+            longest: 0,
         };
         known.find_places();
         Vault(Arc::new(known))
@@ -279,37 +302,67 @@ impl Known {
     fn find_places(&mut self) {
         let texts: Vec<&str> = self.anchors.iter().map(|anchor| anchor.text()).collect();
         self.places = AhoCorasick::builder().ascii_case_insensitive(true).build(&texts).ok();
-        self.first = [false; 256];
-        let begins = self.named.iter().map(|(_, value)| value.as_str()).chain(texts);
-        begins.filter_map(|text| text.bytes().next()).for_each(|byte| self.first[usize::from(byte)] = true);
+        self.first = vec![(Vec::new(), false); 256];
+        for anchor in self.anchors.iter().filter(|anchor| anchor.is_part()) {
+            let of = anchor.text().bytes().next().map_or(0, usize::from);
+            self.first[of].0.push(*anchor);
+        }
+        for (_, value) in &self.named {
+            let of = value.bytes().next().map_or(0, usize::from);
+            self.first[of].1 = true;
+        }
+        let named = self.named.iter().map(|(_, value)| value.len());
+        self.longest = texts.iter().map(|text| text.len()).chain(named).max().unwrap_or_default();
     }
 
-    /// The secrets of a text that end behind `from`, in order, none touching another; and how far the text is settled: with
-    /// `more` to come, that is where the first secret begins that may have begun, though not before `from`.
-    fn scan<'a>(&'a self, text: &[u8], from: usize, more: bool) -> (Vec<Find<'a>>, usize) {
-        let mut finds = self.given(text);
-        finds.retain(|find| find.range.end > from);
+    /// The secrets of a text that end behind `from`; and how far the text is settled: with `more` to come, that is where the
+    /// first secret begins that may have begun, though not before `from`. `looked`: what an earlier scan of the beginning of
+    /// this text gave.
+    fn scan<'a>(&'a self, text: &[u8], from: usize, looked: usize, more: bool) -> Scan<'a> {
         let mut settled = text.len();
-        let mut take = |look: Look, name: Name<'a>| match look {
-            Look::Open { start, .. } if more => settled = settled.min(start.max(from)),
-            Look::Secret(range) if range.end > from => finds.push(Find { range, name }),
-            Look::Open { start, end: Some(end) } if end > from => finds.push(Find { range: start..end, name }),
-            Look::Nothing | Look::Secret(_) | Look::Open { .. } => {}
+        // What has begun within the last bytes is seen once it is whole.
+        let mut next = (text.len() + 1).saturating_sub(self.longest).max(looked);
+        let since = if self.own.is_empty() { looked.min(text.len()) } else { 0 };
+        let mut finds = Vec::new();
+        let mut take = |look: Look, at: usize, name: Name<'a>| {
+            if matches!(look, Look::Open { .. } | Look::Later) {
+                next = next.min(at);
+            }
+            match look {
+                Look::Open { start, .. } if more => settled = settled.min(start.max(from)),
+                Look::Secret(range) if range.end > from => finds.push((at, Find { range, name })),
+                Look::Open { start, end: Some(end) } if end > from => {
+                    finds.push((at, Find { range: start..end, name }));
+                }
+                Look::Nothing | Look::Secret(_) | Look::Open { .. } | Look::Later => {}
+            }
         };
-        for anchor in self.places.iter().flat_map(|places| places.find_overlapping_iter(text)) {
+        for (at, range) in self.given(text, since) {
+            take(Look::Secret(range.clone()), range.start, Name::Given(&self.named[at].0));
+        }
+        let input = aho_corasick::Input::new(text).range(since..);
+        for anchor in self.places.iter().flat_map(|places| places.find_overlapping_iter(input.clone())) {
             match self.anchors[anchor.pattern().as_usize()] {
-                Anchor::Token(at) => take(TOKENS[at].look(text, anchor.start()), Name::Form(TOKENS[at].kind)),
+                Anchor::Token(at) => {
+                    let name = Name::Form(TOKENS[at].kind);
+                    take(TOKENS[at].look(text, anchor.start()), anchor.start(), name);
+                }
                 Anchor::Shape(at, _) => {
                     let shape = &SHAPES[at];
                     let name = if shape.is_part { Name::Form(shape.kind) } else { Name::Context(shape.kind) };
-                    take((shape.look)(text, anchor.start(), anchor.end()), name);
+                    take((shape.look)(text, anchor.start(), anchor.end()), anchor.start(), name);
                 }
             }
         }
-        self.own.iter().flat_map(|own| own.looks(text)).for_each(|look| take(look, Name::Own));
-        let mut finds = joined(finds);
+        self.own.iter().flat_map(|own| own.looks(text)).for_each(|look| take(look, 0, Name::Own));
         if more {
-            settled = settled.min((from..settled).find(|at| self.may_begin(text, *at)).unwrap_or(settled));
+            let begins = from.max((text.len() + 1).saturating_sub(self.longest));
+            let begins = if self.own.is_empty() { begins } else { from };
+            settled = settled.min((begins..settled).find(|at| self.may_begin(text, *at)).unwrap_or(settled));
+        }
+        let ends: Vec<(usize, usize)> = finds.iter().map(|(at, find)| (*at, find.range.end)).collect();
+        let mut finds = joined(finds.into_iter().map(|(_, find)| find).collect());
+        if more {
             // A secret is said whole.
             for find in finds.iter().rev().filter(|find| find.range.end > from) {
                 if find.range.end > settled {
@@ -318,22 +371,25 @@ impl Known {
             }
             finds.retain(|find| find.range.start < settled);
         }
-        (finds, settled)
+        // What is not said yet has to be found again.
+        let looked = ends.iter().filter(|(_, end)| *end > settled).fold(next, |least, (at, _)| least.min(*at));
+        Scan { finds, settled, looked }
     }
 
-    /// The secrets by name.
-    fn given(&self, text: &[u8]) -> Vec<Find<'_>> {
-        let find = |at: usize, range| Find { range, name: Name::Given(&self.named[at].0) };
+    /// The secrets by name, which begin from some place on: which, and where.
+    fn given(&self, text: &[u8], since: usize) -> Vec<(usize, Range<usize>)> {
         if let Some(values) = &self.values {
+            let input = aho_corasick::Input::new(text).range(since..);
             return values
-                .find_overlapping_iter(text)
-                .map(|found| find(found.pattern().as_usize(), found.range()))
+                .find_overlapping_iter(input)
+                .map(|found| (found.pattern().as_usize(), found.range()))
                 .collect();
         }
         let mut finds = Vec::new();
         for (at, (_, value)) in self.named.iter().enumerate() {
-            let windows = text.windows(value.len()).enumerate().filter(|(_, window)| *window == value.as_bytes());
-            finds.extend(windows.map(|(start, _)| find(at, start..start + value.len())));
+            let windows = text.windows(value.len()).enumerate().skip(since);
+            let found = windows.filter(|(_, window)| *window == value.as_bytes());
+            finds.extend(found.map(|(start, _)| (at, start..start + value.len())));
         }
         finds
     }
@@ -341,19 +397,17 @@ impl Known {
     /// Whether the text from here to its end may be the beginning of a secret.
     fn may_begin(&self, text: &[u8], at: usize) -> bool {
         let rest = &text[at..];
-        let is_first = rest.first().is_some_and(|byte| self.first[usize::from(*byte)]);
         let begins = |whole: &[u8]| rest.len() < whole.len() && whole.starts_with(rest);
         let of_anchor = |anchor: &Anchor| match anchor {
-            Anchor::Token(token) => !TOKENS[*token].is_open() && TOKENS[*token].begins(text, at),
+            Anchor::Token(token) => TOKENS[*token].begins(text, at),
             Anchor::Shape(shape, anchor) => {
-                let shape = &SHAPES[*shape];
-                shape.is_part && begins(anchor.as_bytes()) && (shape.kind == "private-key" || begins_word(text, at))
+                begins(anchor.as_bytes()) && (SHAPES[*shape].kind == "private-key" || begins_word(text, at))
             }
         };
-        // No anchor is as long as this.
-        let anchors = || rest.len() < 32 && self.anchors.iter().any(of_anchor);
-        is_first && (anchors() || self.named.iter().any(|(_, value)| begins(value.as_bytes())))
-            || self.own.iter().any(|own| own.begins(text, at))
+        let first = rest.first().and_then(|byte| self.first.get(usize::from(*byte)));
+        first.is_some_and(|(anchors, named)| {
+            anchors.iter().any(of_anchor) || *named && self.named.iter().any(|(_, value)| begins(value.as_bytes()))
+        }) || self.own.iter().any(|own| own.begins(text, at))
     }
 
     /// A part of a text with handles for its secrets.

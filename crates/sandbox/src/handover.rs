@@ -8,7 +8,7 @@ use rustix::net::{
 };
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// No plan is longer.
@@ -46,6 +46,33 @@ pub(crate) fn peek(from: &OwnedFd) -> io::Result<u8> {
         (5, _) => Ok(begin[4]),
         _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
+}
+
+/// Sends the zygote the socket of a launcher that it is to bear. `early`: see [`receive_socket`].
+pub(crate) fn send_socket(to: &UnixStream, socket: BorrowedFd<'_>, early: bool) -> io::Result<()> {
+    let fds = [socket];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+    sendmsg(to, &[IoSlice::new(&[early.into()])], &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// The socket of a launcher to bear, and whether that is to start its first process before there is a plan. Errors: the owner
+/// is gone.
+pub(crate) fn receive_socket(from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    rustix::io::retry_on_intr(|| {
+        recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+    })?;
+    let rights = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
+        _ => None,
+    });
+    let socket = rights.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok((socket, byte == [1]))
 }
 
 pub(crate) fn receive(from: &OwnedFd) -> io::Result<(Plan, Streams)> {

@@ -45,8 +45,8 @@ pub(crate) const END: u8 = b'T';
 /// The word that asks for a report on what this machine can confine, instead of a command.
 pub(crate) const SUPPORT: &str = "__support";
 
-/// The word with which a launcher is started before there is a plan, where its cgroup is limited already.
-pub(crate) const EARLY: &str = "__early";
+/// The word with which the zygote is started: what bears launchers before there are plans for them.
+pub(crate) const ZYGOTE: &str = "__zygote";
 
 /// The exit status when the owner has gone; nobody is left to read it but whoever looks at the process table.
 const OWNER_GONE: u8 = 107;
@@ -66,7 +66,33 @@ pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         eprintln!("mainpath-launch is started by Mainpath itself, which tells it over a socket what to run");
         return ExitCode::from(USAGE);
     }
-    take_over(word.is_some_and(|word| word == EARLY)).unwrap_or(OWNER_GONE).into()
+    let done = match word.is_some_and(|word| word == ZYGOTE) {
+        true => bear(),
+        false => take_over(false),
+    };
+    done.unwrap_or(OWNER_GONE).into()
+}
+
+/// Bears a launcher for every socket that comes over standard input, as a child of the owner's, and tells its number (four
+/// bytes, of this machine's order). Returns in the launchers, and when the owner has gone.
+fn bear() -> io::Result<u8> {
+    sys::close_from(3);
+    let _ = setsid();
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    loop {
+        let (theirs, early) = handover::receive_socket(&owner)?;
+        match sys::fork_beside()? {
+            Some(born) => {
+                let number = born.as_raw_nonzero().get().to_ne_bytes();
+                rustix::io::retry_on_intr(|| rustix::io::write(&owner, &number))?;
+            }
+            None => {
+                rustix::stdio::dup2_stdin(&theirs)?;
+                return take_over(early);
+            }
+        }
+    }
 }
 
 fn is_socket(fd: BorrowedFd<'_>) -> bool {

@@ -6,13 +6,13 @@ use crate::guard::Watch;
 use crate::handover::Streams;
 use crate::launch::{END, SUPPORT};
 use crate::plan::Plan;
-use crate::pool::{self, Program, Started};
+use crate::pool::{self, Born, Program, Started};
 use crate::support::Support;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -145,7 +145,7 @@ pub struct Process {
     control: UnixStream,
     heard: Vec<u8>,
     /// Taken when it is waited for.
-    launcher: Option<Child>,
+    launcher: Option<Born>,
     mark: String,
     watch: Option<Watch>,
 }
@@ -154,7 +154,7 @@ impl Process {
     /// Asks the launcher to end the command, with a short grace.
     pub async fn end(&mut self) {
         // A launcher that was stopped could not hear it. One that has gone needs no word.
-        if let Some(pid) = self.launcher.as_ref().and_then(pid_of) {
+        if let Some(pid) = self.launcher.as_ref().map(Born::pid) {
             let _ = kill_process(pid, Signal::CONT);
         }
         let _ = self.control.write_all(&[END]).await;
@@ -177,9 +177,9 @@ impl Process {
     pub async fn ended(mut self) -> io::Result<Ended> {
         let mut ended = Ended::parse(&String::from_utf8_lossy(&self.heard));
         if ended.how == How::Lost
-            && let Some(mut launcher) = self.launcher.take()
-            && let Some(pid) = pid_of(&launcher)
+            && let Some(launcher) = self.launcher.take()
         {
+            let pid = launcher.pid();
             let mark = format!("{MARK}={}", self.mark);
             // Not yet reaped, the launcher's number still names its session and nothing else.
             let clear = move || clear(pid, mark.as_bytes()).and_then(|()| launcher.wait().map(drop));
@@ -198,10 +198,6 @@ impl Drop for Process {
             pool::reap(launcher);
         }
     }
-}
-
-fn pid_of(launcher: &Child) -> Option<Pid> {
-    Pid::from_raw(launcher.id().cast_signed())
 }
 
 /// Ends what a killed launcher has left: its session, and what bears the call's mark in its environment.

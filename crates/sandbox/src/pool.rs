@@ -1,19 +1,21 @@
 //! Launchers, started by one thread that lasts as long as this process: a launcher in charge of a cage is ended with the thread
 //! that started it, and inherits its cgroup.
 //!
-//! Starting a program takes about as long as making a cage. So once one launcher has been used, the next one is started
-//! before it is needed: it waits for its plan, with an empty environment and nothing open, and ends with this process.
+//! Starting a program takes about as long as making a cage, and this one is large. So it is started once, as the zygote, which
+//! forks launchers; and once one of these has been used, the next is borne before it is needed: it waits for its plan, with an
+//! empty environment and nothing open. All of them end with this process.
 
 use crate::handover::{self, Streams};
-use crate::launch::EARLY;
+use crate::launch::ZYGOTE;
 use crate::limits;
 use crate::plan::Plan;
+use rustix::process::{Pid, WaitOptions, waitpid};
 use std::ffi::OsString;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -26,8 +28,28 @@ pub(crate) struct Program {
 
 /// A launcher, and our end of its socket.
 pub(crate) struct Started {
-    pub launcher: Child,
+    pub launcher: Born,
     pub control: UnixStream,
+}
+
+/// A child process of this one. Its number is its own until it has been waited for.
+pub(crate) struct Born(Pid);
+
+impl Born {
+    pub fn pid(&self) -> Pid {
+        self.0
+    }
+
+    /// Waits for its end.
+    pub fn wait(self) -> io::Result<()> {
+        rustix::io::retry_on_intr(|| waitpid(Some(self.0), WaitOptions::empty()))?;
+        Ok(())
+    }
+
+    /// Whether it still runs; once it does not, it is gone.
+    fn runs(&self) -> bool {
+        matches!(rustix::io::retry_on_intr(|| waitpid(Some(self.0), WaitOptions::NOHANG)), Ok(None))
+    }
 }
 
 struct Order {
@@ -55,15 +77,35 @@ pub(crate) fn start(program: Program, plan: Plan, streams: Streams) -> io::Resul
     answered.recv().map_err(|_| gone())?
 }
 
+/// What bears launchers of a program, all of them in limited cgroups or none.
+struct Zygote {
+    program: Program,
+    limited: bool,
+    process: Started,
+}
+
 fn serve(orders: mpsc::Receiver<Order>) {
     let mut spare: Option<(Program, Started)> = None;
+    let mut zygote: Option<Zygote> = None;
     for Order { program, mut plan, streams, answer } in orders {
         plan.limited = plan.cage.is_closed() && limits::join_shared();
-        let early = plan.limited;
+        let limited = plan.limited;
         let ready = spare.take().filter(|(known, _)| *known == program).map(|(_, started)| started);
         let _ = answer.send(hand_over(ready, &program, &plan, &streams));
         drop(streams);
-        spare = launch(&program, early).ok().map(|started| (program, started));
+        let known = zygote.take().filter(|known| known.program == program && known.limited == limited);
+        zygote = known.or_else(|| {
+            let process = launch(&program, Some(ZYGOTE)).ok()?;
+            Some(Zygote { program: program.clone(), limited, process })
+        });
+        spare = zygote.as_ref().and_then(|zygote| Some((program, zygote.bear().ok()?)));
+        if spare.is_none()
+            && let Some(Zygote { process: Started { launcher, control }, .. }) = zygote.take()
+        {
+            // It was killed, or cannot bear: without its socket it ends.
+            drop(control);
+            reap(launcher);
+        }
     }
 }
 
@@ -75,23 +117,37 @@ fn hand_over(ready: Option<Started>, program: &Program, plan: &Plan, streams: &S
             done => return done.map(|()| ready),
         }
     }
-    let started = launch(program, false)?;
+    let started = launch(program, None)?;
     handover::send(&started.control, plan, streams)?;
     Ok(started)
 }
 
-/// Starts a launcher that waits for its plan; `early`: in the namespaces of a cage, which takes as long again.
-fn launch(program: &Program, early: bool) -> io::Result<Started> {
+impl Zygote {
+    /// A launcher that waits for its plan; one that is limited waits in the namespaces of a cage, which take as long as the
+    /// rest to make.
+    fn bear(&self) -> io::Result<Started> {
+        let (control, theirs) = UnixStream::pair()?;
+        handover::send_socket(&self.process.control, theirs.as_fd(), self.limited)?;
+        let mut number = [0; 4];
+        (&self.process.control).read_exact(&mut number)?;
+        let pid = Pid::from_raw(i32::from_ne_bytes(number)).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Started { launcher: Born(pid), control })
+    }
+}
+
+/// Starts the program: a launcher that waits for its plan, or what the word makes of it.
+fn launch(program: &Program, word: Option<&str>) -> io::Result<Started> {
     let (control, theirs) = UnixStream::pair()?;
     let mut command = Command::new(&program.path);
-    command.args(&program.args).args(early.then_some(EARLY)).env_clear().current_dir("/").stdin(OwnedFd::from(theirs));
+    command.args(&program.args).args(word).env_clear().current_dir("/").stdin(OwnedFd::from(theirs));
     let launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    Ok(Started { launcher, control })
+    let pid = i32::try_from(launcher.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Started { launcher: Born(pid), control })
 }
 
 /// Takes a launcher that is about to end, so that nobody need wait for it and nothing of it stays in the process table.
-pub(crate) fn reap(launcher: Child) {
-    static ENDING: Mutex<Option<mpsc::Sender<Child>>> = Mutex::new(None);
+pub(crate) fn reap(launcher: Born) {
+    static ENDING: Mutex<Option<mpsc::Sender<Born>>> = Mutex::new(None);
     let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
     if ending.is_none() {
         let (sender, receiver) = mpsc::channel();
@@ -106,8 +162,8 @@ pub(crate) fn reap(launcher: Child) {
     }
 }
 
-fn wait_for_all(ending: &mpsc::Receiver<Child>) {
-    let mut left: Vec<Child> = Vec::new();
+fn wait_for_all(ending: &mpsc::Receiver<Born>) {
+    let mut left: Vec<Born> = Vec::new();
     loop {
         let next = match left.is_empty() {
             true => ending.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
@@ -118,6 +174,6 @@ fn wait_for_all(ending: &mpsc::Receiver<Child>) {
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
         }
-        left.retain_mut(|launcher| matches!(launcher.try_wait(), Ok(None)));
+        left.retain(Born::runs);
     }
 }

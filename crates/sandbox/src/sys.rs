@@ -35,6 +35,18 @@ pub fn fork_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>) -> io::Result<
     Ok(i32::try_from(checked(pid)?).ok().and_then(Pid::from_raw))
 }
 
+/// Forks a sibling: a child of this process's parent, which may wait for it and whose death it can be told of. Gives its number,
+/// and `None` in it. To be called by a process with one thread.
+pub fn fork_beside() -> io::Result<Option<Pid>> {
+    // SAFETY: a struct of integers, for which all zeros is a value.
+    let mut args: libc::clone_args = unsafe { zeroed() };
+    // The signal of its end is this process's own.
+    args.flags = u64::from(libc::CLONE_PARENT.cast_unsigned());
+    // SAFETY: as in `fork_into`.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) };
+    Ok(i32::try_from(checked(pid)?).ok().and_then(Pid::from_raw))
+}
+
 /// Gives this process mounts of its own, as the machine's are now.
 pub fn own_mounts() -> io::Result<()> {
     // SAFETY: a plain call, by a process with one thread.

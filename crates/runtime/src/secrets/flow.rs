@@ -30,6 +30,8 @@ pub(crate) struct Flow {
     text: String,
     /// Where the latter begins.
     told: usize,
+    /// What lies before this place was looked at for good.
+    looked: usize,
     /// Too much has waited.
     mute: bool,
 }
@@ -39,7 +41,7 @@ impl Flow {
     pub fn new(vault: &Vault, kind: Kind) -> Flow {
         let escapes = (kind == Kind::Arguments).then(Escapes::default);
         let cutter = (kind != Kind::Text).then(|| vault.cutter(false)).flatten();
-        Flow { escapes, cutter, text: String::new(), told: 0, mute: false }
+        Flow { escapes, cutter, text: String::new(), told: 0, looked: 0, mute: false }
     }
 
     /// Takes a piece, gives what can be said.
@@ -48,10 +50,10 @@ impl Flow {
             return String::new();
         }
         self.take(piece);
-        let (said, told) = vault.say(&self.text, self.told, true);
-        self.told = told;
+        let (said, told, looked) = vault.say(&self.text, self.told, self.looked, true);
+        (self.told, self.looked) = (told, looked);
         if self.text.len() - told > MOST_HELD {
-            (self.mute, self.text, self.told) = (true, String::new(), 0);
+            (self.mute, self.text, self.told, self.looked) = (true, String::new(), 0, 0);
         }
         self.forget(CONTEXT);
         said
@@ -83,7 +85,7 @@ impl Flow {
             Some(cutter) => self.text.extend([cutter.push(&rest), cutter.finish()]),
             None => self.text.push_str(&rest),
         }
-        let (said, told) = vault.say(&self.text, self.told, false);
+        let (said, told, _) = vault.say(&self.text, self.told, self.looked, false);
         self.told = told;
         said
     }
@@ -93,6 +95,7 @@ impl Flow {
             let end = (0..=self.told - most).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
             self.text.drain(..end);
             self.told -= end;
+            self.looked = self.looked.saturating_sub(end);
         }
     }
 }

@@ -152,6 +152,7 @@ fn value(text: &[u8], from: usize, end: usize, is_secret: impl Fn(&[u8]) -> bool
     let whole = is_secret(&text[from..trimmed]).then_some(trimmed);
     match whole {
         _ if end == text.len() && from < end => Look::Open { start: from, end: whole },
+        _ if end == text.len() => Look::Later,
         Some(end) => Look::Secret(from..end),
         None => Look::Nothing,
     }
@@ -193,8 +194,11 @@ fn url_password(text: &[u8], at: usize, from: usize) -> Look {
     let scheme = text[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'+').count();
     let end = run(text, from, is_inside);
     let authority = &text[from..end];
-    let Some(colon) = authority.iter().position(|byte| *byte == b':').filter(|_| scheme >= 2) else {
+    if scheme < 2 {
         return Look::Nothing;
+    }
+    let Some(colon) = authority.iter().position(|byte| *byte == b':') else {
+        return if end == text.len() { Look::Later } else { Look::Nothing };
     };
     // A password in which an @ stands as it is belongs to an address that works nevertheless.
     let password_end = authority.iter().rposition(|byte| *byte == b'@').filter(|end| *end > colon);
@@ -211,6 +215,7 @@ fn url_password(text: &[u8], at: usize, from: usize) -> Look {
     match whole {
         _ if is_port => Look::Nothing,
         _ if end == text.len() && start < end => Look::Open { start, end: whole },
+        _ if end == text.len() => Look::Later,
         Some(end) => Look::Secret(start..end),
         None => Look::Nothing,
     }
@@ -234,11 +239,16 @@ fn assigned(text: &[u8], at: usize, end: usize) -> Look {
         let name = text[..at].iter().rev().take(60).take_while(|byte| is_name(**byte)).count();
         text[at - name..].starts_with(b"--") && separator > name_end
     };
-    if name_end - end > 40 || quoted - name_end > 8 || sign.len() > 3 || sign == b"::" || sign.is_empty() && !is_flag()
-    {
+    if name_end - end > 40 || quoted - name_end > 8 || sign.len() > 3 {
         return Look::Nothing;
     }
-    let from = run(text, from, |byte| is_quote(byte) || blank(byte));
+    let from = if from == text.len() { from } else { run(text, from, |byte| is_quote(byte) || blank(byte)) };
+    if from == text.len() {
+        return Look::Later;
+    }
+    if sign == b"::" || sign.is_empty() && !is_flag() {
+        return Look::Nothing;
+    }
     let is_value = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_~.-".contains(&byte);
     let mut end = run(text, from, is_value);
     // JSON may write a slash so.

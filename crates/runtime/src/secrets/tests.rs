@@ -150,7 +150,7 @@ fn in_this_repository_nothing_is_found_but_what_was_planted() {
     let mut found = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        let (finds, _) = vault.0.scan(text.as_bytes(), 0, false);
+        let finds = vault.0.scan(text.as_bytes(), 0, 0, false).finds;
         let name = file.strip_prefix(&root).unwrap().display().to_string();
         found.extend(finds.iter().map(|find| format!("{name}: {}", &text[find.range.clone()])));
     }
@@ -270,7 +270,8 @@ fn arguments_with_escapes_hide_nothing_and_configured_values_are_left_out() {
 
 #[test]
 fn any_text_is_redacted_without_a_panic_and_alike_however_it_is_cut() {
-    let vault = vault().with_pattern("(?:ab|é)+c").unwrap();
+    // With an expression of one's own, every text is looked through again and again; without, only what is new.
+    let vaults = [vault().with_pattern("(?:ab|é)+c").unwrap(), vault()];
     let mut rng = fastrand::Rng::with_seed(11);
     let mut words: Vec<String> = samples(7).into_iter().map(|sample| sample.text).collect();
     let odd = [
@@ -300,9 +301,17 @@ fn any_text_is_redacted_without_a_panic_and_alike_however_it_is_cut() {
         "Bearer ",
         ":AA",
         "12345678",
+        "password",
+        " : ",
+        "    ",
+        "--api-key ",
+        "https",
+        "Basic dXNlcjpwYXNz",
+        "eyJhbGciOiJIUzI1NiJ9",
     ];
     words.extend(odd.map(String::from));
-    for round in 0..120 {
+    for round in 0..240 {
+        let vault = &vaults[round % 2];
         let parts = (0..rng.usize(1..14)).map(|_| {
             let word = &words[rng.usize(..words.len())];
             let end = if rng.bool() { word.len() } else { rng.usize(..=word.len()) };
@@ -321,7 +330,7 @@ fn any_text_is_redacted_without_a_panic_and_alike_however_it_is_cut() {
                 pieces.push(piece);
                 rest = after;
             }
-            assert_eq!(streamed(&vault, pieces.iter().copied()), whole, "round {round}: {pieces:?}");
+            assert_eq!(streamed(vault, pieces.iter().copied()), whole, "round {round}: {pieces:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::support::{World, finish, launcher};
 use mainpath_sandbox::{Cage, Ended, How, Launcher};
 use mainpath_types::{Confinement, FileAccess};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 
 fn by_itself(how: How) -> Ended {
@@ -38,6 +39,34 @@ async fn what_others_run_and_a_command_has_left_is_told() {
     let (text, ended) = world.shell(FileAccess::WorkspaceWrite, "echo y > .envrc || mv .git other").await;
     assert_eq!((ended.how, ended.planted), (How::Exit(1), vec![]));
     assert!(text.contains("Read-only file system") && text.contains("Device or resource busy"), "{text}");
+}
+
+#[tokio::test]
+async fn commands_start_all_the_same_when_what_bears_their_launchers_was_killed() {
+    let world = World::new();
+    for round in 0..3 {
+        for _ in 0..2 {
+            assert_eq!(world.shell(FileAccess::ReadOnly, "echo x").await, ("x\n".into(), by_itself(How::Exit(0))));
+        }
+        let zygote = zygote().unwrap_or_else(|| panic!("nothing bears launchers in round {round}"));
+        kill_process(zygote, Signal::KILL).unwrap();
+    }
+}
+
+/// The oldest child of this process that bears launchers or was borne: the zygote.
+fn zygote() -> Option<Pid> {
+    let own = std::process::id().to_string();
+    let born = |pid: i32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // After the name in brackets: state, parent, …; the twentieth is when it was started.
+        let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+        let is_ours = words.ends_with(b"__zygote\0") && fields[1] == own;
+        is_ours.then(|| (fields[19].parse::<u64>().unwrap(), pid))
+    };
+    let pids =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    Pid::from_raw(pids.filter_map(born).min()?.1)
 }
 
 #[tokio::test]
