@@ -169,10 +169,8 @@ fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event:
         (_, None) => "(erased)".into(),
         (NodeKind::Result(call), Some(EventKind::ModelFinished(data))) => {
             let planned = data.calls.get(usize::from(call.index));
-            let refused = planned.and_then(|planned| {
-                planned.problem.clone().or_else(|| planned.verdict.as_ref().map(|verdict| verdict.reason.clone()))
-            });
-            format!("{call} {}", plain(&refused.unwrap_or_default()))
+            let told = planned.and_then(|planned| planned.ended()).map_or("", |(_, text)| text);
+            format!("{call} {}", plain(told))
         }
         (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
             let tool = state.calls.get(call).and_then(|call| call.tool.clone());

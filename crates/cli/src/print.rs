@@ -171,12 +171,13 @@ impl Printer {
             let call = CallId { seq: data.seq, index };
             if !quiet {
                 self.line("→", &format!("{}: {}", short(name, 40), gist(arguments)));
-                match (&planned.problem, &planned.verdict) {
-                    (Some(problem), _) => self.line("✗", &short(problem, 200)),
-                    (None, Some(verdict)) if verdict.decision == Decision::Deny => {
-                        self.line("✗", &format!("denied by {}: {}", verdict.rule, verdict.reason));
+                match (planned.ended(), &planned.verdict) {
+                    (Some((Resolution::Ok, answer)), _) => self.line("✓", &short(answer, 100)),
+                    (Some((Resolution::Denied, reason)), Some(verdict)) => {
+                        self.line("✗", &format!("denied by {}: {reason}", verdict.rule));
                     }
-                    _ => {}
+                    (Some((_, problem)), _) => self.line("✗", &short(problem, 200)),
+                    (None, _) => {}
                 }
             }
             let arguments = planned.arguments.as_ref().unwrap_or(arguments).clone();

@@ -262,14 +262,13 @@ impl State {
     fn plan(&mut self, event: EventId, id: CallId, planned: &PlannedCall) {
         let named = |tool: &&ToolHead| planned.tool.as_deref() == Some(&*tool.name);
         let tool = self.spec.as_ref().and_then(|spec| spec.tools.iter().find(named)).cloned();
-        let decision = planned.verdict.as_ref().map(|verdict| verdict.decision);
-        let state = match (&planned.problem, decision) {
-            (Some(_), _) | (None, None) => CallState::Done(Resolution::Error),
-            (None, Some(Decision::Deny)) => CallState::Done(Resolution::Denied),
-            (None, Some(Decision::Ask)) => CallState::Asked,
-            (None, Some(Decision::Allow)) => CallState::Ready,
+        let ended = planned.ended();
+        let asked = planned.verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Ask);
+        let state = match ended {
+            Some((resolution, _)) => CallState::Done(resolution),
+            None if asked => CallState::Asked,
+            None => CallState::Ready,
         };
-        let text = planned.problem.as_deref().or(planned.verdict.as_ref().map(|verdict| verdict.reason.as_str()));
         self.calls.push(Call {
             id,
             tool: tool.as_ref().map(|tool| Arc::clone(&tool.name)),
@@ -284,11 +283,11 @@ impl State {
             approved: false,
             arguments: event,
             result: event,
-            tokens: text.filter(|_| state.is_done()).map_or(0, estimate),
+            tokens: ended.map_or(0, |(_, text)| estimate(text)),
             may_be_late: false,
         });
-        if state == CallState::Done(Resolution::Error) {
-            self.with_run(|run| run.note_outcome(tool.map(|tool| tool.name), true));
+        if let CallState::Done(resolution @ (Resolution::Ok | Resolution::Error)) = state {
+            self.with_run(|run| run.note_outcome(tool.map(|tool| tool.name), resolution == Resolution::Error));
         }
     }
 

@@ -73,10 +73,11 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
                     let tool = planned.tool.clone().unwrap_or_else(|| "(unknown)".into());
                     let entry = stats.entry(tool.clone()).or_default();
                     entry.calls += 1;
-                    let denied = planned.verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Deny);
-                    match &planned.problem {
+                    match planned.ended() {
+                        Some((Resolution::Ok, _)) => entry.ok += 1,
+                        Some((Resolution::Denied, _)) => entry.denied += 1,
                         Some(_) => *entry.errors.entry("refused".into()).or_default() += 1,
-                        None => entry.denied += u32::from(denied),
+                        None => {}
                     }
                     tools.insert(CallId { seq: data.seq, index }, tool);
                 }

@@ -105,7 +105,11 @@ fn answer(data: &ModelFinished) -> Vec<Fact> {
         let Some(verdict) = &planned.verdict else { continue };
         facts.push(("action_validated", json!({"call": call, "tool": planned.tool, "verdict": verdict})));
         match verdict.decision {
-            Decision::Allow => {}
+            Decision::Allow => {
+                if let Some(answer) = &planned.answer {
+                    facts.push(("observation_recorded", json!({"call": call, "resolution": "ok", "answer": answer})));
+                }
+            }
             Decision::Ask => {
                 facts.push(("approval_required", json!({"call": call, "tool": name, "arguments": arguments})))
             }

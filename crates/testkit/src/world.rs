@@ -254,6 +254,10 @@ impl World {
             let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
             planned.push(match self.rng.u32(0..12) {
                 0 => PlannedCall { problem: Some("unknown tool".into()), ..PlannedCall::default() },
+                1 => {
+                    let answer = Some("answered at once".into());
+                    PlannedCall { tool: Some(name.into()), verdict: Some(verdict), answer, ..PlannedCall::default() }
+                }
                 _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
             });
         }

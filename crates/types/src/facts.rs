@@ -151,6 +151,26 @@ pub struct PlannedCall {
     /// The narrowest rule that would allow calls like this one, where one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<String>,
+    /// The result of a call of an internal tool, which has no effect outside the trace and so was answered at once. It counts only
+    /// where the verdict allows the call; such a call never starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+impl PlannedCall {
+    /// How the call had ended by the time it was recorded, and the text of that; `None` if it is still to be asked about or to
+    /// start.
+    pub fn ended(&self) -> Option<(Resolution, &str)> {
+        if let Some(problem) = &self.problem {
+            return Some((Resolution::Error, problem));
+        }
+        let Some(verdict) = &self.verdict else { return Some((Resolution::Error, "")) };
+        match (verdict.decision, &self.answer) {
+            (Decision::Deny, _) => Some((Resolution::Denied, &verdict.reason)),
+            (Decision::Allow, Some(answer)) => Some((Resolution::Ok, answer)),
+            (Decision::Allow, None) | (Decision::Ask, _) => None,
+        }
+    }
 }
 
 /// `model_finished`.

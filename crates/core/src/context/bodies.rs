@@ -101,9 +101,12 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     let mut parts = match bodies.get(event)? {
         EventKind::ModelFinished(data) => {
             let planned = data.calls.get(usize::from(call.id.index))?;
-            let refused =
-                planned.verdict.as_ref().map(|verdict| format!("Denied ({}): {}", verdict.rule, verdict.reason));
-            vec![Part::text(planned.problem.clone().or(refused)?)]
+            let text = match (planned.ended()?, &planned.verdict) {
+                ((Resolution::Denied, reason), Some(verdict)) => format!("Denied ({}): {reason}", verdict.rule),
+                ((_, ""), _) => "(no output)".into(),
+                ((_, text), _) => text.into(),
+            };
+            vec![Part::text(text)]
         }
         EventKind::CallResolved(data) => result_text(data),
         _ => return None,

@@ -90,6 +90,39 @@ fn a_call_that_cannot_run_is_answered_without_starting_anything() {
 }
 
 #[test]
+fn a_call_that_is_answered_at_once_starts_nothing_and_counts_for_no_limit() {
+    let answered = PlannedCall { answer: Some("here it is".into()), ..allowed("read") };
+    let mut agent = Agent::asked(Limits { calls: Some(1), repeated_failures: Some(2), ..no_limits() });
+    let reply = agent.reply("", &[answered.clone(), allowed("bash"), answered.clone()]);
+    let events = ["model_finished 2 calls=3", "action_started 2.1 #1"];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+    agent.refuses(done("2.0", 0), Refusal::AlreadyResolved(call("2.0")));
+    let events = ["call_resolved 2.1 Ok Result", "turn_finished 3 results=3", "model_requested 2 at 5"];
+    agent.gives(done("2.1", 1), &events);
+    assert_eq!(agent.shown()[2..], ["Tool: 2.0 here it is", "Tool: 2.1 it worked", "Tool: 2.2 here it is"]);
+    let reply = agent.reply("", &[answered]);
+    let events = ["model_finished 6 calls=1", "turn_finished 7 results=1", "model_requested 3 at 7"];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+}
+
+#[test]
+fn an_answer_at_once_counts_for_nothing_where_the_call_is_denied_asked_about_or_faulty() {
+    let answer = Some("here it is".to_string());
+    let with = |planned: PlannedCall| PlannedCall { answer: answer.clone(), ..planned };
+    let faulty = PlannedCall { problem: Some("no such field".into()), ..allowed("read") };
+    let mut agent = Agent::asked(no_limits());
+    let unjudged = PlannedCall { answer: answer.clone(), ..PlannedCall::default() };
+    let calls = [planned("read", Decision::Deny), faulty, planned("read", Decision::Ask)].map(with);
+    let reply = agent.reply("", &[&calls[..], &[unjudged]].concat());
+    agent.gives(InputKind::ModelFinished(reply), &["model_finished 2 calls=4"]);
+    assert_eq!(agent.pending(), ["approval/2.2"]);
+    agent.takes(approve("2.2"));
+    agent.takes(done("2.2", 1));
+    let told = ["Tool: 2.0! Denied (test.read): by the test", "Tool: 2.1! no such field", "Tool: 2.2 it worked"];
+    assert_eq!(agent.shown()[2..], [&told[..], &["Tool: 2.3! (no output)"]].concat());
+}
+
+#[test]
 fn an_ask_waits_for_a_person_and_runs_once_approved() {
     let mut agent = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
     assert_eq!(agent.pending(), ["approval/2.0"]);

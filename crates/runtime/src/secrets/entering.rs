@@ -176,10 +176,10 @@ impl Vault {
     }
 
     fn redact_planned(&self, call: &mut PlannedCall) {
-        let reason = call.verdict.as_mut().map(|verdict| &mut verdict.reason);
-        for text in [call.tool.as_mut(), call.problem.as_mut(), call.offer.as_mut(), reason].into_iter().flatten() {
-            *text = self.redact(text);
-        }
+        let PlannedCall { tool, problem, offer, answer, verdict, .. } = call;
+        let reason = verdict.as_mut().map(|verdict| &mut verdict.reason);
+        let texts = [tool.as_mut(), problem.as_mut(), offer.as_mut(), answer.as_mut(), reason];
+        texts.into_iter().flatten().for_each(|text| *text = self.redact(text));
     }
 }
 
