@@ -46,6 +46,7 @@ pub use calls::{Call, CallState, Calls};
 pub use context::bodies::{Bodies, Log, message, result_text};
 pub use context::estimate::{estimate, estimate_parts};
 pub use context::pack::{Item, PACK_VERSION, Packed, Under, is_as_signed, pack};
+pub use context::rules::{Said, Summary, is_constraint, rule_summary};
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
 pub use goals::Goals;

@@ -3,3 +3,4 @@
 pub mod bodies;
 pub mod estimate;
 pub mod pack;
+pub mod rules;

@@ -12,6 +12,7 @@ mod odd_logs;
 mod purity;
 mod recovery;
 mod remedies;
+mod rule_summaries;
 mod simulation;
 mod snapshots;
 mod support;
