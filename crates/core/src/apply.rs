@@ -84,6 +84,8 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
         EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
         EventKind::MailRefused(MailRefused { .. }) | EventKind::TailCut(TailCut { .. }) => {}
+        // Whoever reads the log has put what is left of them in the places of the erased events.
+        EventKind::ContentErased(ContentErased { .. }) => {}
     }
     let (waits, now) = (state.waits_for_people(), state.now);
     state.with_run(|run| run.note_waiting(waits, now));

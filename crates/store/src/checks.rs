@@ -3,6 +3,7 @@
 use crate::store::{Damage, StoreError, TraceEntry};
 use mainpath_types::BlobHash;
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 
 /// What the store itself keeps in a trace's folder.
 pub(crate) const OWN_FILES: [&str; 4] = ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock"];
@@ -52,6 +53,42 @@ pub(crate) fn check_blob(place: &str, hash: &BlobHash, bytes: Vec<u8>) -> Result
     Err(StoreError::Damaged(Damage { file: place.into(), line: 1, problem }))
 }
 
+/// The blobs that logs and mailboxes name. What looks like a hash counts as one: so it holds for damaged and newer logs too.
+#[derive(Debug, Default)]
+pub(crate) struct Named(HashSet<[u8; 32]>);
+
+impl Named {
+    /// Notes every hash in a text: 64 lower-case hex digits in quotes.
+    pub fn note(&mut self, text: &[u8]) {
+        for end in memchr::memchr_iter(b'"', text) {
+            if let Some(start) = end.checked_sub(65)
+                && text.get(start) == Some(&b'"')
+                && let Some(hash) = text.get(start + 1..end).and_then(binary)
+            {
+                self.0.insert(hash);
+            }
+        }
+    }
+
+    pub fn has(&self, hash: &BlobHash) -> bool {
+        binary(hash.as_str().as_bytes()).is_some_and(|hash| self.0.contains(&hash))
+    }
+}
+
+fn binary(hex: &[u8]) -> Option<[u8; 32]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    (hex.len() == 64).then_some(bytes)
+}
+
 /// The order of a list; by name where the times are equal.
 pub(crate) fn newest_first(list: &mut [TraceEntry]) {
     list.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.trace.cmp(&b.trace)));
@@ -60,6 +97,16 @@ pub(crate) fn newest_first(list: &mut [TraceEntry]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whatever_looks_like_a_hash_names_a_blob() {
+        let hash = blob_hash(b"x").unwrap();
+        let mut named = Named::default();
+        named.note(format!("{{\"hash\":\"{hash}0\",\"a\":\"{}\"}}", "g".repeat(64)).as_bytes());
+        assert!(!named.has(&hash));
+        named.note(format!("{{\"other\":[\"{hash}\"").as_bytes());
+        assert!(named.has(&hash));
+    }
 
     #[test]
     fn only_names_that_stay_in_the_folder_are_taken() {

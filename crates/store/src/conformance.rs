@@ -4,7 +4,9 @@
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::{line, log::verify_bytes, store::*, *};
-use mainpath_types::{Event, EventId, MessageMode, MessageQueued, Part, Principal, TenantId, TraceId};
+use mainpath_types::{
+    ContentErased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId, TraceId,
+};
 use std::time::Duration;
 
 /// Runs every check, each on a store that `make` makes.
@@ -27,6 +29,9 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     damage_opens_read_only(&make()).await;
     a_newer_log_opens_read_only(&make()).await;
     an_erased_line_verifies(&make()).await;
+    erased_content_is_gone_and_the_chain_holds(&make()).await;
+    a_removed_trace_is_gone(&make()).await;
+    only_blobs_that_nothing_names_are_collected(&make()).await;
 }
 
 /// An event for tests: somebody said `text`.
@@ -382,4 +387,92 @@ pub async fn an_erased_line_verifies<S: Store + Raw>(store: &S) {
     assert_eq!((read.events, read.erased), (events(3, 4), vec![gone]));
     let report = store.verify(&Scope::local(), &trace()).await.unwrap();
     assert_eq!((report.events, report.erased, report.damage), (4, vec![2], None));
+}
+
+/// What was said is nowhere any more, neither in the log nor in the mailbox; what is left stands in its place.
+pub async fn erased_content_is_gone_and_the_chain_holds<S: Store + Raw>(store: &S) {
+    filled(store, 4).await;
+    for n in 1..=4 {
+        let id = store.post(&Scope::local(), &trace(), false, format!("\"mail {n}\"")).await.unwrap();
+        assert_eq!(id, n);
+    }
+    let lease = opened(store).await.lease;
+    // Event 3 was brought by mail 3.
+    let left = |id: EventId| Left { event: id, kind: event(id, "").kind.without_words() };
+    let marker = |id: EventId, of: Vec<Left>| {
+        let erased = ContentErased { left: of, by: Principal::local_user(), why: None };
+        Event { id, ts: 1_795_315_600_000, turn: 0, mail: None, kind: erased.into() }
+    };
+    let refused = store.erase(&lease, marker(5, vec![left(5)])).await;
+    assert!(matches!(refused, Appended::Refused(Refused::BadEvent { id: 5, .. })), "{refused:?}");
+    assert_eq!(store.erase(&lease, marker(6, vec![left(3)])).await, Appended::Refused(Refused::WrongId { head: 4 }));
+    assert_eq!(store.erase(&lease, marker(5, vec![left(3)])).await, Appended::Committed { head: 5 });
+    assert_eq!(store.append(&lease, 5, events(6, 6)).await, Appended::Refused(Refused::StaleEpoch));
+    let Opened { lease, log } = opened(store).await;
+    let mut third = event(3, "");
+    third.kind = third.kind.without_words();
+    assert_eq!(log.events, [event_as_made(1), event_as_made(2), third, event_as_made(4), marker(5, vec![left(3)])]);
+    assert_eq!(log.erased.iter().map(|erased| erased.id).collect::<Vec<_>>(), [3]);
+    assert_eq!(store.append(&lease, 5, events(6, 6)).await, Appended::Committed { head: 6 });
+    let report = store.verify(&Scope::local(), &trace()).await.unwrap();
+    assert_eq!((report.events, report.erased, report.damage), (6, vec![3], None));
+    let bytes = store.log_bytes(&TenantId::local(), &trace());
+    let count = |text: &str| bytes.windows(text.len()).filter(|at| *at == text.as_bytes()).count();
+    assert_eq!((count("said \\\"3\\\""), count("said \\\"4\\\"")), (0, 1));
+    let mail = store.mail(&Scope::local(), &trace(), 0).await.unwrap();
+    let bodies: Vec<&str> = mail.iter().map(|mail| mail.body.trim()).collect();
+    assert_eq!(bodies, ["\"mail 1\"", "\"mail 2\"", "0", "\"mail 4\""]);
+    assert_eq!(store.post(&Scope::local(), &trace(), false, "5".into()).await.unwrap(), 5);
+}
+
+fn event_as_made(id: EventId) -> Event {
+    events(id, id).remove(0)
+}
+
+/// A trace is removed whole, and never while somebody has it.
+pub async fn a_removed_trace_is_gone<S: Store>(store: &S) {
+    let lease = opened(store).await.lease;
+    assert_eq!(store.append(&lease, 0, events(1, 2)).await, Appended::Committed { head: 2 });
+    store.put_view(&Scope::local(), &trace(), "inputs/a.txt", vec![1]).await.unwrap();
+    let held = store.remove(&Scope::local(), &trace()).await;
+    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
+    drop(lease);
+    store.remove(&Scope::local(), &trace()).await.unwrap();
+    assert!(store.list(&Scope::local()).await.unwrap().is_empty());
+    let gone = store.read(&Scope::local(), &trace(), 1).await;
+    assert!(matches!(gone, Err(StoreError::NotFound { .. })), "{gone:?}");
+    let gone = store.remove(&Scope::local(), &trace()).await;
+    assert!(matches!(gone, Err(StoreError::NotFound { .. })), "{gone:?}");
+    let again = opened(store).await;
+    assert_eq!((again.log.head, again.lease.epoch()), (0, 1));
+}
+
+/// A blob stays while a log or a mailbox of its tenant names it, and while it is young.
+pub async fn only_blobs_that_nothing_names_are_collected<S: Store>(store: &S) {
+    let (scope, other) = (Scope::local(), scope_of("other", "user"));
+    let mut hashes = Vec::new();
+    for bytes in [&b"in the log"[..], b"in the mail", b"nowhere", b"nowhere either"] {
+        hashes.push(store.put_blob(&scope, bytes.to_vec()).await.unwrap());
+    }
+    let theirs = store.put_blob(&other, b"nowhere".to_vec()).await.unwrap();
+    let lease = opened(store).await.lease;
+    assert_eq!(store.append(&lease, 0, vec![event(1, "\"said\"")]).await, Appended::Committed { head: 1 });
+    let mut named = event(2, "");
+    if let EventKind::MessageQueued(data) = &mut named.kind {
+        data.parts = vec![Part::StoredText { hash: hashes[0].clone(), bytes: 10 }];
+    }
+    assert_eq!(store.append(&lease, 1, vec![named]).await, Appended::Committed { head: 2 });
+    store.post(&scope, &trace(), false, format!("{{\"hash\":\"{}\"}}", hashes[1])).await.unwrap();
+    let all = Sweep { grace: Duration::ZERO, only: None, dry_run: false };
+    let hour = Sweep { grace: Duration::from_secs(3600), ..all.clone() };
+    let (two, young) = (Collected { removed: 2, bytes: 21, young: 0 }, Collected { young: 2, ..Collected::default() });
+    assert_eq!(store.collect_blobs(&scope, hour).await.unwrap(), young);
+    assert_eq!(store.collect_blobs(&scope, Sweep { dry_run: true, ..all.clone() }).await.unwrap(), two);
+    let one = Sweep { only: Some(vec![hashes[2].clone(), hashes[0].clone()]), ..all.clone() };
+    assert_eq!(store.collect_blobs(&scope, one).await.unwrap(), Collected { removed: 1, bytes: 7, young: 0 });
+    assert_eq!(store.collect_blobs(&scope, all).await.unwrap(), Collected { removed: 1, bytes: 14, young: 0 });
+    for (hash, there) in hashes.iter().zip([true, true, false, false]) {
+        assert_eq!(store.get_blob(&scope, hash).await.is_ok(), there, "{hash}");
+    }
+    assert!(store.get_blob(&other, &theirs).await.is_ok(), "another tenant's blobs are not looked at");
 }

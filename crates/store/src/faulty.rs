@@ -207,6 +207,21 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.verify(scope, trace)
     }
 
+    fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
+        Box::pin(async move {
+            let Some(hold) = lease.hold::<FaultyHold>() else { return Appended::Refused(Refused::StaleEpoch) };
+            self.inner.erase(&hold.inner, marker).await
+        })
+    }
+
+    fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        self.inner.remove(scope, trace)
+    }
+
+    fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
+        self.inner.collect_blobs(scope, sweep)
+    }
+
     fn put_view(&self, scope: &Scope, trace: &TraceId, name: &str, bytes: Vec<u8>) -> Fut<'_, Result<(), StoreError>> {
         self.inner.put_view(scope, trace, name, bytes)
     }

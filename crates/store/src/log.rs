@@ -1,8 +1,9 @@
 //! A whole log: read and checked line by line, up to the first line that is not right.
 
-use crate::line::{Bad, Head, HeadHash};
+use crate::line::{self, Bad, Head, HeadHash};
 use crate::store::{Damage, Erased, ReadLog, StoreError};
-use mainpath_types::{Event, EventId, TenantId, TraceId};
+use mainpath_types::{Event, EventId, EventKind, MailId, TenantId, TraceId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -95,7 +96,8 @@ impl Scan {
         }
     }
 
-    pub(crate) fn into_read(self, file: &str) -> ReadLog {
+    pub(crate) fn into_read(mut self, file: &str) -> ReadLog {
+        self.put_left();
         ReadLog {
             head: self.last,
             hash: self.hash,
@@ -105,6 +107,29 @@ impl Scan {
             events: self.events,
             erased: self.erased,
         }
+    }
+}
+
+impl Scan {
+    /// Puts what is left of erased events in their places, so that a fold gives the state that it gave before.
+    fn put_left(&mut self) {
+        if self.erased.is_empty() {
+            return;
+        }
+        let markers = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::ContentErased(data) => Some(&data.left),
+            _ => None,
+        });
+        let mut left: BTreeMap<EventId, EventKind> =
+            markers.flatten().map(|left| (left.event, left.kind.clone())).collect();
+        let found = self.erased.iter().filter_map(|gone| {
+            // A fact cannot become another one by being erased.
+            let kind = left.remove(&gone.id).filter(|kind| kind.name() == gone.name)?;
+            Some(Event { id: gone.id, ts: gone.ts, turn: gone.turn, mail: gone.mail, kind })
+        });
+        let found: Vec<Event> = found.collect();
+        self.events.extend(found);
+        self.events.sort_by_key(|event| event.id);
     }
 }
 
@@ -312,6 +337,23 @@ fn read_line(line: &[u8], before: Option<(EventId, HeadHash)>, scan: &mut Scan) 
     Ok((scan.last, scan.hash))
 }
 
+/// The log with the content of these events taken out, `None` where a line cannot be read, and the mail that brought them.
+pub(crate) fn erase_lines(bytes: &[u8], gone: &BTreeSet<EventId>) -> Option<(Vec<u8>, BTreeSet<MailId>)> {
+    let (mut out, mut mail) = (Vec::with_capacity(bytes.len()), BTreeSet::new());
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n")?;
+        let head = Head::read(text).ok()?;
+        if !gone.contains(&head.id) {
+            out.extend_from_slice(line);
+            continue;
+        }
+        mail.extend(head.mail);
+        out.extend_from_slice(&line::erase(text)?);
+        out.push(b'\n');
+    }
+    Some((out, mail))
+}
+
 /// The id of the last complete line that has a readable head, searched from the end.
 pub(crate) fn last_id(bytes: &[u8]) -> Option<EventId> {
     let end = memchr::memrchr(b'\n', bytes)?;
@@ -322,7 +364,6 @@ pub(crate) fn last_id(bytes: &[u8]) -> Option<EventId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line;
     use mainpath_types::MailRefused;
     use std::io::Write;
 

@@ -1,8 +1,8 @@
 //! A store in memory: the same lines as in files, kept in maps. It has no threads and, with [`MemoryStore::new`], draws no
 //! randomness: the same calls give the same bytes.
 
-use crate::append::{Tip, encode_batch};
-use crate::checks::{blob_hash, check_blob, check_name, newest_first, one_line};
+use crate::append::{Tip, encode_batch, erased_by};
+use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_line};
 use crate::line::{HeadHash, Salts};
 use crate::log::{self, Report};
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
@@ -33,7 +33,8 @@ type TraceKey = (TenantId, TraceId);
 #[derive(Debug, Default)]
 struct Tables {
     traces: BTreeMap<TraceKey, Trace>,
-    blobs: HashMap<(TenantId, BlobHash), Vec<u8>>,
+    /// With when they were last put.
+    blobs: HashMap<(TenantId, BlobHash), (Vec<u8>, Millis)>,
 }
 
 #[derive(Debug)]
@@ -151,6 +152,23 @@ impl MemoryStore {
     }
 }
 
+impl MemoryStore {
+    fn erase_now(&self, lease: &Lease, marker: &Event) -> Result<EventId, Refused> {
+        let gone = erased_by(marker)?;
+        let hold: Arc<MemoryHold> = lease.hold().ok_or(Refused::StaleEpoch)?;
+        let head = self.append_now(lease, marker.id.saturating_sub(1), std::slice::from_ref(marker))?;
+        let mut tables = hold.shared.tables();
+        let row = tables.traces.get_mut(&hold.key).ok_or(Refused::StaleEpoch)?;
+        if let Some((log, mail)) = log::erase_lines(&row.log, &gone) {
+            row.log = log;
+            row.mail.iter_mut().filter(|entry| mail.contains(&entry.id)).for_each(|entry| entry.body = "0".into());
+        }
+        row.torn.clear();
+        row.owned = false;
+        Ok(head)
+    }
+}
+
 #[derive(Debug)]
 struct MemoryHold {
     shared: Arc<Shared>,
@@ -226,14 +244,14 @@ impl Store for MemoryStore {
 
     fn put_blob(&self, scope: &Scope, bytes: Vec<u8>) -> Fut<'_, Result<BlobHash, StoreError>> {
         ready(blob_hash(&bytes).inspect(|hash| {
-            self.shared.tables().blobs.insert((scope.tenant.clone(), hash.clone()), bytes);
+            self.shared.tables().blobs.insert((scope.tenant.clone(), hash.clone()), (bytes, (self.clock)()));
         }))
     }
 
     fn get_blob(&self, scope: &Scope, hash: &BlobHash) -> Fut<'_, Result<Vec<u8>, StoreError>> {
         let found = self.shared.tables().blobs.get(&(scope.tenant.clone(), hash.clone())).cloned();
         ready(match found {
-            Some(bytes) => check_blob(&format!("blob {hash}"), hash, bytes),
+            Some((bytes, _)) => check_blob(&format!("blob {hash}"), hash, bytes),
             None => Err(StoreError::NoBlob { hash: hash.clone() }),
         })
     }
@@ -249,6 +267,54 @@ impl Store for MemoryStore {
 
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
         ready(self.with(scope, trace, |row| Ok(log::verify_bytes(&row.log, LOG_NAME, &scope.tenant, trace))))
+    }
+
+    fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
+        ready(match self.erase_now(lease, &marker) {
+            Ok(head) => Appended::Committed { head },
+            Err(refused) => Appended::Refused(refused),
+        })
+    }
+
+    fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        let key = (scope.tenant.clone(), trace.clone());
+        let mut tables = self.shared.tables();
+        ready(
+            tables
+                .trace(&key)
+                .and_then(|row| match row.owned {
+                    true => Err(StoreError::Held { trace: trace.clone(), by: Owner::ThisProcess }),
+                    false => Ok(()),
+                })
+                .map(|()| drop(tables.traces.remove(&key))),
+        )
+    }
+
+    fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
+        let mut tables = self.shared.tables();
+        let own = tables.traces.iter().filter(|((tenant, _), _)| *tenant == scope.tenant);
+        let mut named = Named::default();
+        for (_, row) in own {
+            named.note(&row.log);
+            row.mail.iter().for_each(|mail| named.note(mail.body.as_bytes()));
+        }
+        let now = (self.clock)();
+        let grace = Millis::try_from(sweep.grace.as_millis()).unwrap_or(Millis::MAX);
+        let mut collected = Collected::default();
+        tables.blobs.retain(|(tenant, hash), (bytes, put)| {
+            let wanted = sweep.only.as_ref().is_none_or(|only| only.contains(hash));
+            if *tenant != scope.tenant || !wanted || named.has(hash) {
+                return true;
+            }
+            if now.saturating_sub(*put) < grace {
+                collected.young += 1;
+                return true;
+            }
+            collected.removed += 1;
+            collected.bytes += bytes.len() as u64;
+            sweep.dry_run
+        });
+        ready(Ok(collected))
     }
 
     fn put_view(&self, scope: &Scope, trace: &TraceId, name: &str, bytes: Vec<u8>) -> Fut<'_, Result<(), StoreError>> {

@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// A future that can be sent and needs no name.
@@ -80,6 +81,20 @@ pub trait Store: Send + Sync + 'static {
 
     /// Checks the whole log and says what it could not check. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>>;
+
+    /// Takes the content of events out of the log for good, with the mail that brought them and what was cut off the log,
+    /// and adds `marker`, an `erased` event that follows the head and says what is left of each. All of it or nothing is
+    /// durable when it answers. The chain holds as before. The lease is used up and the trace free. The blobs that the
+    /// events named stay until they are collected.
+    fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended>;
+
+    /// Removes a trace with all its files. Its blobs stay until they are collected. Errors: [`StoreError::NotFound`],
+    /// [`StoreError::Held`] while somebody has it, [`StoreError::Io`].
+    fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>>;
+
+    /// Removes the tenant's blobs that no log and no mailbox names. Safe while traces are written: a blob that was put
+    /// within the sweep's grace stays. Errors: [`StoreError::Io`].
+    fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>>;
 
     /// Writes a view beside the log, whole or not at all, not synced: a view can be computed again. `name` is a relative
     /// path such as `meta.json` or `inputs/request.txt`. Errors: [`StoreError::BadView`], [`StoreError::NotFound`],
@@ -209,7 +224,8 @@ pub enum Refused {
 /// What was read of a log: its good lines from the first one on, and why that may not be all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadLog {
-    /// The events, in order. An erased event is not among them.
+    /// The events, in order. In the place of an erased one stands what its `erased` event says is left of it; it is missing
+    /// if no event says so.
     pub events: Vec<Event>,
     /// The events whose content was erased, in order.
     pub erased: Vec<Erased>,
@@ -252,6 +268,28 @@ pub struct Erased {
     pub mail: Option<MailId>,
     /// Its type, as the log line names it.
     pub name: String,
+}
+
+/// How blobs are collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// What was put so short a time ago stays: a log may be about to name it.
+    pub grace: Duration,
+    /// Only these; `None`: all.
+    pub only: Option<Vec<BlobHash>>,
+    /// Nothing is removed, only counted.
+    pub dry_run: bool,
+}
+
+/// What became of the blobs that nothing names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// How many were removed, or would be.
+    pub removed: u64,
+    /// How many bytes they had.
+    pub bytes: u64,
+    /// How many stay because they are too young.
+    pub young: u64,
 }
 
 /// An incomplete last line was cut off a log. Nothing of it had been acknowledged.

@@ -131,4 +131,6 @@ events! {
     MailRefused = "mail_refused",
     /// A torn last line was cut off the log.
     TailCut = "tail_cut",
+    /// The content of earlier events was taken out of the log.
+    ContentErased = "erased",
 }

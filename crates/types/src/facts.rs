@@ -605,3 +605,24 @@ pub struct TailCut {
     /// The file, beside the log, that keeps them.
     pub kept: String,
 }
+
+/// `erased`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContentErased {
+    /// The events that lost their content, oldest first, and what is left of each.
+    pub left: Vec<Left>,
+    /// Who asked.
+    pub by: Principal,
+    /// Why, where somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What is left of an event whose content was erased.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Left {
+    /// Which.
+    pub event: EventId,
+    /// The same fact without its words: see [`EventKind::without_words`].
+    pub kind: EventKind,
+}

@@ -7,6 +7,7 @@
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
 mod access;
+mod erasure;
 mod event;
 mod facts;
 mod goal;
@@ -19,6 +20,7 @@ mod tool;
 mod usage;
 
 pub use access::*;
+pub use erasure::*;
 pub use event::*;
 pub use facts::*;
 pub use goal::*;

@@ -1,11 +1,15 @@
 //! Blobs: content under its hash.
 
 use super::layout::{Layout, make_dir_durably, sync_dir, write_whole};
+use super::removal::lock_blobs;
 use crate::checks::{blob_hash, check_blob};
 use crate::store::StoreError;
 use mainpath_types::{BlobHash, TenantId};
+use rustix::fs::FlockOperation;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 fn folder(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> PathBuf {
     layout.blobs(tenant).join(hash.as_str().get(..2).unwrap_or_default())
@@ -16,9 +20,13 @@ pub(crate) fn put(layout: &Layout, tenant: &TenantId, bytes: &[u8]) -> Result<Bl
     let dir = folder(layout, tenant, &hash);
     let path = dir.join(hash.as_str());
     let write = || {
+        layout.make_tenant_dir(tenant, &layout.blobs(tenant))?;
+        // Nobody collects it between the look and the touch; from then on it is young.
+        let _lock = lock_blobs(&layout.blobs(tenant), FlockOperation::LockShared)?;
         // Read rather than trusted: putting a blob again mends one that was spoilt.
-        if !std::fs::read(&path).is_ok_and(|there| there == bytes) {
-            layout.make_tenant_dir(tenant, &layout.blobs(tenant))?;
+        if std::fs::read(&path).is_ok_and(|there| there == bytes) {
+            File::options().write(true).open(&path)?.set_modified(SystemTime::now())?;
+        } else {
             make_dir_durably(&dir)?;
             write_whole(&path, bytes, true)?;
         }

@@ -91,17 +91,25 @@ impl Layout {
         sync_dir(&self.traces(tenant))
     }
 
-    pub fn list(&self, tenant: &TenantId) -> Result<Vec<TraceEntry>, StoreError> {
+    /// The names of a tenant's traces, in no order.
+    pub fn names(&self, tenant: &TenantId) -> Result<Vec<TraceId>, StoreError> {
         let dir = self.traces(tenant);
+        let listing = |e: io::Error| StoreError::io(format!("list {}", dir.display()), e);
         let entries = match std::fs::read_dir(&dir) {
-            Ok(entries) => entries,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(StoreError::io(format!("list {}", dir.display()), e)),
+            entries => entries.map_err(listing)?,
         };
-        let mut list = Vec::new();
+        let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|e| StoreError::io(format!("list {}", dir.display()), e))?;
-            let Some(Ok(trace)) = entry.file_name().to_str().map(|name| name.parse::<TraceId>()) else { continue };
+            let name = entry.map_err(listing)?.file_name();
+            names.extend(name.to_str().and_then(|name| name.parse::<TraceId>().ok()));
+        }
+        Ok(names)
+    }
+
+    pub fn list(&self, tenant: &TenantId) -> Result<Vec<TraceEntry>, StoreError> {
+        let mut list = Vec::new();
+        for trace in self.names(tenant)? {
             // A trace may be removed while we look.
             let Ok(log) = std::fs::metadata(self.log(tenant, &trace)) else { continue };
             let modified = log.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();

@@ -28,6 +28,7 @@ mod layout;
 mod mailbox;
 mod owner;
 mod read;
+mod removal;
 mod view_files;
 mod watch;
 
@@ -252,6 +253,25 @@ impl Store for FilesStore {
             let path = inner.layout.existing_log(&scope.tenant, &trace)?;
             log::verify_file(&path, &scope.tenant, &trace)
         })
+    }
+
+    fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
+        let (inner, owned) = (Arc::clone(&self.inner), lease.hold::<Owned>());
+        let done = blocking(move || {
+            let Some(owned) = owned else { return Ok(Appended::Refused(Refused::StaleEpoch)) };
+            Ok(removal::erase(&inner, &owned, &marker).unwrap_or_else(Appended::Refused))
+        });
+        Box::pin(async move { done.await.unwrap_or_else(|error| Appended::Unknown { problem: error.to_string() }) })
+    }
+
+    fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || removal::remove(&inner.layout, &scope.tenant, &trace))
+    }
+
+    fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>> {
+        let (inner, scope) = (Arc::clone(&self.inner), scope.clone());
+        blocking(move || removal::collect(&inner.layout, &scope.tenant, &sweep))
     }
 
     fn put_view(&self, scope: &Scope, trace: &TraceId, name: &str, bytes: Vec<u8>) -> Fut<'_, Result<(), StoreError>> {

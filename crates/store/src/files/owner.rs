@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 /// What `owner.lock` says, for people and for the next owner.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Record {
+pub(crate) struct Record {
     epoch: u64,
     pid: u32,
     /// Whether the trace's folder and log are known to be durable.
@@ -134,6 +134,15 @@ impl Owned {
     }
 }
 
+impl Owned {
+    /// Nothing is under way any more, and nothing more can be.
+    pub fn use_up(&self) {
+        let mut state = self.state();
+        state.released = true;
+        state.rest();
+    }
+}
+
 impl State {
     fn rest(&mut self) {
         self.busy = false;
@@ -218,7 +227,7 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     Ok(Opened { lease: Lease::new(trace.clone(), record.epoch, Arc::new(owned)), log: read })
 }
 
-fn take_lock(dir: &Path, trace: &TraceId) -> Result<(File, Record), StoreError> {
+pub(crate) fn take_lock(dir: &Path, trace: &TraceId) -> Result<(File, Record), StoreError> {
     let path = dir.join("owner.lock");
     let locking = |e: io::Error| StoreError::io(format!("lock {}", path.display()), e);
     let file = try_lock(&path).map_err(locking)?;

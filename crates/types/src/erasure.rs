@@ -1,0 +1,157 @@
+//! What is left of a fact when its words are taken out: everything that the state of a trace is made of, and nothing that
+//! anybody said.
+
+use crate::*;
+
+/// What stands where words were erased.
+pub const ERASED: &str = "(erased)";
+
+impl EventKind {
+    /// The same fact without what people, models and tools said in it. Numbers, sizes, names of tools, ids of rules and
+    /// decisions stay, so that the state which follows is the same.
+    #[must_use]
+    pub fn without_words(&self) -> EventKind {
+        let mut kind = self.clone();
+        match &mut kind {
+            EventKind::SpecChanged(data) => {
+                if !data.spec.instructions.is_empty() {
+                    data.spec.instructions = ERASED.into();
+                }
+                data.spec.output_schema = data.spec.output_schema.take().map(|_| true.into());
+            }
+            EventKind::MessageQueued(data) => wipe(&mut data.parts),
+            EventKind::RewindRequested(data) => data.parts.iter_mut().for_each(wipe),
+            EventKind::RunClosing(data) => wipe_text(&mut data.why),
+            EventKind::ModelFinished(data) => {
+                wipe(&mut data.parts);
+                data.calls.iter_mut().for_each(wipe_planned);
+                data.goals.iter_mut().for_each(wipe_op);
+                data.sent = None;
+            }
+            EventKind::ModelMalformed(data) => {
+                wipe(&mut data.parts);
+                data.problem = ERASED.into();
+                data.sent = None;
+            }
+            EventKind::ModelFailed(data) => data.error.message = ERASED.into(),
+            EventKind::ApprovalGranted(data) => {
+                data.arguments = data.arguments.take().map(|_| "{}".into());
+                data.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
+            }
+            EventKind::CallRetried(data) => wipe_output(&mut data.output),
+            EventKind::CallResolved(data) => {
+                data.output.iter_mut().for_each(wipe_output);
+                wipe_text(&mut data.reason);
+            }
+            EventKind::LateResult(data) => wipe_output(&mut data.output),
+            EventKind::Rewound(data) => {
+                for goal in &mut data.goal_tree_snapshot {
+                    (goal.description, goal.reason) = (ERASED.into(), String::new());
+                    wipe_text(&mut goal.summary);
+                }
+            }
+            EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(wipe_op),
+            EventKind::MailRefused(data) => data.problem = ERASED.into(),
+            EventKind::MessageJoined(_)
+            | EventKind::RunStarted(_)
+            | EventKind::RunFinished(_)
+            | EventKind::ModelRequested(_)
+            | EventKind::ModelAbandoned(_)
+            | EventKind::RetryDue(_)
+            | EventKind::ActionStarted(_)
+            | EventKind::CallDelayed(_)
+            | EventKind::CallDue(_)
+            | EventKind::CallCancelling(_)
+            | EventKind::CallProbing(_)
+            | EventKind::TurnFinished(_)
+            | EventKind::ContinueRequested(_)
+            | EventKind::BranchOpened(_)
+            | EventKind::BranchClosed(_)
+            | EventKind::Compacted(_)
+            | EventKind::ContextCut(_)
+            | EventKind::CallsRecalled(_)
+            | EventKind::TailCut(_)
+            | EventKind::ContentErased(_) => {}
+        }
+        kind
+    }
+
+    /// The blobs that hold a part of what it says.
+    pub fn blobs(&self) -> Vec<BlobHash> {
+        let mut found = Vec::new();
+        match self {
+            EventKind::MessageQueued(data) => in_parts(&data.parts, &mut found),
+            EventKind::RewindRequested(data) => in_parts(data.parts.as_deref().unwrap_or_default(), &mut found),
+            EventKind::ModelFinished(data) => in_parts(&data.parts, &mut found),
+            EventKind::ModelMalformed(data) => in_parts(&data.parts, &mut found),
+            EventKind::CallRetried(CallRetried { output, .. }) | EventKind::LateResult(LateResult { output, .. }) => {
+                in_output(output, &mut found);
+            }
+            EventKind::CallResolved(data) => data.output.iter().for_each(|output| in_output(output, &mut found)),
+            _ => {}
+        }
+        found
+    }
+}
+
+/// One text in place of all that is said; calls stay, without their arguments, as each has a result.
+fn wipe(parts: &mut Vec<Part>) {
+    let said = parts.iter().any(|part| !matches!(part, Part::ToolCall { .. }));
+    parts.retain(|part| matches!(part, Part::ToolCall { .. }));
+    for part in parts.iter_mut() {
+        if let Part::ToolCall { arguments, signature, .. } = part {
+            (*arguments, *signature) = ("{}".into(), None);
+        }
+    }
+    if said {
+        parts.insert(0, Part::text(ERASED));
+    }
+}
+
+fn wipe_text(text: &mut Option<String>) {
+    *text = text.take().map(|_| ERASED.into());
+}
+
+fn wipe_output(output: &mut ToolOutput) {
+    wipe(&mut output.content);
+    output.artifacts.clear();
+    wipe_text(&mut output.title);
+    wipe_text(&mut output.long_term_memory);
+}
+
+fn wipe_planned(call: &mut PlannedCall) {
+    wipe_text(&mut call.problem);
+    call.arguments = call.arguments.take().map(|_| "{}".into());
+    call.offer = None;
+    call.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
+}
+
+fn wipe_op(op: &mut GoalOp) {
+    match op {
+        GoalOp::Add { description, reason, .. } => {
+            (*description, *reason) = (ERASED.into(), String::new());
+        }
+        GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => *summary = ERASED.into(),
+        GoalOp::Focus { .. } => {}
+    }
+}
+
+fn in_parts(parts: &[Part], found: &mut Vec<BlobHash>) {
+    for part in parts {
+        match part {
+            Part::StoredText { hash, .. } => found.push(hash.clone()),
+            Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } => {
+                if let Source::Blob { hash, .. } = source {
+                    found.push(hash.clone());
+                }
+            }
+            Part::ToolResult { content, .. } => in_parts(content, found),
+            Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } => {}
+        }
+    }
+}
+
+fn in_output(output: &ToolOutput, found: &mut Vec<BlobHash>) {
+    in_parts(&output.content, found);
+    found.extend(output.artifacts.iter().map(|artifact| artifact.hash.clone()));
+}
