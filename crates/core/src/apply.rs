@@ -84,8 +84,9 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
         EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
         EventKind::MailRefused(MailRefused { .. }) | EventKind::TailCut(TailCut { .. }) => {}
+        EventKind::MessageImported(data) => state.import(id, data),
         // Whoever reads the log has put what is left of them in the places of the erased events.
-        EventKind::ContentErased(ContentErased { .. }) => {}
+        EventKind::Erased(Erased { .. }) => {}
     }
     let (waits, now) = (state.waits_for_people(), state.now);
     state.with_run(|run| run.note_waiting(waits, now));

@@ -37,6 +37,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ExpandContext { by } => expand(state, *by),
         InputKind::RecallCalls { calls } => recall(state, calls),
         InputKind::ChangeGoals { ops, by } => goals(state, ops, by),
+        InputKind::Import(message) => state.take_in(message),
         InputKind::BadMail { problem } => Err(Refusal::BadMail(problem.clone())),
         InputKind::Recovered { lost, tail_cut } => return Ok(recovered(state, *lost, tail_cut.as_ref())),
     };

@@ -74,6 +74,9 @@ pub enum Refusal {
     /// A mailbox entry that says nothing that could be done.
     #[error("{0}")]
     BadMail(String),
+    /// Not a message that can be taken in.
+    #[error("an imported message is a user's, or an assistant's that follows one, with a result for each of its calls")]
+    BadImport,
     /// The input says nothing.
     #[error("the message is empty")]
     Empty,

@@ -196,6 +196,8 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
+    /// A message from elsewhere joins the conversation. Its numbers and sizes are set here.
+    Import(Box<MessageImported>),
     /// A mailbox entry that says nothing that could be done.
     BadMail {
         /// Why, in a sentence.

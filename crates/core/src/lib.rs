@@ -29,6 +29,7 @@ mod decide;
 mod effect;
 mod error;
 mod goals;
+mod import;
 mod input;
 mod machine;
 mod next;

@@ -17,10 +17,9 @@ pub struct Ending {
 pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
     let reason = state.finished.filter(|_| state.run.is_none())?;
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
-    let said = last.filter(|(_, node)| node.kind == NodeKind::Assistant { calls: 0 }).and_then(|(_, node)| {
-        let EventKind::ModelFinished(data) = bodies.get(node.event)? else { return None };
-        Some(text_of(&data.parts))
-    });
+    let said = last
+        .filter(|(_, node)| node.kind == NodeKind::Assistant { calls: 0 })
+        .and_then(|(_, node)| words(bodies, node.event));
     let answer = match (reason, said) {
         (FinishReason::Final, said) => said.unwrap_or_default(),
         // A last answer that was asked for when a soft budget ran out.
@@ -54,8 +53,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     }
     let said = state.tree.up(state.tree.head).find_map(|(_, node)| {
         let NodeKind::Assistant { .. } = node.kind else { return None };
-        let EventKind::ModelFinished(data) = bodies.get(node.event)? else { return None };
-        Some(text_of(&data.parts)).filter(|said| !said.trim().is_empty())
+        words(bodies, node.event).filter(|said| !said.trim().is_empty())
     });
     if let Some(said) = said {
         text.push_str(&format!("\nThe model's last words: {}", said.trim()));
@@ -63,6 +61,14 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     text.push_str("\nNext: ");
     text.push_str(advice(reason));
     text
+}
+
+fn words(bodies: &dyn Bodies, event: mainpath_types::EventId) -> Option<String> {
+    match bodies.get(event)? {
+        EventKind::ModelFinished(data) => Some(text_of(&data.parts)),
+        EventKind::MessageImported(data) => Some(text_of(&data.parts)),
+        _ => None,
+    }
 }
 
 fn blocker(reason: FinishReason) -> &'static str {

@@ -41,7 +41,7 @@ pub(crate) fn encode_batch(
 /// The events that a marker takes the content of. Errors: it is no `erased` event, or names nothing that is there.
 pub(crate) fn erased_by(marker: &Event) -> Result<BTreeSet<EventId>, Refused> {
     let refused = |problem: &str| Refused::BadEvent { id: marker.id, problem: problem.into() };
-    let EventKind::ContentErased(data) = &marker.kind else { return Err(refused("it erases nothing")) };
+    let EventKind::Erased(data) = &marker.kind else { return Err(refused("it erases nothing")) };
     let gone: BTreeSet<EventId> = data.left.iter().map(|left| left.event).collect();
     if gone.is_empty() || gone.iter().any(|id| *id == 0 || *id >= marker.id) {
         return Err(refused("it names events that are not there"));

@@ -5,7 +5,8 @@
 
 use crate::{line, log::verify_bytes, store::*, *};
 use mainpath_types::{
-    ContentErased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId, TraceId,
+    Erased as ContentErased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId,
+    TraceId,
 };
 use std::time::Duration;
 

@@ -117,7 +117,7 @@ impl Scan {
             return;
         }
         let markers = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::ContentErased(data) => Some(&data.left),
+            EventKind::Erased(data) => Some(&data.left),
             _ => None,
         });
         let mut left: BTreeMap<EventId, EventKind> =

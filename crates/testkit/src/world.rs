@@ -164,6 +164,7 @@ impl World {
                 self.offer_any(InputKind::ExpandContext { by });
             }
             7 if self.rng.bool() => self.plan(),
+            9 if self.rng.bool() => self.import(),
             _ => self.work(),
         }
     }
@@ -235,7 +236,10 @@ impl World {
             }
             _ => {
                 let calls = if self.rng.u32(0..3) == 0 { 0 } else { self.rng.u16(1..5) };
-                InputKind::ModelFinished(Box::new(self.reply(request, calls, usage)))
+                let mut reply = self.reply(request, calls, usage);
+                // Its server was told how long it may be.
+                reply.tokens = reply.tokens.min(room);
+                InputKind::ModelFinished(Box::new(reply))
             }
         }
     }
@@ -294,6 +298,34 @@ impl World {
         let tokens = self.rng.u32(4..40);
         let said = self.offer(InputKind::UserMessage { mode, parts, tokens, from: Principal::local_user() });
         assert!(said.is_ok(), "seed {}: {said:?}", self.seed);
+    }
+
+    /// A message from elsewhere; one in five lacks a result, and must be refused.
+    fn import(&mut self) {
+        let assistant = self.rng.bool();
+        let calls = if assistant { self.rng.usize(0..4) } else { 0 };
+        let results = if self.rng.u32(0..5) == 0 { calls.saturating_sub(1) } else { calls };
+        let mut parts = vec![Part::text("said elsewhere")];
+        let call = Part::ToolCall { name: "elsewhere".into(), arguments: "{}".into(), signature: None };
+        parts.extend(vec![call; calls]);
+        let nowhere = CallId { seq: Seq(0), index: 0 };
+        let result = |_| Part::ToolResult {
+            call: nowhere,
+            name: "elsewhere".into(),
+            content: vec![Part::text("it was so")],
+            is_error: calls > 2,
+        };
+        parts.extend((0..results).map(result));
+        let taken = self.offer(InputKind::Import(Box::new(MessageImported {
+            seq: Seq(0),
+            role: if assistant { Role::Assistant } else { Role::User },
+            parts,
+            tokens: 0,
+            result_tokens: Vec::new(),
+            source: "elsewhere".into(),
+            by: Principal::local_user(),
+        })));
+        assert!(taken.is_err() || results == calls, "seed {}: a call without a result was taken in", self.seed);
     }
 
     fn rewind(&mut self) {

@@ -21,6 +21,17 @@ impl EventKind {
             }
             EventKind::MessageQueued(data) => wipe(&mut data.parts),
             EventKind::RewindRequested(data) => data.parts.iter_mut().for_each(wipe),
+            EventKind::MessageImported(data) => {
+                let mut said = data.said();
+                wipe(&mut said);
+                data.parts.retain(|part| matches!(part, Part::ToolResult { .. }));
+                for part in &mut data.parts {
+                    if let Part::ToolResult { content, .. } = part {
+                        wipe(content);
+                    }
+                }
+                data.parts.splice(0..0, said);
+            }
             EventKind::RunClosing(data) => wipe_text(&mut data.why),
             EventKind::ModelFinished(data) => {
                 wipe(&mut data.parts);
@@ -71,7 +82,7 @@ impl EventKind {
             | EventKind::ContextCut(_)
             | EventKind::CallsRecalled(_)
             | EventKind::TailCut(_)
-            | EventKind::ContentErased(_) => {}
+            | EventKind::Erased(_) => {}
         }
         kind
     }
@@ -83,6 +94,7 @@ impl EventKind {
             EventKind::MessageQueued(data) => in_parts(&data.parts, &mut found),
             EventKind::RewindRequested(data) => in_parts(data.parts.as_deref().unwrap_or_default(), &mut found),
             EventKind::ModelFinished(data) => in_parts(&data.parts, &mut found),
+            EventKind::MessageImported(data) => in_parts(&data.parts, &mut found),
             EventKind::ModelMalformed(data) => in_parts(&data.parts, &mut found),
             EventKind::CallRetried(CallRetried { output, .. }) | EventKind::LateResult(LateResult { output, .. }) => {
                 in_output(output, &mut found);

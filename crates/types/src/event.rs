@@ -131,6 +131,8 @@ events! {
     MailRefused = "mail_refused",
     /// A torn last line was cut off the log.
     TailCut = "tail_cut",
+    /// A message from elsewhere joined the conversation, with the results of its calls.
+    MessageImported = "message_imported",
     /// The content of earlier events was taken out of the log.
-    ContentErased = "erased",
+    Erased = "erased",
 }

@@ -10,6 +10,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     }
     list![
         Event,
+        Left,
         Spec,
         Limits,
         Profile,

@@ -41,9 +41,10 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         Item::User { seq, event } => match bodies.get(*event)? {
             EventKind::MessageQueued(data) => numbered(*seq, Role::User, data.parts.clone()),
             EventKind::RewindRequested(data) => numbered(*seq, Role::User, data.parts.clone()?),
+            EventKind::MessageImported(data) => numbered(*seq, Role::User, data.said()),
             _ => return None,
         },
-        Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?.parts.clone()),
+        Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?),
         Item::Result { seq, call, event } => {
             let row = state.calls.get(*call)?;
             let content = result(state, bodies, row, *event)?;
@@ -63,7 +64,7 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             numbered(*seq, Role::User, vec![Part::text(repair_prompt(&data.problem))])
         }
         Item::Summary { event } => {
-            let text = text_of(&answer(bodies, *event)?.parts);
+            let text = text_of(&answer(bodies, *event)?);
             note(&format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
         }
         Item::SummaryPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(SUMMARY_PROMPT)]),
@@ -82,9 +83,11 @@ fn repair_prompt(problem: &str) -> String {
     format!("Your last answer could not be used: {problem}\nAnswer again in the required form.")
 }
 
-fn answer(bodies: &dyn Bodies, event: EventId) -> Option<&ModelFinished> {
+/// What an assistant said.
+fn answer(bodies: &dyn Bodies, event: EventId) -> Option<Vec<Part>> {
     match bodies.get(event)? {
-        EventKind::ModelFinished(data) => Some(data),
+        EventKind::ModelFinished(data) => Some(data.parts.clone()),
+        EventKind::MessageImported(data) => Some(data.said()),
         _ => None,
     }
 }
@@ -92,8 +95,12 @@ fn answer(bodies: &dyn Bodies, event: EventId) -> Option<&ModelFinished> {
 /// The name that the model called, so that vendors that match by name find it again.
 fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
     let calls = |part: &Part| if let Part::ToolCall { name, .. } = part { Some(name.clone()) } else { None };
-    let event = state.tree.node(call.seq)?.event;
-    answer(bodies, event)?.parts.iter().filter_map(calls).nth(call.index.into())
+    let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
+        EventKind::ModelFinished(data) => &data.parts,
+        EventKind::MessageImported(data) => &data.parts,
+        _ => return None,
+    };
+    parts.iter().filter_map(calls).nth(call.index.into())
 }
 
 /// What the model is told about a call that has ended.
@@ -109,6 +116,7 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
             vec![Part::text(text)]
         }
         EventKind::CallResolved(data) => result_text(data),
+        EventKind::MessageImported(data) => data.result(call.id.index)?.0.to_vec(),
         _ => return None,
     };
     if let Some(most) = state.limits().and_then(|limits| limits.observation_chars) {

@@ -69,7 +69,17 @@ fn life() -> Vec<Event> {
     agent.takes(rewind(1, Some("another way")));
     agent.takes(stop());
     agent.takes(InputKind::Continue { by: user() });
-    finish(agent).log
+    let mut agent = finish(agent);
+    agent.takes(InputKind::Import(Box::new(elsewhere(Role::User, &[]))));
+    agent.takes(InputKind::Import(Box::new(elsewhere(Role::Assistant, &["it was so", "so too"]))));
+    // The only event that no input decides: whoever erases writes it.
+    let mut log = agent.log;
+    let first = log.iter().find(|event| event.kind.name() == "message_queued").unwrap();
+    let left = vec![Left { event: first.id, kind: first.kind.without_words() }];
+    let last = log.last().unwrap();
+    let erased = Erased { left, by: user(), why: Some("asked for".into()) };
+    log.push(Event { id: last.id + 1, ts: last.ts, turn: last.turn, mail: None, kind: erased.into() });
+    log
 }
 
 /// Every request is answered, until nothing is asked any more.

@@ -6,6 +6,7 @@ mod conversation;
 mod cycle;
 mod example;
 mod golden;
+mod imports;
 mod limits;
 mod mailbox;
 mod odd_logs;

@@ -16,6 +16,22 @@ pub struct Agent {
 }
 
 /// Limits that limit nothing.
+/// A message from elsewhere, with a call for each result.
+pub fn elsewhere(role: Role, results: &[&str]) -> MessageImported {
+    let call = |n: usize| Part::ToolCall { name: format!("tool{n}"), arguments: "{}".into(), signature: None };
+    let result = |text: &&str| Part::ToolResult {
+        call: CallId { seq: Seq(0), index: 0 },
+        name: String::new(),
+        content: vec![Part::text(*text)],
+        is_error: text.starts_with("no"),
+    };
+    let mut parts = vec![Part::text("said elsewhere")];
+    parts.extend((0..results.len()).map(call));
+    parts.extend(results.iter().map(result));
+    let source = "history.json".into();
+    MessageImported { seq: Seq(0), role, parts, tokens: 0, result_tokens: Vec::new(), source, by: user() }
+}
+
 pub fn no_limits() -> Limits {
     Limits { model_retries: 2, ..Limits::default() }
 }
@@ -326,5 +342,12 @@ pub fn show(event: &Event) -> String {
         | EventKind::GoalsChanged(_)
         | EventKind::MailRefused(_)
         | EventKind::TailCut(_) => name.into(),
+        EventKind::MessageImported(data) => {
+            format!("{name} {} {:?} results={}", data.seq, data.role, data.result_tokens.len())
+        }
+        EventKind::Erased(data) => {
+            let left: Vec<String> = data.left.iter().map(|left| left.event.to_string()).collect();
+            format!("{name} {}", left.join(","))
+        }
     }
 }

@@ -1,0 +1,62 @@
+//! Conversations that were held elsewhere.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+fn import(role: Role, results: &[&str]) -> InputKind {
+    InputKind::Import(Box::new(elsewhere(role, results)))
+}
+
+#[test]
+fn what_was_imported_is_shown_like_what_was_said_here() {
+    let mut agent = Agent::with_window(no_limits(), 10_000);
+    agent.takes(import(Role::User, &[]));
+    agent.takes(import(Role::Assistant, &["it was so", "no, it failed"]));
+    agent.takes(import(Role::Assistant, &[]));
+    agent.says(MessageMode::Message, "go on");
+    let packed = pack(agent.state()).unwrap();
+    let mut bodies = Log::default();
+    bodies.extend(&agent.log);
+    let shown: Vec<Message> = packed.items.iter().map(|item| message(agent.state(), &bodies, item).unwrap()).collect();
+    let roles: Vec<Role> = shown.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Assistant, Role::User]);
+    let result = |index: u16, text: &str, is_error: bool| Part::ToolResult {
+        call: CallId { seq: Seq(2), index },
+        name: format!("tool{index}"),
+        content: vec![Part::text(text)],
+        is_error,
+    };
+    assert_eq!(shown[2].parts, [result(0, "it was so", false)]);
+    assert_eq!(shown[3].parts, [result(1, "no, it failed", true)]);
+    assert_eq!(shown[1].parts.len(), 3, "the results are not shown with the calls: {:?}", shown[1]);
+    mainpath_testkit::check::packed(agent.state(), &bodies, &packed).unwrap();
+}
+
+#[test]
+fn what_no_vendor_would_take_is_not_taken_in() {
+    let mut agent = Agent::with_window(no_limits(), 10_000);
+    let refused = |agent: &mut Agent, kind: InputKind| agent.offer(&Input::new(5_000, kind)).unwrap_err();
+    assert_eq!(refused(&mut agent, import(Role::Assistant, &[])), Refusal::BadImport, "nobody spoke before");
+    agent.takes(import(Role::User, &[]));
+    assert_eq!(refused(&mut agent, import(Role::User, &["a result"])), Refusal::BadImport);
+    assert_eq!(refused(&mut agent, import(Role::Tool, &[])), Refusal::BadImport);
+    let mut lacking = elsewhere(Role::Assistant, &["one", "two"]);
+    lacking.parts.pop();
+    assert_eq!(refused(&mut agent, InputKind::Import(Box::new(lacking.clone()))), Refusal::BadImport);
+    lacking.parts.clear();
+    assert_eq!(refused(&mut agent, InputKind::Import(Box::new(lacking))), Refusal::Empty);
+    agent.says(MessageMode::Message, "work");
+    assert_eq!(refused(&mut agent, import(Role::User, &[])), Refusal::Running);
+}
+
+#[test]
+fn a_rewind_into_an_imported_call_goes_past_its_results() {
+    let mut agent = Agent::with_window(no_limits(), 10_000);
+    agent.takes(import(Role::User, &[]));
+    agent.takes(import(Role::Assistant, &["one", "two"]));
+    agent.takes(import(Role::User, &[]));
+    agent.takes(rewind(2, Some("another way")));
+    let path: Vec<Seq> = agent.state().tree.up(agent.state().tree.head).map(|(seq, _)| seq).collect();
+    assert_eq!(path, [Seq(6), Seq(4), Seq(3), Seq(2), Seq(1)]);
+}
