@@ -51,6 +51,9 @@ pub fn apply(state: &mut State, event: &Event) {
             state.close(FinishReason::Stopped);
         }
         EventKind::Rewound(data) => state.rewound(data),
+        EventKind::ClearRequested(ClearRequested { .. }) => state.clear_requested(),
+        EventKind::SessionCleared(data) => state.session_cleared(data),
+        EventKind::Forked(Forked { .. }) => state.forked(),
         EventKind::BranchOpened(data) => state.open_branch(id, data),
         EventKind::BranchClosed(BranchClosed { .. }) => state.close_branch(),
         EventKind::Compacted(data) => {
@@ -83,7 +86,9 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
         EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
-        EventKind::MailRefused(MailRefused { .. }) | EventKind::TailCut(TailCut { .. }) => {}
+        EventKind::MailRefused(MailRefused { .. })
+        | EventKind::TailCut(TailCut { .. })
+        | EventKind::Omitted(Omitted {}) => {}
         EventKind::MessageImported(data) => state.import(id, data),
         // Whoever reads the log has put what is left of them in the places of the erased events.
         EventKind::Erased(Erased { .. }) => {}
@@ -123,13 +128,13 @@ impl SpecHead {
 }
 
 impl State {
-    fn with_run(&mut self, change: impl FnOnce(&mut Run)) {
+    pub(crate) fn with_run(&mut self, change: impl FnOnce(&mut Run)) {
         if let Some(run) = &mut self.run {
             change(run);
         }
     }
 
-    fn close(&mut self, reason: FinishReason) {
+    pub(crate) fn close(&mut self, reason: FinishReason) {
         self.with_run(|run| run.closing = Some(run.closing.unwrap_or(reason)));
     }
 

@@ -14,6 +14,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
         InputKind::Continue { by } => go_on(state, by),
         InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),
+        InputKind::Clear { by } => crate::clear::decide(state, by),
         InputKind::Stop { by } => stop(state, FinishReason::Stopped, by, None),
         InputKind::Forbid { by, why } => stop(state, FinishReason::Denied, by, Some(why)),
         InputKind::Interrupt { call } => interrupt(state, *call),
@@ -72,6 +73,9 @@ fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, tokens: u32, by: &P
     }
     if state.rewind.is_some() {
         return Err(Refusal::Rewinding);
+    }
+    if state.clearing {
+        return Err(Refusal::Clearing);
     }
     if after == Seq(0) {
         parts.ok_or(Refusal::NothingToAnswer)?;
@@ -215,7 +219,7 @@ fn running(state: &State, id: CallId, attempt: u32) -> Result<&Call, Refusal> {
     }
 }
 
-fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: ResolveCause) -> CallResolved {
+pub(crate) fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: ResolveCause) -> CallResolved {
     CallResolved {
         call: call.id,
         attempt: call.attempt,
@@ -388,6 +392,9 @@ fn recall(state: &State, calls: &[CallId]) -> Decided {
         return Err(Refusal::Empty);
     }
     for id in calls {
+        if id.seq <= state.cleared {
+            return Err(Refusal::NoSuchCall(*id));
+        }
         if !find(state, *id)?.state.is_done() {
             return Err(Refusal::NotWaiting(*id));
         }

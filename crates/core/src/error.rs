@@ -62,6 +62,15 @@ pub enum Refusal {
     /// A rewind is under way.
     #[error("a rewind is already under way")]
     Rewinding,
+    /// The conversation is being cleared.
+    #[error("the conversation is being cleared")]
+    Clearing,
+    /// Nothing has been said since the beginning, or since the last time.
+    #[error("there is nothing to clear")]
+    NothingToClear,
+    /// The message was never on a main path.
+    #[error("message {0} belongs to a side branch: take one that is on a main path")]
+    OnSideBranch(Seq),
     /// Nothing is left out that could be shown.
     #[error("nothing is left out of the context")]
     NothingCut,

@@ -90,6 +90,11 @@ impl Goals {
         found.ok_or_else(|| Refusal::BadGoal(format!("there is no goal {}", id.0)))
     }
 
+    /// No plan; numbers that were given are not given again.
+    pub fn clear(&mut self) {
+        *self = Goals { last: self.last, ..Goals::default() };
+    }
+
     /// After a rewind: goals made after the new head go, with those under them; those in progress wait again; no focus.
     pub fn rewind(&mut self, head: Option<Seq>) {
         self.list.retain(|goal| goal.made_after <= head);

@@ -62,6 +62,11 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
+    /// Begin the conversation anew: end the run, empty the queues, show nothing of what was said any more.
+    Clear {
+        /// Who asked.
+        by: Principal,
+    },
     /// End the run as soon as nothing is open any more.
     Stop {
         /// Who asked.

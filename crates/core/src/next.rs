@@ -24,6 +24,9 @@ pub fn next_step(state: &State) -> Option<EventKind> {
 }
 
 fn between_runs(state: &State) -> Option<EventKind> {
+    if state.clearing {
+        return Some(crate::clear::cleared(state));
+    }
     if let Some(rewind) = &state.rewind {
         let head = state.tree.rewind_point(rewind.after, rewind.message.is_none());
         return Some(Rewound { asked: rewind.after, head, goal_tree_snapshot: state.goals.list().to_vec() }.into());

@@ -40,6 +40,10 @@ pub struct State {
     pub requests: u32,
     /// A rewind that waits for the run to close.
     pub rewind: Option<Rewind>,
+    /// Whether the conversation is to be begun anew once the run has closed.
+    pub clearing: bool,
+    /// The last message of conversations that were cleared: nothing up to it is shown or recalled.
+    pub cleared: Seq,
     /// What a rewind wants the next run to open with.
     pub opening: Option<Opening>,
     /// Messages that wait.
@@ -211,6 +215,8 @@ impl State {
             finished: None,
             requests: 0,
             rewind: None,
+            clearing: false,
+            cleared: Seq(0),
             opening: None,
             queues: Queues::default(),
             buckets: BTreeMap::new(),

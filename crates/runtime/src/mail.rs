@@ -30,6 +30,8 @@ pub enum Mail {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parts: Option<Vec<Part>>,
     },
+    /// Begin the conversation anew: nothing of what was said is shown to the agent any more.
+    Clear,
     /// End the run at the next checkpoint.
     Stop,
     /// End one running call.
@@ -88,6 +90,7 @@ impl Mail {
             Mail::Rewind { parts, .. } => parts.as_mut(),
             Mail::SetSpec { .. }
             | Mail::Continue
+            | Mail::Clear
             | Mail::Stop
             | Mail::Interrupt { .. }
             | Mail::Approve { .. }
@@ -127,6 +130,7 @@ impl Mail {
                 let tokens = parts.as_deref().map_or(0, estimate_parts);
                 InputKind::Rewind { after, parts, tokens, by }
             }
+            Mail::Clear => InputKind::Clear { by },
             Mail::Stop => InputKind::Stop { by },
             Mail::Interrupt { call } => InputKind::Interrupt { call },
             Mail::Approve { call, arguments: _, rule } => InputKind::Approve { call, by, edit: None, rule },
@@ -159,6 +163,7 @@ impl Mail {
                 GoalOp::Focus { .. } => {}
             }),
             Mail::Continue
+            | Mail::Clear
             | Mail::Stop
             | Mail::Interrupt { .. }
             | Mail::Rewind { parts: None, .. }

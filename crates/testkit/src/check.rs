@@ -106,6 +106,8 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         }
     }
     ensure(open.is_empty(), || format!("no result for {open:?}"))?;
+    let gone = seen.iter().find(|seq| **seq <= state.cleared);
+    ensure(gone.is_none(), || format!("{gone:?} is shown, yet it was cleared"))?;
     let last = packed.items.last();
     ensure(!matches!(last, Some(Item::Assistant { .. } | Item::Malformed { .. })), || {
         "ends with the assistant".into()
@@ -124,6 +126,7 @@ pub fn prefix<'a>(before: &Packed, after: &Packed, mut since: impl Iterator<Item
         matches!(
             event.kind,
             EventKind::Rewound(_)
+                | EventKind::SessionCleared(_)
                 | EventKind::Compacted(_)
                 | EventKind::ContextCut(_)
                 | EventKind::ModelRequested(ModelRequested { minimal: true, .. })

@@ -55,12 +55,8 @@ impl EventKind {
                 wipe_text(&mut data.reason);
             }
             EventKind::LateResult(data) => wipe_output(&mut data.output),
-            EventKind::Rewound(data) => {
-                for goal in &mut data.goal_tree_snapshot {
-                    (goal.description, goal.reason) = (ERASED.into(), String::new());
-                    wipe_text(&mut goal.summary);
-                }
-            }
+            EventKind::Rewound(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
+            EventKind::SessionCleared(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(wipe_op),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
             EventKind::MessageJoined(_)
@@ -82,6 +78,9 @@ impl EventKind {
             | EventKind::ContextCut(_)
             | EventKind::CallsRecalled(_)
             | EventKind::TailCut(_)
+            | EventKind::ClearRequested(_)
+            | EventKind::Forked(_)
+            | EventKind::Omitted(_)
             | EventKind::Erased(_) => {}
         }
         kind
@@ -133,9 +132,15 @@ fn wipe_output(output: &mut ToolOutput) {
 
 fn wipe_planned(call: &mut PlannedCall) {
     wipe_text(&mut call.problem);
+    wipe_text(&mut call.answer);
     call.arguments = call.arguments.take().map(|_| "{}".into());
     call.offer = None;
     call.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
+}
+
+fn wipe_goal(goal: &mut Goal) {
+    (goal.description, goal.reason) = (ERASED.into(), String::new());
+    wipe_text(&mut goal.summary);
 }
 
 fn wipe_op(op: &mut GoalOp) {

@@ -115,6 +115,14 @@ events! {
     RewindRequested = "rewind_requested",
     /// The head moved back.
     Rewound = "rewound",
+    /// The conversation is to be begun anew.
+    ClearRequested = "clear_requested",
+    /// The conversation was begun anew: nothing before is shown any more.
+    SessionCleared = "session_cleared",
+    /// The trace was made as a fork: everything before is what another trace held up to a message.
+    Forked = "forked",
+    /// Stands in a fork for an event whose content was erased in the trace that it was made from.
+    Omitted = "omitted",
     /// A side branch began.
     BranchOpened = "branch_opened",
     /// A side branch ended.

@@ -502,6 +502,40 @@ pub struct Rewound {
     pub goal_tree_snapshot: Vec<Goal>,
 }
 
+/// `clear_requested`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClearRequested {
+    /// Who asked.
+    pub by: Principal,
+}
+
+/// `session_cleared`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionCleared {
+    /// The last message that nothing shows any more.
+    pub upto: Seq,
+    /// The plan as it was before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goal_tree_snapshot: Vec<Goal>,
+}
+
+/// `forked`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Forked {
+    /// The trace whose beginning this one has.
+    pub from: TraceId,
+    /// The last event that was taken over from there; it has the same number here.
+    pub event: EventId,
+    /// The message to fork at, as asked; 0 is before the first.
+    pub at: Seq,
+    /// Who asked.
+    pub by: Principal,
+}
+
+/// `omitted`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Omitted {}
+
 /// What a side branch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

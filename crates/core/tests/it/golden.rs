@@ -72,6 +72,13 @@ fn life() -> Vec<Event> {
     let mut agent = finish(agent);
     agent.takes(InputKind::Import(Box::new(elsewhere(Role::User, &[]))));
     agent.takes(InputKind::Import(Box::new(elsewhere(Role::Assistant, &["it was so", "so too"]))));
+    agent.takes(clear());
+    // What only the log of a fork holds.
+    let (last, at) = (agent.log.last().unwrap().clone(), agent.state().tree.next_seq());
+    let forked = Forked { from: "other".parse().unwrap(), event: last.id + 1, at, by: user() };
+    for kind in [Omitted {}.into(), forked.into()] {
+        agent.log.push(Event { id: agent.log.len() as u64 + 1, kind, ..last.clone() });
+    }
     // The only event that no input decides: whoever erases writes it.
     let mut log = agent.log;
     let first = log.iter().find(|event| event.kind.name() == "message_queued").unwrap();

@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
 mod boundaries;
+mod clearing;
 mod conversation;
 mod cycle;
 mod example;
+mod forks;
 mod golden;
 mod imports;
 mod limits;

@@ -95,6 +95,17 @@ impl Agent {
         Agent { machine, log, bodies, now: self.now, not_done: self.not_done.clone() }
     }
 
+    /// What this agent's log comes to as a fork at a message, in another trace.
+    pub fn fork(&self, at: u32) -> Result<Agent, Refusal> {
+        let (new, from) = ("forked".parse().unwrap(), &self.state().trace);
+        let log = mainpath_core::fork((&new, from), &self.log, Seq(at), &user(), self.now)?;
+        let mut bodies = Log::default();
+        bodies.extend(&log);
+        let agent = Agent { machine: Machine::fold(new, &log), log, bodies, now: self.now, not_done: BTreeSet::new() };
+        agent.settled();
+        Ok(agent)
+    }
+
     /// A crash after the last event, before anybody recovered.
     pub fn crashed(&self) -> Agent {
         self.reopened(self.log.len())
@@ -279,6 +290,10 @@ pub fn stop() -> InputKind {
     InputKind::Stop { by: user() }
 }
 
+pub fn clear() -> InputKind {
+    InputKind::Clear { by: user() }
+}
+
 pub fn rewind(after: u32, text: Option<&str>) -> InputKind {
     let parts = text.map(|text| vec![Part::text(text)]);
     InputKind::Rewind { after: Seq(after), parts, tokens: 6, by: user() }
@@ -327,6 +342,8 @@ pub fn show(event: &Event) -> String {
         EventKind::TurnFinished(data) => format!("{name} {} results={}", data.seq, data.results),
         EventKind::RewindRequested(data) => format!("{name} {}", data.after),
         EventKind::Rewound(data) => format!("{name} {} to {}", data.asked, at(data.head)),
+        EventKind::SessionCleared(data) => format!("{name} {}", data.upto),
+        EventKind::Forked(data) => format!("{name} {} at {} of {}", data.from, data.at, data.event),
         EventKind::BranchOpened(data) => format!("{name} {:?} {}", data.kind, data.seq),
         EventKind::BranchClosed(data) => format!("{name} {:?} done={}", data.kind, data.done),
         EventKind::Compacted(data) => {
@@ -341,6 +358,8 @@ pub fn show(event: &Event) -> String {
         | EventKind::CallsRecalled(_)
         | EventKind::GoalsChanged(_)
         | EventKind::MailRefused(_)
+        | EventKind::ClearRequested(_)
+        | EventKind::Omitted(_)
         | EventKind::TailCut(_) => name.into(),
         EventKind::MessageImported(data) => {
             format!("{name} {} {:?} results={}", data.seq, data.role, data.result_tokens.len())

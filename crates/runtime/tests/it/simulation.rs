@@ -91,7 +91,7 @@ fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
     let seq = random.u32(1..12);
     let call = CallId { seq: Seq(seq), index: random.u16(..2) };
     let message = |mode| Mail::Message { mode, parts: vec![Part::text(format!("mail {n}"))] };
-    match random.u8(..16) {
+    match random.u8(..17) {
         0..4 => Mail::approve(call),
         4 => Mail::Approve { call, arguments: Some(format!(r#"{{"key":"edited {n}"}}"#)), rule: None },
         5 => Mail::Deny { call, reason: Some("no".into()) },
@@ -104,6 +104,7 @@ fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
         12 => Mail::Rewind { after: Seq(seq), parts: Some(vec![Part::text(format!("rewound {n}"))]) },
         13 => Mail::SetSpec { spec: Box::new(Spec { instructions: format!("Spec {n}."), ..spec(place) }) },
         14 => Mail::Continue,
+        15 => Mail::Clear,
         _ => Mail::Answer { call, text: "yes".into() },
     }
 }

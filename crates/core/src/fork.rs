@@ -1,0 +1,109 @@
+//! A fork: another trace, whose log begins as this one's does up to a message. What was open there is not open in it.
+
+use crate::decide::resolved;
+use crate::{NodeKind, Queues, Refusal, State, apply, next_step};
+use mainpath_types::*;
+
+/// The log of the trace `new` as a fork of another at a message; 0 is before the first. It holds the other's events up to
+/// there, past all results of the message's calls, under the same numbers; then what closes whatever was open. It stands for
+/// itself: the other trace may go.
+///
+/// `events` is the other's log; a gap in its numbers is an event whose content was erased. Errors: the message is not there,
+/// or was on a side branch.
+pub fn fork(
+    (new, from): (&TraceId, &TraceId),
+    events: &[Event],
+    at: Seq,
+    by: &Principal,
+    now: Millis,
+) -> Result<Vec<Event>, Refusal> {
+    let taken = events.get(..upto(from, events, at)?).unwrap_or_default();
+    let mut fork = Fork { state: State::new(new.clone()), log: Vec::new(), now };
+    for event in taken {
+        while fork.state.last + 1 < event.id {
+            fork.take(Event {
+                id: fork.state.last + 1,
+                ts: event.ts,
+                turn: event.turn,
+                mail: None,
+                kind: Omitted {}.into(),
+            });
+        }
+        // Its mailbox is another one.
+        fork.take(Event { mail: None, ..event.clone() });
+    }
+    fork.say(Forked { from: from.clone(), event: fork.state.last, at, by: by.clone() });
+    let runs = |call: &&crate::Call| !call.state.is_done() && !call.state.is_unstarted();
+    while let Some(call) = fork.state.turn_calls().iter().find(runs) {
+        let end = resolved(call, now, Resolution::Interrupted, ResolveCause::Stopped);
+        fork.say(end);
+    }
+    while let Some(kind) = next_step(&fork.state) {
+        fork.say(kind);
+    }
+    Ok(fork.log)
+}
+
+struct Fork {
+    state: State,
+    log: Vec<Event>,
+    now: Millis,
+}
+
+impl Fork {
+    fn take(&mut self, event: Event) {
+        apply(&mut self.state, &event);
+        self.log.push(event);
+    }
+
+    fn say(&mut self, kind: impl Into<EventKind>) {
+        let (id, ts) = (self.state.last + 1, self.now.max(self.state.now));
+        let mut event = Event { id, ts, turn: 0, mail: None, kind: kind.into() };
+        apply(&mut self.state, &event);
+        event.turn = self.state.turn_number;
+        self.log.push(event);
+    }
+}
+
+/// How many events there are up to the one that brought a message, and up to the results of its calls if it made any.
+fn upto(from: &TraceId, events: &[Event], at: Seq) -> Result<usize, Refusal> {
+    if at == Seq(0) {
+        let specs = events.iter().take_while(|event| matches!(event.kind, EventKind::SpecChanged(_))).count();
+        return if specs == 0 { Err(Refusal::NoSpec) } else { Ok(specs) };
+    }
+    let mut state = State::new(from.clone());
+    let mut taken = 0;
+    for event in events {
+        if state.tree.node(at).is_some() {
+            // A message that made calls is nothing without their results.
+            let open = matches!(state.tree.node(at).map(|node| node.kind), Some(NodeKind::Assistant { .. }));
+            if !open || state.turn.is_none_or(|turn| turn.assistant != at) {
+                break;
+            }
+        }
+        apply(&mut state, event);
+        taken += 1;
+        let came = state.tree.node(at).is_some();
+        if came && !state.tree.is_on_path(state.tree.head, at) {
+            return Err(Refusal::OnSideBranch(at));
+        }
+    }
+    state.tree.node(at).map(|_| taken).ok_or(Refusal::NoSuchMessage(at))
+}
+
+impl State {
+    /// From here on it is a trace of its own: nothing that was asked of the other is asked of it, nothing that was allowed
+    /// there is allowed here, and what was spent was spent there.
+    pub(crate) fn forked(&mut self) {
+        self.queues = Queues::default();
+        (self.rewind, self.opening, self.clearing) = (None, None, false);
+        self.rules.clear();
+        self.buckets.clear();
+        self.recalled.clear();
+        self.model = None;
+        (self.usage, self.cost) = (Usage::default(), 0);
+        self.with_run(|run| (run.usage, run.cost) = (Usage::default(), 0));
+        self.goals.rewind(self.tree.head);
+        self.close(FinishReason::Stopped);
+    }
+}
