@@ -35,6 +35,14 @@ pub enum Command {
     Show(ShowArgs),
     /// End the run of a trace at the next checkpoint
     Stop(OneTrace),
+    /// Say something to a run now: after the running tool, in place of what it had planned
+    Steer(SayArgs),
+    /// Say something to a trace after the present run
+    Next(SayArgs),
+    /// End the running call; the agent goes on
+    Interrupt(InterruptArgs),
+    /// Begin the conversation anew; the agent knows nothing of what was said before
+    Clear(OneTrace),
     /// Approve a call that waits
     Approve(ApproveArgs),
     /// Deny a call that waits
@@ -295,6 +303,24 @@ pub struct LsArgs {
 pub struct OneTrace {
     /// The trace (its id, or the beginning of it) [default: the one that changed last]
     pub trace: Option<String>,
+}
+
+/// `mainpath steer` and `mainpath next`
+#[derive(Args, Debug)]
+pub struct SayArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: String,
+    /// What to say; `-` reads it from standard input
+    pub text: String,
+}
+
+/// `mainpath interrupt`
+#[derive(Args, Debug)]
+pub struct InterruptArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    /// The call, such as 4.0 [default: the only one that runs]
+    pub call: Option<CallId>,
 }
 
 /// `mainpath show`

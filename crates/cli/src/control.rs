@@ -1,12 +1,14 @@
-//! `stop`, `approve` and `deny`: a word to a trace, whoever drives it.
+//! `stop`, `clear`, `interrupt`, `steer`, `next`, `approve` and `deny`: a word to a trace, whoever drives it.
 
 use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
-use crate::args::{ApproveArgs, DenyArgs, OneTrace, Reach};
+use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
 use crate::exit::{Exit, Failure};
+use crate::run::read_all;
 use mainpath_core::{CallState, State};
-use mainpath_runtime::{Mail, Phase};
-use mainpath_types::{CallId, TraceId};
+use mainpath_runtime::{Mail, Phase, Runtime, views};
+use mainpath_store::ReadLog;
+use mainpath_types::{CallId, EffectClass, MessageMode, Part, TraceId};
 
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
@@ -23,18 +25,121 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     // Nobody drives it: what is open is closed here, so that it can be resumed or rewound at once.
-    let mut phases = runtime.watch(&app.scope, &trace, u64::MAX).phase();
-    runtime.resume(&app.scope, &trace);
+    settle(&app, &runtime, &trace).await?;
+    println!("{trace} is stopped");
+    Ok(Exit::Ok)
+}
+
+/// Drives a trace until nothing is left but waiting.
+async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
+    let mut phases = runtime.watch(&app.scope, trace, u64::MAX).phase();
+    runtime.resume(&app.scope, trace);
     loop {
         match phases.borrow_and_update().clone() {
             Phase::Running => {}
-            Phase::Idle | Phase::Parked(_) => break,
+            Phase::Idle | Phase::Parked(_) => return Ok(()),
             Phase::Failed(problem) => return Err(Failure::error(problem)),
         }
         phases.changed().await.map_err(|_| Failure::error("the runtime is gone"))?;
     }
-    println!("{trace} is stopped");
+}
+
+/// `mainpath clear`
+pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (log, state, _) = app.read(&trace).await?;
+    readable(&log)?;
+    if state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty() {
+        return Err(Failure::error(format!("there is nothing to clear in {trace}")));
+    }
+    let runtime = app.runtime()?;
+    runtime.send(&app.scope, &trace, &Mail::Clear).await?;
+    if driven_elsewhere(&app, &trace)? {
+        println!("{trace} ends its run and is cleared");
+        return Ok(Exit::Ok);
+    }
+    settle(&app, &runtime, &trace).await?;
+    views::write(&*app.store, &app.scope, &trace).await?;
+    println!(
+        "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
+    );
     Ok(Exit::Ok)
+}
+
+/// `mainpath steer`
+pub async fn steer(args: SayArgs) -> Result<Exit, Failure> {
+    say(args, MessageMode::Steer, "reads it after the running tool; calls that have not started are skipped").await
+}
+
+/// `mainpath next`
+pub async fn next(args: SayArgs) -> Result<Exit, Failure> {
+    say(args, MessageMode::FollowUp, "reads it after this run").await
+}
+
+async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failure> {
+    let text = if args.text == "-" { read_all()? } else { args.text };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("there is nothing to say: give the words, or - to read them from standard input"));
+    }
+    let app = App::open()?;
+    let trace = app.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.read(&trace).await?;
+    readable(&log)?;
+    if state.coming_spec().is_none() {
+        return Err(Failure::error(format!("trace {trace} never got as far as a task; start a new one")));
+    }
+    app.runtime()?.send(&app.scope, &trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
+    if driven_elsewhere(&app, &trace)? {
+        println!("{trace} {when}");
+    } else {
+        println!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}");
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath interrupt`
+pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.read(&trace).await?;
+    if !driven_elsewhere(&app, &trace)? {
+        return Err(Failure::error(format!("nobody is running {trace}, so no call of it runs")));
+    }
+    let running = running(&state);
+    let list = || running.iter().map(|(call, tool)| format!("{call} ({tool})")).collect::<Vec<_>>().join(", ");
+    let (call, tool) = match (args.call, running.as_slice()) {
+        (_, []) => {
+            return Err(Failure::error(format!("no call of {trace} is running; mainpath stop {trace} ends its run")));
+        }
+        (Some(wanted), _) => running
+            .iter()
+            .find(|(call, _)| *call == wanted)
+            .ok_or_else(|| Failure::error(format!("call {wanted} of {trace} is not running; these are: {}", list())))?,
+        (None, [only]) => only,
+        (None, _) => {
+            return Err(Failure::usage(format!("several calls of {trace} are running: {}; name one", list())));
+        }
+    };
+    app.runtime()?.send(&app.scope, &trace, &Mail::Interrupt { call: *call }).await?;
+    println!("call {call} ({tool}) of {trace} is being ended; the agent goes on");
+    Ok(Exit::Ok)
+}
+
+/// The calls that can be interrupted, with their tools.
+pub fn running(state: &State) -> Vec<(CallId, String)> {
+    let calls = state.turn_calls().iter();
+    let calls = calls.filter(|call| call.state == CallState::Started && call.effect != EffectClass::AskPerson);
+    calls.map(|call| (call.id, call.tool.as_deref().unwrap_or_default().to_string())).collect()
+}
+
+/// Nothing that is sent to a trace is read where its log cannot be written.
+fn readable(log: &ReadLog) -> Result<(), Failure> {
+    match (&log.damage, log.newer) {
+        (Some(damage), _) => Err(Failure::error(format!("the log is damaged: {damage}; it can be read up to there"))),
+        (None, true) => Err(Failure::error("the log was written by a newer Mainpath; use that one")),
+        (None, false) => Ok(()),
+    }
 }
 
 /// `mainpath approve`

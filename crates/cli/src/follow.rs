@@ -83,14 +83,19 @@ impl<'a> Follow<'a> {
                 }
             }
             let asking = self.asked.is_some();
+            let hears = asking || self.attended && !self.lines.ended;
             tokio::select! {
                 changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime is gone"))?,
                 live = watcher.next() => self.print(&live?)?,
-                line = self.lines.next(), if asking => {
-                    if let Some(exit) = self.decide(line).await? {
-                        return Ok(exit);
+                line = self.lines.next(), if hears => match line {
+                    Some(line) if !asking || line.starts_with('/') => self.typed(&line).await?,
+                    None if !asking => {}
+                    line => {
+                        if let Some(exit) = self.decide(line).await? {
+                            return Ok(exit);
+                        }
                     }
-                }
+                },
                 Some(()) = interrupts.recv() => {
                     if let Some(exit) = self.stop().await? {
                         return Ok(exit);
@@ -264,13 +269,17 @@ impl<'a> Follow<'a> {
         Ok(None)
     }
 
-    fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         self.printer.line("mainpath:", text);
     }
 
     async fn finish(mut self) -> Result<Exit, Failure> {
         let (_, state, bodies) = self.app.read(&self.trace).await?;
         views::write(&*self.app.store, &self.app.scope, &self.trace).await?;
+        if state.cleared > Seq(0) && state.tree.head.is_none() {
+            self.say(&format!("cleared; mainpath run --trace {} \"TASK\" begins anew", self.trace));
+            return Ok(Exit::Ok);
+        }
         let Some(end) = views::ending(&*self.app.store, &self.app.scope, &state, &bodies).await? else {
             return Ok(Exit::Ok);
         };

@@ -29,6 +29,7 @@ mod stats;
 mod text;
 mod toolbox;
 mod tools;
+mod typed;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -98,6 +99,10 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Verify(args) => browse::verify(args).await,
             Command::Replay(args) => browse::replay(args).await,
             Command::Stop(args) => control::stop(args).await,
+            Command::Steer(args) => control::steer(args).await,
+            Command::Next(args) => control::next(args).await,
+            Command::Interrupt(args) => control::interrupt(args).await,
+            Command::Clear(args) => control::clear(args).await,
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Mcp(command) => mcp::mcp(command).await,

@@ -139,6 +139,10 @@ impl Printer {
                 let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("at #{head}"));
                 self.line("·", &format!("rewound; the conversation goes on {head}"));
             }
+            EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation begins anew"),
+            EventKind::MessageQueued(data) if !quiet && data.mode == MessageMode::Steer => {
+                self.line("·", &format!("steered: {}", short(&text_of(&data.parts), 100)));
+            }
             EventKind::TailCut(data) if !quiet => {
                 let kept = &data.kept;
                 self.line("!", &format!("{} bytes of a torn last line were cut off and kept in {kept}", data.bytes));

@@ -1,27 +1,55 @@
-//! Asking the person at the terminal.
+//! Asking the person at the terminal, and hearing what is typed there.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
+use rustix::termios::tcgetpgrp;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Lines from standard input, read by one thread from the first question on.
+/// Lines from the terminal, read by one thread from the first wish for one on. Nothing is read in the background: there the
+/// terminal is the shell's, and who reads from it is stopped.
 #[derive(Default)]
-pub struct Lines(Option<mpsc::UnboundedReceiver<String>>);
+pub struct Lines {
+    from: Option<mpsc::UnboundedReceiver<String>>,
+    /// Whether there are no more.
+    pub ended: bool,
+}
 
 impl Lines {
     /// The next line; `None` once there are no more.
     pub async fn next(&mut self) -> Option<String> {
-        let lines = self.0.get_or_insert_with(|| {
+        let lines = self.from.get_or_insert_with(|| {
             let (send, receive) = mpsc::unbounded_channel();
             std::thread::spawn(move || {
-                for line in std::io::stdin().lines().map_while(Result::ok) {
-                    if send.send(line).is_err() {
+                while !send.is_closed() {
+                    if !has_line() {
+                        continue;
+                    }
+                    let mut line = String::new();
+                    let read = std::io::stdin().read_line(&mut line);
+                    if !read.is_ok_and(|bytes| bytes > 0) || send.send(line).is_err() {
                         break;
                     }
                 }
             });
             receive
         });
-        lines.recv().await
+        let line = lines.recv().await;
+        self.ended |= line.is_none();
+        line
     }
+}
+
+/// Waits a moment for a line, or the end, that is for us.
+fn has_line() -> bool {
+    const MOMENT: Duration = Duration::from_millis(100);
+    let stdin = rustix::stdio::stdin();
+    if tcgetpgrp(stdin).is_ok_and(|group| group != getpgrp()) {
+        std::thread::sleep(MOMENT);
+        return false;
+    }
+    let moment = Timespec { tv_sec: 0, tv_nsec: MOMENT.subsec_nanos().into() };
+    poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&moment)).is_ok_and(|ready| ready > 0)
 }
 
 /// What a person said to a question about a call.

@@ -125,7 +125,7 @@ pub async fn rewind(args: RewindArgs) -> Result<Exit, Failure> {
 }
 
 /// Carries on with a trace: sends what there is to say, drives it, stays until the end.
-async fn go_on(
+pub async fn go_on(
     app: &App,
     trace: &TraceId,
     agent: &AgentArgs,
@@ -241,7 +241,7 @@ fn has_input() -> bool {
     matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
 }
 
-fn read_all() -> Result<String, Failure> {
+pub fn read_all() -> Result<String, Failure> {
     let done = Arc::new(AtomicBool::new(false));
     let waiting = Arc::clone(&done);
     std::thread::spawn(move || {

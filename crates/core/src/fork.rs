@@ -104,6 +104,8 @@ impl State {
         (self.usage, self.cost) = (Usage::default(), 0);
         self.with_run(|run| (run.usage, run.cost) = (Usage::default(), 0));
         self.goals.rewind(self.tree.head);
-        self.close(FinishReason::Stopped);
+        if self.run.as_ref().is_some_and(|run| !run.answered) {
+            self.close(FinishReason::Stopped);
+        }
     }
 }

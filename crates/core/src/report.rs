@@ -1,7 +1,7 @@
 //! How a run ended, in words.
 
 use crate::{Bodies, CallState, NodeKind, State};
-use mainpath_types::{EventKind, FinishReason, GoalStatus, Resolution, text_of};
+use mainpath_types::{EventKind, FinishReason, GoalStatus, Resolution, Seq, text_of};
 use std::collections::BTreeMap;
 
 /// How the last run ended.
@@ -13,9 +13,10 @@ pub struct Ending {
     pub answer: String,
 }
 
-/// How the last run ended; `None` while one is going on or before the first.
+/// How the last run ended; `None` while one is going on, before the first, and where it was cleared.
 pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
-    let reason = state.finished.filter(|_| state.run.is_none())?;
+    let is_cleared = state.tree.head.is_none() && state.cleared > Seq(0);
+    let reason = state.finished.filter(|_| state.run.is_none() && !is_cleared)?;
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
     let said = last
         .filter(|(_, node)| node.kind == NodeKind::Assistant { calls: 0 })

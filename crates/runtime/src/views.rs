@@ -63,19 +63,27 @@ pub(crate) fn written_up_to(meta: &[u8]) -> Option<EventId> {
 /// Writes the views of a trace. Errors: the log cannot be read, or a view cannot be written.
 pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(), StoreError> {
     let log = store.read(scope, trace, 1).await?;
-    for (name, bytes) in build(store, scope, trace, &log.events).await? {
+    let views = build(store, scope, trace, &log.events).await?;
+    // One that the log no longer makes, such as the answer of a conversation that was cleared, must not be taken for its own.
+    if store.views(scope, trace).await?.iter().any(|old| !views.iter().any(|(name, _)| name == old)) {
+        store.delete_views(scope, trace).await?;
+    }
+    for (name, bytes) in views {
         store.put_view(scope, trace, name, bytes).await?;
     }
     Ok(())
 }
 
-/// What the agent was first asked to do. Errors: it lies in a blob, and the blob is missing.
+/// What the agent was first asked to do, since the conversation was last cleared if something was. Errors: it lies in a blob, and the blob is missing.
 pub async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<String, StoreError> {
-    let first = events.iter().find_map(|event| match &event.kind {
-        EventKind::MessageQueued(data) => Some(data.parts.clone()),
-        _ => None,
-    });
-    let mut parts = first.unwrap_or_default();
+    let said = |events: &[Event]| {
+        events.iter().find_map(|event| match &event.kind {
+            EventKind::MessageQueued(data) => Some(data.parts.clone()),
+            _ => None,
+        })
+    };
+    let cleared = events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
+    let mut parts = events.get(cleared..).and_then(said).or_else(|| said(events)).unwrap_or_default();
     load(store, scope, &mut parts).await?;
     Ok(text_of(&parts))
 }

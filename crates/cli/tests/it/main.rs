@@ -20,6 +20,7 @@ mod policy;
 mod recordings;
 mod secrets;
 mod signals;
+mod steering;
 mod stopping;
 mod support;
 mod terminal;

@@ -332,3 +332,50 @@ fn a_server_of_a_repository_is_asked_about_before_it_starts() {
         assert_eq!(offered, used, "{screen}");
     }
 }
+
+/// A command that runs until the file `go` is there.
+const WAITS: &str = "echo x >> began; while [ ! -e go ]; do sleep 0.02; done; echo done >> effects";
+
+fn at_work(answers: Vec<Answer>) -> (Place, ModelServer, Terminal) {
+    let (place, server) = (Place::new(), scripted(answers));
+    let terminal = Terminal::start(&place, &["run", "--yes", "--model", &server.model(), "Do it."], &[]);
+    wait_until("the tool runs", || place.text("began") == "x\n");
+    (place, server, terminal)
+}
+
+#[test]
+fn what_is_typed_during_a_run_is_read_now_or_after_it() {
+    let answers = vec![bash(WAITS), Answer::text("One."), Answer::text("Two."), Answer::text("Three.")];
+    let (place, server, mut terminal) = at_work(answers);
+    terminal.types("/help\n");
+    terminal.shows("/clear        end the run", 1);
+    terminal.types("y\n");
+    terminal.shows("nothing is asked now", 1);
+    terminal.types("/stear x\n");
+    terminal.shows("there is no /stear; /help lists", 1);
+    terminal.types("/next And this.\n");
+    terminal.shows("it is read after this run", 1);
+    terminal.types("And that.\n");
+    terminal.shows("it is read after this run", 2);
+    terminal.types("/steer Look there.\n");
+    terminal.shows("it is read after the running tool", 1);
+    std::fs::write(place.work.join("go"), "").unwrap();
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+    let told = last_told(&server);
+    let order = ["Look there.", "One.", "And this.", "Two.", "And that."].map(|words| told.find(words).unwrap());
+    assert!(order.is_sorted(), "{told}");
+}
+
+#[test]
+fn an_esc_ends_the_running_call_and_a_clear_the_whole_conversation() {
+    let (place, server, mut terminal) = at_work(vec![bash(WAITS), bash(WAITS), Answer::text("Done.")]);
+    terminal.types("/esc\n");
+    terminal.shows("ending call 2.0 (bash)", 1);
+    wait_until("the agent goes on", || place.text("began") == "x\nx\n");
+    terminal.types("/clear\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str(), server.count()), (0, "", 2), "{screen:?}");
+    assert!(screen.contains("cleared; mainpath run --trace"), "{screen:?}");
+    assert_eq!(place.tools(), Vec::<u32>::new());
+}

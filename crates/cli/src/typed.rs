@@ -1,0 +1,142 @@
+//! What a person types while a run goes on.
+
+use crate::control::running;
+use crate::exit::Failure;
+use crate::follow::Follow;
+use crate::prompt::{Said, understand};
+use mainpath_runtime::Mail;
+use mainpath_types::{MessageMode, Part};
+
+/// A line that answers no question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// Read this now.
+    Steer(String),
+    /// Read this after the run.
+    Next(String),
+    /// End what runs: the call, or else the run.
+    Esc,
+    /// Begin the conversation anew.
+    Clear,
+    /// Which words there are.
+    Help,
+    /// A word that lacks what it is to say.
+    Bare(String),
+    /// No word that is known.
+    Unknown(String),
+    /// The answer to a question that nobody asks now.
+    Late,
+    /// Nothing.
+    Empty,
+}
+
+/// The words, for people.
+const HELP: [&str; 5] = [
+    "/steer TEXT   say it now: after the running tool; calls that have not started are skipped",
+    "/next TEXT    say it after this run (so does a line without a word like these)",
+    "/esc          end the running call; where none runs, the run",
+    "/clear        end the run and begin the conversation anew",
+    "/help         this",
+];
+
+/// What a line means.
+pub fn read(line: &str) -> Typed {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    match word {
+        "" => Typed::Empty,
+        "/steer" | "/next" if rest.is_empty() => Typed::Bare(word.into()),
+        "/steer" => Typed::Steer(rest.into()),
+        "/next" => Typed::Next(rest.into()),
+        "/esc" => Typed::Esc,
+        "/clear" => Typed::Clear,
+        "/help" | "/?" => Typed::Help,
+        // A path is something to say.
+        _ if word.starts_with('/') && !word[1..].contains('/') => Typed::Unknown(word.into()),
+        _ if understand(line) != Said::Unclear && line.len() < 4 => Typed::Late,
+        _ => Typed::Next(line.into()),
+    }
+}
+
+impl Follow<'_> {
+    /// Does what was typed.
+    pub async fn typed(&mut self, line: &str) -> Result<(), Failure> {
+        let (mail, told) = match read(line) {
+            Typed::Empty => return Ok(()),
+            Typed::Steer(text) => (said(MessageMode::Steer, text), "it is read after the running tool".to_string()),
+            Typed::Next(text) => {
+                (said(MessageMode::FollowUp, text), "it is read after this run; /steer TEXT says something now".into())
+            }
+            Typed::Clear => (Mail::Clear, "ending the run, then the conversation begins anew".into()),
+            Typed::Esc => {
+                let (_, state, _) = self.app.read(&self.trace).await?;
+                match running(&state).first() {
+                    Some((call, tool)) => (Mail::Interrupt { call: *call }, format!("ending call {call} ({tool})")),
+                    None => (Mail::Stop, "no call is running: stopping the run at the next checkpoint".into()),
+                }
+            }
+            Typed::Help => {
+                HELP.iter().for_each(|line| self.say(line));
+                return Ok(());
+            }
+            Typed::Bare(word) => {
+                self.say(&format!("{word} needs the words: {word} TEXT"));
+                return Ok(());
+            }
+            Typed::Unknown(word) => {
+                self.say(&format!("there is no {word}; /help lists what there is"));
+                return Ok(());
+            }
+            Typed::Late => {
+                self.say("nothing is asked now, so that says nothing; /help lists what can be typed");
+                return Ok(());
+            }
+        };
+        self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
+        self.say(&told);
+        Ok(())
+    }
+}
+
+fn said(mode: MessageMode, text: String) -> Mail {
+    Mail::Message { mode, parts: vec![Part::text(text)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_word_a_late_answer_says_nothing_and_all_else_is_for_the_agent() {
+        let typed = [
+            "/steer  look there ",
+            "/steer",
+            "/next then this",
+            "/esc",
+            "/clear",
+            "/help",
+            "/stear x",
+            "y",
+            "n no",
+            "",
+            "also run the tests",
+            "/etc/hosts is wrong",
+        ];
+        let expected = [
+            Typed::Steer("look there".into()),
+            Typed::Bare("/steer".into()),
+            Typed::Next("then this".into()),
+            Typed::Esc,
+            Typed::Clear,
+            Typed::Help,
+            Typed::Unknown("/stear".into()),
+            Typed::Late,
+            Typed::Next("n no".into()),
+            Typed::Empty,
+            Typed::Next("also run the tests".into()),
+            Typed::Next("/etc/hosts is wrong".into()),
+        ];
+        assert_eq!(typed.map(read), expected);
+    }
+}
