@@ -2,12 +2,14 @@
 
 mod mcp;
 mod policy;
+mod rewind;
 
 pub use mcp::*;
 pub use policy::*;
+pub use rewind::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mainpath_types::{Access, CallId, Effort, FileAccess, Micros, Profile, Protocol, Seq, TraceId};
+use mainpath_types::{Access, CallId, Effort, FileAccess, Micros, Profile, Protocol, TraceId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,6 +51,10 @@ pub enum Command {
     Deny(DenyArgs),
     /// Go back to a message and answer it again, or go on from there with another task
     Rewind(RewindArgs),
+    /// Answer the last message again
+    Regenerate(RegenerateArgs),
+    /// Go on from a message in another trace, which begins as this one did
+    Fork(ForkArgs),
     /// Compute views and requests again and compare them with what was recorded
     Replay(OneTrace),
     /// Check that a log is whole and unchanged
@@ -390,22 +396,6 @@ pub struct DenyArgs {
     pub reason: Option<String>,
 }
 
-/// `mainpath rewind`
-#[derive(Args, Debug)]
-pub struct RewindArgs {
-    /// The trace (its id, or the beginning of it)
-    pub trace: String,
-    /// The number of the message to go back to, as `mainpath show` prints it; 0 is before the first
-    #[arg(value_parser = seq)]
-    pub after: Seq,
-    /// What to say there; without it the model answers again
-    pub task: Option<String>,
-    #[command(flatten)]
-    pub agent: AgentArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
 /// `mainpath models`
 #[derive(Args, Debug)]
 pub struct ModelsArgs {
@@ -497,10 +487,6 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         humantime::parse_duration(text).map_err(|error| error.to_string())
     };
     parsed.and_then(|time| if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) })
-}
-
-fn seq(text: &str) -> Result<Seq, String> {
-    text.trim_start_matches('#').parse().map(Seq).map_err(|_| "expected the number of a message".into())
 }
 
 /// The beginning of an id, or a whole one.

@@ -21,6 +21,7 @@ mod policy;
 mod preview;
 mod print;
 mod prompt;
+mod rewind;
 mod run;
 mod sandbox;
 mod serve;
@@ -92,7 +93,9 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         match command {
             Command::Run(args) => run::run(args).await,
             Command::Resume(args) => run::resume(args).await,
-            Command::Rewind(args) => run::rewind(args).await,
+            Command::Rewind(args) => rewind::rewind(args).await,
+            Command::Regenerate(args) => rewind::regenerate(args).await,
+            Command::Fork(args) => rewind::fork(args).await,
             Command::Ls(args) => browse::ls(args).await,
             Command::Show(args) => browse::show(args).await,
             Command::Stats(args) => stats::stats(args).await,

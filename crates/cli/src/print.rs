@@ -139,6 +139,9 @@ impl Printer {
                 let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("at #{head}"));
                 self.line("·", &format!("rewound; the conversation goes on {head}"));
             }
+            EventKind::Forked(data) if !quiet => {
+                self.line("·", &format!("a fork of {} at #{}", data.from, data.at));
+            }
             EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation begins anew"),
             EventKind::MessageQueued(data) if !quiet && data.mode == MessageMode::Steer => {
                 self.line("·", &format!("steered: {}", short(&text_of(&data.parts), 100)));

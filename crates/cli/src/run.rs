@@ -1,8 +1,8 @@
-//! `run`, `resume` and `rewind`: everything that lets an agent work.
+//! `run` and `resume`, and what everything that lets an agent work has in common.
 
 use crate::agent::{self, mode};
 use crate::app::App;
-use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RewindArgs, RunArgs};
+use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
 use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
 use crate::exit::{Exit, Failure};
@@ -100,28 +100,6 @@ async fn unread(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Mail>, 
     let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
     let unread = mail.iter().filter(|entry| !state.mail.has(entry.id));
     Ok(unread.filter_map(|entry| serde_json::from_str(&entry.body).ok()).collect())
-}
-
-/// `mainpath rewind`
-pub async fn rewind(args: RewindArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.with_rules(&args.agent.rules);
-    let trace = app.find(Some(&args.trace)).await?;
-    let (_, state, _) = app.read(&trace).await?;
-    if args.after != Seq(0) && state.tree.node(args.after).is_none() {
-        let last = state.tree.len();
-        return Err(Failure::usage(format!("trace {trace} has no message {}; its last is {last}", args.after)));
-    }
-    if !state.tree.is_on_path(state.tree.head, args.after) && args.after != Seq(0) {
-        let after = args.after;
-        return Err(Failure::usage(format!(
-            "message {after} of {trace} is not on the main path; see mainpath show --all"
-        )));
-    }
-    if args.after == Seq(0) && args.task.is_none() {
-        return Err(Failure::usage("a rewind to before the first message needs a new task"));
-    }
-    let parts = args.task.map(|task| vec![Part::text(task)]);
-    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after: args.after, parts })).await
 }
 
 /// Carries on with a trace: sends what there is to say, drives it, stays until the end.

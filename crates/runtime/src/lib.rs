@@ -15,6 +15,7 @@
 
 mod driver;
 mod effects;
+mod fork;
 mod hooks;
 mod hub;
 mod judge;

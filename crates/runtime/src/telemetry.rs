@@ -87,6 +87,11 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
                     entry.retries += 1;
                 }
             }
+            // What another trace did is counted there.
+            EventKind::Forked(_) => {
+                stats.clear();
+                tools.clear();
+            }
             EventKind::CallResolved(data) => {
                 if let Some(entry) = tools.get(&data.call).and_then(|tool| stats.get_mut(tool)) {
                     resolved(entry, data);

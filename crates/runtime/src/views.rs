@@ -112,9 +112,14 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
     let created = events.first().map_or(0, |event| event.ts);
     let finished = events.iter().rev().find(|event| matches!(event.kind, EventKind::RunFinished(_)));
     let completed = finished.filter(|_| state.run.is_none()).map(|event| event.ts);
+    let forked = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::Forked(data) => Some(data),
+        _ => None,
+    });
     let failed = state.finished.filter(|reason| *reason != FinishReason::Final && state.run.is_none());
     json!({
         "trace_id": state.trace,
+        "forked_from": forked.map(|data| json!({"trace_id": data.from, "sequence": data.at})),
         "mode": "agent",
         "task": task,
         "status": status(state),

@@ -10,6 +10,23 @@ use mainpath_types::{
 };
 use std::time::Duration;
 
+/// A trace that is made with a log has it as if it had been appended, and is made once.
+pub async fn a_trace_begins_with_a_log<S: Store>(store: &S) {
+    let (scope, trace) = (Scope::local(), trace());
+    assert!(store.begin(&scope, &trace, events(2, 3)).await.is_err(), "ids count from 1");
+    store.begin(&scope, &trace, events(1, 3)).await.unwrap();
+    let read = store.read(&scope, &trace, 1).await.unwrap();
+    assert_eq!((&read.events, read.head, read.damage.as_ref()), (&events(1, 3), 3, None));
+    assert_eq!(store.verify(&scope, &trace).await.unwrap().damage, None);
+    let again = store.begin(&scope, &trace, events(1, 1)).await;
+    assert!(matches!(again, Err(StoreError::Exists { .. })), "{again:?}");
+    let Opened { lease, log } = opened(store).await;
+    assert_eq!((&log, *store.subscribe(&scope, &trace).unwrap().borrow()), (&read, 3));
+    assert!(store.begin(&scope, &trace, events(1, 1)).await.is_err());
+    assert_eq!(store.append(&lease, 3, events(4, 4)).await, Appended::Committed { head: 4 });
+    assert_eq!(store.read(&scope, &trace, 1).await.unwrap().events, events(1, 4));
+}
+
 /// Runs every check, each on a store that `make` makes.
 pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     appended_events_come_back(&make()).await;
@@ -18,6 +35,7 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     a_trace_has_one_owner(&make()).await;
     a_released_lease_is_stale(&make()).await;
     a_trace_must_exist(&make()).await;
+    a_trace_begins_with_a_log(&make()).await;
     reading_starts_where_asked(&make()).await;
     subscribers_see_the_head(&make()).await;
     mail_is_kept_in_order(&make()).await;

@@ -142,6 +142,10 @@ impl<S: Store> Store for Faulty<S> {
         })
     }
 
+    fn begin(&self, scope: &Scope, trace: &TraceId, log: Vec<Event>) -> Fut<'_, Result<(), StoreError>> {
+        self.inner.begin(scope, trace, log)
+    }
+
     fn append<'a>(&'a self, lease: &'a Lease, expected: EventId, mut batch: Vec<Event>) -> Fut<'a, Appended> {
         Box::pin(async move {
             let Some(hold) = lease.hold::<FaultyHold>() else { return Appended::Refused(Refused::StaleEpoch) };

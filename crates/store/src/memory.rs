@@ -90,21 +90,38 @@ impl MemoryStore {
         work(self.shared.tables().trace(&key)?)
     }
 
+    fn new_trace(&self, log: Vec<u8>, head: EventId) -> Trace {
+        Trace {
+            log,
+            torn: Vec::new(),
+            mail: Vec::new(),
+            views: BTreeMap::new(),
+            modified: (self.clock)(),
+            epoch: 0,
+            owned: false,
+            head: watch::Sender::new(head),
+        }
+    }
+
+    fn begin_now(&self, scope: &Scope, trace: &TraceId, log: &[Event]) -> Result<(), StoreError> {
+        let key = (scope.tenant.clone(), trace.clone());
+        let mut tables = self.shared.tables();
+        if tables.traces.contains_key(&key) {
+            return Err(StoreError::Exists { trace: trace.clone() });
+        }
+        let encoded = encode_batch(self.salts, 0, &HeadHash::genesis(&scope.tenant, trace), 0, log);
+        let making = |refused: Refused| std::io::Error::other(refused.to_string());
+        let encoded = encoded.map_err(|refused| StoreError::io(format!("make trace {trace}"), making(refused)))?;
+        let (bytes, head) = encoded.map_or_else(|| (Vec::new(), 0), |(bytes, tip)| (bytes, tip.head));
+        tables.traces.insert(key, self.new_trace(bytes, head));
+        Ok(())
+    }
+
     fn lease_now(&self, scope: &Scope, trace: &TraceId, create: bool) -> Result<Opened, StoreError> {
         let key = (scope.tenant.clone(), trace.clone());
         let mut tables = self.shared.tables();
         if create && !tables.traces.contains_key(&key) {
-            let new = Trace {
-                log: Vec::new(),
-                torn: Vec::new(),
-                mail: Vec::new(),
-                views: BTreeMap::new(),
-                modified: (self.clock)(),
-                epoch: 0,
-                owned: false,
-                head: watch::Sender::new(0),
-            };
-            tables.traces.insert(key.clone(), new);
+            tables.traces.insert(key.clone(), self.new_trace(Vec::new(), 0));
         }
         let row = tables.trace(&key)?;
         if row.owned {
@@ -199,6 +216,10 @@ fn ready<'a, T: Send + 'a>(value: T) -> Fut<'a, T> {
 impl Store for MemoryStore {
     fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>> {
         ready(self.lease_now(scope, trace, create))
+    }
+
+    fn begin(&self, scope: &Scope, trace: &TraceId, log: Vec<Event>) -> Fut<'_, Result<(), StoreError>> {
+        ready(self.begin_now(scope, trace, &log))
     }
 
     fn append<'a>(&'a self, lease: &'a Lease, expected: EventId, batch: Vec<Event>) -> Fut<'a, Appended> {

@@ -43,7 +43,13 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Io`].
     fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>>;
 
-    /// The only write to a log: all of the batch, in order, durable when it answers `Committed`.
+    /// Makes a trace with this log, whole or not at all; durable when it answers. The ids count from 1 without gaps.
+    ///
+    /// Errors: [`StoreError::Exists`]; [`StoreError::Held`] while somebody makes it; [`StoreError::Io`], also for events that
+    /// cannot be written.
+    fn begin(&self, scope: &Scope, trace: &TraceId, log: Vec<Event>) -> Fut<'_, Result<(), StoreError>>;
+
+    /// All other writes to a log: all of the batch, in order, durable when it answers `Committed`.
     ///
     /// `expected` is the head that the batch builds on: the id of the last event, 0 in a new trace. The batch's ids must
     /// follow it without gaps. An empty batch writes nothing and is answered like any other.
@@ -343,6 +349,12 @@ pub enum StoreError {
     /// No such trace.
     #[error("there is no trace {trace}; `mainpath ls` lists the traces")]
     NotFound {
+        /// Which.
+        trace: TraceId,
+    },
+    /// There is a trace of this name already.
+    #[error("there is a trace {trace} already")]
+    Exists {
         /// Which.
         trace: TraceId,
     },

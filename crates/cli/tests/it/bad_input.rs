@@ -36,7 +36,7 @@ fn a_wrong_command_line_is_a_usage_error_of_one_line() {
         (&["run", "--timeout", "0", "x"], "it must be longer than nothing"),
         (&["run", "-c", "--trace", "a", "x"], "cannot be used with"),
         (&["run", "--yes", "--park", "x"], "cannot be used with"),
-        (&["rewind", "a"], "required arguments were not provided: <AFTER>"),
+        (&["rewind", "a"], "where to? mainpath rewind TRACE --to MESSAGE"),
     ];
     for (args, words) in cases {
         let done = place.run(args);

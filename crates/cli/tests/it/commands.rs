@@ -231,7 +231,7 @@ fn a_rewind_to_nowhere_changes_nothing() {
     place.run(&["rewind", &trace, "1"]);
     let (before, requests) = (place.log(&trace), server.count());
     place.run(&["rewind", &trace, "99"]).fails(2, "has no message 99");
-    place.run(&["rewind", &trace, "4"]).fails(2, "is not on the main path");
+    place.run(&["rewind", &trace, "4"]).fails(2, &format!("in a fork: mainpath fork {trace} --at 4"));
     place.run(&["rewind", &trace, "0"]).fails(2, "needs a new task");
     place.run(&["rewind", &trace, "one"]).fails(2, "expected the number of a message");
     assert!(place.log(&trace) == before && server.count() == requests);
@@ -500,7 +500,24 @@ fn help_names_every_command_and_version_its_number() {
     assert_eq!(place.ok(&["--version"]), concat!("mainpath ", env!("CARGO_PKG_VERSION"), "\n"));
     let help = place.ok(&["--help"]);
     let commands = [
-        "run", "resume", "ls", "show", "stop", "approve", "deny", "rewind", "replay", "verify", "models", "schema",
+        "run",
+        "resume",
+        "ls",
+        "show",
+        "stop",
+        "steer",
+        "next",
+        "interrupt",
+        "clear",
+        "approve",
+        "deny",
+        "rewind",
+        "regenerate",
+        "fork",
+        "replay",
+        "verify",
+        "models",
+        "schema",
         "doctor",
     ];
     for command in commands {

@@ -9,6 +9,7 @@ mod bad_input;
 mod commands;
 mod crash;
 mod every_model;
+mod forks;
 mod hooks;
 mod injections;
 mod long_texts;

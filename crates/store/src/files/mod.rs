@@ -19,6 +19,7 @@
 //! synced one by one; more share one sync of the journal, and their own files are synced later, in the background, before
 //! the journal is removed. A journal that its process left behind is played back when the next store opens the folder.
 
+mod begin;
 mod blobs;
 mod commit;
 mod disk;
@@ -185,6 +186,11 @@ impl Store for FilesStore {
     fn lease(&self, scope: &Scope, trace: &TraceId, create: bool) -> Fut<'_, Result<Opened, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
         blocking(move || owner::lease(&inner, &scope.tenant, &trace, create))
+    }
+
+    fn begin(&self, scope: &Scope, trace: &TraceId, log: Vec<Event>) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || begin::begin(&inner, &scope.tenant, &trace, &log))
     }
 
     fn append<'a>(&'a self, lease: &'a Lease, expected: EventId, batch: Vec<Event>) -> Fut<'a, Appended> {

@@ -1,0 +1,87 @@
+//! `rewind`, `regenerate` and `fork`.
+
+use super::{AgentArgs, OutputArgs};
+use clap::Args;
+use mainpath_types::Seq;
+
+/// Where to go back to.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[group(multiple = false)]
+pub struct PointArgs {
+    /// To this message, as `mainpath show` numbers them, and the results of its calls; 0 is before the first
+    #[arg(long, visible_alias = "at", value_name = "MESSAGE", value_parser = seq)]
+    pub to: Option<Seq>,
+    /// To the end of this turn; `mainpath show --events` numbers them
+    #[arg(long, value_name = "N")]
+    pub turn: Option<u32>,
+    /// To where this goal was set, to work on it anew
+    #[arg(long, value_name = "N")]
+    pub goal: Option<u32>,
+}
+
+/// `mainpath rewind`
+#[derive(Args, Debug)]
+pub struct RewindArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: String,
+    /// The message to go back to, where no option says it; then what to say there, without which the model answers again
+    #[arg(value_name = "[N] [TASK]", num_args = 0..=2)]
+    pub words: Vec<String>,
+    #[command(flatten)]
+    pub point: PointArgs,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl RewindArgs {
+    /// Where to, and what to say there. Errors: a line that says what is missing.
+    pub fn read(&mut self) -> Result<Option<String>, String> {
+        let PointArgs { to, turn, goal } = self.point;
+        let mut words = std::mem::take(&mut self.words).into_iter();
+        if to.is_none() && turn.is_none() && goal.is_none() {
+            let first = words.next().ok_or("where to? mainpath rewind TRACE --to MESSAGE, --turn N or --goal N")?;
+            self.point.to = Some(seq(&first)?);
+        }
+        let task = words.next();
+        match words.next() {
+            Some(extra) => Err(format!("one task is enough; what is {extra:?}?")),
+            None => Ok(task),
+        }
+    }
+}
+
+/// `mainpath regenerate`
+#[derive(Args, Debug)]
+pub struct RegenerateArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `mainpath fork`
+#[derive(Args, Debug)]
+pub struct ForkArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: String,
+    /// What to say there; without it the model answers again
+    pub task: Option<String>,
+    #[command(flatten)]
+    pub point: PointArgs,
+    /// Only make the trace and print its id
+    #[arg(long, conflicts_with_all = ["task", "json", "output"])]
+    pub no_run: bool,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+fn seq(text: &str) -> Result<Seq, String> {
+    let number = text.trim_start_matches('#').parse();
+    number.map(Seq).map_err(|_| format!("expected the number of a message, not {text:?}"))
+}

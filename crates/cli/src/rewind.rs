@@ -1,0 +1,112 @@
+//! `rewind`, `regenerate` and `fork`: going on from an earlier message, in the trace or in another one.
+
+use crate::app::App;
+use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
+use crate::exit::{Exit, Failure};
+use crate::run::go_on;
+use mainpath_core::{NodeKind, State};
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_store::ReadLog;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+
+/// `mainpath rewind`
+pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
+    let task = args.read().map_err(Failure::usage)?;
+    let app = App::open()?.with_rules(&args.agent.rules);
+    let trace = app.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.read(&trace).await?;
+    let after = point(&trace, &log, &state, args.point)?;
+    if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
+        let task = task.map(|task| format!(" {}", quoted(&task))).unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "message {after} of {trace} is not on the main path; go on from it in a fork: mainpath fork {trace} --at {after}{task}"
+        )));
+    }
+    if after == Seq(0) && task.is_none() {
+        return Err(Failure::usage("a rewind to before the first message needs a new task"));
+    }
+    let parts = task.map(|task| vec![Part::text(task)]);
+    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts })).await
+}
+
+/// `mainpath regenerate`
+pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
+    let app = App::open()?.with_rules(&args.agent.rules);
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.read(&trace).await?;
+    let after = state.tree.head.ok_or_else(|| Failure::error(format!("nothing was said in {trace} yet")))?;
+    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
+}
+
+/// `mainpath fork`
+pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
+    let app = App::open()?.with_rules(&args.agent.rules);
+    let from = app.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.read(&from).await?;
+    let PointArgs { to, turn, goal } = args.point;
+    let at = match state.tree.head {
+        Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,
+        _ => point(&from, &log, &state, args.point)?,
+    };
+    if at == Seq(0) && args.task.is_none() && !args.no_run {
+        return Err(Failure::usage("a fork before the first message needs a task"));
+    }
+    if let Some(model) = &args.agent.model {
+        app.prepare_model(model).await?;
+    }
+    let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    app.runtime()?.fork(&app.scope, &from, at, &new).await?;
+    if args.no_run {
+        eprintln!(
+            "forked {from} at #{at}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
+        );
+        println!("{new}");
+        return Ok(Exit::Ok);
+    }
+    if !args.output.json {
+        eprintln!("mainpath: forked {from} at #{at}");
+    }
+    let mail = match args.task {
+        Some(task) => Mail::message(task),
+        // Past the results of its calls, if it made any.
+        None => Mail::Rewind { after: at, parts: None },
+    };
+    go_on(&app, &new, &args.agent, &args.output, Some(mail)).await
+}
+
+/// The message that is meant. Errors: there is none.
+pub fn point(trace: &TraceId, log: &ReadLog, state: &State, args: PointArgs) -> Result<Seq, Failure> {
+    if let Some(number) = args.turn {
+        return turn(log, state, number).ok_or_else(|| {
+            let last = state.turn_number;
+            Failure::usage(format!("trace {trace} has no answer of a turn {number}; its last turn is {last}"))
+        });
+    }
+    if let Some(number) = args.goal {
+        let goal = state.goals.get(GoalId(number));
+        let goal = goal.ok_or_else(|| Failure::usage(format!("trace {trace} has no goal {number}")))?;
+        return Ok(goal.made_after.unwrap_or(Seq(0)));
+    }
+    let seq = args.to.unwrap_or(Seq(0));
+    if seq != Seq(0) && state.tree.node(seq).is_none() {
+        let last = state.tree.len();
+        return Err(Failure::usage(format!("trace {trace} has no message {seq}; its last is {last}")));
+    }
+    Ok(seq)
+}
+
+/// The answer of a turn: the one on the main path, if there are several.
+fn turn(log: &ReadLog, state: &State, turn: u32) -> Option<Seq> {
+    let made_in = |event: EventId| log.events.binary_search_by_key(&event, |known| known.id).ok();
+    let of_turn = |event| made_in(event).and_then(|at| log.events.get(at)).is_some_and(|event| event.turn == turn);
+    let answers = state.tree.iter().filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
+    let answers: Vec<Seq> = answers.filter(|(_, node)| of_turn(node.event)).map(|(seq, _)| seq).collect();
+    let on_path = answers.iter().find(|seq| state.tree.is_on_path(state.tree.head, **seq));
+    on_path.or(answers.first()).copied()
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

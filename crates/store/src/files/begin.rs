@@ -1,0 +1,27 @@
+//! A trace that is made with a log.
+
+use super::Inner;
+use super::layout::write_whole;
+use super::owner::take_lock;
+use crate::append::encode_batch;
+use crate::line::HeadHash;
+use crate::store::StoreError;
+use mainpath_types::{Event, TenantId, TraceId};
+use std::io;
+
+/// See [`Store::begin`](crate::Store::begin). A trace is there once its log is, and the log comes by a rename.
+pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Event]) -> Result<(), StoreError> {
+    let making = |e: io::Error| StoreError::io(format!("make trace {trace}"), e);
+    let layout = &inner.layout;
+    layout.make_trace(tenant, trace).map_err(making)?;
+    let _lock = take_lock(&layout.trace(tenant, trace), trace)?;
+    let path = layout.log(tenant, trace);
+    if path.try_exists().map_err(making)? {
+        return Err(StoreError::Exists { trace: trace.clone() });
+    }
+    let genesis = HeadHash::genesis(tenant, trace);
+    let encoded = encode_batch(inner.options.salts, 0, &genesis, 0, log);
+    let encoded = encoded.map_err(|refused| making(io::Error::other(refused.to_string())))?;
+    let bytes = encoded.map_or_else(Vec::new, |(bytes, _)| bytes);
+    write_whole(&path, &bytes, true).and_then(|()| layout.place(tenant, trace)).map_err(making)
+}
