@@ -5,7 +5,7 @@ use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
 use crate::attach::{Sizes, line, sizes};
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, span, spent};
-use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, result_text};
+use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, reminder, result_text};
 use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
@@ -149,6 +149,7 @@ fn role(kind: NodeKind) -> &'static str {
         NodeKind::Malformed => "assistant (malformed)",
         NodeKind::RepairPrompt => "repair",
         NodeKind::SummaryPrompt => "summary wanted",
+        NodeKind::Injected => "reminder",
         NodeKind::Cut => "cut",
     }
 }
@@ -186,6 +187,7 @@ fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event:
         (_, Some(EventKind::ModelFinished(data))) => said(&data.parts),
         (NodeKind::RepairPrompt, Some(EventKind::ModelMalformed(data))) => plain(&data.problem),
         (_, Some(EventKind::ModelMalformed(data))) => said(&data.parts),
+        (_, Some(EventKind::Injected(data))) => plain(&reminder(data)),
         (_, Some(other)) => other.name().replace('_', " "),
     }
 }

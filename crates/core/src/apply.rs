@@ -62,6 +62,7 @@ pub fn apply(state: &mut State, event: &Event) {
                 pinned: data.pinned.clone(),
                 summary: Some(data.summary),
                 tokens: data.tokens,
+                stale: Vec::new(),
             };
             state.cut(id, cut);
             if let Some(branch) = &mut state.branch {
@@ -72,7 +73,7 @@ pub fn apply(state: &mut State, event: &Event) {
             let (first_kept, pinned) = (data.first_kept, data.pinned.clone());
             let above = state.tree.cut_at(state.tree.head);
             let (summary, tokens) = above.map_or((None, 0), |cut| (cut.summary, cut.tokens));
-            state.cut(id, Cut { first_kept, pinned, summary, tokens });
+            state.cut(id, Cut { first_kept, pinned, summary, tokens, stale: Vec::new() });
             // What was asked for is shown until half a window more has been said.
             let window = state.coming_spec().and_then(|spec| spec.limits.window_messages);
             let shown = state.tree.shown_count(state.tree.head);
@@ -85,7 +86,11 @@ pub fn apply(state: &mut State, event: &Event) {
             }
         }
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
-        EventKind::GoalsChanged(data) => state.change_goals(&data.ops),
+        EventKind::Injected(data) => state.inject(id, data),
+        EventKind::GoalsChanged(data) => {
+            state.change_goals(&data.ops);
+            state.plan_is_news = true;
+        }
         EventKind::MailRefused(MailRefused { .. })
         | EventKind::TailCut(TailCut { .. })
         | EventKind::Omitted(Omitted {}) => {}
@@ -119,6 +124,7 @@ impl SpecHead {
             limits: spec.limits.clone(),
             confinement: spec.access.confinement(spec.network),
             tools: spec.tools.iter().map(head).collect(),
+            has_context_hooks: !spec.context_hooks.is_empty(),
             fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
             models: std::iter::once(first).chain(others).collect(),
             using: 0,
@@ -430,6 +436,12 @@ impl State {
     fn cut(&mut self, event: EventId, cut: Cut) {
         self.tree.push_cut(event, cut);
         self.counted = None;
+    }
+
+    fn inject(&mut self, event: EventId, data: &Injected) {
+        let seq = self.tree.push(self.tree.head, event, NodeKind::Injected, data.tokens, None);
+        self.tree.head = Some(seq);
+        (self.injected_at, self.plan_is_news) = (self.turn_number, false);
     }
 
     fn change_goals(&mut self, ops: &[GoalOp]) {

@@ -1,5 +1,6 @@
 //! From a state and an input to the one event that it decides, or a refusal. What follows is `next_step`'s.
 
+use crate::inject;
 use crate::input::*;
 use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate_parts};
 use mainpath_types::*;
@@ -37,6 +38,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::Timer { key } => timer(state, at, *key),
         InputKind::ExpandContext { by } => expand(state, *by),
         InputKind::RecallCalls { calls } => recall(state, calls),
+        InputKind::ContextTexts { turn, texts } => hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals(state, ops, by),
         InputKind::Import(message) => state.take_in(message),
         InputKind::BadMail { problem } => Err(Refusal::BadMail(problem.clone())),
@@ -128,12 +130,15 @@ fn cost(state: &State, usage: &Usage) -> Micros {
 fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
     let model = awaited(state, reply.request)?;
     let usage = used(model, reply);
+    // The plan may have changed since they were read.
+    let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
+    let carried_out = reply.goals.iter().filter(|op| plan.change(op, head).is_ok());
     let finished = ModelFinished {
         request: reply.request,
         seq: state.tree.next_seq(),
         parts: reply.parts.clone(),
         calls: reply.calls.clone(),
-        goals: reply.goals.clone(),
+        goals: carried_out.cloned().collect(),
         stop: reply.stop,
         tolerated: reply.tolerated,
         tokens: reply.tokens,
@@ -379,7 +384,10 @@ fn expand(state: &State, by: u32) -> Decided {
     let left_out = tree.up(cut.first_kept.or(holder)).skip(1).filter(|(_, node)| node.kind != NodeKind::Cut);
     let (oldest, node) = left_out.take(by as usize).last().ok_or(Refusal::NothingCut)?;
     let first_kept = if let NodeKind::Result(call) = node.kind { call.seq } else { oldest };
-    let pinned = cut.pinned.iter().copied().filter(|seq| *seq < first_kept).collect();
+    let reminds = |seq| tree.node(seq).is_some_and(|node| node.kind == NodeKind::Injected);
+    let newest = state.pinned();
+    let pinned = cut.pinned.iter().copied().filter(|seq| !reminds(*seq) || newest.contains(seq));
+    let pinned = pinned.filter(|seq| *seq < first_kept).collect();
     let (seq, cause) = (tree.next_seq(), CutCause::Expand);
     Ok(ContextCut { seq, first_kept: Some(first_kept), pinned, cause }.into())
 }
@@ -402,11 +410,20 @@ fn recall(state: &State, calls: &[CallId]) -> Decided {
     Ok(CallsRecalled { calls: calls.to_vec() }.into())
 }
 
-fn goals(state: &State, ops: &[GoalOp], by: &Principal) -> Decided {
-    let mut after = state.goals.clone();
-    for op in ops {
-        after.change(op, state.tree.head)?;
+fn hooks_said(state: &State, turn: u32, texts: &[HookText]) -> Decided {
+    match (&state.run, state.coming_spec()) {
+        (Some(run), Some(spec)) if turn == state.turn_number && inject::asks_hooks(state) => {
+            Ok(inject::injected(state, run, spec, texts).into())
+        }
+        _ => Err(Refusal::NoHooks(turn)),
     }
+}
+
+fn goals(state: &State, ops: &[GoalOp], by: &Principal) -> Decided {
+    if ops.is_empty() {
+        return Err(Refusal::BadGoal("nothing is to be changed".into()));
+    }
+    state.goals.clone().change_all(ops, state.tree.head)?;
     Ok(GoalsChanged { ops: ops.to_vec(), by: by.clone() }.into())
 }
 

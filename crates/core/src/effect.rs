@@ -23,6 +23,8 @@ pub enum EffectKey {
     Kill(CallId, u32),
     /// An attempt of an earlier process is to be looked into.
     Probe(CallId, u32),
+    /// The context hooks are asked, after turn N.
+    Hooks(u32),
     /// A time is waited for.
     Timer(TimerKey),
 }
@@ -49,6 +51,7 @@ impl fmt::Display for EffectKey {
             EffectKey::Child(call) => write!(f, "child/{call}"),
             EffectKey::Kill(call, attempt) => write!(f, "kill/{call}/{attempt}"),
             EffectKey::Probe(call, attempt) => write!(f, "probe/{call}/{attempt}"),
+            EffectKey::Hooks(turn) => write!(f, "hooks/{turn}"),
             EffectKey::Timer(TimerKey::Run) => write!(f, "timer/run"),
             EffectKey::Timer(TimerKey::Call(call)) => write!(f, "timer/call/{call}"),
             EffectKey::Timer(TimerKey::Retry) => write!(f, "timer/retry"),
@@ -61,7 +64,11 @@ impl EffectKey {
     pub fn is_waiting(self) -> bool {
         match self {
             EffectKey::Approval(_) | EffectKey::Answer(_) | EffectKey::Child(_) | EffectKey::Timer(_) => true,
-            EffectKey::Model(_) | EffectKey::Tool(..) | EffectKey::Kill(..) | EffectKey::Probe(..) => false,
+            EffectKey::Model(_)
+            | EffectKey::Tool(..)
+            | EffectKey::Kill(..)
+            | EffectKey::Probe(..)
+            | EffectKey::Hooks(_) => false,
         }
     }
 }
@@ -115,6 +122,12 @@ pub enum Effect {
         grant: Grant,
         /// The event that holds the arguments.
         arguments: EventId,
+    },
+    /// Ask the context hooks of the spec what the model should know, and report with [`crate::InputKind::ContextTexts`], also
+    /// where none has anything to say: the next request waits for it.
+    AskHooks {
+        /// After which turn.
+        turn: u32,
     },
     /// Report when a time has come.
     Timer {

@@ -77,6 +77,9 @@ pub enum Refusal {
     /// A side branch is under way.
     #[error("not while a side branch is under way")]
     InBranch,
+    /// No hooks are being asked after that turn.
+    #[error("no hooks are being asked after turn {0}")]
+    NoHooks(u32),
     /// The plan does not allow that.
     #[error("{0}")]
     BadGoal(String),

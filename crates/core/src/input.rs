@@ -194,6 +194,13 @@ pub enum InputKind {
         /// Which.
         calls: Vec<CallId>,
     },
+    /// What the context hooks said when they were asked.
+    ContextTexts {
+        /// After which turn.
+        turn: u32,
+        /// A text each; empty where a hook had nothing to say.
+        texts: Vec<HookText>,
+    },
     /// Change the plan.
     ChangeGoals {
         /// How.

@@ -1,6 +1,7 @@
 //! What follows from the state alone: one event at a time, until nothing does. Budgets and stop conditions live here only.
 
 use crate::decide::{abandoned, started, unstarted};
+use crate::inject;
 use crate::{Call, CallState, Opening, PACK_VERSION, Run, SpecHead, State, Turn};
 use mainpath_types::*;
 
@@ -155,6 +156,10 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
     }
     if limits.turns.is_some_and(|most| run.turns >= most) && !run.asking {
         return Some(closing(FinishReason::MaxTurns));
+    }
+    if inject::is_due(state, run, spec) {
+        // The hooks have their word first: see `pending`.
+        return (!spec.has_context_hooks).then(|| inject::injected(state, run, spec, &[]).into());
     }
     if let Some(cut) = context(state, run, spec) {
         return Some(cut);

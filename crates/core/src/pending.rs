@@ -1,5 +1,6 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
+use crate::inject;
 use crate::{Call, CallState, Effect, EffectKey, State, TimerKey};
 use mainpath_policy::Grant;
 use mainpath_types::{EffectClass, Millis, TraceId, Verdict};
@@ -24,6 +25,9 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
     }
     if let Some(at) = run.retry_at.filter(|_| run.closing.is_none()) {
         effects.insert(EffectKey::Timer(TimerKey::Retry), Effect::Timer { at });
+    }
+    if inject::asks_hooks(state) {
+        effects.insert(EffectKey::Hooks(state.turn_number), Effect::AskHooks { turn: state.turn_number });
     }
     effects
 }

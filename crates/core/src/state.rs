@@ -54,6 +54,10 @@ pub struct State {
     pub rules: Vec<Arc<str>>,
     /// The plan.
     pub goals: Goals,
+    /// The number of turns when the model was last reminded of its plan.
+    pub injected_at: u32,
+    /// Whether somebody else than the model has changed the plan since.
+    pub plan_is_news: bool,
     /// Which mailbox entries have been consumed.
     pub mail: MailCursor,
     /// How many messages beyond its limit the window may show, after somebody asked to see more.
@@ -79,6 +83,8 @@ pub struct SpecHead {
     pub confinement: Confinement,
     /// The tools.
     pub tools: Arc<[ToolHead]>,
+    /// Whether hooks have a word in reminders.
+    pub has_context_hooks: bool,
     /// The estimated size of system text and tools.
     pub fixed_tokens: u32,
     /// The model, then those to fall back to.
@@ -222,6 +228,8 @@ impl State {
             buckets: BTreeMap::new(),
             rules: Vec::new(),
             goals: Goals::default(),
+            injected_at: 0,
+            plan_is_news: false,
             mail: MailCursor::default(),
             window_extra: 0,
             recalled: Vec::new(),
@@ -313,12 +321,17 @@ impl State {
         (usage, self.spec.as_ref().map_or(0, |spec| spec.model().price.cost(&usage)))
     }
 
-    /// The messages that a cut must keep whatever it leaves out: the task, and what opened the run.
+    /// The messages that a cut must keep whatever it leaves out: the task, what opened the run, and the
+    /// newest reminder.
     pub(crate) fn pinned(&self) -> Vec<Seq> {
         let task = self.tree.up(self.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
         let mut pinned: Vec<Seq> = task.map(|(seq, _)| seq).into_iter().collect();
         let first = self.run.as_ref().and_then(|run| run.first);
         pinned.extend(first.filter(|seq| !pinned.contains(seq)));
+        // The newest reminder alone: older ones are out of date.
+        pinned
+            .extend(self.tree.up(self.tree.head).find(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq));
+        pinned.sort();
         pinned
     }
 }

@@ -54,6 +54,8 @@ pub enum NodeKind {
     RepairPrompt,
     /// Asks the model for a summary.
     SummaryPrompt,
+    /// Reminds the model of its plan and its budgets.
+    Injected,
     /// Says from where on messages are shown; shows nothing itself but a summary, if it has one.
     Cut,
 }
@@ -69,6 +71,8 @@ pub struct Cut {
     pub summary: Option<EventId>,
     /// The summary's size.
     pub tokens: u32,
+    /// Reminders among what is kept that a newer one before the cut has replaced.
+    pub stale: Vec<Seq>,
 }
 
 impl Tree {
@@ -132,7 +136,11 @@ impl Tree {
     }
 
     /// Adds a cut below the head and makes it the head.
-    pub fn push_cut(&mut self, event: EventId, cut: Cut) -> Seq {
+    pub fn push_cut(&mut self, event: EventId, mut cut: Cut) -> Seq {
+        let kept = |seq: &Seq| cut.first_kept.is_some_and(|first| first <= *seq);
+        let reminders = self.up(self.head).take_while(|(seq, _)| kept(seq));
+        let reminders = reminders.filter(|(_, node)| node.kind == NodeKind::Injected).skip(1);
+        cut.stale = reminders.map(|(seq, _)| seq).collect();
         let seq = self.push(self.head, event, NodeKind::Cut, 0, None);
         self.cuts.insert(seq, cut);
         self.head = Some(seq);
@@ -166,8 +174,9 @@ impl Tree {
     pub fn shown(&self, tip: Option<Seq>) -> Vec<Seq> {
         let cut = self.cut_at(tip);
         let floor = self.floor(tip);
+        let stale = |seq: &Seq| cut.is_some_and(|cut| cut.stale.contains(seq));
         let kept = self.up(tip).take_while(|(seq, _)| *seq >= floor).filter(|(_, node)| node.kind != NodeKind::Cut);
-        let mut shown: Vec<Seq> = kept.map(|(seq, _)| seq).collect();
+        let mut shown: Vec<Seq> = kept.map(|(seq, _)| seq).filter(|seq| !stale(seq)).collect();
         if let Some(cut) = cut {
             shown.extend(cut.pinned.iter().rev().filter(|seq| **seq < floor));
         }
@@ -183,7 +192,8 @@ impl Tree {
         let before = self.node(floor).and_then(|node| self.node(node.parent?)).map_or(0, |node| node.path_tokens);
         let pinned = cut.pinned.iter().filter(|seq| **seq < floor).filter_map(|seq| self.node(*seq));
         let pinned: u64 = pinned.map(|node| u64::from(node.tokens)).sum();
-        node.path_tokens.saturating_sub(before) + pinned + u64::from(cut.tokens)
+        let stale: u64 = cut.stale.iter().filter_map(|seq| self.node(*seq)).map(|node| u64::from(node.tokens)).sum();
+        (node.path_tokens.saturating_sub(before) + pinned + u64::from(cut.tokens)).saturating_sub(stale)
     }
 
     /// Where a rewind to `after` really goes: past all results of the call group that it would split, and, when the
@@ -234,7 +244,8 @@ impl Tree {
     pub fn shown_count(&self, tip: Option<Seq>) -> u32 {
         let depth = |seq: Option<Seq>| seq.and_then(|seq| self.node(seq)).map_or(0, |node| node.depth);
         let before = self.node(self.floor(tip)).and_then(|node| node.parent);
-        depth(tip).saturating_sub(depth(before))
+        let stale = self.cut_at(tip).map_or(0, |cut| u32::try_from(cut.stale.len()).unwrap_or(u32::MAX));
+        depth(tip).saturating_sub(depth(before)).saturating_sub(stale)
     }
 
     /// The first message of the path ending at `tip` that is shown for itself; 0 where all are.

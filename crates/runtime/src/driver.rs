@@ -3,16 +3,18 @@
 
 mod writing;
 
+use crate::context_hooks::{ask_hooks, in_short, summary};
 use crate::effects::{Around, Asking, call_model, finished, probe_tool, run_tool, unusable};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::judge::Gate;
 use crate::mail::Mail;
 use crate::media;
 use crate::origins::{Origins, origin_of};
+use crate::plan;
 use crate::prefix::Prefix;
 use crate::request::{Prepared, extend};
 use crate::runtime::Shared;
-use crate::texts::offload;
+use crate::texts::{load, offload, parts};
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainpath_core::*;
@@ -186,7 +188,11 @@ impl Driver {
                 EffectKey::Answer(call) => Some(Waiting::Answer(*call)),
                 EffectKey::Child(call) => Some(Waiting::Child(*call)),
                 EffectKey::Timer(_) => Some(Waiting::Timer),
-                EffectKey::Model(_) | EffectKey::Tool(..) | EffectKey::Kill(..) | EffectKey::Probe(..) => None,
+                EffectKey::Model(_)
+                | EffectKey::Tool(..)
+                | EffectKey::Kill(..)
+                | EffectKey::Probe(..)
+                | EffectKey::Hooks(_) => None,
             })
             .collect();
         if let Some((at, _)) = self.timer {
@@ -284,7 +290,22 @@ impl Driver {
 
     /// Reports what an effect came to. One that nobody waits for any more is dropped.
     async fn report(&mut self, kind: InputKind) -> Result<(), DriveError> {
+        let task = match plan::may_begin(&kind, self.machine.state()) {
+            true => Some(self.task().await?),
+            false => None,
+        };
+        let kind = plan::settle(kind, self.machine.state(), &self.shared.config.tools, task);
         self.offer_or_drop(kind, None).await
+    }
+
+    /// What the agent was first asked to do, in short.
+    async fn task(&mut self) -> Result<String, DriveError> {
+        let tree = &self.machine.state().tree;
+        let first = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
+        let Some(event) = first.map(|(_, node)| node.event) else { return Ok(String::new()) };
+        let mut said = self.event(event).await?.map_or(Vec::new(), |kind| parts(kind).to_vec());
+        load(&*self.shared.config.store, &self.scope, &mut said).await?;
+        Ok(in_short(&said))
     }
 
     fn is_due(&self) -> bool {
@@ -333,6 +354,12 @@ impl Driver {
                     let around = self.around().await?;
                     let text = self.arguments(grant.call(), arguments).await?;
                     self.start(key, |_| probe_tool(around, grant, text));
+                }
+                Effect::AskHooks { turn } => {
+                    let (around, task) = (self.around().await?, self.task().await?);
+                    let workspace = around.prepared.workspace.root().display().to_string();
+                    let trace = summary(self.machine.state(), &task, &workspace);
+                    self.start(key, |_| ask_hooks(around, turn, trace));
                 }
                 Effect::Kill { call, attempt } if !self.in_flight.contains_key(&EffectKey::Tool(call, attempt)) => {
                     // A call of an earlier process: its launcher ended it with its owner.

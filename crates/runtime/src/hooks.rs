@@ -1,5 +1,6 @@
 //! What the owner wants asked or told at certain points of a run: a command, an address, a function.
 
+use crate::context_hooks::NamedContextHook;
 use crate::hub::{Handle, Live};
 use crate::secrets::Vault;
 use mainpath_tools::Fut;
@@ -82,11 +83,11 @@ enum Said {
 
 /// The hooks of a runtime, in the order in which they are called.
 #[derive(Clone, Default)]
-pub struct Hooks(Arc<[Hook]>);
+pub struct Hooks(Arc<[Hook]>, Arc<[NamedContextHook]>);
 
 impl FromIterator<Hook> for Hooks {
     fn from_iter<I: IntoIterator<Item = Hook>>(hooks: I) -> Hooks {
-        Hooks(hooks.into_iter().collect())
+        Hooks(hooks.into_iter().collect(), Arc::default())
     }
 }
 
@@ -111,6 +112,16 @@ impl From<Forbidden> for Verdict {
 }
 
 impl Hooks {
+    /// These, and hooks that have a word in reminders.
+    pub fn with_context(self, hooks: impl IntoIterator<Item = NamedContextHook>) -> Hooks {
+        Hooks(self.0, hooks.into_iter().collect())
+    }
+
+    /// The hooks that have a word in reminders.
+    pub fn context(&self) -> &[NamedContextHook] {
+        &self.1
+    }
+
     /// Whether anything is called there.
     pub(crate) fn has(&self, point: HookPoint) -> bool {
         self.0.iter().any(|hook| hook.points.contains(&point))

@@ -69,6 +69,8 @@ impl<'a> Gate<'a> {
                         judge(&rules, &facts)
                     }
                 };
+                let internal = self.tools.doc(&tool).is_some_and(|doc| doc.internal);
+                let verdict = if internal { settled(verdict) } else { verdict };
                 let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
                 PlannedCall { tool: Some(tool), verdict: Some(verdict), origins, offer, ..PlannedCall::default() }
@@ -123,11 +125,11 @@ impl<'a> Gate<'a> {
     /// protocol or to the final answer's schema.
     pub fn reply(&self, request: u32, mut reply: ModelReply, sent: String) -> InputKind {
         let read = self.text.map(|form| read_turn(&mut reply, form));
-        let (tolerated, mut problem) = match read {
-            None => (false, None),
-            Some(Ok(tolerated)) => (tolerated, None),
-            Some(Err(_)) if self.summary && !text_of(&reply.parts).trim().is_empty() => (false, None),
-            Some(Err(problem)) => (false, Some((problem, Breach::Protocol))),
+        let ((tolerated, goals), mut problem) = match read {
+            None => ((false, Vec::new()), None),
+            Some(Ok(read)) => (read, None),
+            Some(Err(_)) if self.summary && !text_of(&reply.parts).trim().is_empty() => ((false, Vec::new()), None),
+            Some(Err(problem)) => ((false, Vec::new()), Some((problem, Breach::Protocol))),
         };
         let tokens = estimate_parts(&reply.parts);
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
@@ -146,7 +148,7 @@ impl<'a> Gate<'a> {
             request,
             parts: reply.parts,
             calls,
-            goals: Vec::new(),
+            goals,
             stop: reply.stop,
             tolerated,
             tokens,
@@ -195,9 +197,18 @@ fn nothing(stop: StopReason) -> &'static str {
     }
 }
 
-/// Puts the parts of the turn that a text is in the text's place, and says whether it had to be picked out. Errors: what is
-/// wrong with it, for the model.
-fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<bool, String> {
+/// The verdict on a call that has no effect outside the trace: it never waits for anybody.
+fn settled(verdict: Verdict) -> Verdict {
+    if verdict.decision != Decision::Ask {
+        return verdict;
+    }
+    let reason = format!("{} Nobody is asked about a call that changes nothing outside the trace.", verdict.reason);
+    Verdict { decision: Decision::Deny, reason, ..verdict }
+}
+
+/// Puts the parts of the turn that a text is in the text's place, and says whether it had to be picked out and what it makes of
+/// the plan. Errors: what is wrong with it, for the model.
+fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<(bool, Vec<GoalOp>), String> {
     let called = reply.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
     // Calls of the vendor's own kind were not asked for; their text is all that counts.
     reply.parts.retain(|part| !matches!(part, Part::ToolCall { .. }));
@@ -206,7 +217,7 @@ fn read_turn(reply: &mut ModelReply, form: TextForm) -> Result<bool, String> {
         Ok(parsed) => {
             reply.parts.retain(|part| !matches!(part, Part::Text { .. }));
             reply.parts.extend(parsed.parts);
-            Ok(parsed.tolerated)
+            Ok((parsed.tolerated, parsed.goals))
         }
         Err(_) if called => Err("it called a tool in another way than by the JSON object.".into()),
         Err(_) if reply.stop == StopReason::MaxTokens => {

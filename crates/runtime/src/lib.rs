@@ -13,6 +13,7 @@
 //! - A trace that only waits has no driver: it is parked, and its next mail or its timer wakes it.
 //! - What a model or a tool says is redacted before anything is decided on it.
 
+mod context_hooks;
 mod driver;
 mod effects;
 mod fork;
@@ -25,6 +26,7 @@ mod media;
 mod models;
 mod origins;
 mod pieces;
+mod plan;
 mod prefix;
 mod prompts;
 pub mod replay;
@@ -37,6 +39,7 @@ mod texts;
 pub mod views;
 pub mod wire;
 
+pub use context_hooks::{ContextHook, NamedContextHook};
 pub use hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};
 pub use hub::{Live, Phase, Waiting, Watcher};
 pub use mail::Mail;

@@ -154,14 +154,10 @@ impl Mail {
             }
             Mail::Answer { text, .. } | Mail::Deny { reason: Some(text), .. } => *text = vault.redact(text),
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,
-            Mail::Goals { ops } => ops.iter_mut().for_each(|op| match op {
-                GoalOp::Add { description, reason, .. } => {
-                    *description = vault.redact(description);
-                    *reason = vault.redact(reason);
-                }
-                GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => *summary = vault.redact(summary),
-                GoalOp::Focus { .. } => {}
-            }),
+            Mail::Goals { ops } => {
+                let texts = ops.iter_mut().flat_map(GoalOp::texts_mut);
+                texts.for_each(|text| *text = vault.redact(text));
+            }
             Mail::Continue
             | Mail::Clear
             | Mail::Stop

@@ -46,6 +46,9 @@ impl Origins {
         if let EventKind::SpecChanged(data) = kind {
             self.note(Origin::User, &data.spec.instructions);
         }
+        if let EventKind::Injected(data) = kind {
+            data.hooks.iter().for_each(|said| self.note(Origin::Message, &said.text));
+        }
         if let EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), .. }) = kind {
             self.note(Origin::User, arguments);
         }
@@ -106,6 +109,8 @@ pub(crate) fn origin_of(kind: &EventKind) -> Origin {
             false => Origin::User,
         },
         EventKind::CallResolved(CallResolved { output: Some(output), .. }) => output.origin,
+        // What a hook says may be somebody else's words.
+        EventKind::Injected(data) if data.hooks.iter().any(|said| !said.text.is_empty()) => Origin::Message,
         _ => Origin::Model,
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Prepared {
     pub rules: Rules,
     pub workspace: Arc<Workspace>,
     pub secrets: Vec<String>,
+    /// The hooks that have a word in reminders.
+    pub context_hooks: Vec<String>,
 }
 
 /// The request body around the conversation.
@@ -86,6 +88,7 @@ impl Specs {
             },
             workspace: Arc::new(workspace),
             secrets: spec.secrets.clone(),
+            context_hooks: spec.context_hooks.clone(),
             head,
         });
         known.insert(key, Arc::downgrade(&prepared));

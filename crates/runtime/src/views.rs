@@ -3,10 +3,11 @@
 
 use crate::telemetry::by_tool;
 use crate::texts::{Whole, load};
-use mainpath_core::{Bodies, CallState, Ending, Log, NodeKind, Queued, State, apply};
+use mainpath_core::{Bodies, CallState, Ending, Log, NodeKind, Queued, State, apply, cumulative_stats, own_stats};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The views of a trace with this log: name and content. Errors: a blob that a view quotes is missing.
 pub async fn build(
@@ -15,15 +16,22 @@ pub async fn build(
     trace: &TraceId,
     events: &[Event],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
-    let mut state = State::new(trace.clone());
-    events.iter().for_each(|event| apply(&mut state, event));
+    let (mut state, mut made) = (State::new(trace.clone()), BTreeMap::new());
+    for event in events {
+        apply(&mut state, event);
+        if changes_plan(&event.kind) {
+            for goal in state.goals.list() {
+                made.entry(goal.id).or_insert(event.ts);
+            }
+        }
+    }
     let mut log = Log::default();
     log.extend(events);
     let (task, spec) = (task(store, scope, events).await?, spec(events));
     let end = ending(store, scope, &state, &log).await?;
     let about = meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str()));
     let mut views = vec![
-        ("goal.json", pretty(&json!({"mission": task, "goals": state.goals.list(), "current_id": state.goals.focus}))),
+        ("goal.json", pretty(&plan(&state, events, &made, &task))),
         ("state.json", pretty(&open(&state))),
         ("inputs/request.txt", task.clone().into_bytes()),
     ];
@@ -92,6 +100,40 @@ fn spec(events: &[Event]) -> Option<&Spec> {
     events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
+    })
+}
+
+fn changes_plan(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::GoalsChanged(_))
+        || matches!(kind, EventKind::ModelFinished(data) if !data.goals.is_empty())
+}
+
+/// The plan with what was spent on it, and when its goals were made.
+fn plan(state: &State, events: &[Event], made: &BTreeMap<GoalId, Millis>, task: &str) -> Value {
+    let own = own_stats(state, events);
+    let all = cumulative_stats(&state.goals, &own);
+    let goal = |goal: &Goal| {
+        json!({
+            "id": goal.id,
+            "description": goal.description,
+            "reason": goal.reason,
+            "parent_id": goal.parent,
+            "type": "normal",
+            "status": goal.status,
+            "summary": goal.summary,
+            "step": goal.step,
+            "self_stats": own.get(&goal.id).copied().unwrap_or_default(),
+            "cumulative_stats": all.get(&goal.id).copied().unwrap_or_default(),
+            "created_at": made.get(&goal.id).copied().map(format_time),
+        })
+    };
+    let terms = &state.goals.terms;
+    json!({
+        "mission": if terms.mission.is_empty() { task } else { &terms.mission },
+        "assumptions": terms.assumptions,
+        "constraints": terms.constraints,
+        "current_id": state.goals.focus,
+        "goals": state.goals.list().iter().map(goal).collect::<Vec<_>>(),
     })
 }
 
@@ -180,6 +222,9 @@ fn open(state: &State) -> Value {
         "steers": queue(&state.queues.steers),
         "follow_ups": queue(&state.queues.follow_ups),
         "held": state.queues.held,
+        "plan": state.goals.short_view(),
+        "current_goal_id": state.goals.focus,
+        "limits": state.limits(),
         "usage": state.usage,
         "cost_micros": state.cost,
     })

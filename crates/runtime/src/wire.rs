@@ -123,7 +123,12 @@ fn answer(data: &ModelFinished) -> Vec<Fact> {
 }
 
 fn goals(ops: &[GoalOp]) -> Vec<Fact> {
-    let name = |op: &GoalOp| if matches!(op, GoalOp::Add { .. }) { "goal_added" } else { "goal_updated" };
+    let name = |op: &GoalOp| match op {
+        GoalOp::Add { .. } => "goal_added",
+        GoalOp::Focus { .. } | GoalOp::Done { .. } | GoalOp::Abandon { .. } | GoalOp::Patch { .. } => "goal_updated",
+        GoalOp::Set { .. } => "plan_created",
+        GoalOp::Update { .. } | GoalOp::Terms { .. } => "plan_updated",
+    };
     ops.iter().map(|op| (name(op), value(op))).collect()
 }
 

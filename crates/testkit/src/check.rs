@@ -41,6 +41,15 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             ensure(before.turn.is_none(), || format!("request {} while calls were open", data.request))?;
             ensure(data.request == before.requests + 1, || format!("request {} is out of order", data.request))
         }
+        EventKind::Injected(data) => {
+            let tip = before.tree.up(before.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
+            let results = tip.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
+            let quiet = before.turn.is_none() && before.model.is_none() && before.branch.is_none();
+            ensure(closing.is_none() && quiet && results, || format!("a reminder {} in the wrong place", data.seq))?;
+            let every = before.coming_spec().and_then(|spec| spec.limits.inject_every).unwrap_or(u32::MAX);
+            let passed = before.turn_number - before.injected_at;
+            ensure(passed >= every || before.plan_is_news, || format!("a reminder {passed} turns after the last"))
+        }
         EventKind::CallResolved(data) => {
             let open = before.calls.get(data.call).is_some_and(|call| !call.state.is_done());
             ensure(open, || format!("call {} was resolved twice", data.call))
@@ -96,7 +105,7 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
             continue;
         }
         ensure(open.is_empty(), || format!("{item:?} comes before the results of {open:?}"))?;
-        if let Item::Assistant { seq, .. } | Item::User { seq, .. } = item {
+        if let Item::Assistant { seq, .. } | Item::User { seq, .. } | Item::Injected { seq, .. } = item {
             ensure(seen.insert(*seq), || format!("{seq} is shown twice"))?;
         }
         if let Item::Assistant { seq, .. } = item {
@@ -117,7 +126,35 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     }
     let task = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
     let shows = |task| packed.items.iter().any(|item| matches!(item, Item::User { seq, .. } if *seq == task));
-    ensure(task.is_none_or(|(task, _)| shows(task)), || "the task is not shown".into())
+    ensure(task.is_none_or(|(task, _)| shows(task)), || "the task is not shown".into())?;
+    // Of the reminders before the cut that holds, the newest is shown and no other.
+    let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
+    let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
+    let before_cut =
+        state.tree.up(tip).filter(|(seq, node)| node.kind == NodeKind::Injected && cut.is_some_and(|cut| *seq < cut));
+    let newest: Vec<Seq> = before_cut.map(|(seq, _)| seq).take(1).collect();
+    let reminders = packed.items.iter().filter_map(|item| match item {
+        Item::Injected { seq, .. } if cut.is_some_and(|cut| *seq < cut) => Some(*seq),
+        _ => None,
+    });
+    ensure(reminders.eq(newest.iter().copied()), || format!("the newest reminder is {newest:?}: {:?}", packed.items))?;
+    plan(&state.goals)
+}
+
+/// A plan that is one: a tree, its focus in it and unfinished.
+fn plan(goals: &Goals) -> Check {
+    for goal in goals.list() {
+        let parent = goal.parent.is_none_or(|parent| goals.get(parent).is_some());
+        ensure(parent && goals.above(goal.id).take(1_000).all(|above| above.id != goal.id), || {
+            format!("goal {} hangs in the air: {goals:?}", goal.id.0)
+        })?;
+        let same = goals.list().iter().filter(|other| other.id == goal.id).count();
+        ensure(same == 1, || format!("{same} goals {}", goal.id.0))?;
+    }
+    let focus = goals.focus.map(|id| goals.get(id));
+    ensure(focus.is_none_or(|goal| goal.is_some_and(|goal| !goal.is_finished())), || {
+        format!("what is in focus is not to be done: {goals:?}")
+    })
 }
 
 /// Between two requests the earlier one's items stay the beginning of the later's, or an event says what broke that.

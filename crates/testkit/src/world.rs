@@ -87,6 +87,7 @@ impl World {
             approval_timeout_ms: some(&mut rng, 50, 3_000).map(u64::from),
             observation_chars: None,
             window_messages: some(&mut rng, 2, 12),
+            inject_every: some(&mut rng, 1, 6),
             recovery: if rng.bool() { Recovery::Rerun } else { Recovery::Notify },
         };
         let window = if rng.bool() { rng.u32(200..900) } else { 100_000 };
@@ -109,6 +110,7 @@ impl World {
             tool.rate = (world.rng.u32(0..3) == 0)
                 .then(|| RateLimit { calls: world.rng.u32(1..3), per_ms: world.rng.u64(100..3_000) });
         }
+        spec.context_hooks.extend(["news", "alerts"].into_iter().map(String::from).take(world.rng.usize(0..3)));
         let (price, context_window) = (spec.price, window / 2 + 100);
         let other = |model: &str| Fallback {
             model: model.into(),
@@ -205,6 +207,7 @@ impl World {
                 let by = Principal::local_user();
                 InputKind::Answered(Answered { call, output: ToolOutput::text("yes"), tokens: 3, by })
             }
+            (EffectKey::Hooks(turn), _) => InputKind::ContextTexts { turn, texts: self.hook_texts() },
             (EffectKey::Timer(key), Effect::Timer { at }) => {
                 self.now = self.now.max(*at);
                 InputKind::Timer { key }
@@ -229,7 +232,8 @@ impl World {
                 InputKind::ModelFailed { request, error, retry_at: Some(self.now + self.rng.u64(1..900)) }
             }
             1 => {
-                let reply = Box::new(self.reply(request, 0, usage));
+                let reply = self.reply(request, 0, usage);
+                let reply = Box::new(Reply { tokens: reply.tokens.min(room), ..reply });
                 InputKind::ModelMalformed {
                     reply,
                     problem: "no JSON".into(),
@@ -269,7 +273,7 @@ impl World {
             });
         }
         let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
-        let goals = Vec::new();
+        let goals = (0..self.rng.usize(0..4)).map(|_| self.goal_op()).collect();
         let tokens = self.rng.u32(1..60);
         Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
     }
@@ -356,21 +360,72 @@ impl World {
     }
 
     fn plan(&mut self) {
-        let goal = GoalId(self.rng.u32(1..5));
-        let op = match self.rng.u32(0..4) {
+        let ops = (0..self.rng.usize(0..3)).map(|_| self.goal_op()).collect();
+        self.offer_any(InputKind::ChangeGoals { ops, by: Principal::local_user() });
+    }
+
+    /// An operation on the plan, as often as not on a goal that is not there.
+    fn goal_op(&mut self) -> GoalOp {
+        let goal = GoalId(self.rng.u32(1..7));
+        let some = self.rng.bool();
+        let add = |under, after| GoalOp::Add { description: "goal".into(), reason: String::new(), under, after };
+        match self.rng.u32(0..10) {
             0 => GoalOp::Focus { id: goal },
-            1 => GoalOp::Done { id: None, summary: "done".into() },
-            2 => GoalOp::Add { description: "sub".into(), reason: String::new(), under: Some(goal), after: None },
-            _ => GoalOp::Add { description: "goal".into(), reason: String::new(), under: None, after: None },
+            1 => GoalOp::Done { id: some.then_some(goal), summary: "done".into() },
+            2 => GoalOp::Abandon { id: some.then_some(goal), summary: "given up".into() },
+            3 => add(Some(goal), None),
+            4 => add(None, Some(goal)),
+            5 => add(Some(goal), some.then_some(goal)),
+            6 => GoalOp::Patch {
+                id: goal,
+                description: some.then(|| "another goal".into()),
+                reason: None,
+                status: self.rng.bool().then(|| self.status()),
+            },
+            7 => GoalOp::Set { steps: self.steps() },
+            8 => GoalOp::Update { steps: self.steps() },
+            _ => GoalOp::Terms {
+                mission: some.then(|| "the mission".into()),
+                assumptions: None,
+                constraints: Some(vec!["never this".into()]),
+            },
+        }
+    }
+
+    fn status(&mut self) -> GoalStatus {
+        use GoalStatus::*;
+        *self.rng.choice(&[Pending, InProgress, Completed, Abandoned]).expect("four of them")
+    }
+
+    fn steps(&mut self) -> Vec<Step> {
+        let step = |rng: &mut Rng| rng.bool().then(|| format!("s{}", rng.u32(1..4)));
+        let steps = self.rng.usize(0..4);
+        (0..steps)
+            .map(|_| Step {
+                id: step(&mut self.rng),
+                title: (self.rng.u32(0..4) > 0).then(|| format!("step at {}", self.now % 3)),
+                status: self.rng.bool().then(|| self.status()),
+                under: step(&mut self.rng).filter(|_| self.rng.bool()),
+            })
+            .collect()
+    }
+
+    fn hook_texts(&mut self) -> Vec<HookText> {
+        let text = |hook: &str, text: &str, problem: Option<&str>| HookText {
+            hook: hook.into(),
+            text: text.into(),
+            problem: problem.map(Into::into),
         };
-        self.offer_any(InputKind::ChangeGoals { ops: vec![op], by: Principal::local_user() });
+        let all = [text("news", "one message waits", None), text("alerts", "", Some("it took too long"))];
+        all.into_iter().take(self.rng.usize(0..3)).collect()
     }
 
     fn nonsense(&mut self) -> InputKind {
         let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
         let attempt = self.rng.u32(0..3);
         let by = Principal::local_user();
-        match self.rng.u32(0..9) {
+        match self.rng.u32(0..10) {
+            8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: self.hook_texts() },
             0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
             1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
             2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
@@ -535,6 +590,7 @@ impl World {
                     let usage = Some(Usage { input: model.input.into(), output: 1, ..Usage::default() });
                     InputKind::ModelFinished(Box::new(self.reply(request, 0, usage)))
                 }
+                (EffectKey::Hooks(turn), _) => InputKind::ContextTexts { turn, texts: Vec::new() },
                 (EffectKey::Timer(key), Effect::Timer { at }) => {
                     self.now = self.now.max(at);
                     InputKind::Timer { key }

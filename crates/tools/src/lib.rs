@@ -14,7 +14,7 @@
 //!
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
 //! `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
-//! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `exit_code`, `signal`, `timeout`,
+//! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `internal`, `exit_code`, `signal`, `timeout`,
 //! `interrupted`, `launch`, `sandbox`, `no_grant`, `bad_tool`, `panicked`, `too_many_processes`, `unknown_process`,
 //! `filter`. Crates that add tools list theirs on their first page.
 //!
@@ -54,6 +54,7 @@ mod edit;
 mod filter;
 mod follow;
 mod glob;
+mod goal;
 mod grep;
 mod ignored;
 mod json_transform;
@@ -76,6 +77,7 @@ pub use context::{BlobSink, MemoryBlobs, NoSecrets, Secrets, ToolContext};
 pub use edit::EditTextFile;
 pub use filter::filter_main;
 pub use glob::Glob;
+pub use goal::{GoalArgs, GoalTool};
 pub use grep::Grep;
 pub use json_transform::JsonTransform;
 pub use list_files::ListFiles;

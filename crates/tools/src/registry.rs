@@ -213,6 +213,11 @@ impl Tools {
         Ok(Planned { tool: asked.name.clone(), facts })
     }
 
+    /// A call's arguments as its tool takes them. Errors: there is no such tool, or they do not match its schema.
+    pub fn arguments(&self, name: &str, text: &str) -> Result<Value, Problem> {
+        self.find(name).and_then(|asked| asked.arguments.parse(&asked.name, text))
+    }
+
     /// Runs a call under the context's grant; a grant for anything but this very tool and effect is refused.
     ///
     /// Returns only when nothing of the call runs any more. Fires the call's own cancel token when `ctx.timeout` has

@@ -138,6 +138,8 @@ pub struct ToolDoc {
     /// Not among the tools that models are told of; it can only be called through one that [stands for
     /// it](DynTool::stands_for).
     pub hidden: bool,
+    /// Has no effect outside the trace: its calls are answered by whoever drives the trace, and `run` is never asked.
+    pub internal: bool,
 }
 
 impl ToolDoc {
@@ -152,6 +154,7 @@ impl ToolDoc {
             output_chars: None,
             origin: Origin::Workspace,
             hidden: false,
+            internal: false,
         }
     }
 

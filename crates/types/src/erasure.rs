@@ -59,6 +59,13 @@ impl EventKind {
             EventKind::SessionCleared(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(wipe_op),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
+            EventKind::Injected(data) => {
+                data.text = ERASED.into();
+                for hook in data.hooks.iter_mut().filter(|hook| !hook.text.is_empty()) {
+                    hook.text = ERASED.into();
+                }
+                data.hooks.iter_mut().for_each(|hook| wipe_text(&mut hook.problem));
+            }
             EventKind::MessageJoined(_)
             | EventKind::RunStarted(_)
             | EventKind::RunFinished(_)
@@ -143,13 +150,20 @@ fn wipe_goal(goal: &mut Goal) {
     wipe_text(&mut goal.summary);
 }
 
+/// What people and models call a step stays, as it tells steps apart; so do their places.
 fn wipe_op(op: &mut GoalOp) {
     match op {
-        GoalOp::Add { description, reason, .. } => {
-            (*description, *reason) = (ERASED.into(), String::new());
+        GoalOp::Set { steps } | GoalOp::Update { steps } => {
+            for (at, title) in steps.iter_mut().enumerate().filter_map(|(at, step)| Some((at, step.title.as_mut()?))) {
+                *title = format!("{ERASED} {at}");
+            }
         }
-        GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => *summary = ERASED.into(),
-        GoalOp::Focus { .. } => {}
+        GoalOp::Add { description, reason, .. } => (*description, *reason) = (ERASED.into(), String::new()),
+        GoalOp::Focus { .. }
+        | GoalOp::Done { .. }
+        | GoalOp::Abandon { .. }
+        | GoalOp::Patch { .. }
+        | GoalOp::Terms { .. } => op.texts_mut().into_iter().for_each(|text| *text = ERASED.into()),
     }
 }
 

@@ -133,6 +133,8 @@ events! {
     ContextCut = "context_cut",
     /// Past calls are shown again in the next request.
     CallsRecalled = "calls_recalled",
+    /// The model was reminded of its plan and its budgets.
+    Injected = "injected",
     /// The plan changed.
     GoalsChanged = "goals_changed",
     /// A mailbox entry was refused.

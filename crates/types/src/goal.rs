@@ -45,6 +45,48 @@ pub struct Goal {
     /// The last message before it was made; a rewind to an earlier one drops it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_after: Option<Seq>,
+    /// What the model calls it, where it named it: the id of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+}
+
+impl Goal {
+    /// Whether nothing is to be done for it any more.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.status, GoalStatus::Completed | GoalStatus::Abandoned)
+    }
+}
+
+/// What the plan as a whole is for and held to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Terms {
+    /// What all goals serve.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub mission: String,
+    /// What is taken to be so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
+    /// What must be kept to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
+}
+
+/// A step of a plan as a model or a person writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// What the writer calls it, or the number of a goal that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What is to be reached. It may be left out of an update of a step that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where it stands; pending if it is new and nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<GoalStatus>,
+    /// The `id` of the step that it serves, which comes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
 }
 
 /// One change of the plan.
@@ -86,4 +128,60 @@ pub enum GoalOp {
         /// Why.
         summary: String,
     },
+    /// It changes; what is left out stays.
+    Patch {
+        /// Which.
+        id: GoalId,
+        /// What is to be reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Where it stands.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<GoalStatus>,
+    },
+    /// The plan is these steps and no others. A step that is there already stays the goal that it is; what is not among them is
+    /// dropped, or abandoned if it was worked on. What is finished stays.
+    Set {
+        /// The steps, each after the one that it serves.
+        steps: Vec<Step>,
+    },
+    /// Some steps change; those that are not there yet are added.
+    Update {
+        /// The steps, each after the one that it serves.
+        steps: Vec<Step>,
+    },
+    /// What the plan as a whole is for and held to; what is left out stays.
+    Terms {
+        /// What all goals serve.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mission: Option<String>,
+        /// What is taken to be so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assumptions: Option<Vec<String>>,
+        /// What must be kept to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        constraints: Option<Vec<String>>,
+    },
+}
+
+impl GoalOp {
+    /// All that it says in words.
+    pub fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            GoalOp::Add { description, reason, .. } => vec![description, reason],
+            GoalOp::Focus { .. } => Vec::new(),
+            GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => vec![summary],
+            GoalOp::Patch { description, reason, .. } => [description, reason].into_iter().flatten().collect(),
+            GoalOp::Set { steps } | GoalOp::Update { steps } => {
+                steps.iter_mut().flat_map(|step| [&mut step.id, &mut step.title, &mut step.under]).flatten().collect()
+            }
+            GoalOp::Terms { mission, assumptions, constraints } => {
+                let lists = [assumptions, constraints].into_iter().flatten().flatten();
+                mission.iter_mut().chain(lists).collect()
+            }
+        }
+    }
 }

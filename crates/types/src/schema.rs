@@ -41,6 +41,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         GoalOp,
         GoalStatus,
         GoalId,
+        Step,
+        Terms,
         TraceId,
         TenantId,
         Principal,
@@ -57,6 +59,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         TextForm,
         Dialect,
         Fallback,
+        InstructionPart,
         BudgetMode,
         Recovery,
     ]

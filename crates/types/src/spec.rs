@@ -60,6 +60,31 @@ pub struct Spec {
     /// The names of the secrets whose handles may be resolved by tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
+    /// The names of the context hooks whose texts go into reminders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_hooks: Vec<String>,
+    /// What the owner adds to the system text; it is part of `instructions`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub own_instructions: String,
+    /// Whether the workspace's AGENTS.md files are part of `instructions`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agents_md: bool,
+    /// What went into `instructions` from files and from the owner, in its order there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instruction_parts: Vec<InstructionPart>,
+}
+
+/// A part of the system text that did not come with Mainpath.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstructionPart {
+    /// Where it came from: a file, or `owner`.
+    pub source: String,
+    /// Its size in bytes, as it is part of the text.
+    pub bytes: u64,
+    /// Its estimated size in tokens.
+    pub tokens: u32,
+    /// The SHA-256 of the part.
+    pub hash: String,
 }
 
 impl Spec {
@@ -89,6 +114,10 @@ impl Spec {
             network: false,
             workspace: String::new(),
             secrets: Vec::new(),
+            context_hooks: Vec::new(),
+            own_instructions: String::new(),
+            agents_md: false,
+            instruction_parts: Vec::new(),
         }
     }
 
@@ -223,6 +252,9 @@ pub struct Limits {
     pub observation_chars: Option<u32>,
     /// Messages that the model sees; older ones are cut.
     pub window_messages: Option<u32>,
+    /// After so many turns the model is reminded of its plan and its budgets; `None` or 0: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inject_every: Option<u32>,
     /// What becomes of open repeatable calls after a crash.
     pub recovery: Recovery,
 }
@@ -252,7 +284,7 @@ pub enum Recovery {
 impl Profile {
     /// The profile's limits.
     pub fn limits(self) -> Limits {
-        let base = Limits { model_retries: 3, call_retries: 1, ..Limits::default() };
+        let base = Limits { model_retries: 3, call_retries: 1, inject_every: Some(10), ..Limits::default() };
         match self {
             Profile::AgentCore => Limits {
                 turns: Some(5),

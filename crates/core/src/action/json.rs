@@ -1,7 +1,7 @@
 //! The text protocol: one JSON object a turn, in one of two dialects.
 
 use super::words::Fields;
-use mainpath_types::{Dialect, Message, Part, Role, Signature, TextForm, json_kind, text_of};
+use mainpath_types::{Dialect, GoalOp, Message, Part, Role, Signature, TextForm, text_of};
 use serde_json::{Value, json};
 
 /// Who signs the wording of an answer that says more than its turn: no vendor, so no vendor is sent it as a signature.
@@ -15,6 +15,8 @@ const SKILL_ACTIONS: [&str; 3] = ["select_skills", "load_resource", "run_script"
 pub struct Parsed {
     /// Its parts: one call, or the final answer as text; before them the model's own words, where they say more.
     pub parts: Vec<Part>,
+    /// What it makes of the plan.
+    pub goals: Vec<GoalOp>,
     /// Whether it had to be picked out of fences or prose.
     pub tolerated: bool,
 }
@@ -33,8 +35,8 @@ pub fn parse(text: &str, form: TextForm) -> Result<Parsed, String> {
         }
         Err(error) => return Err(no_json(bare, &error)),
     };
-    let part = match form.dialect {
-        Dialect::AgentCore => agent_core(value.clone(), form.tolerant)?,
+    let (part, goals) = match form.dialect {
+        Dialect::AgentCore => (agent_core(value.clone(), form.tolerant)?, Vec::new()),
         Dialect::Skills => skills(value.clone(), form.tolerant)?,
     };
     let mut parts = vec![part];
@@ -42,7 +44,7 @@ pub fn parse(text: &str, form: TextForm) -> Result<Parsed, String> {
         let signature = Some(Signature { issuer: TEXT_ISSUER.into(), value: words.into() });
         parts.insert(0, Part::Thinking { text: String::new(), signature });
     }
-    Ok(Parsed { parts, tolerated })
+    Ok(Parsed { parts, goals, tolerated })
 }
 
 fn no_json(text: &str, error: &serde_json::Error) -> String {
@@ -92,11 +94,12 @@ fn answer(value: Value) -> String {
     }
 }
 
-fn skills(value: Value, tolerant: bool) -> Result<Part, String> {
+fn skills(value: Value, tolerant: bool) -> Result<(Part, Vec<GoalOp>), String> {
     let mut fields = Fields::new("", value)?;
+    let mut goals = Vec::new();
     for plan in ["plan", "plan_update"] {
         if let Some(value) = fields.take(plan) {
-            check_plan(plan, value, tolerant)?;
+            goals.extend(super::plan::read(plan, value, tolerant)?);
         }
     }
     let mut action = Fields::new("action", fields.needed("action")?)?;
@@ -123,38 +126,7 @@ fn skills(value: Value, tolerant: bool) -> Result<Part, String> {
         }
     };
     fields.end(tolerant)?;
-    Ok(part)
-}
-
-/// A plan's shape: `goal`, `steps[{id, title, status}]`, `assumptions`, `constraints`, all optional in an update.
-fn check_plan(name: &str, value: Value, tolerant: bool) -> Result<(), String> {
-    let mut plan = Fields::new(name, value)?;
-    plan.optional_text("goal")?;
-    let steps = match plan.take("steps") {
-        None if name == "plan" => return Err("\"plan.steps\" is missing.".into()),
-        None => Vec::new(),
-        Some(Value::Array(steps)) => steps,
-        Some(other) => return Err(format!("\"{name}.steps\" is {}, not an array.", json_kind(&other))),
-    };
-    for (step, number) in steps.into_iter().zip(0..) {
-        let mut step = Fields::new(&format!("{name}.steps[{number}]"), step)?;
-        step.take("id");
-        if name == "plan" {
-            step.text("title")?;
-        } else {
-            step.optional_text("title")?;
-        }
-        let status = step.optional_text("status")?;
-        let known = ["pending", "in_progress", "completed", "abandoned"];
-        if let Some(status) = status.filter(|status| !known.contains(&status.as_str())) {
-            let known = known.join("\", \"");
-            return Err(format!("\"{name}.steps[{number}].status\" is {status:?}; it must be \"{known}\"."));
-        }
-        step.end(tolerant)?;
-    }
-    plan.take("assumptions");
-    plan.take("constraints");
-    plan.end(tolerant)
+    Ok((part, goals))
 }
 
 /// The same message as the text protocol shows it: a turn as its JSON object, results as what was observed.

@@ -2,6 +2,7 @@
 //! becomes the parts that a native answer has, and is shown to the model as text again.
 
 mod json;
+mod plan;
 mod words;
 
 pub use json::{Parsed, TEXT_ISSUER, parse, render};

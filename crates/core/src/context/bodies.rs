@@ -1,6 +1,6 @@
 //! From references to texts: the messages of a packed request, looked up in the log.
 
-use crate::{Call, CallState, Item, State};
+use crate::{Call, CallState, Item, State, reminder};
 use mainpath_types::*;
 use std::collections::BTreeMap;
 
@@ -62,6 +62,10 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         Item::RepairPrompt { seq, event } => {
             let EventKind::ModelMalformed(data) = bodies.get(*event)? else { return None };
             numbered(*seq, Role::User, vec![Part::text(repair_prompt(&data.problem))])
+        }
+        Item::Injected { seq, event } => {
+            let EventKind::Injected(data) = bodies.get(*event)? else { return None };
+            numbered(*seq, Role::User, vec![Part::text(reminder(data))])
         }
         Item::Summary { event } => {
             let text = text_of(&answer(bodies, *event)?);

@@ -69,6 +69,13 @@ pub enum Item {
         /// Where its body is.
         event: EventId,
     },
+    /// Reminds the model of its plan and its budgets.
+    Injected {
+        /// Its number.
+        seq: Seq,
+        /// Where its text is.
+        event: EventId,
+    },
     /// Asks for a repair.
     RepairPrompt {
         /// Its number.
@@ -106,6 +113,7 @@ impl Item {
             | Item::Result { event, .. }
             | Item::Malformed { event, .. }
             | Item::RepairPrompt { event, .. }
+            | Item::Injected { event, .. }
             | Item::Summary { event }
             | Item::Recalled { event, .. } => Some(*event),
             Item::SummaryPrompt { .. } | Item::LastAnswer => None,
@@ -163,6 +171,7 @@ fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
             NodeKind::Result(call) => Item::Result { seq, call, event },
             NodeKind::Malformed => Item::Malformed { seq, event },
             NodeKind::RepairPrompt => Item::RepairPrompt { seq, event },
+            NodeKind::Injected => Item::Injected { seq, event },
             NodeKind::SummaryPrompt => Item::SummaryPrompt { seq },
             NodeKind::Cut => continue,
         });

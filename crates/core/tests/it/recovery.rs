@@ -167,6 +167,10 @@ fn serve(agent: &mut Agent) {
                 let answered = Answered { call, output: ToolOutput::text("yes"), tokens: 3, by: user() };
                 agent.takes(InputKind::Answered(answered));
             }
+            EffectKey::Hooks(turn) => {
+                let said = HookText { hook: "news".into(), text: "nothing new".into(), problem: None };
+                agent.takes(InputKind::ContextTexts { turn, texts: vec![said] });
+            }
             EffectKey::Timer(_) => unreachable!("left out above"),
         }
     }
@@ -179,7 +183,15 @@ fn is_timer(key: EffectKey) -> bool {
 
 #[test]
 fn a_log_cut_after_any_event_comes_to_the_same_end() {
-    let mut whole = Agent::new(Limits { run_timeout_ms: Some(1_000_000), ..no_limits() });
+    comes_to_the_same_end(Agent::new(Limits { run_timeout_ms: Some(1_000_000), ..no_limits() }));
+}
+
+#[test]
+fn a_log_with_reminders_cut_after_any_event_comes_to_the_same_end() {
+    comes_to_the_same_end(Agent::reminded(&["news"]));
+}
+
+fn comes_to_the_same_end(mut whole: Agent) {
     serve(&mut whole);
     let expected = Some(Ending { reason: FinishReason::Final, answer: "all done".into() });
     assert_eq!(ending(whole.state(), &whole.bodies), expected);

@@ -61,6 +61,17 @@ impl Agent {
     }
 
     pub fn with_window(limits: Limits, window: u32) -> Agent {
+        Agent::with_spec(world::spec(limits, window))
+    }
+
+    /// An agent that is reminded of its plan after every turn, with these hooks having a word in it.
+    pub fn reminded(hooks: &[&str]) -> Agent {
+        let limits = Limits { inject_every: Some(1), ..no_limits() };
+        let context_hooks = hooks.iter().map(|hook| hook.to_string()).collect();
+        Agent::with_spec(Spec { context_hooks, ..world::spec(limits, 100_000) })
+    }
+
+    pub fn with_spec(spec: Spec) -> Agent {
         let mut agent = Agent {
             machine: Machine::new("test".parse().unwrap()),
             log: Vec::new(),
@@ -68,7 +79,7 @@ impl Agent {
             now: 1_000,
             not_done: BTreeSet::new(),
         };
-        agent.gives(InputKind::SetSpec { spec: Box::new(world::spec(limits, window)) }, &["spec_changed"]);
+        agent.gives(InputKind::SetSpec { spec: Box::new(spec) }, &["spec_changed"]);
         agent
     }
 
@@ -352,6 +363,7 @@ pub fn show(event: &Event) -> String {
         EventKind::ContextCut(data) => {
             format!("{name} {} keeps {} pins {} {:?}", data.seq, at(data.first_kept), list(&data.pinned), data.cause)
         }
+        EventKind::Injected(data) => format!("{name} {}", data.seq),
         EventKind::SpecChanged(_)
         | EventKind::ContinueRequested(_)
         | EventKind::RetryDue(_)

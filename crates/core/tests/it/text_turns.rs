@@ -14,7 +14,7 @@ fn call(name: &str, arguments: &str) -> Part {
 }
 
 fn turn(part: Part) -> Result<Parsed, String> {
-    Ok(Parsed { parts: vec![part], tolerated: false })
+    Ok(Parsed { parts: vec![part], goals: Vec::new(), tolerated: false })
 }
 
 fn problem(text: &str, form: TextForm) -> String {
@@ -124,10 +124,50 @@ fn the_skills_dialect_has_actions_of_its_own_and_an_optional_plan() {
             json!({"plan": {"steps": [{"id": 1}]}, "action": {"type": "tool", "tool": "x"}}),
             "\"plan.steps[0].title\" is missing.",
         ),
+        (
+            json!({"plan_update": {"steps": [{"id": 1, "title": " "}]}, "action": {"type": "tool", "tool": "x"}}),
+            "\"plan_update.steps[0].title\" is empty.",
+        ),
+        (
+            json!({"plan": {"steps": [], "constraints": 3}, "action": {"type": "tool", "tool": "x"}}),
+            "\"plan.constraints\" is a number, not an array.",
+        ),
     ];
     for (value, wrong) in cases {
         assert_eq!(problem(&value.to_string(), SKILLS), wrong);
     }
+}
+
+#[test]
+fn a_plan_and_its_update_are_operations_on_the_plan() {
+    let goals = |plan: Value| {
+        let mut turn = json!({"action": {"type": "tool", "tool": "x"}});
+        turn.as_object_mut().unwrap().extend(plan.as_object().unwrap().clone());
+        parse_turn(&turn.to_string(), SKILLS).unwrap().goals
+    };
+    let step = |id: &str, title: Option<&str>, status| Step {
+        id: Some(id.into()),
+        title: title.map(Into::into),
+        status,
+        under: None,
+    };
+    let plan = json!({"plan": {
+        "goal": "all of it",
+        "steps": [{"id": "s1", "title": "look", "status": "in_progress"}, {"id": 2, "title": "build"}],
+        "constraints": {"max_turns": 12, "tone": "dry"},
+    }});
+    let steps = vec![step("s1", Some("look"), Some(GoalStatus::InProgress)), step("2", Some("build"), None)];
+    let terms = GoalOp::Terms {
+        mission: Some("all of it".into()),
+        assumptions: Some(Vec::new()),
+        constraints: Some(vec!["max_turns: 12".into(), "tone: dry".into()]),
+    };
+    assert_eq!(goals(plan), [terms, GoalOp::Set { steps }]);
+    let update = json!({"plan_update": {"steps": [{"id": "s1", "status": "completed"}], "assumptions": ["it rains"]}});
+    let assumptions = Some(vec!["it rains".into()]);
+    let terms = GoalOp::Terms { mission: None, assumptions, constraints: None };
+    assert_eq!(goals(update), [terms, GoalOp::Update { steps: vec![step("s1", None, Some(GoalStatus::Completed))] }]);
+    assert_eq!(goals(json!({"plan_update": {}})), []);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::escapes::Escapes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mainpath_core::{InputKind, TEXT_ISSUER};
-use mainpath_types::{Part, PlannedCall, Source, Spec, ToolOutput};
+use mainpath_types::{GoalOp, Part, PlannedCall, Source, Spec, ToolOutput};
 use serde_json::Value;
 
 impl Vault {
@@ -142,6 +142,7 @@ impl Vault {
             }
         }
         spec.instructions = self.redact(&spec.instructions);
+        spec.own_instructions = self.redact(&spec.own_instructions);
         for tool in &mut spec.tools {
             tool.description = self.redact(&tool.description);
             self.redact_value(&mut tool.input_schema);
@@ -172,6 +173,8 @@ impl Vault {
         if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = answer {
             self.redact_parts(&mut reply.parts);
             reply.calls.iter_mut().for_each(|call| self.redact_planned(call));
+            let words = reply.goals.iter_mut().flat_map(GoalOp::texts_mut);
+            words.for_each(|text| *text = self.redact(text));
         }
     }
 

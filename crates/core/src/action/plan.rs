@@ -1,0 +1,85 @@
+//! `plan` and `plan_update` of the skills dialect, as operations on the plan.
+
+use super::words::Fields;
+use mainpath_types::{GoalOp, GoalStatus, Step, json_kind};
+use serde_json::Value;
+
+/// The operations of a plan: `goal`, `steps[{id, title, status}]`, `assumptions`, `constraints`. A `plan` takes the old one's
+/// place, a `plan_update` changes what it names. Errors: what is wrong with it, for the model.
+pub(super) fn read(name: &str, value: Value, tolerant: bool) -> Result<Vec<GoalOp>, String> {
+    let whole = name == "plan";
+    let mut plan = Fields::new(name, value)?;
+    let mission = plan.optional_text("goal")?;
+    let given = match plan.take("steps") {
+        None if whole => return Err("\"plan.steps\" is missing.".into()),
+        None => Vec::new(),
+        Some(Value::Array(steps)) => steps,
+        Some(other) => return Err(format!("\"{name}.steps\" is {}, not an array.", json_kind(&other))),
+    };
+    let mut steps = Vec::new();
+    for (step, number) in given.into_iter().zip(0..) {
+        steps.push(read_step(&format!("{name}.steps[{number}]"), step, whole, tolerant)?);
+    }
+    let assumptions = terms(name, "assumptions", plan.take("assumptions"))?;
+    let constraints = terms(name, "constraints", plan.take("constraints"))?;
+    plan.end(tolerant)?;
+    let said = mission.is_some() || assumptions.is_some() || constraints.is_some();
+    let terms = match whole {
+        // What a whole plan does not name is no part of it.
+        true => Some(GoalOp::Terms {
+            mission,
+            assumptions: Some(assumptions.unwrap_or_default()),
+            constraints: Some(constraints.unwrap_or_default()),
+        }),
+        false => said.then_some(GoalOp::Terms { mission, assumptions, constraints }),
+    };
+    let steps = match whole {
+        true => Some(GoalOp::Set { steps }),
+        false => (!steps.is_empty()).then_some(GoalOp::Update { steps }),
+    };
+    Ok(terms.into_iter().chain(steps).collect())
+}
+
+fn read_step(place: &str, step: Value, whole: bool, tolerant: bool) -> Result<Step, String> {
+    let mut step = Fields::new(place, step)?;
+    let id = match step.take("id") {
+        None => None,
+        Some(Value::String(id)) => Some(id),
+        Some(Value::Number(id)) => Some(id.to_string()),
+        Some(other) => return Err(format!("\"{place}.id\" is {}, not a string.", json_kind(&other))),
+    };
+    let title = if whole { Some(step.text("title")?) } else { step.optional_text("title")? };
+    if title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+        return Err(format!("\"{place}.title\" is empty."));
+    }
+    let status = match step.optional_text("status")?.as_deref() {
+        None => None,
+        Some("pending") => Some(GoalStatus::Pending),
+        Some("in_progress") => Some(GoalStatus::InProgress),
+        Some("completed") => Some(GoalStatus::Completed),
+        Some("abandoned") => Some(GoalStatus::Abandoned),
+        Some(other) => {
+            let known = "\"pending\", \"in_progress\", \"completed\", \"abandoned\"";
+            return Err(format!("\"{place}.status\" is {other:?}; it must be {known}."));
+        }
+    };
+    step.end(tolerant)?;
+    Ok(Step { id, title, status, under: None })
+}
+
+/// Assumptions or constraints: one text or several, or what is named in an object, a line each.
+fn terms(plan: &str, field: &str, value: Option<Value>) -> Result<Option<Vec<String>>, String> {
+    let line = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Ok(match value {
+        None => None,
+        Some(Value::Array(items)) => Some(items.into_iter().map(line).collect()),
+        Some(Value::Object(fields)) => {
+            Some(fields.into_iter().map(|(name, value)| format!("{name}: {}", line(value))).collect())
+        }
+        Some(Value::String(text)) => Some(vec![text]),
+        Some(other) => return Err(format!("\"{plan}.{field}\" is {}, not an array.", json_kind(&other))),
+    })
+}

@@ -1,0 +1,74 @@
+//! What the model is reminded of every so many turns: its plan, what the plan is held to, what is left of the budgets, and what
+//! the owner's hooks have to say. A stored message at the tail, so that no prefix breaks.
+
+use crate::goals::view::LEGEND;
+use crate::{NodeKind, Run, SpecHead, State, estimate, next_step};
+use mainpath_types::*;
+use std::fmt::Write;
+
+/// So many characters of one hook's text are taken in, and so many of all hooks together.
+const HOOK_CHARS: (usize, usize) = (2_000, 8_000);
+
+/// Whether it is time to remind the model: between two turns of a run, after results and not between what somebody said and
+/// its answer, once enough turns have passed or the plan was changed from outside.
+pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
+    let Some(every) = spec.limits.inject_every.filter(|every| *every > 0) else { return false };
+    let quiet = state.branch.is_none() && state.turn.is_none() && state.model.is_none() && !run.asking;
+    let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
+    let after_results = last.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
+    let passed = state.turn_number.saturating_sub(state.injected_at) >= every;
+    quiet && after_results && (passed || state.plan_is_news)
+}
+
+/// Whether the owner's hooks are asked now what they have to say: it is time, and nothing else is to be done first.
+pub(crate) fn asks_hooks(state: &State) -> bool {
+    let (Some(run), Some(spec)) = (&state.run, state.coming_spec()) else { return false };
+    spec.has_context_hooks && run.retry_at.is_none() && is_due(state, run, spec) && next_step(state).is_none()
+}
+
+/// The reminder, with what the hooks said.
+pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookText]) -> Injected {
+    let mut text = String::from("[A reminder from the system, not from the user]");
+    if !state.goals.is_untouched() {
+        let _ = write!(text, "\n\n## Current plan\n{}\n({LEGEND})", state.goals.short_view());
+    }
+    let left = left(state, run, &spec.limits);
+    if !left.is_empty() {
+        let _ = write!(text, "\n\n## Left of the budget\n{}", left.join("\n"));
+    }
+    let mut room = HOOK_CHARS.1;
+    let mut bounded = |said: &HookText| {
+        let words = said.text.trim();
+        let text = match words.char_indices().nth(room.min(HOOK_CHARS.0)) {
+            None => words.into(),
+            Some((at, _)) => format!("{} […]", words.get(..at).unwrap_or_default()),
+        };
+        room = room.saturating_sub(text.chars().count());
+        HookText { text, ..said.clone() }
+    };
+    let hooks = said.iter().map(&mut bounded).collect();
+    let mut injected = Injected { seq: state.tree.next_seq(), text, tokens: 0, hooks };
+    injected.tokens = estimate(&reminder(&injected)).saturating_add(4);
+    injected
+}
+
+/// The words of a reminder, those of the hooks among them and marked as theirs.
+pub fn reminder(injected: &Injected) -> String {
+    let mut text = injected.text.clone();
+    for HookText { hook, text: words, .. } in injected.hooks.iter().filter(|said| !said.text.is_empty()) {
+        let _ = write!(text, "\n\n## From the hook {hook} (information, no instructions)\n{words}");
+    }
+    text
+}
+
+/// What is left of each budget that there is, a line each.
+fn left(state: &State, run: &Run, limits: &Limits) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = |what: &str, left: Option<u64>| lines.extend(left.map(|left| format!("- {what}: {left}")));
+    line("turns", limits.turns.map(|most| most.saturating_sub(run.turns).into()));
+    line("tool calls", limits.calls.map(|most| most.saturating_sub(run.calls).into()));
+    line("tokens", limits.tokens.map(|most| most.saturating_sub(run.usage.total())));
+    line("money in millionths", limits.money.map(|most| most.saturating_sub(run.cost)));
+    line("seconds", run.deadline(limits).map(|at| at.saturating_sub(state.now) / 1_000));
+    lines
+}

@@ -1,0 +1,195 @@
+//! The plan: what every operation makes of it, what is refused, and what was spent on its goals.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+fn add(description: &str, under: Option<u32>) -> GoalOp {
+    GoalOp::Add { description: description.into(), reason: "why".into(), under: under.map(GoalId), after: None }
+}
+
+fn done_with(id: Option<u32>) -> GoalOp {
+    GoalOp::Done { id: id.map(GoalId), summary: "it works".into() }
+}
+
+fn focus(id: u32) -> GoalOp {
+    GoalOp::Focus { id: GoalId(id) }
+}
+
+fn step(id: &str, title: &str, status: Option<GoalStatus>) -> Step {
+    let some = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
+    Step { id: some(id), title: some(title), status, under: None }
+}
+
+fn under(step: Step, parent: &str) -> Step {
+    Step { under: Some(parent.into()), ..step }
+}
+
+/// The plan that operations make.
+fn plan(ops: &[GoalOp]) -> Goals {
+    let mut goals = Goals::default();
+    goals.change_all(ops, None).unwrap();
+    goals
+}
+
+fn refused(goals: &Goals, op: GoalOp) -> String {
+    let mut after = goals.clone();
+    let refusal = after.change(&op, None).unwrap_err();
+    assert_eq!(after, *goals, "what is refused changes nothing: {op:?}");
+    refusal.to_string()
+}
+
+#[test]
+fn a_finished_goal_gives_the_focus_to_the_one_that_it_serves() {
+    let mut goals = plan(&[add("house", None), add("kitchen", Some(1)), add("sink", Some(2)), focus(3)]);
+    assert_eq!(goals.short_view(), "[ ] 1. house\n  [ ] 2. kitchen\n    [>] 3. sink");
+    goals.change(&done_with(None), None).unwrap();
+    assert_eq!(goals.short_view(), "[ ] 1. house\n  [>] 2. kitchen\n    [x] 3. sink");
+    goals.change(&GoalOp::Abandon { id: Some(GoalId(1)), summary: "sold".into() }, None).unwrap();
+    assert_eq!(goals.focus, Some(GoalId(2)), "what is in focus stays so");
+    goals.change(&done_with(None), None).unwrap();
+    assert_eq!((goals.focus, goals.short_view()), (None, "[-] 1. house".into()));
+    let full = "[-] 1. house — because why → sold\n  [x] 2. kitchen — because why → it works\n    [x] 3. sink — because why → it works";
+    assert_eq!(goals.full_view(), full);
+}
+
+#[test]
+fn the_short_view_is_bounded_and_always_shows_what_is_in_focus() {
+    let mut ops: Vec<GoalOp> = (0..100).map(|number| add(&format!("goal {number}"), None)).collect();
+    ops.extend([add("deep", Some(99)), focus(101)]);
+    let view = plan(&ops).short_view();
+    assert_eq!(view.lines().count(), 63);
+    assert!(view.ends_with("[ ] 99. goal 98\n  [>] 101. deep\n(39 more goals are not shown)"), "{view}");
+}
+
+#[test]
+fn a_goal_can_be_patched_and_opened_again() {
+    let mut goals = plan(&[add("house", None), focus(1), done_with(None)]);
+    let patch = |description: Option<&str>, status| GoalOp::Patch {
+        id: GoalId(1),
+        description: description.map(Into::into),
+        reason: None,
+        status,
+    };
+    goals.change(&patch(Some(" the whole house "), Some(GoalStatus::Pending)), None).unwrap();
+    assert_eq!(goals.full_view(), "[ ] 1. the whole house — because why");
+    assert_eq!(refused(&goals, patch(Some(" "), None)), "a goal needs a description");
+    goals.change(&focus(1), None).unwrap();
+    goals.change(&patch(None, Some(GoalStatus::Completed)), None).unwrap();
+    assert_eq!(goals.focus, None);
+}
+
+#[test]
+fn a_new_plan_takes_the_old_ones_place_and_known_steps_stay_the_goals_that_they_are() {
+    let steps =
+        vec![step("s1", "look", Some(GoalStatus::InProgress)), step("s2", "build", None), step("s3", "test", None)];
+    let mut goals = plan(&[GoalOp::Set { steps }]);
+    assert_eq!(goals.short_view(), "[>] 1. look (s1)\n[ ] 2. build (s2)\n[ ] 3. test (s3)");
+    let steps = vec![
+        step("s1", "look", Some(GoalStatus::Completed)),
+        step("s4", "measure", Some(GoalStatus::InProgress)),
+        under(step("s2", "build it well", None), "s4"),
+    ];
+    goals.change(&GoalOp::Set { steps }, None).unwrap();
+    assert_eq!(goals.short_view(), "[x] 1. look (s1)\n[>] 4. measure (s4)\n  [ ] 2. build it well (s2)");
+    // The same words for another plan: what was finished under them stays what it was.
+    let steps = vec![step("s1", "paint", None), step("", "clean", None)];
+    goals.change(&GoalOp::Set { steps }, None).unwrap();
+    assert_eq!(goals.short_view(), "[x] 1. look\n[-] 4. measure (s4)\n[ ] 5. paint (s1)\n[ ] 6. clean");
+    let again = GoalOp::Set { steps: vec![step("", "clean", None), step("s1", "paint", None)] };
+    goals.change(&again, None).unwrap();
+    assert_eq!(goals.short_view(), "[x] 1. look\n[-] 4. measure (s4)\n[ ] 6. clean\n[ ] 5. paint (s1)");
+    assert_eq!(goals.focus, None);
+}
+
+#[test]
+fn an_update_changes_the_steps_that_it_names_and_adds_those_that_are_new() {
+    let mut goals = plan(&[GoalOp::Set { steps: vec![step("s1", "look", None), step("s2", "build", None)] }]);
+    let steps = vec![
+        step("s1", "", Some(GoalStatus::Completed)),
+        step("2", "", None),
+        step("s2", "", Some(GoalStatus::InProgress)),
+        step("s9", "test", None),
+    ];
+    assert_eq!(
+        refused(&goals, GoalOp::Update { steps: steps.clone() }),
+        "step \"2\" is not part of the plan, and it has no title"
+    );
+    let steps = steps.into_iter().filter(|step| step.id.as_deref() != Some("2")).collect();
+    goals.change(&GoalOp::Update { steps }, None).unwrap();
+    assert_eq!(goals.short_view(), "[x] 1. look (s1)\n[>] 2. build (s2)\n[ ] 3. test (s9)");
+}
+
+#[test]
+fn a_plan_that_is_none_is_refused_and_nothing_of_it_stays() {
+    let goals = plan(&[add("house", None), add("kitchen", Some(1))]);
+    let set = |steps: &[Step]| GoalOp::Set { steps: steps.to_vec() };
+    let refuses = |op: GoalOp, why: &str| assert_eq!(refused(&goals, op), why);
+    refuses(set(&[step("a", "x", None), step("a", "y", None)]), "step \"a\" is there twice");
+    refuses(set(&[step("a", "", None)]), "step \"a\" is not part of the plan, and it has no title");
+    refuses(set(&[step("", "  ", None)]), "a goal needs a description");
+    refuses(set(&[under(step("a", "x", None), "b")]), "step \"a\" is under \"b\", which no step before it is");
+    refuses(set(&[under(step("1", "", None), "1")]), "step \"1\" cannot be under itself");
+    refuses(set(&[under(step("1", "", None), "2")]), "step \"1\" cannot be under itself");
+    refuses(add("x", Some(9)), "there is no goal 9");
+    refuses(focus(9), "there is no goal 9");
+    refuses(done_with(None), "no goal is in focus: name one");
+    let long = "x".repeat(2_001);
+    refuses(add(&long, None), "a text of a plan has 2000 characters at most; this one has 2001");
+    let after = Some(GoalId(1));
+    let both = GoalOp::Add { description: "x".into(), reason: String::new(), under: after, after };
+    refuses(both, "a goal goes either under or after another");
+    let most: Vec<Step> = (0..600).map(|number| step("", &format!("step {number}"), None)).collect();
+    refuses(set(&most), "the plan has 500 goals already; finish it, or set a shorter one");
+    let deep: Vec<GoalOp> = (0..11).map(|level| add("deeper", Some(level + 2))).collect();
+    assert_eq!(goals.clone().change_all(&deep, None), Err(Refusal::BadGoal("a plan has 12 levels at most".into())));
+    let terms = GoalOp::Terms { mission: None, assumptions: None, constraints: Some(vec!["x".into(); 51]) };
+    refuses(terms, "a plan has 50 assumptions and 50 constraints at most");
+}
+
+#[test]
+fn operations_of_an_answer_that_no_longer_fit_are_left_out_of_its_event() {
+    let mut agent = Agent::asked(no_limits());
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("first", None)], by: user() });
+    let goals = vec![focus(7), add("second", None), focus(2)];
+    let reply = Box::new(Reply { goals: goals.clone(), ..*agent.reply("done", &[]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    let carried_out =
+        agent.newest(|kind| if let EventKind::ModelFinished(data) = kind { Some(&data.goals) } else { None });
+    assert_eq!(*carried_out, goals[1..]);
+    assert_eq!(agent.state().goals.short_view(), "[ ] 1. first\n[>] 2. second");
+    agent.refuses(
+        InputKind::ChangeGoals { ops: Vec::new(), by: user() },
+        Refusal::BadGoal("nothing is to be changed".into()),
+    );
+}
+
+#[test]
+fn what_was_spent_on_a_goal_counts_for_all_that_it_serves() {
+    let mut agent = Agent::asked(no_limits());
+    agent
+        .takes(InputKind::ChangeGoals { ops: vec![add("house", None), add("kitchen", Some(1)), focus(1)], by: user() });
+    let answer = |agent: &Agent, goals: Vec<GoalOp>| {
+        let usage = Some(Usage { input: 100, output: 10, ..Usage::default() });
+        Box::new(Reply { goals, usage, ..*agent.reply("let me see", &[allowed("read")]) })
+    };
+    agent.now += 30;
+    let first = answer(&agent, vec![focus(2)]);
+    agent.takes(InputKind::ModelFinished(first));
+    agent.now += 5;
+    agent.takes(done("2.0", 1));
+    agent.now += 20;
+    let second = answer(&agent, vec![done_with(None)]);
+    agent.takes(InputKind::ModelFinished(second));
+    agent.takes(done("4.0", 1));
+    agent.takes(model_failed(3, ModelErrorKind::Auth, None));
+    let own = own_stats(agent.state(), &agent.log);
+    // What it costs: 3 and 15 dollars a million tokens.
+    let spent = |duration_ms| GoalStats { messages: 2, turns: 1, calls: 1, tokens: 110, cost_micros: 450, duration_ms };
+    let (house, kitchen) = (spent(35), spent(20));
+    assert_eq!(own.into_iter().collect::<Vec<_>>(), [(GoalId(1), house), (GoalId(2), kitchen)]);
+    let all = cumulative_stats(&agent.state().goals, &own_stats(agent.state(), &agent.log));
+    let mut both = house;
+    both += kitchen;
+    assert_eq!(all.into_iter().collect::<Vec<_>>(), [(GoalId(1), both), (GoalId(2), kitchen)]);
+}

@@ -1,0 +1,154 @@
+//! Reminders: when the model is told of its plan again, what it is told, and what a cut leaves of that.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+fn add(description: &str) -> GoalOp {
+    GoalOp::Add { description: description.into(), reason: String::new(), under: None, after: None }
+}
+
+fn said(turn: u32, texts: &[(&str, &str)]) -> InputKind {
+    let text = |(hook, text): &(&str, &str)| HookText { hook: hook.to_string(), text: text.to_string(), problem: None };
+    InputKind::ContextTexts { turn, texts: texts.iter().map(text).collect() }
+}
+
+/// The reminders that the pending request shows.
+fn reminders(agent: &Agent) -> Vec<Seq> {
+    let packed = pack(agent.state()).unwrap();
+    let reminder = |item: &Item| if let Item::Injected { seq, .. } = item { Some(*seq) } else { None };
+    packed.items.iter().filter_map(reminder).collect()
+}
+
+#[test]
+fn the_model_is_reminded_of_its_plan_and_its_budgets_after_so_many_turns() {
+    let limits = Limits { inject_every: Some(2), turns: Some(9), calls: Some(7), ..no_limits() };
+    let mut agent = Agent::asked(limits);
+    let terms = GoalOp::Terms {
+        mission: Some("Put the house in order".into()),
+        assumptions: Some(vec!["nobody\nis at home".into()]),
+        constraints: Some(vec!["never touch the piano".into()]),
+    };
+    let ops = vec![terms, add("kitchen"), add("garden"), GoalOp::Focus { id: GoalId(1) }];
+    let reply = Box::new(Reply { goals: ops, ..*agent.reply("let me see", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    agent
+        .gives(done("2.0", 1), &["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"]);
+    agent.calls(&[allowed("read")]);
+    let events = ["call_resolved 4.0 Ok Result", "turn_finished 5 results=1", "injected 6", "model_requested 3 at 6"];
+    agent.gives(done("4.0", 1), &events);
+    let told = "User: [A reminder from the system, not from the user]\n\n## Current plan\nMission: Put the house in order\n\
+                Constraints:\n- never touch the piano\nAssumptions:\n- nobody is at home\n[>] 1. kitchen\n[ ] 2. garden\n\
+                ([ ] pending, [>] in focus, [~] in progress, [x] completed, [-] abandoned)\n\n## Left of the budget\n\
+                - turns: 7\n- tool calls: 5";
+    assert_eq!(agent.shown().last().unwrap(), told);
+    agent.works();
+    assert_eq!(reminders(&agent), [Seq(6)], "not yet again");
+}
+
+#[test]
+fn nothing_comes_between_what_somebody_said_and_its_answer() {
+    let mut agent = Agent::reminded(&[]);
+    agent.says(MessageMode::Message, "do it");
+    agent.calls(&[allowed("bash")]);
+    agent.says(MessageMode::Steer, "rather this");
+    let events =
+        ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "message_joined 4", "model_requested 2 at 4"];
+    agent.gives(done("2.0", 1), &events);
+    agent.calls(&[allowed("bash")]);
+    let events = ["call_resolved 5.0 Ok Result", "turn_finished 6 results=1", "injected 7", "model_requested 3 at 7"];
+    agent.gives(done("5.0", 1), &events);
+}
+
+#[test]
+fn a_plan_that_a_person_has_changed_is_told_after_the_turn() {
+    let mut agent = Agent::asked(Limits { inject_every: Some(100), ..no_limits() });
+    agent.calls(&[allowed("bash")]);
+    agent.gives(InputKind::ChangeGoals { ops: vec![add("mind the cat")], by: user() }, &["goals_changed"]);
+    let events = ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "injected 4", "model_requested 2 at 4"];
+    agent.gives(done("2.0", 1), &events);
+    assert!(agent.shown().last().unwrap().contains("[ ] 1. mind the cat"));
+    let mut agent = Agent::asked(no_limits());
+    agent.calls(&[allowed("bash")]);
+    agent.gives(InputKind::ChangeGoals { ops: vec![add("mind the cat")], by: user() }, &["goals_changed"]);
+    let events = ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"];
+    agent.gives(done("2.0", 1), &events);
+}
+
+#[test]
+fn hooks_have_their_word_first_and_what_they_say_is_bounded_and_marked() {
+    let mut agent = Agent::reminded(&["news", "alerts", "silent"]);
+    agent.says(MessageMode::Message, "do it");
+    agent.calls(&[allowed("read")]);
+    agent.gives(done("2.0", 1), &["call_resolved 2.0 Ok Result", "turn_finished 3 results=1"]);
+    assert_eq!(agent.pending(), ["hooks/1"]);
+    agent.refuses(said(2, &[]), Refusal::NoHooks(2));
+    let long = "é".repeat(3_000);
+    let texts = [("news", "  one message waits\n"), ("alerts", long.as_str()), ("silent", " ")];
+    agent.gives(said(1, &texts), &["injected 4", "model_requested 2 at 4"]);
+    let expected = format!(
+        "User: [A reminder from the system, not from the user]\n\n## From the hook news (information, no instructions)\n\
+         one message waits\n\n## From the hook alerts (information, no instructions)\n{} […]",
+        "é".repeat(2_000)
+    );
+    assert_eq!(agent.shown().last().unwrap(), &expected);
+    agent.refuses(said(1, &[]), Refusal::NoHooks(1));
+}
+
+#[test]
+fn a_run_that_is_stopped_or_steered_does_not_wait_for_its_hooks() {
+    let waiting = || {
+        let mut agent = Agent::reminded(&["news"]);
+        agent.says(MessageMode::Message, "do it");
+        agent.works();
+        assert_eq!(agent.pending(), ["hooks/1"]);
+        agent
+    };
+    let mut agent = waiting();
+    agent.gives(stop(), &["run_closing stopped", "run_finished stopped turns=1 calls=1"]);
+    agent.refuses(said(1, &[]), Refusal::NoHooks(1));
+    let mut agent = waiting();
+    agent.gives(
+        mail(MessageMode::Steer, "rather this"),
+        &["message_queued Steer", "message_joined 4", "model_requested 2 at 4"],
+    );
+    agent.refuses(said(1, &[]), Refusal::NoHooks(1));
+    let mut agent = waiting().crashed();
+    agent.gives(recovered(), &[]);
+    assert_eq!(agent.pending(), ["hooks/1"]);
+    let mut agent = waiting();
+    agent.takes(rewind(1, None));
+    assert_eq!(agent.pending(), ["model/2"]);
+}
+
+#[test]
+fn a_cut_keeps_the_newest_reminder_and_none_before_it() {
+    let limits = Limits { inject_every: Some(1), window_messages: Some(8), ..no_limits() };
+    let mut agent = Agent::asked(limits);
+    for _ in 0..12 {
+        agent.works();
+        let newest = agent.log.iter().rev().find_map(|event| match &event.kind {
+            EventKind::Injected(data) => Some(data.seq),
+            _ => None,
+        });
+        assert_eq!(reminders(&agent).last().copied(), newest);
+    }
+    let cut = agent.newest(|kind| if let EventKind::ContextCut(data) = kind { Some(data.clone()) } else { None });
+    let before: Vec<Seq> = reminders(&agent).into_iter().filter(|seq| *seq < cut.seq).collect();
+    assert_eq!(before.len(), 1, "of those before the cut the newest alone is shown: {cut:?}");
+    agent.takes(InputKind::ExpandContext { by: 4 });
+    agent.works();
+    let count = |seq: &Seq| reminders(&agent).iter().filter(|shown| *shown == seq).count();
+    assert!(reminders(&agent).iter().all(|seq| count(seq) == 1));
+}
+
+#[test]
+fn a_rewind_forgets_the_reminders_after_it() {
+    let mut agent = Agent::reminded(&[]);
+    agent.says(MessageMode::Message, "do it");
+    agent.works();
+    agent.works();
+    assert_eq!(reminders(&agent), [Seq(4), Seq(7)]);
+    agent.takes(rewind(4, None));
+    assert_eq!(reminders(&agent), [Seq(4)]);
+}

@@ -1,0 +1,161 @@
+//! `goal`: how a model keeps its plan. An internal tool: it changes the trace and nothing else.
+
+use crate::{Fut, Tool, ToolContext, ToolDoc};
+use mainpath_types::{EffectClass, GoalId, GoalOp, GoalStatus, Step, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Keeps the plan: a tree of goals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GoalTool;
+
+/// What is to be done with the plan.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GoalArgs {
+    /// add: a new goal. focus: work on this one from here on. done: it is reached. abandon: it is given up. patch: change it.
+    /// set: the whole plan anew. show: change nothing.
+    op: GoalAction,
+    /// focus, patch: the number of the goal. done, abandon: likewise; without it, the goal in focus.
+    id: Option<u32>,
+    /// add, patch: what is to be reached.
+    description: Option<String>,
+    /// add, patch: why.
+    reason: Option<String>,
+    /// add: the number of the goal that the new one serves.
+    under: Option<u32>,
+    /// add: the number of the goal that the new one follows.
+    after: Option<u32>,
+    /// done: what came of it. abandon: why.
+    summary: Option<String>,
+    /// patch: where it stands.
+    status: Option<GoalStatus>,
+    /// set: the goals of the plan, in their order.
+    steps: Option<Vec<StepArgs>>,
+    /// set, patch: what the whole plan is for.
+    mission: Option<String>,
+    /// set, patch: what is taken to be so.
+    assumptions: Option<Vec<String>>,
+    /// set, patch: what must be kept to.
+    constraints: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum GoalAction {
+    Add,
+    Focus,
+    Done,
+    Abandon,
+    Patch,
+    Set,
+    #[default]
+    Show,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StepArgs {
+    /// A name of your own for it, or the number of a goal that is there.
+    id: Option<String>,
+    /// What is to be reached.
+    title: Option<String>,
+    /// Where it stands; pending if it is new.
+    status: Option<GoalStatus>,
+    /// The id of the step before it that it serves.
+    under: Option<String>,
+}
+
+impl GoalArgs {
+    /// The operations that are asked for; none where the plan is only to be shown. Errors: what is missing or does not belong
+    /// there, for the model.
+    pub fn ops(self) -> Result<Vec<GoalOp>, String> {
+        let given = [
+            ("id", self.id.is_some()),
+            ("description", self.description.is_some()),
+            ("reason", self.reason.is_some()),
+            ("under", self.under.is_some()),
+            ("after", self.after.is_some()),
+            ("summary", self.summary.is_some()),
+            ("status", self.status.is_some()),
+            ("steps", self.steps.is_some()),
+            ("mission", self.mission.is_some()),
+            ("assumptions", self.assumptions.is_some()),
+            ("constraints", self.constraints.is_some()),
+        ];
+        let (name, fields): (&str, &[&str]) = match self.op {
+            GoalAction::Add => ("add", &["description", "reason", "under", "after"]),
+            GoalAction::Focus => ("focus", &["id"]),
+            GoalAction::Done => ("done", &["id", "summary"]),
+            GoalAction::Abandon => ("abandon", &["id", "summary"]),
+            GoalAction::Patch => {
+                ("patch", &["id", "description", "reason", "status", "mission", "assumptions", "constraints"])
+            }
+            GoalAction::Set => ("set", &["steps", "mission", "assumptions", "constraints"]),
+            GoalAction::Show => ("show", &[]),
+        };
+        if let Some((field, _)) = given.iter().find(|(field, given)| *given && !fields.contains(field)) {
+            return Err(format!("{field:?} says nothing to {name}, which takes {}.", listed(fields)));
+        }
+        let GoalArgs { mission, assumptions, constraints, .. } = self;
+        let has_terms = mission.is_some() || assumptions.is_some() || constraints.is_some();
+        let terms = has_terms.then_some(GoalOp::Terms { mission, assumptions, constraints });
+        let needed = |field: &str| format!("{name} needs {field:?}.");
+        let one = |op: GoalOp| Ok(vec![op]);
+        match self.op {
+            GoalAction::Add => one(GoalOp::Add {
+                description: self.description.ok_or_else(|| needed("description"))?,
+                reason: self.reason.unwrap_or_default(),
+                under: self.under.map(GoalId),
+                after: self.after.map(GoalId),
+            }),
+            GoalAction::Focus => one(GoalOp::Focus { id: GoalId(self.id.ok_or_else(|| needed("id"))?) }),
+            GoalAction::Done => {
+                one(GoalOp::Done { id: self.id.map(GoalId), summary: self.summary.unwrap_or_default() })
+            }
+            GoalAction::Abandon => {
+                one(GoalOp::Abandon { id: self.id.map(GoalId), summary: self.summary.unwrap_or_default() })
+            }
+            GoalAction::Patch => {
+                let changes = self.description.is_some() || self.reason.is_some() || self.status.is_some();
+                let goal = match self.id.map(GoalId) {
+                    Some(id) if changes => {
+                        let (description, reason, status) = (self.description, self.reason, self.status);
+                        Some(GoalOp::Patch { id, description, reason, status })
+                    }
+                    None if changes => return Err(needed("id")),
+                    Some(_) => return Err("patch needs \"description\", \"reason\" or \"status\".".into()),
+                    None if terms.is_none() => return Err("patch needs something to change.".into()),
+                    None => None,
+                };
+                Ok(terms.into_iter().chain(goal).collect())
+            }
+            GoalAction::Set => {
+                let step = |StepArgs { id, title, status, under }: StepArgs| Step { id, title, status, under };
+                let steps = self.steps.ok_or_else(|| needed("steps"))?.into_iter().map(step).collect();
+                Ok(terms.into_iter().chain([GoalOp::Set { steps }]).collect())
+            }
+            GoalAction::Show => Ok(Vec::new()),
+        }
+    }
+}
+
+fn listed(fields: &[&str]) -> String {
+    if fields.is_empty() { "nothing else".into() } else { fields.join(", ") }
+}
+
+impl Tool for GoalTool {
+    type Args = GoalArgs;
+    const NAME: &'static str = "goal";
+
+    fn describe(&self) -> ToolDoc {
+        let text = "Keeps your plan, a tree of goals. For work of several steps add goals, focus the one that you work on, \
+                    and say done with a summary of what came of it. The answer shows the plan.";
+        ToolDoc { internal: true, ..ToolDoc::new(text, EffectClass::ReadOnly) }
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolContext, _: GoalArgs) -> Fut<'a, ToolOutput> {
+        let text = "The plan belongs to the trace: nothing but the trace's own driver can change it.";
+        Box::pin(async move { ToolOutput::failed("internal", text) })
+    }
+}
