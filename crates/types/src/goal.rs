@@ -1,6 +1,6 @@
-//! The plan as data: goals and the operations that change them.
+//! The plan as data: goals, the operations that change them, and the events about them.
 
-use crate::Seq;
+use crate::{Principal, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -184,4 +184,40 @@ impl GoalOp {
             }
         }
     }
+}
+
+/// What a hook of the owner's wants the model to know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HookText {
+    /// Its name.
+    pub hook: String,
+    /// What it said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Why it said nothing, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// `injected`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Injected {
+    /// The node's number.
+    pub seq: Seq,
+    /// What the model is told of its plan and its budgets.
+    pub text: String,
+    /// The estimated size of all that it is told.
+    pub tokens: u32,
+    /// What the hooks that were asked said, which is told after that, and which of them failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookText>,
+}
+
+/// `goals_changed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalsChanged {
+    /// The operations, applied in order.
+    pub ops: Vec<GoalOp>,
+    /// Who asked.
+    pub by: Principal,
 }
