@@ -2,10 +2,12 @@
 
 mod mcp;
 mod policy;
+mod removal;
 mod rewind;
 
 pub use mcp::*;
 pub use policy::*;
+pub use removal::*;
 pub use rewind::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -59,6 +61,12 @@ pub enum Command {
     Replay(OneTrace),
     /// Check that a log is whole and unchanged
     Verify(OneTrace),
+    /// Remove a trace with all its files
+    Rm(RmArgs),
+    /// Remove old traces by age and number, and the blobs that nothing names any more
+    Purge(PurgeArgs),
+    /// Erase what was said for good; the log still verifies, and says that it was done
+    Erase(EraseArgs),
     /// Count what each tool did: calls, successes, errors, denials, time
     Stats(StatsArgs),
     /// List providers and models: what is usable now, what is missing, what they can do and cost

@@ -250,6 +250,9 @@ pub async fn replay(args: OneTrace) -> Result<Exit, Failure> {
     let found = again::replay(&*app.store, &*app.models, &app.scope, &trace).await?;
     let (events, requests, views) = (number(found.events), found.requests, found.views);
     out(&format!("{trace}: {events} events applied, {requests} requests and {views} views rebuilt identically"))?;
+    if found.erased > 0 {
+        out(&format!("{} requests showed what was erased since, and cannot be compared", found.erased))?;
+    }
     if found.unanswered > 0 {
         out(&format!("{} requests were never answered, so there is nothing to compare them with", found.unanswered))?;
     }

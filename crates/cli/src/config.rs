@@ -61,6 +61,18 @@ pub struct ConfigFile {
     pub redact: Redact,
     /// MCP servers.
     pub mcp: McpConfig,
+    /// How long traces are kept.
+    pub retention: Retention,
+}
+
+/// `[retention]`: what `mainpath purge` removes. Without it, nothing by itself.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retention {
+    /// Traces that did not change for so long, such as `30d`.
+    pub older_than: Option<Time>,
+    /// All but so many of the newest.
+    pub keep: Option<usize>,
 }
 
 /// `[redact]`: secrets that have no name.

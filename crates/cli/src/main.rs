@@ -21,6 +21,7 @@ mod policy;
 mod preview;
 mod print;
 mod prompt;
+mod removal;
 mod rewind;
 mod run;
 mod sandbox;
@@ -106,6 +107,9 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Next(args) => control::next(args).await,
             Command::Interrupt(args) => control::interrupt(args).await,
             Command::Clear(args) => control::clear(args).await,
+            Command::Rm(args) => removal::rm(args).await,
+            Command::Purge(args) => removal::purge(args).await,
+            Command::Erase(args) => removal::erase(args).await,
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Mcp(command) => mcp::mcp(command).await,

@@ -128,6 +128,10 @@ pub async fn go_on(
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
     let mcp = if demo { None } else { connect(app, &folder, agent).await? };
     announce(trace, output);
+    if !log.erased.is_empty() && !output.json {
+        let n = log.erased.len();
+        eprintln!("! the words of {n} events of this trace were erased; the model sees {ERASED} in their places");
+    }
     if let Some(spec) = agent::changed(spec, agent, app, mode)? {
         if agent.model.is_some() {
             warn(app, &spec.model, output);

@@ -16,6 +16,7 @@
 mod context_hooks;
 mod driver;
 mod effects;
+pub mod erase;
 mod fork;
 mod hooks;
 mod hub;

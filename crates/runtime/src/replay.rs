@@ -5,11 +5,11 @@ use crate::prefix::Prefix;
 use crate::request::{Frames, extend, request_head, text_form};
 use crate::texts::load;
 use crate::views;
-use mainpath_core::{Log, NodeKind, State, Under, apply, pack};
+use mainpath_core::{Item, Log, NodeKind, State, Under, apply, pack};
 use mainpath_providers::{Playback, Provider, Script, Scripted};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a replay found.
@@ -21,6 +21,8 @@ pub struct Replayed {
     pub requests: u64,
     /// Requests that could not be compared: lost, failed or abandoned before their hash was recorded.
     pub unanswered: u64,
+    /// Requests that cannot be compared because something that they showed was erased.
+    pub erased: u64,
     /// Views that were deleted, rebuilt and compared.
     pub views: u64,
     /// What differs, a line each. Empty is what one wants.
@@ -44,10 +46,8 @@ pub async fn replay(
         let what = format!("line {} and what follows was written by a newer Mainpath and not replayed", log.head + 1);
         replayed.differences.push(what);
     }
-    if let Some(erased) = log.erased.first() {
-        replayed.differences.push(format!("event {} was erased: what depends on it differs", erased.id));
-    }
-    requests(store, models, scope, trace, &log.events, &mut replayed).await?;
+    let gone: HashSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
+    requests(store, models, (scope, &gone), trace, &log.events, &mut replayed).await?;
     if !log.read_only() {
         rebuild(store, scope, trace, &log.events, &mut replayed).await?;
     }
@@ -96,7 +96,7 @@ async fn rebuild(
 async fn requests(
     store: &dyn Store,
     models: &dyn Models,
-    scope: &Scope,
+    (scope, gone): (&Scope, &HashSet<EventId>),
     trace: &TraceId,
     events: &[Event],
     replayed: &mut Replayed,
@@ -113,6 +113,12 @@ async fn requests(
             EventKind::ModelRequested(data) => {
                 replayed.unanswered += 1;
                 let Some(packed) = pack(&state) else { continue };
+                let shows = packed.items.iter().filter_map(Item::event).chain([packed.under.spec]);
+                if !gone.is_empty() && shows.into_iter().any(|event| gone.contains(&event)) {
+                    replayed.unanswered -= 1;
+                    replayed.erased += 1;
+                    continue;
+                }
                 if frame.as_ref().is_none_or(|frame| {
                     (frame.under.spec, frame.under.model) != (packed.under.spec, packed.under.model)
                 }) {
@@ -132,6 +138,15 @@ async fn requests(
                         sent.insert(data.request, hash);
                     }
                     None => replayed.differences.push(format!("request {}: a message is missing", data.request)),
+                }
+            }
+            EventKind::ModelFinished(ModelFinished { request, .. })
+            | EventKind::ModelMalformed(ModelMalformed { request, .. })
+                if gone.contains(&event.id) =>
+            {
+                if sent.remove(request).is_some() {
+                    replayed.unanswered -= 1;
+                    replayed.erased += 1;
                 }
             }
             EventKind::ModelFinished(ModelFinished { request, sent: Some(hash), .. })

@@ -43,6 +43,7 @@ pub(crate) fn parts(kind: &EventKind) -> &[Part] {
         EventKind::RewindRequested(data) => data.parts.as_deref().unwrap_or_default(),
         EventKind::ModelFinished(data) => &data.parts,
         EventKind::ModelMalformed(data) => &data.parts,
+        EventKind::MessageImported(data) => &data.parts,
         EventKind::CallResolved(data) => data.output.as_ref().map_or(&[], |output| &output.content),
         _ => &[],
     }
@@ -54,21 +55,30 @@ fn parts_mut(kind: &mut EventKind) -> &mut [Part] {
         EventKind::RewindRequested(data) => data.parts.as_deref_mut().unwrap_or_default(),
         EventKind::ModelFinished(data) => &mut data.parts,
         EventKind::ModelMalformed(data) => &mut data.parts,
+        EventKind::MessageImported(data) => &mut data.parts,
         EventKind::CallResolved(data) => data.output.as_mut().map_or(&mut [], |output| &mut output.content),
         _ => &mut [],
     }
 }
 
 fn is_stored(part: &Part) -> bool {
-    matches!(part, Part::StoredText { .. })
+    match part {
+        Part::StoredText { .. } => true,
+        Part::ToolResult { content, .. } => content.iter().any(is_stored),
+        _ => false,
+    }
 }
 
 /// Puts texts that lie in blobs back in their places.
 pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
     for part in parts {
-        if let Part::StoredText { hash, .. } = part {
-            let bytes = store.get_blob(scope, hash).await?;
-            *part = Part::text(String::from_utf8_lossy(&bytes));
+        match part {
+            Part::StoredText { hash, .. } => {
+                let bytes = store.get_blob(scope, hash).await?;
+                *part = Part::text(String::from_utf8_lossy(&bytes));
+            }
+            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content)).await?,
+            _ => {}
         }
     }
     Ok(())
@@ -78,6 +88,9 @@ pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -
 pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
     media::offload(store, scope, parts).await?;
     for part in parts {
+        if let Part::ToolResult { content, .. } = part {
+            Box::pin(offload(store, scope, content)).await?;
+        }
         if let Part::Text { text } = part
             && text.len() > BLOB_FROM
         {

@@ -55,8 +55,12 @@ pub async fn ending(store: &dyn Store, scope: &Scope, state: &State, log: &Log) 
     let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
     for (_, node) in assistants {
         whole.load(store, scope, node.event).await?;
-        let Some(EventKind::ModelFinished(data)) = whole.get(node.event) else { continue };
-        if !text_of(&data.parts).trim().is_empty() {
+        let parts = match whole.get(node.event) {
+            Some(EventKind::ModelFinished(data)) => &data.parts,
+            Some(EventKind::MessageImported(data)) => &data.parts,
+            _ => continue,
+        };
+        if !text_of(parts).trim().is_empty() {
             break;
         }
     }
@@ -87,6 +91,7 @@ pub async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<
     let said = |events: &[Event]| {
         events.iter().find_map(|event| match &event.kind {
             EventKind::MessageQueued(data) => Some(data.parts.clone()),
+            EventKind::MessageImported(data) => Some(data.said()),
             _ => None,
         })
     };
@@ -143,6 +148,8 @@ pub fn status(state: &State) -> &'static str {
     match (&state.run, state.finished) {
         (Some(_), _) if state.waits_for_people() => "waiting",
         (Some(_), _) => "running",
+        // A conversation from elsewhere, with which nothing was done here.
+        (None, None) if state.tree.head.is_some() && state.queues.is_empty() => "imported",
         (None, None) => "running",
         (None, Some(Final)) => "completed",
         (None, Some(Stopped)) => "stopped",

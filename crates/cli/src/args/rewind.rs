@@ -81,7 +81,8 @@ pub struct ForkArgs {
     pub output: OutputArgs,
 }
 
-fn seq(text: &str) -> Result<Seq, String> {
+/// The number of a message, with or without its mark.
+pub fn seq(text: &str) -> Result<Seq, String> {
     let number = text.trim_start_matches('#').parse();
     number.map(Seq).map_err(|_| format!("expected the number of a message, not {text:?}"))
 }

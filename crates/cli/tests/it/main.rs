@@ -19,6 +19,7 @@ mod models;
 mod optional_tools;
 mod policy;
 mod recordings;
+mod removal;
 mod secrets;
 mod signals;
 mod steering;

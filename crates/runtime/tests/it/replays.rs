@@ -52,6 +52,7 @@ async fn rebuilds(place: &Place, trace: &TraceId) -> Vec<Event> {
         events: log.len() as u64,
         requests: sent.len() as u64,
         unanswered: (asked - sent.len()) as u64,
+        erased: 0,
         views: views.len() as u64,
         differences: Vec::new(),
     };

@@ -1,0 +1,176 @@
+//! `rm`, `purge` and `erase`: what is taken away for good. A person does that, never an agent's tool.
+
+use crate::app::App;
+use crate::args::{EraseArgs, PurgeArgs, RmArgs};
+use crate::browse::out;
+use crate::exit::{Exit, Failure};
+use crate::mcp::person_only;
+use crate::text::{number, span};
+use mainpath_runtime::erase::{What, erase as take_out};
+use mainpath_store::scheduler::system_clock;
+use mainpath_store::{Collected, Store, StoreError, Sweep, TraceEntry};
+use mainpath_types::{Millis, TraceId};
+use std::io::{BufRead, IsTerminal};
+use std::time::Duration;
+
+/// A blob that was put so short a time ago may be about to be named by a log.
+const GRACE: Duration = Duration::from_secs(10 * 60);
+
+/// `mainpath rm`
+pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
+    person_only("remove traces")?;
+    let app = App::open()?;
+    let mut traces = Vec::new();
+    for wanted in &args.traces {
+        let trace = app.find(Some(wanted)).await?;
+        // What cannot be removed is said before anything is.
+        if let Some(by) = app.store.owner(&app.scope, &trace)? {
+            return Err(StoreError::Held { trace, by }.into());
+        }
+        traces.push(trace);
+    }
+    traces.sort();
+    traces.dedup();
+    confirm(args.yes, &format!("remove {}", several(&traces)))?;
+    for trace in &traces {
+        app.store.remove(&app.scope, trace).await?;
+        out(&format!("{trace} is removed"))?;
+    }
+    collect(&app, false).await
+}
+
+/// `mainpath purge`
+pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
+    person_only("remove traces")?;
+    let app = App::open()?;
+    let rule = app.home.config.retention;
+    let ms = |time: Duration| Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX);
+    // What the command line says takes the place of all that the configuration says.
+    let (older_than, keep) = match (args.older_than, args.keep) {
+        (None, None) => (rule.older_than.map(|time| time.0), rule.keep),
+        (older_than, keep) => (older_than.map(ms), keep),
+    };
+    let traces = app.store.list(&app.scope).await?;
+    let old = outdated(traces, older_than, keep, system_clock());
+    if older_than.is_none() && keep.is_none() {
+        eprintln!(
+            "no rule says which traces are old: see --older-than and --keep, or [retention] in the configuration"
+        );
+    }
+    if !args.dry_run && !old.is_empty() {
+        confirm(args.yes, &format!("remove {}", several(&old)))?;
+    }
+    let mut removed = 0;
+    for trace in &old {
+        if app.store.owner(&app.scope, trace)?.is_some() {
+            out(&format!("{trace} is being run and stays"))?;
+            continue;
+        }
+        if args.dry_run {
+            out(&format!("{trace} would be removed"))?;
+            continue;
+        }
+        match app.store.remove(&app.scope, trace).await {
+            Ok(()) => removed += 1,
+            Err(StoreError::Held { .. }) => out(&format!("{trace} is being run and stays"))?,
+            // Somebody else has removed it meanwhile.
+            Err(StoreError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if !args.dry_run {
+        out(&format!("{} traces were removed", number(removed)))?;
+    }
+    collect(&app, args.dry_run).await
+}
+
+/// The traces that no rule wants to keep, of a list that begins with the newest.
+fn outdated(traces: Vec<TraceEntry>, older_than: Option<Millis>, keep: Option<usize>, now: Millis) -> Vec<TraceId> {
+    if older_than.is_none() && keep.is_none() {
+        return Vec::new();
+    }
+    let is_old = |entry: &TraceEntry| older_than.is_none_or(|most| now.saturating_sub(entry.modified) > most);
+    traces.into_iter().skip(keep.unwrap_or(0)).filter(is_old).map(|entry| entry.trace).collect()
+}
+
+async fn collect(app: &App, dry_run: bool) -> Result<Exit, Failure> {
+    let sweep = Sweep { grace: GRACE, only: None, dry_run };
+    let Collected { removed, bytes, young } = app.store.collect_blobs(&app.scope, sweep).await?;
+    let what = if dry_run { "would be removed" } else { "were removed" };
+    out(&format!("{} blobs that nothing names {what}, {} bytes", number(removed), number(bytes)))?;
+    if young > 0 {
+        let grace = span(u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX));
+        out(&format!("{} more are younger than {grace} and stay until the next purge", number(young)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath erase`
+pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
+    person_only("erase what was said")?;
+    let app = App::open()?;
+    let trace = app.find(Some(&args.trace)).await?;
+    let (what, words) = if args.all {
+        (What::All, format!("all that was said in {trace}"))
+    } else {
+        let list = args.message.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        (What::Messages(args.message), format!("message {list} of {trace}"))
+    };
+    confirm(args.yes, &format!("erase {words} for good"))?;
+    let why = args.reason.map(|why| app.vault.redact(&why));
+    let done = take_out(&*app.store, (&app.scope, system_clock()), &trace, &what, why).await?;
+    out(&format!("the words of {} events of {trace} are erased; its log still verifies", done.events))?;
+    if done.blobs.removed > 0 {
+        out(&format!("{} blobs with {} bytes went with them", done.blobs.removed, number(done.blobs.bytes)))?;
+    }
+    if done.blobs.young > 0 {
+        out(&format!("{} blobs are seconds old; mainpath purge removes them later", done.blobs.young))?;
+    }
+    for seq in &done.summaries {
+        out(&format!("#{seq} is a summary that was made of it; see whether it has to go as well"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn several(traces: &[TraceId]) -> String {
+    match traces {
+        [one] => format!("trace {one}"),
+        many => format!("{} traces", number(many.len() as u64)),
+    }
+}
+
+/// Asks where somebody can be asked. Errors: the answer is no, or nobody can be asked.
+fn confirm(yes: bool, what: &str) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::usage(format!("nobody can be asked whether to {what}: say --yes")));
+    }
+    eprint!("{what}? [y]es, [n]o: ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::error("nothing was removed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_the_newest_and_what_changed_of_late() {
+        let entry = |n: u64| TraceEntry { trace: format!("t{n}").parse().unwrap(), modified: 100 - n };
+        let left = |older_than, keep| {
+            let old = outdated((1..=4).map(entry).collect(), older_than, keep, 100);
+            old.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(left(None, None), "", "no rule removes nothing");
+        assert_eq!(left(Some(2), None), "t3 t4");
+        assert_eq!(left(None, Some(1)), "t2 t3 t4");
+        assert_eq!(left(None, Some(0)), "t1 t2 t3 t4");
+        assert_eq!(left(Some(2), Some(3)), "t4");
+    }
+}

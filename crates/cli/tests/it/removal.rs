@@ -1,0 +1,168 @@
+//! `rm`, `purge` and `erase`, on real files.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Whether any file below a folder holds this text.
+fn holds(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holds(&path, text));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            if bytes.windows(text.len()).any(|at| at == text.as_bytes()) {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
+}
+
+fn script(place: &Place, text: &str) -> String {
+    let file = place.root().join("script.json");
+    std::fs::write(&file, text).unwrap();
+    format!("scripted:{}", file.display())
+}
+
+/// All blobs as if they had been put an hour ago.
+fn age_blobs(place: &Place) {
+    let blobs = place.home.join("blobs");
+    let Ok(folders) = std::fs::read_dir(blobs) else { return };
+    for folder in folders.map(|folder| folder.unwrap().path()).filter(|path| path.is_dir()) {
+        for blob in std::fs::read_dir(folder).unwrap() {
+            let file = File::options().write(true).open(blob.unwrap().path()).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_was_said_is_erased_from_every_file_and_the_chain_holds() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("The pelican is fine."), Answer::text("Nothing else.")]);
+    let long = format!("about the flamingo {}", "x".repeat(20_000));
+    place.run_on(&server, &["the heron is secret"]);
+    let trace = place.trace();
+    let done = place.run_with(&["run", "--trace", &trace, "-"], long.as_bytes());
+    assert_eq!(done.code, 0, "{done:#?}");
+    age_blobs(&place);
+    let none: Vec<String> = Vec::new();
+    for word in ["heron", "pelican", "flamingo"] {
+        assert_ne!(holds(&place.home, word), none, "{word} was said");
+    }
+    let out = place.ok(&["erase", &trace, "--message", "1", "--message", "3", "--yes", "--reason", "asked for"]);
+    assert!(out.contains("the words of 2 events") && out.contains("1 blobs"), "{out}");
+    assert_eq!(holds(&place.home, "heron"), none);
+    assert_eq!(holds(&place.home, "flamingo"), none);
+    let out = place.ok(&["verify", &trace]);
+    assert!(out.contains("2 events were erased") && out.contains("the chain holds"), "{out}");
+    let out = place.ok(&["show", &trace]);
+    assert!(out.contains("#1 user\n   (erased)") && out.contains("The pelican is fine."), "{out}");
+    let out = place.ok(&["replay", &trace]);
+    assert!(out.contains("2 requests showed what was erased since"), "{out}");
+    assert!(place.ok(&["show", "--events", &trace]).contains("\"why\":\"asked for\""));
+    // It can be gone on with, and what is left goes as well.
+    let server = scripted(vec![Answer::text("Going on.")]);
+    let model = server.model();
+    let done = place.run(&["run", "--trace", &trace, "--model", &model, "go on"]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("the words of 2 events of this trace were erased"), "{}", done.err);
+    let out = place.ok(&["erase", &trace, "--all", "--yes"]);
+    assert!(out.contains("its log still verifies"), "{out}");
+    for word in ["pelican", "Going on", "Nothing else"] {
+        assert_eq!(holds(&place.home, word), none, "{word}");
+    }
+    place.ok(&["verify", &trace]);
+    let again = place.run(&["erase", &trace, "--all", "--yes"]);
+    assert_eq!((again.code, again.err.contains("nothing is left to erase")), (1, true), "{again:#?}");
+}
+
+#[test]
+fn a_call_and_its_result_are_erased_one_by_one() {
+    let place = Place::new();
+    let model = script(
+        &place,
+        r#"{"turn":[{"text":"looking","calls":[{"tool":"list_files","args":{"path":"."}}]},{"final":"done"}]}"#,
+    );
+    std::fs::write(place.work.join("heron.txt"), "").unwrap();
+    place.ok(&["run", "--model", &model, "--yes", "look"]);
+    let trace = place.trace();
+    assert!(place.ok(&["show", &trace]).contains("heron.txt"));
+    place.ok(&["erase", &trace, "--message", "3", "--yes"]);
+    let shown = place.ok(&["show", &trace]);
+    assert!(!shown.contains("heron.txt") && shown.contains("list_files Ok\n   (erased)"), "{shown}");
+    place.ok(&["verify", &trace]);
+    place.ok(&["replay", &trace]);
+    let missing = place.run(&["erase", &trace, "--message", "99", "--yes"]);
+    assert_eq!((missing.code, missing.err.contains("has no message 99; its last is 4")), (1, true), "{missing:#?}");
+}
+
+#[test]
+fn a_trace_is_removed_but_not_while_it_runs() {
+    let place = Place::new();
+    let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);
+    let mut running = place.start_run(&server, &["work"]);
+    wait_until("the trace is there", || !place.traces().is_empty() && !place.log(&place.trace()).is_empty());
+    let trace = place.trace();
+    for args in [vec!["rm", &trace, "--yes"], vec!["erase", &trace, "--all", "--yes"]] {
+        let refused = place.run(&args);
+        assert_eq!((refused.code, refused.err.contains("is being run by process")), (1, true), "{refused:#?}");
+    }
+    let out = place.ok(&["purge", "--keep", "0", "--yes"]);
+    assert!(out.contains(&format!("{trace} is being run and stays")) && out.contains("0 traces were removed"), "{out}");
+    running.child.kill().unwrap();
+    running.end();
+    let asked = place.run(&["rm", &trace]);
+    assert_eq!((asked.code, asked.err.contains("say --yes")), (2, true), "{asked:#?}");
+    assert_eq!(place.traces(), [trace.clone()]);
+    assert!(place.ok(&["rm", &trace, "--yes"]).contains("is removed"));
+    assert!(place.traces().is_empty());
+    let gone = place.run(&["show", &trace]);
+    assert_eq!((gone.code, gone.err.contains("there is no trace")), (1, true), "{gone:#?}");
+}
+
+#[test]
+fn a_purge_removes_by_rule_and_only_blobs_that_no_other_trace_names() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("one"), Answer::text("two"), Answer::text("three")]);
+    let (shared, own) = ("s".repeat(20_000), "o".repeat(20_000));
+    for text in [&own, &shared, &shared] {
+        let model = server.model();
+        let done = place.run_with(&["run", "--model", &model, "-"], text.as_bytes());
+        assert_eq!(done.code, 0, "{done:#?}");
+    }
+    age_blobs(&place);
+    let traces = place.traces();
+    let dry = place.ok(&["purge", "--keep", "1", "--dry-run"]);
+    assert!(dry.contains(&format!("{} would be removed", traces[0])), "{dry}");
+    assert_eq!(place.traces().len(), 3);
+    place.config("[retention]\nkeep = 1\nolder_than = \"1h\"\n");
+    assert!(place.ok(&["purge", "--yes"]).contains("0 traces were removed"), "they are young");
+    let out = place.ok(&["purge", "--keep", "1", "--yes"]);
+    assert!(out.contains("2 traces were removed") && out.contains("1 blobs that nothing names"), "{out}");
+    assert_eq!(place.traces(), [traces[2].clone()]);
+    assert!(place.ok(&["show", &traces[2]]).contains(&shared), "what another trace shared is still there");
+    place.config("[retention]\nkeep = -1\n");
+    let bad = place.run(&["purge"]);
+    assert_eq!((bad.code, bad.err.contains("config.toml")), (1, true), "{bad:#?}");
+}
+
+#[test]
+fn a_damaged_log_is_not_erased_but_can_be_removed() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("one")]);
+    place.run_on(&server, &["work"]);
+    let trace = place.trace();
+    let log = File::options().write(true).open(place.file(&trace, "events.jsonl")).unwrap();
+    log.write_all_at(b"#", 400).unwrap();
+    let refused = place.run(&["erase", &trace, "--all", "--yes"]);
+    assert_eq!((refused.code, refused.err.contains("is damaged and stays as it is")), (1, true), "{refused:#?}");
+    place.ok(&["rm", &trace, "--yes"]);
+    assert!(place.traces().is_empty());
+}
