@@ -24,6 +24,7 @@ mod event_stream;
 mod failure;
 mod gemini;
 mod hint;
+pub mod history;
 mod http;
 mod limiter;
 mod local;

@@ -18,6 +18,7 @@ mod gemini_driver;
 mod gemini_errors;
 mod gemini_property;
 mod gemini_stream;
+mod histories;
 mod lives;
 mod names;
 mod played;

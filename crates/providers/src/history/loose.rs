@@ -1,0 +1,302 @@
+//! From JSON of any of the formats to messages that may not fit together yet.
+
+use super::{BadHistory, HistoryFormat};
+use mainpath_types::{Part, Signature, Source};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Who speaks in a message as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaker {
+    System,
+    User,
+    Assistant,
+}
+
+/// A message as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Loose {
+    pub speaker: Speaker,
+    pub said: Vec<Part>,
+    pub calls: Vec<LooseCall>,
+    pub results: Vec<LooseResult>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LooseCall {
+    pub id: Option<String>,
+    pub name: String,
+    pub arguments: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LooseResult {
+    pub id: Option<String>,
+    pub name: Option<String>,
+    pub content: Vec<Part>,
+    pub is_error: bool,
+}
+
+/// What was left out, and how often.
+pub(super) type Notes = BTreeMap<&'static str, usize>;
+
+pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loose>, Notes), BadHistory> {
+    let mut notes = Notes::new();
+    let list = list(text)?;
+    let mut messages = Vec::with_capacity(list.len());
+    for (number, value) in (1..).zip(&list) {
+        let bad = |what: &str| BadHistory(format!("message {number} {what}"));
+        let Some(fields) = value.as_object() else { return Err(bad("is no JSON object")) };
+        let parts = fields.get("parts").and_then(Value::as_array);
+        let typed = parts.is_some_and(|parts| parts.iter().any(|part| part.get("type").is_some()));
+        let told = match (parts, typed) {
+            (Some(_), true) => HistoryFormat::Neutral,
+            (Some(parts), false) if parts.is_empty() && format == Some(HistoryFormat::Neutral) => {
+                HistoryFormat::Neutral
+            }
+            (Some(_), false) => HistoryFormat::Gemini,
+            (None, _) => HistoryFormat::OpenAi,
+        };
+        let fits = match format {
+            None => true,
+            // These two share what a plain message looks like.
+            Some(HistoryFormat::OpenAi | HistoryFormat::Anthropic) => told == HistoryFormat::OpenAi,
+            Some(wanted) => told == wanted,
+        };
+        if !fits {
+            return Err(bad("is not of that format; --format auto tells the form of each message by itself"));
+        }
+        let role = fields.get("role").and_then(Value::as_str).ok_or_else(|| bad("has no \"role\""))?;
+        let speaker = match role {
+            "system" | "developer" => Speaker::System,
+            "user" | "tool" | "function" => Speaker::User,
+            "assistant" | "model" => Speaker::Assistant,
+            other => {
+                return Err(bad(&format!("has the unknown role {:?}", other.chars().take(40).collect::<String>())));
+            }
+        };
+        let mut message = Loose { speaker, said: Vec::new(), calls: Vec::new(), results: Vec::new() };
+        match told {
+            HistoryFormat::Neutral => neutral(value, &mut message, &mut notes),
+            HistoryFormat::Gemini => {
+                parts.into_iter().flatten().for_each(|part| gemini(part, &mut message, &mut notes));
+            }
+            HistoryFormat::OpenAi | HistoryFormat::Anthropic => content(value, role, &mut message, &mut notes),
+        }
+        messages.push(message);
+    }
+    Ok((messages, notes))
+}
+
+/// The messages of a list, of a request body, or of lines.
+fn list(text: &str) -> Result<Vec<Value>, BadHistory> {
+    let text = text.trim_start_matches('\u{feff}');
+    let whole: Result<Value, _> = serde_json::from_str(text);
+    match whole {
+        Ok(Value::Array(list)) => Ok(list),
+        Ok(Value::Object(mut fields)) => {
+            for name in ["messages", "contents"] {
+                if let Some(Value::Array(list)) = fields.remove(name) {
+                    return Ok(list);
+                }
+            }
+            if fields.contains_key("role") {
+                return Ok(vec![Value::Object(fields)]);
+            }
+            Err(BadHistory("the object has no list of \"messages\" or \"contents\"".into()))
+        }
+        Ok(_) => Err(BadHistory("it is no list of messages".into())),
+        Err(error) => {
+            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+            let is_object = |line: &&str| line.trim_start().starts_with('{');
+            if lines.len() < 2 || !lines.iter().all(is_object) {
+                return Err(BadHistory(format!("it is no JSON: {error}")));
+            }
+            let read = lines.iter().zip(1..).map(|(line, number)| {
+                serde_json::from_str(line).map_err(|error| BadHistory(format!("line {number} is no JSON: {error}")))
+            });
+            read.collect()
+        }
+    }
+}
+
+fn string(value: &Value, name: &str) -> Option<String> {
+    value.get(name).and_then(Value::as_str).map(Into::into)
+}
+
+fn note(notes: &mut Notes, what: &'static str) {
+    *notes.entry(what).or_default() += 1;
+}
+
+const UNKNOWN: &str = "pieces of an unknown kind were left out";
+const THOUGHTS: &str = "thoughts were left out, which only their vendor could check";
+
+/// JSON text of arguments that came as a value, or as text already.
+fn arguments(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => "{}".into(),
+        Some(value) => value.to_string(),
+    }
+}
+
+fn neutral(value: &Value, message: &mut Loose, notes: &mut Notes) {
+    let seq = value.get("seq").and_then(Value::as_u64);
+    for part in value.get("parts").and_then(Value::as_array).into_iter().flatten() {
+        match serde_json::from_value::<Part>(part.clone()) {
+            Ok(Part::ToolCall { name, arguments, .. }) => {
+                let id = seq.map(|seq| format!("{seq}.{}", message.calls.len()));
+                message.calls.push(LooseCall { id, name, arguments });
+            }
+            Ok(Part::ToolResult { call, name, content, is_error }) => {
+                let content = content.into_iter().filter(|part| is_sayable(part)).collect();
+                message.results.push(LooseResult { id: Some(call.to_string()), name: Some(name), content, is_error });
+            }
+            Ok(Part::StoredText { .. }) | Err(_) => note(notes, UNKNOWN),
+            Ok(part) => message.said.push(part),
+        }
+    }
+}
+
+/// What can stand in a result or a person's message. What lies in another installation's blobs cannot be had.
+fn is_sayable(part: &Part) -> bool {
+    match part {
+        Part::Text { .. } => true,
+        Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } => {
+            !matches!(source, Source::Blob { .. })
+        }
+        Part::StoredText { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => false,
+    }
+}
+
+fn gemini(part: &Value, message: &mut Loose, notes: &mut Notes) {
+    let either = |a: &str, b: &str| part.get(a).or_else(|| part.get(b));
+    if part.get("thought").and_then(Value::as_bool) == Some(true) {
+        note(notes, THOUGHTS);
+    } else if let Some(text) = string(part, "text") {
+        message.said.push(Part::text(text));
+    } else if let Some(call) = either("functionCall", "function_call") {
+        let name = string(call, "name").unwrap_or_default();
+        message.calls.push(LooseCall { id: string(call, "id"), name, arguments: arguments(call.get("args")) });
+    } else if let Some(result) = either("functionResponse", "function_response") {
+        let response = result.get("response").cloned().unwrap_or_default();
+        let is_error = response.get("error").is_some();
+        let text = ["output", "result", "error"].iter().find_map(|name| string(&response, name));
+        let content = vec![Part::text(text.unwrap_or_else(|| response.to_string()))];
+        let (id, name) = (string(result, "id"), string(result, "name"));
+        message.results.push(LooseResult { id, name, content, is_error });
+    } else if let Some(data) = either("inlineData", "inline_data") {
+        let media = string(data, "mimeType").or_else(|| string(data, "mime_type"));
+        push_media(media, string(data, "data"), message, notes);
+    } else if let Some(uri) =
+        either("fileData", "file_data").and_then(|file| string(file, "fileUri").or_else(|| string(file, "file_uri")))
+    {
+        message.said.push(Part::Document { source: Source::Url { url: uri }, name: None, pages: None });
+    } else {
+        note(notes, UNKNOWN);
+    }
+}
+
+/// OpenAI's and Anthropic's messages: a text or a list of pieces, and beside it OpenAI's calls.
+fn content(value: &Value, role: &str, message: &mut Loose, notes: &mut Notes) {
+    let mut said = Loose { said: Vec::new(), ..message.clone() };
+    match value.get("content") {
+        Some(Value::String(text)) => said.said.push(Part::text(text)),
+        Some(Value::Array(pieces)) => pieces.iter().for_each(|piece| block(piece, &mut said, notes)),
+        Some(Value::Null) | None => {}
+        Some(_) => note(notes, UNKNOWN),
+    }
+    if let Some(refusal) = string(value, "refusal") {
+        said.said.push(Part::text(refusal));
+    }
+    if matches!(role, "tool" | "function") {
+        let id = string(value, "tool_call_id");
+        message.results.push(LooseResult { id, name: string(value, "name"), content: said.said, is_error: false });
+        return;
+    }
+    *message = said;
+    for call in value.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        let function = call.get("function").unwrap_or(call);
+        let name = string(function, "name").unwrap_or_default();
+        let arguments = arguments(function.get("arguments"));
+        message.calls.push(LooseCall { id: string(call, "id"), name, arguments });
+    }
+}
+
+fn block(piece: &Value, message: &mut Loose, notes: &mut Notes) {
+    let kind = piece.get("type").and_then(Value::as_str).unwrap_or_default();
+    let source = piece.get("source").cloned().unwrap_or_default();
+    match kind {
+        "text" | "input_text" | "output_text" => {
+            message.said.push(Part::text(string(piece, "text").unwrap_or_default()));
+        }
+        "refusal" => message.said.push(Part::text(string(piece, "refusal").unwrap_or_default())),
+        "tool_use" => {
+            let name = string(piece, "name").unwrap_or_default();
+            message.calls.push(LooseCall { id: string(piece, "id"), name, arguments: arguments(piece.get("input")) });
+        }
+        "tool_result" => {
+            let mut inner = Loose { said: Vec::new(), ..message.clone() };
+            match piece.get("content") {
+                Some(Value::String(text)) => inner.said.push(Part::text(text)),
+                Some(Value::Array(pieces)) => {
+                    let plain =
+                        pieces.iter().filter(|piece| piece.get("type").and_then(Value::as_str) != Some("tool_result"));
+                    plain.for_each(|piece| block(piece, &mut inner, notes));
+                }
+                Some(_) | None => {}
+            }
+            let is_error = piece.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+            let id = string(piece, "tool_use_id");
+            message.results.push(LooseResult { id, name: None, content: inner.said, is_error });
+        }
+        "image_url" => {
+            let url =
+                piece.get("image_url").map(|image| string(image, "url").or_else(|| image.as_str().map(Into::into)));
+            match url.flatten().map(|url| (url.strip_prefix("data:").and_then(data_url), url)) {
+                Some((Some((media, data)), _)) => push_media(Some(media), Some(data), message, notes),
+                Some((None, url)) => message.said.push(Part::Image { source: Source::Url { url } }),
+                None => note(notes, UNKNOWN),
+            }
+        }
+        "image" | "document" => match (string(&source, "url"), string(&source, "data")) {
+            (Some(url), _) if kind == "image" => message.said.push(Part::Image { source: Source::Url { url } }),
+            (Some(url), _) => {
+                message.said.push(Part::Document {
+                    source: Source::Url { url },
+                    name: string(piece, "title"),
+                    pages: None,
+                });
+            }
+            (None, data) => push_media(string(&source, "media_type"), data, message, notes),
+        },
+        "thinking" | "redacted_thinking" | "reasoning" => note(notes, THOUGHTS),
+        _ => note(notes, UNKNOWN),
+    }
+}
+
+/// `image/png;base64,AAAA`
+fn data_url(rest: &str) -> Option<(String, String)> {
+    let (media, data) = rest.split_once(";base64,")?;
+    Some((media.into(), data.into()))
+}
+
+fn push_media(media_type: Option<String>, data: Option<String>, message: &mut Loose, notes: &mut Notes) {
+    let (Some(media_type), Some(data)) = (media_type, data) else { return note(notes, UNKNOWN) };
+    let kind = media_type.split('/').next().unwrap_or_default().to_string();
+    let source = Source::Base64 { data, media_type };
+    message.said.push(match kind.as_str() {
+        "image" => Part::Image { source },
+        "audio" => Part::Audio { source },
+        _ => Part::Document { source, name: None, pages: None },
+    });
+}
+
+/// What nobody could check here was signed elsewhere.
+pub(super) fn unsigned(part: Part) -> Option<Part> {
+    match part {
+        Part::Thinking { signature: Some(Signature { .. }), .. } => None,
+        Part::Thinking { text, .. } if text.trim().is_empty() => None,
+        part => Some(part),
+    }
+}
