@@ -1,6 +1,6 @@
 //! From an answer's last byte to the next request.
 
-use super::{ms, runtime};
+use super::{alone, ms};
 use crate::Fail;
 use crate::agent::Agents;
 use crate::floor::{self, Syncs};
@@ -18,19 +18,18 @@ type Runs = HashMap<String, Seen>;
 fn side_by_side(plan: Plan, runs: u32) -> Result<(Runs, Runs, f64), Fail> {
     let server = Server::start()?;
     let folder = folder()?;
-    let alone = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ours = runtime()?;
-    let agents = ours.block_on(async { Agents::new(folder.path()) })?;
+    let tokio = alone()?;
+    let agents = tokio.block_on(async { Agents::new(folder.path()) })?;
     let mut syncs = 0;
     for n in 0..=runs {
         // The first pair warms up.
         let kind = if n == 0 { "warm" } else { "run" };
         let before = agents.disk.syncs();
         let spec = agents.spec(&server, plan);
-        ours.block_on(agents.run(spec, &format!("ours-{kind}-{n}")))?;
+        tokio.block_on(agents.run(spec, &format!("ours-{kind}-{n}")))?;
         syncs = agents.disk.syncs() - before;
         let name = format!("floor-{kind}-{n}");
-        alone.block_on(floor::run(server.addr, plan, &name, folder.path(), Syncs::Here))?;
+        tokio.block_on(floor::run(server.addr, plan, &name, folder.path(), Syncs::Here))?;
     }
     // Three more than the turns: the spec, the task, the final answer.
     let per_turn = syncs.saturating_sub(3) as f64 / f64::from(plan.turns);

@@ -85,7 +85,12 @@ pub fn child(name: &str, quick: bool) -> Result<(), Fail> {
     Ok(())
 }
 
-/// The runtime that `mainpath` has.
+/// What one agent runs on, as `mainpath run` does.
+fn alone() -> Result<tokio::runtime::Runtime, Fail> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// What many agents run on together.
 fn runtime() -> Result<tokio::runtime::Runtime, Fail> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }

@@ -1,6 +1,6 @@
 //! What a model costs on the way: encoding its request, and passing on the pieces of its answer.
 
-use super::runtime;
+use super::alone;
 use crate::Fail;
 use crate::agent::{Agents, text};
 use crate::process::{cpu, folder, now};
@@ -72,7 +72,7 @@ pub fn encoding(quick: bool) -> Result<Vec<Row>, Fail> {
 /// A long streamed answer with a watcher, beyond what a short one costs, by its pieces of 24 bytes.
 pub fn deltas(quick: bool) -> Result<Vec<Row>, Fail> {
     let pieces: u32 = if quick { 5_000 } else { 20_000 };
-    let (server, folder, tokio) = (Server::start()?, folder()?, runtime()?);
+    let (server, folder, tokio) = (Server::start()?, folder()?, alone()?);
     let (each, seen) = tokio.block_on(async {
         let agents = Agents::new(folder.path())?;
         let mut costs = Vec::new();

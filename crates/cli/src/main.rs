@@ -89,7 +89,11 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
     if let Command::Schema(args) = &command {
         return browse::schema(args);
     }
-    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    // One agent computes next to nothing: on one thread its parts wake each other without the kernel.
+    let tokio = match command {
+        Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?,
+        _ => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+    };
     let done = tokio.block_on(async {
         match command {
             Command::Run(args) => run::run(args).await,

@@ -144,10 +144,9 @@ async fn requests(
             | EventKind::ModelMalformed(ModelMalformed { request, .. })
                 if gone.contains(&event.id) =>
             {
-                if sent.remove(request).is_some() {
-                    replayed.unanswered -= 1;
-                    replayed.erased += 1;
-                }
+                let was_sent = u64::from(sent.remove(request).is_some());
+                replayed.unanswered -= was_sent;
+                replayed.erased += was_sent;
             }
             EventKind::ModelFinished(ModelFinished { request, sent: Some(hash), .. })
             | EventKind::ModelMalformed(ModelMalformed { request, sent: Some(hash), .. }) => {

@@ -120,7 +120,7 @@ fn a_trace_is_removed_but_not_while_it_runs() {
     running.end();
     let asked = place.run(&["rm", &trace]);
     assert_eq!((asked.code, asked.err.contains("say --yes")), (2, true), "{asked:#?}");
-    assert_eq!(place.traces(), [trace.clone()]);
+    assert_eq!(place.traces(), std::slice::from_ref(&trace));
     assert!(place.ok(&["rm", &trace, "--yes"]).contains("is removed"));
     assert!(place.traces().is_empty());
     let gone = place.run(&["show", &trace]);

@@ -41,7 +41,7 @@ fn a_steer_lets_the_running_tool_end_and_skips_what_has_not_started() {
     assert_eq!(said, format!("{trace} reads it after the running tool; calls that have not started are skipped\n"));
     // The one that has not started is skipped at once, the running one is left alone.
     wait_until("the other is skipped", || !resolutions(&place).is_empty());
-    assert_eq!(place.tools().is_empty(), false);
+    assert!(!place.tools().is_empty());
     go(&place);
     let done = process.end();
     assert_eq!(

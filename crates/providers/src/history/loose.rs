@@ -149,7 +149,7 @@ fn neutral(value: &Value, message: &mut Loose, notes: &mut Notes) {
                 message.calls.push(LooseCall { id, name, arguments });
             }
             Ok(Part::ToolResult { call, name, content, is_error }) => {
-                let content = content.into_iter().filter(|part| is_sayable(part)).collect();
+                let content = content.into_iter().filter(is_sayable).collect();
                 message.results.push(LooseResult { id: Some(call.to_string()), name: Some(name), content, is_error });
             }
             Ok(Part::StoredText { .. }) | Err(_) => note(notes, UNKNOWN),

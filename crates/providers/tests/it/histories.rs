@@ -108,7 +108,7 @@ fn what_is_broken_is_mended_and_said() {
             user("hurry"),
             user("and?"),
         ]
-        .map(|whole| mark_empty(whole))
+        .map(mark_empty)
     );
     assert_eq!(
         healed.healed,
