@@ -1,5 +1,6 @@
 //! From flags, environment and configuration to the spec of an agent.
 
+use crate::agents_md::{self, Note, part};
 use crate::app::App;
 use crate::args::{AgentArgs, NetworkArg};
 use crate::choose::check_model;
@@ -8,6 +9,7 @@ use crate::exit::Failure;
 use crate::servers;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
+use mainpath_tools::{GoalTool, Tool};
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,22 +46,30 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     let config = &app.home.config;
     let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
     let mut limits = profile.limits();
+    limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
     set_limits(&mut limits, args);
+    let mut tools = app.tools.specs();
+    // The others plan in their text, or not at all.
+    tools.retain(|tool| profile == Profile::Trace || tool.name != GoalTool::NAME);
     let mut spec = Spec {
-        tools: app.tools.specs(),
+        tools,
         limits,
         mode,
         workspace: workspace.display().to_string(),
         access: config.mode.unwrap_or_default(),
         network: config.network.unwrap_or_default(),
         secrets: config.tool_secrets.clone(),
+        context_hooks: config.context_hooks.iter().map(|hook| hook.name.clone()).collect(),
+        own_instructions: args.instructions.clone().unwrap_or_else(|| config.instructions.clone()),
+        agents_md: config.agents_md.unwrap_or(true) && !args.no_agents_md,
         ..Spec::new("", profile)
     };
     limit_tools(&mut spec.tools, config);
     set_access(&mut spec, args);
     set_model(&mut spec, model, app);
     set_form(&mut spec, args, app)?;
-    spec.instructions = system_text(&spec, app)?;
+    let notes = notes(&mut spec, app);
+    spec.instructions = system_text(&spec, app, &notes)?;
     Ok(spec)
 }
 
@@ -81,12 +91,20 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     set_limits(&mut new.limits, args);
     set_access(&mut new, args);
     set_form(&mut new, args, app)?;
+    if let Some(text) = &args.instructions {
+        new.own_instructions.clone_from(text);
+    } else if new.own_instructions.is_empty() {
+        new.own_instructions.clone_from(&app.home.config.instructions);
+    }
+    new.context_hooks = app.home.config.context_hooks.iter().map(|hook| hook.name.clone()).collect();
+    new.agents_md &= !args.no_agents_md;
+    let notes = notes(&mut new, app);
     if new == *old {
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
     if (Spec { mode: old.mode, ..new.clone() }) != *old {
-        new.instructions = system_text(&new, app)?;
+        new.instructions = system_text(&new, app, &notes)?;
     }
     Ok(Some(new))
 }
@@ -140,9 +158,30 @@ fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
     Ok(schema)
 }
 
-/// The system text: under the JSON protocol with all that the model must know of it.
-fn system_text(spec: &Spec, app: &App) -> Result<String, Failure> {
-    let own = instructions(Path::new(&spec.workspace));
+/// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
+fn notes(spec: &mut Spec, app: &App) -> Vec<Note> {
+    let notes = match spec.agents_md {
+        true => agents_md::read(Path::new(&spec.workspace), &app.home.protected()),
+        false => Vec::new(),
+    };
+    let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
+    let owner = Some(&spec.own_instructions).filter(|text| !text.is_empty()).map(|text| part("owner".into(), text));
+    spec.instruction_parts = files.chain(owner).collect();
+    notes
+}
+
+/// The system text: Mainpath's own, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
+/// model must know of it.
+fn system_text(spec: &Spec, app: &App, notes: &[Note]) -> Result<String, Failure> {
+    let mut own = instructions(Path::new(&spec.workspace));
+    let owner = match spec.own_instructions.as_str() {
+        "" => String::new(),
+        text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
+    };
+    for more in [agents_md::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
+        own.push_str("\n\n");
+        own.push_str(more);
+    }
     if spec.protocol == Protocol::Json {
         let templates = app.home.config_dir().join("prompts");
         return text_protocol_prompt(spec, &own, Some(&templates)).map_err(|error| Failure::error(error.to_string()));

@@ -3,7 +3,7 @@
 use crate::args::RuleArgs;
 use crate::config::Home;
 use crate::exit::Failure;
-use crate::hooks::HookEntry;
+use crate::hooks::{ContextHookEntry, HookEntry};
 use crate::policy::Sources;
 use crate::toolbox::Unready;
 use mainpath_core::{Log, State, apply};
@@ -52,6 +52,9 @@ impl App {
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
         let build = |hook: &HookEntry| hook.build(&launcher, &client, &secret);
         let hooks: Result<Hooks, String> = home.config.hooks.iter().map(build).collect();
+        let build = |hook: &ContextHookEntry| hook.build(&launcher, &client, &secret);
+        let context: Result<Vec<_>, String> = home.config.context_hooks.iter().map(build).collect();
+        let hooks = hooks.and_then(|hooks| Ok(hooks.with_context(context?)));
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();

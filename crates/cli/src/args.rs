@@ -1,10 +1,12 @@
 //! The command line.
 
+mod goal;
 mod mcp;
 mod policy;
 mod removal;
 mod rewind;
 
+pub use goal::*;
 pub use mcp::*;
 pub use policy::*;
 pub use removal::*;
@@ -47,6 +49,8 @@ pub enum Command {
     Interrupt(InterruptArgs),
     /// Begin the conversation anew; the agent knows nothing of what was said before
     Clear(OneTrace),
+    /// Show the plan of a trace, or change it, whoever drives it
+    Goal(GoalArgs),
     /// Approve a call that waits
     Approve(ApproveArgs),
     /// Deny a call that waits
@@ -193,6 +197,12 @@ pub struct AgentArgs {
     /// How long an approval is waited for; then the call is denied [default: for ever]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub approval_timeout: Option<Duration>,
+    /// Instructions of your own, added to the system text [default: those of the configuration]
+    #[arg(long, value_name = "TEXT")]
+    pub instructions: Option<String>,
+    /// Leave out what AGENTS.md files of the workspace say
+    #[arg(long)]
+    pub no_agents_md: bool,
     /// More MCP servers for this run, in a file like .mcp.json
     #[arg(long, value_name = "FILE")]
     pub mcp_config: Option<PathBuf>,

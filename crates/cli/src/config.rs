@@ -1,7 +1,7 @@
 //! Where things are, and what the configuration file says.
 
 use crate::exit::Failure;
-use crate::hooks::HookEntry;
+use crate::hooks::{ContextHookEntry, HookEntry};
 use crate::toolbox::ToolsConfig;
 use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
@@ -49,6 +49,14 @@ pub struct ConfigFile {
     pub tool_limits: BTreeMap<String, ToolLimit>,
     /// What is asked or told along the way.
     pub hooks: Vec<HookEntry>,
+    /// What has a word in reminders.
+    pub context_hooks: Vec<ContextHookEntry>,
+    /// After so many turns agents are reminded of their plan and their budgets; 0 is never.
+    pub inject_every: Option<u32>,
+    /// What is added to the system text of agents.
+    pub instructions: String,
+    /// Whether the AGENTS.md files of a workspace are part of it; they are, without it.
+    pub agents_md: Option<bool>,
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
     /// Tools that are there only when they are configured.
@@ -187,6 +195,7 @@ impl Home {
     pub fn vault(&self, registry: &Registry) -> Result<Vault, Failure> {
         let mut ours = self.config.tools.secrets();
         ours.extend(self.config.hooks.iter().flat_map(|hook| hook.headers.secrets()));
+        ours.extend(self.config.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
         let (variables, given) = crate::servers::secrets(&self.config.mcp);
         ours.extend(variables);
         let is_key = |name: &str| {

@@ -206,6 +206,6 @@ fn asked(state: &State) -> Vec<CallId> {
 }
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.
-fn driven_elsewhere(app: &App, trace: &TraceId) -> Result<bool, Failure> {
+pub fn driven_elsewhere(app: &App, trace: &TraceId) -> Result<bool, Failure> {
     Ok(app.store.owner(&app.scope, trace)?.is_some())
 }

@@ -1,8 +1,9 @@
-//! `[[hooks]]` of the configuration: commands and addresses that are asked or told at points of a run.
+//! `[[hooks]]` and `[[context_hooks]]` of the configuration: commands and addresses that are asked or told at points of a run,
+//! and those that have a word in reminders.
 
 use crate::config::Time;
 use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
-use mainpath_runtime::{Hook, HookPoint, HookRunner, OnFailure};
+use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
 use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
 use serde::Deserialize;
@@ -41,25 +42,17 @@ impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
     pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Hook, String> {
         let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name));
-        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-        if self.name.is_empty() || !self.name.chars().all(fits) {
+        if !is_name(&self.name) {
             return wrong("needs a name of letters, digits, - and _");
         }
         if self.on.is_empty() {
             return wrong("is called nowhere: give it on = [\"before_tool\"] or the like");
         }
         let timeout = self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0));
-        let runner: Arc<dyn HookRunner> = match (&self.url, self.command.is_empty()) {
-            (None, false) => {
-                let program = Program { words: self.command.clone(), env: Vec::new() };
-                Arc::new(Command { launcher: launcher.clone(), program })
-            }
-            (Some(url), true) => match Post::new(client, url, &self.headers, secret) {
-                Ok(post) => Arc::new(Address { post, limit: timeout }),
-                Err(why) => return wrong(&format!("cannot be called: {why}")),
-            },
-            (None, true) => return wrong("has no command"),
-            (Some(_), false) => return wrong("has a command and a url; one of them is enough"),
+        let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
+        let runner = match called.build(launcher, client, secret) {
+            Ok(runner) => Arc::new(runner),
+            Err(why) => return wrong(&why),
         };
         Ok(Hook {
             name: self.name.clone(),
@@ -72,54 +65,132 @@ impl HookEntry {
     }
 }
 
-/// A program of the owner's. It is not confined: it is as trusted as Mainpath itself. It ends when nobody waits for it any
-/// more.
-struct Command {
-    launcher: Launcher,
-    program: Program,
+/// `[[context_hooks]]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextHookEntry {
+    /// Its name, under which the model is told what it says.
+    pub name: String,
+    /// The program and its arguments. It reads a JSON object and writes a text, or `{"text": "…"}`.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The address, instead of a command. A JSON object is posted to it, and it answers likewise.
+    pub url: Option<WebAddress>,
+    /// Headers for the address; `{{secret:NAME}}` stands for a secret.
+    #[serde(default)]
+    pub headers: SecretTexts,
+    /// How long it may take; five seconds, without it.
+    pub timeout: Option<Time>,
 }
 
-impl HookRunner for Command {
+impl ContextHookEntry {
+    /// The hook. Errors: what is wrong with the entry.
+    pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<NamedContextHook, String> {
+        let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name));
+        if !is_name(&self.name) {
+            return wrong("needs a name of letters, digits, - and _");
+        }
+        let timeout = self.timeout.map_or(Duration::from_secs(5), |time| Duration::from_millis(time.0));
+        let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
+        match called.build(launcher, client, secret) {
+            Ok(runner) => Ok(NamedContextHook { name: self.name.clone(), timeout, hook: Arc::new(runner) }),
+            Err(why) => wrong(&why),
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
+}
+
+/// What an entry says about whom it calls.
+struct Called<'a> {
+    command: &'a [String],
+    url: Option<&'a WebAddress>,
+    headers: &'a SecretTexts,
+    timeout: Duration,
+}
+
+impl Called<'_> {
+    fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Runner, String> {
+        match (self.url, self.command.is_empty()) {
+            (None, false) => {
+                let program = Program { words: self.command.to_vec(), env: Vec::new() };
+                Ok(Runner::Command { launcher: launcher.clone(), program })
+            }
+            (Some(url), true) => match Post::new(client, url, self.headers, secret) {
+                Ok(post) => Ok(Runner::Address { post, limit: self.timeout }),
+                Err(why) => Err(format!("cannot be called: {why}")),
+            },
+            (None, true) => Err("has no command".into()),
+            (Some(_), false) => Err("has a command and a url; one of them is enough".into()),
+        }
+    }
+}
+
+/// Who is called with an event, and answers with some bytes.
+enum Runner {
+    /// A program of the owner's. It is not confined: it is as trusted as Mainpath itself. It ends when nobody waits for it any
+    /// more.
+    Command { launcher: Launcher, program: Program },
+    /// An address of the owner's: the event is posted to it.
+    Address { post: Post, limit: Duration },
+}
+
+impl Runner {
+    async fn call(&self, event: &Value) -> Result<Vec<u8>, String> {
+        match self {
+            Runner::Command { launcher, program } => {
+                let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+                let place = Place { launcher, cage: &Cage::open(), folder: &folder, effect_id: "hook" };
+                let ran = program.run(place, event.to_string().as_bytes(), std::future::pending()).await;
+                let ran = ran.map_err(|error| format!("it could not be started: {error}"))?;
+                let said = last_line(&String::from_utf8_lossy(&ran.stderr));
+                match &ran.ended.how {
+                    How::Exit(0) => Ok(ran.stdout.to_vec()),
+                    How::Exit(code) => Err(format!("exit code {code}: {said}")),
+                    how => Err(went_wrong(how).map_or(said, |(_, why)| format!("{}: {why}", program.words[0]))),
+                }
+            }
+            Runner::Address { post, limit } => {
+                let answered = post.send(event, *limit).await.map_err(|problem| problem.text)?;
+                match answered.status {
+                    200..300 => Ok(answered.body.to_vec()),
+                    status => Err(format!("it answered with HTTP {status}")),
+                }
+            }
+        }
+    }
+}
+
+impl HookRunner for Runner {
+    /// What a hook answers; nothing at all is nothing to say.
     fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
         Box::pin(async move {
-            let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-            let place = Place { launcher: &self.launcher, cage: &Cage::open(), folder: &folder, effect_id: "hook" };
-            let ran = self.program.run(place, event.to_string().as_bytes(), std::future::pending()).await;
-            let ran = ran.map_err(|error| format!("it could not be started: {error}"))?;
-            let said = last_line(&String::from_utf8_lossy(&ran.stderr));
-            match &ran.ended.how {
-                How::Exit(0) => answer(&ran.stdout),
-                How::Exit(code) => Err(format!("exit code {code}: {said}")),
-                how => Err(went_wrong(how).map_or(said, |(_, why)| format!("{}: {why}", self.program.words[0]))),
+            let bytes = self.call(event).await?;
+            if bytes.trim_ascii().is_empty() {
+                return Ok(Value::Null);
             }
+            serde_json::from_slice(&bytes).map_err(|error| format!("its answer is no JSON: {error}"))
         })
     }
 }
 
-/// An address of the owner's: the event is posted to it.
-struct Address {
-    post: Post,
-    limit: Duration,
-}
-
-impl HookRunner for Address {
-    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>> {
+impl ContextHook for Runner {
+    /// A JSON object with a `text`, else the answer as it is.
+    fn text<'a>(&'a self, trace: &'a Value) -> Fut<'a, Result<String, String>> {
         Box::pin(async move {
-            let answered = self.post.send(event, self.limit).await.map_err(|problem| problem.text)?;
-            match answered.status {
-                200..300 => answer(&answered.body),
-                status => Err(format!("it answered with HTTP {status}")),
+            let bytes = self.call(trace).await?;
+            let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(&bytes) else {
+                return Ok(String::from_utf8_lossy(&bytes).into_owned());
+            };
+            match object.get("text") {
+                None | Some(Value::Null) => Ok(String::new()),
+                Some(Value::String(text)) => Ok(text.clone()),
+                Some(_) => Err("the \"text\" of its answer is no text".into()),
             }
         })
     }
-}
-
-/// What a hook answers; nothing at all is nothing to say.
-fn answer(bytes: &[u8]) -> Result<Value, String> {
-    if bytes.trim_ascii().is_empty() {
-        return Ok(Value::Null);
-    }
-    serde_json::from_slice(bytes).map_err(|error| format!("its answer is no JSON: {error}"))
 }
 
 fn last_line(text: &str) -> String {

@@ -1,6 +1,7 @@
 //! `mainpath`: the command line. It composes the parts and owns what people see; it decides nothing about agents.
 
 mod agent;
+mod agents_md;
 mod allow;
 mod app;
 mod args;
@@ -13,6 +14,7 @@ mod control;
 mod doctor;
 mod exit;
 mod follow;
+mod goal;
 mod history;
 mod hooks;
 mod mcp;
@@ -114,6 +116,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Rm(args) => removal::rm(args).await,
             Command::Purge(args) => removal::purge(args).await,
             Command::Erase(args) => removal::erase(args).await,
+            Command::Goal(args) => goal::goal(args).await,
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Mcp(command) => mcp::mcp(command).await,

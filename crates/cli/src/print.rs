@@ -179,7 +179,7 @@ impl Printer {
             if !quiet {
                 self.line("→", &format!("{}: {}", short(name, 40), gist(arguments)));
                 match (planned.ended(), &planned.verdict) {
-                    (Some((Resolution::Ok, answer)), _) => self.line("✓", &short(answer, 100)),
+                    (Some((Resolution::Ok, _)), _) => self.line("✓", &short(name, 40)),
                     (Some((Resolution::Denied, reason)), Some(verdict)) => {
                         self.line("✗", &format!("denied by {}: {reason}", verdict.rule));
                     }

@@ -16,15 +16,7 @@ pub async fn build(
     trace: &TraceId,
     events: &[Event],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
-    let (mut state, mut made) = (State::new(trace.clone()), BTreeMap::new());
-    for event in events {
-        apply(&mut state, event);
-        if changes_plan(&event.kind) {
-            for goal in state.goals.list() {
-                made.entry(goal.id).or_insert(event.ts);
-            }
-        }
-    }
+    let (state, made) = fold(trace, events);
     let mut log = Log::default();
     log.extend(events);
     let (task, spec) = (task(store, scope, events).await?, spec(events));
@@ -45,6 +37,20 @@ pub async fn build(
     // Last, as it says up to which event the others were written.
     views.push(("meta.json", pretty(&about)));
     Ok(views)
+}
+
+/// The state of a log, and when each goal of its plan was made.
+pub fn fold(trace: &TraceId, events: &[Event]) -> (State, BTreeMap<GoalId, Millis>) {
+    let (mut state, mut made) = (State::new(trace.clone()), BTreeMap::new());
+    for event in events {
+        apply(&mut state, event);
+        if changes_plan(&event.kind) {
+            for goal in state.goals.list() {
+                made.entry(goal.id).or_insert(event.ts);
+            }
+        }
+    }
+    (state, made)
 }
 
 /// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place. Errors: the blob
@@ -113,8 +119,8 @@ fn changes_plan(kind: &EventKind) -> bool {
         || matches!(kind, EventKind::ModelFinished(data) if !data.goals.is_empty())
 }
 
-/// The plan with what was spent on it, and when its goals were made.
-fn plan(state: &State, events: &[Event], made: &BTreeMap<GoalId, Millis>, task: &str) -> Value {
+/// The plan with what was spent on it, as `goal.json` has it.
+pub fn plan(state: &State, events: &[Event], made: &BTreeMap<GoalId, Millis>, task: &str) -> Value {
     let own = own_stats(state, events);
     let all = cumulative_stats(&state.goals, &own);
     let goal = |goal: &Goal| {

@@ -9,36 +9,28 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GoalTool;
 
-/// What is to be done with the plan.
+/// What is to be done with the plan. The fields say little: every request has them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GoalArgs {
-    /// add: a new goal. focus: work on this one from here on. done: it is reached. abandon: it is given up. patch: change it.
-    /// set: the whole plan anew. show: change nothing.
     op: GoalAction,
-    /// focus, patch: the number of the goal. done, abandon: likewise; without it, the goal in focus.
     id: Option<u32>,
-    /// add, patch: what is to be reached.
     description: Option<String>,
-    /// add, patch: why.
     reason: Option<String>,
-    /// add: the number of the goal that the new one serves.
+    /// The goal that it serves.
     under: Option<u32>,
-    /// add: the number of the goal that the new one follows.
+    /// The goal that it follows.
     after: Option<u32>,
-    /// done: what came of it. abandon: why.
     summary: Option<String>,
-    /// patch: where it stands.
-    status: Option<GoalStatus>,
-    /// set: the goals of the plan, in their order.
+    #[schemars(extend("enum" = STATUS))]
+    status: Option<String>,
     steps: Option<Vec<StepArgs>>,
-    /// set, patch: what the whole plan is for.
     mission: Option<String>,
-    /// set, patch: what is taken to be so.
     assumptions: Option<Vec<String>>,
-    /// set, patch: what must be kept to.
     constraints: Option<Vec<String>>,
 }
+
+const STATUS: [&str; 4] = ["pending", "in_progress", "completed", "abandoned"];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,14 +48,24 @@ enum GoalAction {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StepArgs {
-    /// A name of your own for it, or the number of a goal that is there.
+    /// A name of your own, or a goal's number.
     id: Option<String>,
-    /// What is to be reached.
     title: Option<String>,
-    /// Where it stands; pending if it is new.
-    status: Option<GoalStatus>,
-    /// The id of the step before it that it serves.
+    #[schemars(extend("enum" = STATUS))]
+    status: Option<String>,
+    /// The id of an earlier step.
     under: Option<String>,
+}
+
+/// What a status is called.
+fn status(name: &str) -> Result<GoalStatus, String> {
+    match name {
+        "pending" => Ok(GoalStatus::Pending),
+        "in_progress" => Ok(GoalStatus::InProgress),
+        "completed" => Ok(GoalStatus::Completed),
+        "abandoned" => Ok(GoalStatus::Abandoned),
+        other => Err(format!("{other:?} is no status; there are: {}.", STATUS.join(", "))),
+    }
 }
 
 impl GoalArgs {
@@ -99,6 +101,7 @@ impl GoalArgs {
         }
         let GoalArgs { mission, assumptions, constraints, .. } = self;
         let has_terms = mission.is_some() || assumptions.is_some() || constraints.is_some();
+        let state = self.status.as_deref().map(status).transpose()?;
         let terms = has_terms.then_some(GoalOp::Terms { mission, assumptions, constraints });
         let needed = |field: &str| format!("{name} needs {field:?}.");
         let one = |op: GoalOp| Ok(vec![op]);
@@ -120,8 +123,8 @@ impl GoalArgs {
                 let changes = self.description.is_some() || self.reason.is_some() || self.status.is_some();
                 let goal = match self.id.map(GoalId) {
                     Some(id) if changes => {
-                        let (description, reason, status) = (self.description, self.reason, self.status);
-                        Some(GoalOp::Patch { id, description, reason, status })
+                        let (description, reason) = (self.description, self.reason);
+                        Some(GoalOp::Patch { id, description, reason, status: state })
                     }
                     None if changes => return Err(needed("id")),
                     Some(_) => return Err("patch needs \"description\", \"reason\" or \"status\".".into()),
@@ -131,9 +134,12 @@ impl GoalArgs {
                 Ok(terms.into_iter().chain(goal).collect())
             }
             GoalAction::Set => {
-                let step = |StepArgs { id, title, status, under }: StepArgs| Step { id, title, status, under };
-                let steps = self.steps.ok_or_else(|| needed("steps"))?.into_iter().map(step).collect();
-                Ok(terms.into_iter().chain([GoalOp::Set { steps }]).collect())
+                let step = |StepArgs { id, title, status: name, under }: StepArgs| {
+                    Ok(Step { id, title, status: name.as_deref().map(status).transpose()?, under })
+                };
+                let steps: Result<Vec<Step>, String> =
+                    self.steps.ok_or_else(|| needed("steps"))?.into_iter().map(step).collect();
+                Ok(terms.into_iter().chain([GoalOp::Set { steps: steps? }]).collect())
             }
             GoalAction::Show => Ok(Vec::new()),
         }
@@ -149,8 +155,9 @@ impl Tool for GoalTool {
     const NAME: &'static str = "goal";
 
     fn describe(&self) -> ToolDoc {
-        let text = "Keeps your plan, a tree of goals. For work of several steps add goals, focus the one that you work on, \
-                    and say done with a summary of what came of it. The answer shows the plan.";
+        let text = "Keeps your plan, a tree of goals with numbers; answers with the plan. op: add (description, reason, \
+                    under or after), focus (id) on what you work on, done or abandon (summary; id, else the goal in focus), patch (id \
+                    and what changes), set (steps: the whole plan; mission, assumptions, constraints), show.";
         ToolDoc { internal: true, ..ToolDoc::new(text, EffectClass::ReadOnly) }
     }
 

@@ -108,6 +108,8 @@ fn with_json_standard_output_holds_event_lines_and_nothing_else() {
         "turn_started",
         "model_request",
         "model_response",
+        "goal_added",
+        "goal_updated",
         "action_planned",
         "action_validated",
         "action_started",

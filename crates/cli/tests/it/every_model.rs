@@ -80,8 +80,8 @@ fn a_users_template_is_used_and_recorded() {
     std::fs::write(folder.join("developer.j2"), "").unwrap();
     let server = scripted(vec![last("ok")]);
     assert_eq!(place.run_on(&server, &["--protocol", "json", "Go."]).code, 0);
-    assert_eq!(messages(&server, 0)[0]["content"], "Speak JSON. 11 tools.");
-    assert_eq!(place.events(&place.trace())[0]["data"]["spec"]["instructions"], "Speak JSON. 11 tools.");
+    assert_eq!(messages(&server, 0)[0]["content"], "Speak JSON. 12 tools.");
+    assert_eq!(place.events(&place.trace())[0]["data"]["spec"]["instructions"], "Speak JSON. 12 tools.");
     std::fs::write(folder.join("developer.j2"), "{{ oops }}").unwrap();
     let done = place.run_on(&server, &["--protocol", "json", "Go."]);
     done.fails(1, "developer.j2, line 1: ");
@@ -185,10 +185,10 @@ fn one_trace_goes_through_every_wire_format_and_the_text_protocol_and_back() {
     // Each run: two calls at once (one alone in text), then the answer.
     let server = server(move |request| {
         let format = Format::of_path(&request.path).unwrap();
-        let asked = String::from_utf8_lossy(&request.bytes).matches("Round ").count();
+        let asked = String::from_utf8_lossy(&request.bytes).matches("\"Round ").count();
         let text = format == Format::Chat && in_text(request);
-        // The last thing said is a task, or the results of the calls.
-        let is_task = String::from_utf8_lossy(&request.bytes).rfind("Round ").unwrap_or(0)
+        // The last thing said is a task, or the results of the calls; a reminder names the first task within its text.
+        let is_task = String::from_utf8_lossy(&request.bytes).rfind("\"Round ").unwrap_or(0)
             > String::from_utf8_lossy(&request.bytes).rfind("two").unwrap_or(0);
         match (is_task, text) {
             (true, true) => action("read_text_file", json!({"path": "a.txt"})).into(),
@@ -315,7 +315,7 @@ fn a_run_costs_no_more_than_it_may_and_says_what_it_cost() {
 fn a_summary_is_held_to_no_schema_and_to_no_protocol() {
     for protocol in ["native", "json"] {
         let place = Place::new();
-        place.config("context_window = 5500\nreserved_output = 300\n");
+        place.config("context_window = 7000\nreserved_output = 300\n");
         std::fs::write(place.work.join("schema.json"), r#"{"type":"object","required":["n"]}"#).unwrap();
         std::fs::write(place.work.join("a.txt"), "a line of text\n".repeat(60)).unwrap();
         let server = server(move |request| {

@@ -3,6 +3,7 @@
 // Helpers of tests may unwrap as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agents_md;
 mod attachments;
 mod background;
 mod bad_input;
@@ -17,6 +18,7 @@ mod mcp;
 mod mcp_serve;
 mod models;
 mod optional_tools;
+mod plan;
 mod policy;
 mod recordings;
 mod removal;

@@ -1,0 +1,158 @@
+//! `mainpath goal`: the plan of a trace, shown or changed, whoever drives it.
+
+use crate::app::App;
+use crate::args::{GoalArgs, GoalCommand, PatchArgs};
+use crate::browse::out;
+use crate::control::driven_elsewhere;
+use crate::exit::{Exit, Failure};
+use crate::text::plain;
+use mainpath_core::{LEGEND, State};
+use mainpath_runtime::{Mail, Phase, Runtime, views};
+use mainpath_store::ReadLog;
+use mainpath_types::*;
+use serde::Deserialize;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+/// A larger plan, in bytes, is not read.
+const LARGEST: u64 = 1024 * 1024;
+/// How long another process may take to read what it was sent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// `mainpath goal`
+pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
+    let ops = match args.change {
+        None | Some(GoalCommand::List { .. }) => None,
+        Some(ref change) => Some(ops(change)?),
+    };
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (log, mut state, _) = app.read(&trace).await?;
+    let full = matches!(args.change, Some(GoalCommand::List { full: true }));
+    let Some(ops) = ops else { return show(&app, (&log, &state), full, args.json).await };
+    let refused = |why: &dyn std::fmt::Display| Failure::error(format!("the plan of {trace} is as it was: {why}"));
+    state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
+    let runtime = app.runtime()?;
+    let mail = runtime.send(&app.scope, &trace, &Mail::Goals { ops }).await?;
+    if driven_elsewhere(&app, &trace)? {
+        let until = tokio::time::Instant::now() + PATIENCE;
+        while !state.mail.has(mail) && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            state = app.read(&trace).await?.1;
+        }
+    } else if state.run.is_none() && (state.queues.is_empty() || state.queues.held) {
+        // Nobody works: what is said is taken in here and now.
+        settle(&app, &runtime, &trace).await?;
+    }
+    let (log, state, _) = app.read(&trace).await?;
+    match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {
+        Some(EventKind::MailRefused(data)) => Err(refused(&data.problem)),
+        Some(_) => show(&app, (&log, &state), full, args.json).await,
+        None => {
+            out(&format!("sent to {trace}, which reads it when it goes on: mainpath resume {trace}"))?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// Drives the trace until nothing is left to be done.
+async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
+    let mut phases = runtime.watch(&app.scope, trace, u64::MAX).phase();
+    runtime.resume(&app.scope, trace);
+    loop {
+        match phases.borrow_and_update().clone() {
+            Phase::Running => {}
+            Phase::Idle | Phase::Parked(_) => return Ok(()),
+            Phase::Failed(problem) => return Err(Failure::error(problem)),
+        }
+        phases.changed().await.map_err(|_| Failure::error("the runtime is gone"))?;
+    }
+}
+
+async fn show(app: &App, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
+    if json {
+        let task = views::task(&*app.store, &app.scope, &log.events).await?;
+        let (_, made) = views::fold(&state.trace, &log.events);
+        out(&views::plan(state, &log.events, &made, &task).to_string())?;
+        return Ok(Exit::Ok);
+    }
+    let view = if full { state.goals.full_view() } else { state.goals.short_view() };
+    view.lines().try_for_each(|line| out(&plain(line)))?;
+    if !state.goals.list().is_empty() {
+        out(&format!("({LEGEND})"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// A plan in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plan {
+    #[serde(alias = "goal")]
+    mission: Option<String>,
+    steps: Vec<Step>,
+    #[serde(default)]
+    assumptions: Vec<String>,
+    #[serde(default)]
+    constraints: Vec<String>,
+}
+
+fn ops(change: &GoalCommand) -> Result<Vec<GoalOp>, Failure> {
+    Ok(match change {
+        GoalCommand::List { .. } => Vec::new(),
+        GoalCommand::Add { description, reason, under, after } => {
+            vec![GoalOp::Add { description: description.clone(), reason: reason.clone(), under: *under, after: *after }]
+        }
+        GoalCommand::Focus { id } => vec![GoalOp::Focus { id: *id }],
+        GoalCommand::Done { id, summary } => vec![GoalOp::Done { id: *id, summary: summary.clone() }],
+        GoalCommand::Abandon { id, summary } => vec![GoalOp::Abandon { id: *id, summary: summary.clone() }],
+        GoalCommand::Patch(args) => patch(args)?,
+        GoalCommand::Set { file } => {
+            let Plan { mission, steps, assumptions, constraints } = read(file)?;
+            let (assumptions, constraints) = (Some(assumptions), Some(constraints));
+            vec![GoalOp::Terms { mission, assumptions, constraints }, GoalOp::Set { steps }]
+        }
+    })
+}
+
+fn patch(args: &PatchArgs) -> Result<Vec<GoalOp>, Failure> {
+    let given = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
+    let (assumptions, constraints) = (given(&args.assumption), given(&args.constraint));
+    let said = args.mission.is_some() || assumptions.is_some() || constraints.is_some();
+    let terms = said.then(|| GoalOp::Terms { mission: args.mission.clone(), assumptions, constraints });
+    let changes = args.description.is_some() || args.reason.is_some() || args.status.is_some();
+    let goal = match args.id {
+        Some(id) if changes => Some(GoalOp::Patch {
+            id,
+            description: args.description.clone(),
+            reason: args.reason.clone(),
+            status: args.status.map(GoalStatus::from),
+        }),
+        Some(_) => return Err(Failure::usage("say what changes: --description, --reason or --status")),
+        None => None,
+    };
+    let ops: Vec<GoalOp> = terms.into_iter().chain(goal).collect();
+    match ops.is_empty() {
+        true => Err(Failure::usage(
+            "say what changes: a goal with --description, --reason or --status, or the plan with \
+                                    --mission, --assumption or --constraint",
+        )),
+        false => Ok(ops),
+    }
+}
+
+/// A plan from a file or standard input. Errors: file, place and what is wrong.
+fn read(file: &Path) -> Result<Plan, Failure> {
+    let bad = |why: String| Failure::usage(format!("the plan {} cannot be used: {why}", file.display()));
+    let mut bytes = Vec::new();
+    let opened = match file.as_os_str() == "-" {
+        true => std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes),
+        false => std::fs::File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)),
+    };
+    opened.map_err(|error| bad(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad("it is larger than 1 MiB".into()));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
+}
