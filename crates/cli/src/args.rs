@@ -61,6 +61,8 @@ pub enum Command {
     Regenerate(RegenerateArgs),
     /// Go on from a message in another trace, which begins as this one did
     Fork(ForkArgs),
+    /// Put files back to what they were at a message, and leave the conversation as it is
+    Restore(RestoreArgs),
     /// Compute views and requests again and compare them with what was recorded
     Replay(OneTrace),
     /// Check that a log is whole and unchanged

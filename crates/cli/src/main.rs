@@ -24,6 +24,7 @@ mod preview;
 mod print;
 mod prompt;
 mod removal;
+mod restore;
 mod rewind;
 mod run;
 mod sandbox;
@@ -103,6 +104,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Rewind(args) => rewind::rewind(args).await,
             Command::Regenerate(args) => rewind::regenerate(args).await,
             Command::Fork(args) => rewind::fork(args).await,
+            Command::Restore(args) => restore::restore(args).await,
             Command::Ls(args) => browse::ls(args).await,
             Command::Show(args) => browse::show(args).await,
             Command::Stats(args) => stats::stats(args).await,

@@ -142,6 +142,9 @@ impl Printer {
             EventKind::Forked(data) if !quiet => {
                 self.line("·", &format!("a fork of {} at #{}", data.from, data.at));
             }
+            EventKind::FilesRestored(data) if !quiet => {
+                self.line("·", &format!("{} files were put back", data.changes.len()));
+            }
             EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation begins anew"),
             EventKind::MessageQueued(data) if !quiet && data.mode == MessageMode::Steer => {
                 self.line("·", &format!("steered: {}", short(&text_of(&data.parts), 100)));

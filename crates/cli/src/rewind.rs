@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
 use crate::exit::{Exit, Failure};
+use crate::restore::{before_going_on, held};
 use crate::run::go_on;
 use mainpath_core::{NodeKind, State};
 use mainpath_runtime::{Mail, new_trace_id};
@@ -25,6 +26,9 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     }
     if after == Seq(0) && task.is_none() {
         return Err(Failure::usage("a rewind to before the first message needs a new task"));
+    }
+    if before_going_on(&app, (&trace, &trace), &log, after, args.files, args.output.json).await? {
+        return Ok(Exit::Ok);
     }
     let parts = task.map(|task| vec![Part::text(task)]);
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts })).await
@@ -55,8 +59,16 @@ pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
     if let Some(model) = &args.agent.model {
         app.prepare_model(model).await?;
     }
+    if args.files.dry_run {
+        before_going_on(&app, (&from, &from), &log, at, args.files, true).await?;
+        return Ok(Exit::Ok);
+    }
+    if args.files.files {
+        held(&app, &from)?;
+    }
     let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     app.runtime()?.fork(&app.scope, &from, at, &new).await?;
+    before_going_on(&app, (&new, &from), &log, at, args.files, args.output.json).await?;
     if args.no_run {
         eprintln!(
             "forked {from} at #{at}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"

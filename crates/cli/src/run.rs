@@ -167,7 +167,7 @@ async fn follow(follow: Follow<'_>, mcp: Option<Mcp>) -> Result<Exit, Failure> {
 }
 
 /// The newest spec of a log.
-fn spec_of(log: &ReadLog) -> Option<&Spec> {
+pub fn spec_of(log: &ReadLog) -> Option<&Spec> {
     log.events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,

@@ -93,6 +93,7 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         EventKind::MailRefused(MailRefused { .. })
         | EventKind::TailCut(TailCut { .. })
+        | EventKind::FilesRestored(FilesRestored { .. })
         | EventKind::Omitted(Omitted {}) => {}
         EventKind::MessageImported(data) => state.import(id, data),
         // Whoever reads the log has put what is left of them in the places of the erased events.

@@ -15,6 +15,10 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
         InputKind::Continue { by } => go_on(state, by),
         InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),
+        InputKind::RestoreFiles { changes, .. } if changes.is_empty() => Err(Refusal::Empty),
+        InputKind::RestoreFiles { to, changes, by } => {
+            Ok(FilesRestored { to: *to, changes: changes.clone(), by: by.clone() }.into())
+        }
         InputKind::Clear { by } => crate::clear::decide(state, by),
         InputKind::Stop { by } => stop(state, FinishReason::Stopped, by, None),
         InputKind::Forbid { by, why } => stop(state, FinishReason::Denied, by, Some(why)),

@@ -65,7 +65,13 @@ impl Fork {
     }
 }
 
-/// How many events there are up to the one that brought a message, and up to the results of its calls if it made any.
+/// The event by which a message was there, and the results of its calls if it made any. Errors: as [`fork`]'s.
+pub fn reached(from: &TraceId, events: &[Event], at: Seq) -> Result<EventId, Refusal> {
+    let taken = upto(from, events, at)?;
+    Ok(events.get(..taken).and_then(<[Event]>::last).map_or(0, |event| event.id))
+}
+
+/// How many events there are up to that one.
 fn upto(from: &TraceId, events: &[Event], at: Seq) -> Result<usize, Refusal> {
     if at == Seq(0) {
         let specs = events.iter().take_while(|event| matches!(event.kind, EventKind::SpecChanged(_))).count();

@@ -62,6 +62,15 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
+    /// Files are about to be put back to what they were.
+    RestoreFiles {
+        /// To what they were after this event.
+        to: EventId,
+        /// What is overwritten, and what it becomes.
+        changes: Vec<FileChange>,
+        /// Who asked.
+        by: Principal,
+    },
     /// Begin the conversation anew: end the run, empty the queues, show nothing of what was said any more.
     Clear {
         /// Who asked.

@@ -53,7 +53,7 @@ pub use context::pack::{Item, PACK_VERSION, Packed, Under, is_as_signed, pack};
 pub use context::rules::{Said, Summary, is_constraint, rule_summary};
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
-pub use fork::fork;
+pub use fork::{fork, reached};
 pub use goals::Goals;
 pub use goals::stats::{GoalStats, cumulative_stats, own_stats};
 pub use goals::view::LEGEND;

@@ -28,7 +28,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use writing::{tail_cut, writable};
+use writing::tail_cut;
+pub(crate) use writing::writable;
 
 /// Why a trace cannot be driven on.
 #[derive(Debug, thiserror::Error)]

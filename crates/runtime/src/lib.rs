@@ -17,6 +17,7 @@ mod context_hooks;
 mod driver;
 mod effects;
 pub mod erase;
+pub mod files;
 mod fork;
 mod hooks;
 mod hub;

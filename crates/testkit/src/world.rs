@@ -168,6 +168,13 @@ impl World {
                 self.offer_any(InputKind::ExpandContext { by });
             }
             7 if self.rng.bool() => self.plan(),
+            10 if self.rng.u32(0..6) == 0 => {
+                let change = FileChange { path: "a".into(), before: FileState::Unknown, after: FileState::Absent };
+                let (to, by) = (self.rng.u64(0..9), Principal::local_user());
+                let before = pending(self.machine.state());
+                self.offer_any(InputKind::RestoreFiles { to, changes: vec![change], by });
+                assert_eq!(before, pending(self.machine.state()), "seed {}: files are no effect", self.seed);
+            }
             9 if self.rng.u32(0..6) == 0 => self.offer_any(InputKind::Clear { by: Principal::local_user() }),
             9 if self.rng.bool() => self.import(),
             _ => self.work(),

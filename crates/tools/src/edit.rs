@@ -1,10 +1,11 @@
 //! `edit_text_file`.
 
+use crate::kept::{keep, written};
 use crate::matching::{apply, places};
 use crate::tool::{blocking, count};
 use crate::workspace::Place;
-use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
-use mainpath_types::{EffectClass, ToolOutput};
+use crate::{FileNow, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
+use mainpath_types::{EffectClass, FileChange, FileState, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io::Read;
@@ -55,18 +56,7 @@ impl Tool for EditTextFile {
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: EditArgs) -> Fut<'a, ToolOutput> {
-        let (workspace, tag, secrets) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.secrets.clone());
-        let edit = move || -> Result<ToolOutput, Problem> {
-            let place = workspace.place(&args.path)?;
-            let old = load(&workspace, &place)?;
-            let redact = |text: &str| secrets.redact(text);
-            let new = apply(&args.path, &old, &in_line_ends_of(&old, &args.edits), &redact)?;
-            workspace.replace(&place, new.as_bytes(), &tag)?;
-            let made = count(args.edits.len() as u64, "edit");
-            let text = format!("Made {made} in {}.\n{}", args.path, diff(&old, &new));
-            Ok(ToolOutput { title: Some(args.path.clone()), ..ToolOutput::text(text) })
-        };
-        Box::pin(async move { blocking(edit).await.unwrap_or_else(Err).unwrap_or_else(ToolOutput::from) })
+        Box::pin(async move { edit(ctx, args).await.unwrap_or_else(ToolOutput::from) })
     }
 
     fn probe<'a>(&'a self, ctx: &'a ToolContext, args: EditArgs) -> Fut<'a, ProbeAnswer> {
@@ -74,12 +64,16 @@ impl Tool for EditTextFile {
         let look = move || -> Result<ProbeAnswer, Problem> {
             let place = workspace.place(&args.path)?;
             workspace.clear_part(&place, &tag);
-            let text = load(&workspace, &place)?;
+            let (text, mode) = load(&workspace, &place)?;
             let edits = in_line_ends_of(&text, &args.edits);
             Ok(match judge(&text, &edits) {
                 Some(true) => {
+                    let path = place.relative().to_string_lossy().into_owned();
+                    let after = written(text.as_bytes(), mode);
+                    let changes = vec![FileChange { path, before: FileState::Unknown, after }];
                     let text = format!("Made {} in {}.", count(edits.len() as u64, "edit"), args.path);
-                    ProbeAnswer::Done(ToolOutput { title: Some(args.path.clone()), ..ToolOutput::text(text) })
+                    let title = Some(args.path.clone());
+                    ProbeAnswer::Done(ToolOutput { title, changes, ..ToolOutput::text(text) })
                 }
                 Some(false) => ProbeAnswer::NotDone,
                 None => ProbeAnswer::Unknown,
@@ -87,6 +81,29 @@ impl Tool for EditTextFile {
         };
         Box::pin(async move { blocking(look).await.unwrap_or_else(Err).unwrap_or(ProbeAnswer::Unknown) })
     }
+}
+
+async fn edit(ctx: &ToolContext, args: EditArgs) -> Result<ToolOutput, Problem> {
+    let (workspace, tag, secrets) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.secrets.clone());
+    let at = workspace.clone();
+    let work = move || -> Result<_, Problem> {
+        let place = at.place(&args.path)?;
+        let (old, mode) = load(&at, &place)?;
+        let redact = |text: &str| secrets.redact(text);
+        let new = apply(&args.path, &old, &in_line_ends_of(&old, &args.edits), &redact)?;
+        let made = count(args.edits.len() as u64, "edit");
+        let text = format!("Made {made} in {}.\n{}", args.path, diff(&old, &new));
+        let output = ToolOutput { title: Some(args.path), ..ToolOutput::text(text) };
+        Ok((place, FileNow::File { content: old.into_bytes(), mode }, new, output))
+    };
+    let (place, now, new, output) = blocking(work).await??;
+    let mut change = keep(&*ctx.blobs, &place, now).await?;
+    let write = move || -> Result<FileState, Problem> {
+        Ok(written(new.as_bytes(), workspace.replace(&place, new.as_bytes(), &tag)?))
+    };
+    change.after = blocking(write).await??;
+    let changes = if change.after == change.before { vec![] } else { vec![change] };
+    Ok(ToolOutput { changes, ..output })
 }
 
 /// Whether a file shows that the edits were made, as far as it can be told for certain.
@@ -129,8 +146,9 @@ fn judge(text: &str, edits: &[Edit]) -> Option<bool> {
     edits.iter().any(|edit| apart(edit).is_some()).then_some(false)
 }
 
-fn load(workspace: &Workspace, place: &Place) -> Result<String, Problem> {
-    let (file, _) = workspace.open(place)?;
+/// The text of a file, and its mode bits.
+fn load(workspace: &Workspace, place: &Place) -> Result<(String, u32), Problem> {
+    let (file, stat) = workspace.open(place)?;
     let mut bytes = Vec::new();
     let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| Problem::new("io", format!("{:?} cannot be read: {error}.", place.path)))?;
@@ -138,10 +156,11 @@ fn load(workspace: &Workspace, place: &Place) -> Result<String, Problem> {
         let text = format!("{:?} is larger than 16 MiB; change it with a program instead.", place.path);
         return Err(Problem::new("too_large", text));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Problem::new("not_utf8", format!("{:?} is not UTF-8 text (at byte {at}), so it is not edited.", place.path))
-    })
+    })?;
+    Ok((text, stat.st_mode & 0o7777))
 }
 
 /// The edits with CR LF for line breaks, if that is what all lines of the file end in.

@@ -146,13 +146,24 @@ impl Workspace {
 
     /// Puts `content` at the place in one step: readers and crashes see the old file or the new one, never a part.
     /// Folders on the way are made; an existing file's mode and, where allowed, owner are kept (its other hard links
-    /// keep the old content). Returns whether it existed. `tag` names the call, so that a repeated attempt clears what a
+    /// keep the old content). Returns the file's mode bits. `tag` names the call, so that a repeated attempt clears what a
     /// crash left behind.
-    pub(crate) fn replace(&self, place: &Place, content: &[u8], tag: &str) -> Result<bool, Problem> {
-        self.try_replace(place, content, tag).map_err(|error| self.failed(place, error))
+    pub(crate) fn replace(&self, place: &Place, content: &[u8], tag: &str) -> Result<u32, Problem> {
+        self.replace_with_mode(place, content, None, tag)
     }
 
-    fn try_replace(&self, place: &Place, content: &[u8], tag: &str) -> Result<bool, Errno> {
+    /// The same with a mode that does not depend on what was there.
+    pub(crate) fn replace_with_mode(
+        &self,
+        place: &Place,
+        content: &[u8],
+        mode: Option<u32>,
+        tag: &str,
+    ) -> Result<u32, Problem> {
+        self.try_replace(place, content, mode, tag).map_err(|error| self.failed(place, error))
+    }
+
+    fn try_replace(&self, place: &Place, content: &[u8], mode: Option<u32>, tag: &str) -> Result<u32, Errno> {
         let (folder, name) = self.folder_of(place, true)?;
         let old = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
@@ -175,15 +186,14 @@ impl Workspace {
             }
             other => other?,
         };
-        let written = write_synced(file, content, old.as_ref())
-            .and_then(|()| rustix::fs::renameat(&folder, &part, &folder, name));
-        if let Err(error) = written {
+        let written = write_synced(file, content, old.as_ref(), mode)
+            .and_then(|mode| rustix::fs::renameat(&folder, &part, &folder, name).map(|()| mode));
+        let mode = written.inspect_err(|_| {
             let _ = rustix::fs::unlinkat(&folder, &part, AtFlags::empty());
-            return Err(error);
-        }
+        })?;
         // The rename itself is made durable; file systems that cannot sync a folder say EINVAL.
         match rustix::fs::fsync(&folder) {
-            Ok(()) | Err(Errno::INVAL) => Ok(old.is_some()),
+            Ok(()) | Err(Errno::INVAL) => Ok(mode),
             Err(error) => Err(error),
         }
     }
@@ -196,7 +206,7 @@ impl Workspace {
     }
 
     /// The open folder that holds the place, and the place's name in it.
-    fn folder_of<'p>(&self, place: &'p Place, make: bool) -> Result<(OwnedFd, &'p OsStr), Errno> {
+    pub(crate) fn folder_of<'p>(&self, place: &'p Place, make: bool) -> Result<(OwnedFd, &'p OsStr), Errno> {
         let (Some(parent), Some(name)) = (place.relative.parent(), place.relative.file_name()) else {
             return Err(Errno::ISDIR);
         };
@@ -308,16 +318,20 @@ fn part_name(tag: &str) -> String {
     format!(".mainpath-{}.part", tag.replace('/', "-"))
 }
 
-fn write_synced(file: OwnedFd, content: &[u8], old: Option<&Stat>) -> Result<(), Errno> {
+/// Writes a new file and gives its mode bits: those that are wanted, else the old file's.
+fn write_synced(file: OwnedFd, content: &[u8], old: Option<&Stat>, mode: Option<u32>) -> Result<u32, Errno> {
     let mut file = File::from(file);
     file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     if let Some(old) = old {
         let (owner, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
         // Only root may give a file away; where that fails the file is the writer's, as with any editor.
         let _ = rustix::fs::fchown(&file, Some(owner), Some(group));
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777))?;
     }
-    rustix::fs::fsync(&file)
+    if let Some(mode) = mode.or(old.map(|old| old.st_mode & 0o7777)) {
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+    }
+    rustix::fs::fsync(&file)?;
+    Ok(rustix::fs::fstat(&file)?.st_mode & 0o7777)
 }
 
 /// Opens `relative` under `dir` and refuses every link on the way.

@@ -1,8 +1,10 @@
 //! `write_text_file`.
 
+use crate::kept::{keep, written};
 use crate::tool::{blocking, count};
-use crate::{Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches};
-use mainpath_types::{EffectClass, ToolOutput};
+use crate::workspace::Place;
+use crate::{FileNow, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches};
+use mainpath_types::{EffectClass, FileChange, FileState, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io::Read;
@@ -35,13 +37,7 @@ impl Tool for WriteTextFile {
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: WriteArgs) -> Fut<'a, ToolOutput> {
-        let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
-        let write = move || -> Result<ToolOutput, Problem> {
-            let place = workspace.place(&args.path)?;
-            let existed = workspace.replace(&place, args.content.as_bytes(), &tag)?;
-            Ok(report(&args, if existed { "Overwrote" } else { "Created" }))
-        };
-        Box::pin(async move { blocking(write).await.unwrap_or_else(Err).unwrap_or_else(ToolOutput::from) })
+        Box::pin(async move { write(ctx, args).await.unwrap_or_else(ToolOutput::from) })
     }
 
     fn probe<'a>(&'a self, ctx: &'a ToolContext, args: WriteArgs) -> Fut<'a, ProbeAnswer> {
@@ -61,13 +57,39 @@ impl Tool for WriteTextFile {
                 return Ok(ProbeAnswer::NotDone);
             }
             match file.take(wanted.len() as u64 + 1).read_to_end(&mut content) {
-                Ok(_) if content == wanted => Ok(ProbeAnswer::Done(report(&args, "Wrote"))),
+                Ok(_) if content == wanted => {
+                    let path = place.relative().to_string_lossy().into_owned();
+                    let after = written(wanted, stat.st_mode & 0o7777);
+                    let changes = vec![FileChange { path, before: FileState::Unknown, after }];
+                    Ok(ProbeAnswer::Done(ToolOutput { changes, ..report(&args, "Wrote") }))
+                }
                 Ok(_) => Ok(ProbeAnswer::NotDone),
                 Err(_) => Ok(ProbeAnswer::Unknown),
             }
         };
         Box::pin(async move { blocking(look).await.unwrap_or_else(Err).unwrap_or(ProbeAnswer::Unknown) })
     }
+}
+
+async fn write(ctx: &ToolContext, args: WriteArgs) -> Result<ToolOutput, Problem> {
+    let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
+    let (at, path) = (workspace.clone(), args.path.clone());
+    let look = move || -> Result<(Place, FileNow), Problem> {
+        let place = at.place(&path)?;
+        let now = at.look_at(&place)?;
+        Ok((place, now))
+    };
+    let (place, now) = blocking(look).await??;
+    let verb = if now == FileNow::Absent { "Created" } else { "Overwrote" };
+    let mut change = keep(&*ctx.blobs, &place, now).await?;
+    let output = report(&args, verb);
+    let write = move || -> Result<FileState, Problem> {
+        let content = args.content.as_bytes();
+        Ok(written(content, workspace.replace(&place, content, &tag)?))
+    };
+    change.after = blocking(write).await??;
+    let changes = if change.after == change.before { vec![] } else { vec![change] };
+    Ok(ToolOutput { changes, ..output })
 }
 
 fn report(args: &WriteArgs, verb: &str) -> ToolOutput {

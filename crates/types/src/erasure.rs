@@ -57,6 +57,7 @@ impl EventKind {
             EventKind::LateResult(data) => wipe_output(&mut data.output),
             EventKind::Rewound(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::SessionCleared(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
+            EventKind::FilesRestored(data) => data.changes.clear(),
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(wipe_op),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
             EventKind::Injected(data) => {
@@ -106,6 +107,7 @@ impl EventKind {
                 in_output(output, &mut found);
             }
             EventKind::CallResolved(data) => data.output.iter().for_each(|output| in_output(output, &mut found)),
+            EventKind::FilesRestored(data) => kept(&data.changes, &mut found),
             _ => {}
         }
         found
@@ -133,6 +135,7 @@ fn wipe_text(text: &mut Option<String>) {
 fn wipe_output(output: &mut ToolOutput) {
     wipe(&mut output.content);
     output.artifacts.clear();
+    output.changes.clear();
     wipe_text(&mut output.title);
     wipe_text(&mut output.long_term_memory);
 }
@@ -185,4 +188,13 @@ fn in_parts(parts: &[Part], found: &mut Vec<BlobHash>) {
 fn in_output(output: &ToolOutput, found: &mut Vec<BlobHash>) {
     in_parts(&output.content, found);
     found.extend(output.artifacts.iter().map(|artifact| artifact.hash.clone()));
+    kept(&output.changes, found);
+}
+
+/// What files held before they were changed.
+fn kept(changes: &[FileChange], found: &mut Vec<BlobHash>) {
+    found.extend(changes.iter().filter_map(|change| match &change.before {
+        FileState::File { hash, .. } => Some(hash.clone()),
+        FileState::Absent | FileState::Unknown => None,
+    }));
 }

@@ -115,6 +115,8 @@ events! {
     RewindRequested = "rewind_requested",
     /// The head moved back.
     Rewound = "rewound",
+    /// Files are put back to what they were. Written before it is done.
+    FilesRestored = "files_restored",
     /// The conversation is to be begun anew.
     ClearRequested = "clear_requested",
     /// The conversation was begun anew: nothing before is shown any more.

@@ -502,6 +502,17 @@ pub struct Rewound {
     pub goal_tree_snapshot: Vec<Goal>,
 }
 
+/// `files_restored`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FilesRestored {
+    /// To what they were after this event; in a fork, of the trace that it was made from.
+    pub to: EventId,
+    /// What is overwritten, which is kept, and what it becomes.
+    pub changes: Vec<FileChange>,
+    /// Who asked.
+    pub by: Principal,
+}
+
 /// `clear_requested`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClearRequested {

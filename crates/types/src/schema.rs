@@ -24,6 +24,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ToolSpec,
         ToolOutput,
         Artifact,
+        FileChange,
+        FileState,
         EffectClass,
         Verdict,
         Decision,

@@ -1,6 +1,6 @@
 //! Tools as data: what they are, what a rule said, what came back.
 
-use crate::{BlobHash, Millis, Origin, Part};
+use crate::{BlobHash, FileChange, Millis, Origin, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -157,6 +157,9 @@ pub struct ToolOutput {
     /// Files and full outputs that the call produced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
+    /// The files that the call is known to have changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
 }
 
 impl ToolOutput {

@@ -1,4 +1,4 @@
-//! `rewind`, `regenerate` and `fork`.
+//! `rewind`, `regenerate`, `fork` and `restore`.
 
 use super::{AgentArgs, OutputArgs};
 use clap::Args;
@@ -19,6 +19,41 @@ pub struct PointArgs {
     pub goal: Option<u32>,
 }
 
+/// What becomes of the files.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct FilesArgs {
+    /// Put the files that calls have changed since back to what they were then [default: asked in a terminal, else not]
+    #[arg(long)]
+    pub files: bool,
+    /// Leave the files as they are
+    #[arg(long, conflicts_with = "files")]
+    pub no_files: bool,
+    /// Also files that somebody else has changed since
+    #[arg(long, requires = "files")]
+    pub force: bool,
+    /// Only show what would change in the files
+    #[arg(long, conflicts_with_all = ["files", "no_files"])]
+    pub dry_run: bool,
+}
+
+/// `mainpath restore`
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: String,
+    #[command(flatten)]
+    pub point: PointArgs,
+    /// To before the last restore
+    #[arg(long, conflicts_with_all = ["to", "turn", "goal"])]
+    pub undo: bool,
+    /// Only show what would change
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also files that somebody else has changed since
+    #[arg(long, conflicts_with = "dry_run")]
+    pub force: bool,
+}
+
 /// `mainpath rewind`
 #[derive(Args, Debug)]
 pub struct RewindArgs {
@@ -29,6 +64,8 @@ pub struct RewindArgs {
     pub words: Vec<String>,
     #[command(flatten)]
     pub point: PointArgs,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub agent: AgentArgs,
     #[command(flatten)]
@@ -72,6 +109,8 @@ pub struct ForkArgs {
     pub task: Option<String>,
     #[command(flatten)]
     pub point: PointArgs,
+    #[command(flatten)]
+    pub files: FilesArgs,
     /// Only make the trace and print its id
     #[arg(long, conflicts_with_all = ["task", "json", "output"])]
     pub no_run: bool,

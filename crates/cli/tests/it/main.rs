@@ -22,6 +22,7 @@ mod plan;
 mod policy;
 mod recordings;
 mod removal;
+mod restores;
 mod secrets;
 mod signals;
 mod steering;

@@ -89,7 +89,11 @@ fn life() -> Vec<Event> {
     // What only the log of a fork holds.
     let (last, at) = (agent.log.last().unwrap().clone(), agent.state().tree.next_seq());
     let forked = Forked { from: "other".parse().unwrap(), event: last.id + 1, at, by: user() };
-    for kind in [Omitted {}.into(), forked.into()] {
+    let hash: BlobHash = "0f".repeat(32).try_into().unwrap();
+    let before = FileState::File { hash, bytes: 3, mode: 0o644 };
+    let change = FileChange { path: "a.txt".into(), before, after: FileState::Absent };
+    let restored = FilesRestored { to: 4, changes: vec![change], by: user() };
+    for kind in [Omitted {}.into(), forked.into(), restored.into()] {
         agent.log.push(Event { id: agent.log.len() as u64 + 1, kind, ..last.clone() });
     }
     // The only event that no input decides: whoever erases writes it.

@@ -370,6 +370,7 @@ pub fn show(event: &Event) -> String {
         | EventKind::CallsRecalled(_)
         | EventKind::GoalsChanged(_)
         | EventKind::MailRefused(_)
+        | EventKind::FilesRestored(_)
         | EventKind::ClearRequested(_)
         | EventKind::Omitted(_)
         | EventKind::TailCut(_) => name.into(),

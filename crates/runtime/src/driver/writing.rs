@@ -191,7 +191,7 @@ pub(super) fn tail_cut(log: &ReadLog) -> Option<TailCut> {
 }
 
 /// A damaged or newer log is not written to.
-pub(super) fn writable(log: &ReadLog) -> Result<(), DriveError> {
+pub(crate) fn writable(log: &ReadLog) -> Result<(), DriveError> {
     if let Some(damage) = &log.damage {
         return Err(DriveError::Unwritable(format!("it is damaged: {damage}; it can be read up to there")));
     }

@@ -1,6 +1,6 @@
 use crate::support::{World, pair};
 use mainpath_tools::ProbeAnswer;
-use mainpath_types::ToolOutput;
+use mainpath_types::{FileChange, FileState, ToolOutput};
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -165,7 +165,13 @@ async fn a_write_tells_after_a_crash_whether_it_was_done() {
     }
     world.put("a.txt", "new");
     let done = ToolOutput { title: Some("a.txt".into()), ..ToolOutput::text("Wrote a.txt (1 line, 3 bytes).") };
-    assert_eq!(world.probe("write", args).await, ProbeAnswer::Done(done));
+    let ProbeAnswer::Done(found) = world.probe("write", args).await else { panic!("it was done") };
+    // What the file held before is known to nobody any more.
+    let [FileChange { path, before: FileState::Unknown, after: FileState::File { bytes: 3, .. } }] = &found.changes[..]
+    else {
+        panic!("{:?}", found.changes)
+    };
+    assert_eq!((path.as_str(), ToolOutput { changes: vec![], ..found.clone() }), ("a.txt", done));
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod bash;
 mod edit;
 mod files;
 mod json_transform;
+mod kept;
 mod launcher;
 mod processes;
 mod registry;

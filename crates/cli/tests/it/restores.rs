@@ -1,0 +1,217 @@
+//! Files put back to what they were.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::time::Duration;
+
+fn write(path: &str, content: &str) -> Answer {
+    Answer::call("write_text_file", json!({"path": path, "content": content}))
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+/// A workspace in which a run has edited `kept.txt` (mode 0640) and made `made/new.txt`, in turns 1 to 3. The user's
+/// message is 1, the results are 3, 5 and 7, the answer is 8.
+fn changed() -> (Place, ModelServer, String) {
+    let place = Place::new();
+    std::fs::write(place.work.join("kept.txt"), "as it was\n").unwrap();
+    std::fs::set_permissions(place.work.join("kept.txt"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    let edits = json!({"path": "kept.txt", "edits": [{"old_text": "it was", "new_text": "edited"}]});
+    let answers = vec![
+        Answer::call("edit_text_file", edits),
+        write("kept.txt", "written\n"),
+        write("made/new.txt", "new\n"),
+        Answer::text("Done."),
+    ];
+    let server = scripted(answers);
+    let done = place.run_on(&server, &["--yes", "Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let trace = place.trace();
+    (place, server, trace)
+}
+
+fn texts(place: &Place) -> (String, String) {
+    (place.text("kept.txt"), place.text("made/new.txt"))
+}
+
+fn pair(kept: &str, made: &str) -> (String, String) {
+    (kept.into(), made.into())
+}
+
+fn restores(place: &Place, trace: &str) -> Vec<Value> {
+    place.events(trace).into_iter().filter(|event| event["type"] == "files_restored").collect()
+}
+
+#[test]
+fn a_rewind_puts_files_back_where_that_is_asked_for_and_else_leaves_them() {
+    let (place, server, trace) = changed();
+    let left = place.run(&["rewind", &trace, "1", "Otherwise."]);
+    assert!(left.err.contains("! 2 files were changed since; --files puts them back"), "{left:#?}");
+    assert_eq!(texts(&place), pair("written\n", "new\n"));
+    let done = place.run(&["rewind", &trace, "1", "Once more.", "--files", "--yes"]);
+    assert!(done.err.contains("· kept.txt: put back\n· made/new.txt: removed\n"), "{done:#?}");
+    // What the agent did after the rewind is another thing: it answers as in its second turn.
+    assert_eq!(server.violations(), Vec::<String>::new());
+    let restored = &restores(&place, &trace)[0]["data"];
+    assert_eq!(
+        (restored["changes"][0]["path"].as_str(), restored["changes"][1]["after"]["is"].as_str()),
+        (Some("kept.txt"), Some("absent"))
+    );
+    place.ok(&["verify", &trace]);
+    place.ok(&["replay", &trace]);
+}
+
+#[test]
+fn files_are_put_back_to_any_message_with_their_mode() {
+    let (place, _server, trace) = changed();
+    let file = place.work.join("kept.txt");
+    assert_eq!(place.ok(&["restore", &trace, "--turn", "2"]), "made/new.txt: removed\n");
+    assert_eq!(texts(&place), pair("written\n", ""));
+    assert_eq!(place.ok(&["restore", &trace, "--to", "3"]), "kept.txt: put back\n");
+    assert_eq!(texts(&place), pair("as edited\n", ""));
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), "kept.txt: put back\n");
+    assert_eq!((texts(&place), mode(&file)), (pair("as it was\n", ""), 0o640));
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), "every file is as it was then\n");
+    assert_eq!(place.ok(&["restore", &trace, "--to", "8"]), "kept.txt: put back\nmade/new.txt: put back\n");
+    assert_eq!(texts(&place), pair("written\n", "new\n"));
+    place.ok(&["verify", &trace]);
+}
+
+#[test]
+fn a_restore_can_be_undone() {
+    let (place, _server, trace) = changed();
+    place.run(&["restore", &trace, "--undo"]).fails(1, "were ever put back");
+    place.ok(&["restore", &trace, "--to", "1"]);
+    assert_eq!(texts(&place), pair("as it was\n", ""));
+    assert_eq!(place.ok(&["restore", &trace, "--undo"]), "kept.txt: put back\nmade/new.txt: put back\n");
+    assert_eq!(texts(&place), pair("written\n", "new\n"));
+}
+
+#[test]
+fn a_dry_run_shows_what_would_change_and_changes_nothing() {
+    let (place, server, trace) = changed();
+    let (log, requests) = (place.log(&trace), server.count());
+    let expected = "kept.txt: would be put back\n    --- kept.txt (now)\n    +++ kept.txt (then)\n    @@ -1 +1 @@\n    -written\n    \
+                    +as it was\nmade/new.txt: would be removed\n    --- made/new.txt (now)\n    +++ made/new.txt (then)\n    @@ -1 +0,0 @@\n    -new\n";
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1", "--dry-run"]), expected);
+    assert_eq!(place.ok(&["rewind", &trace, "1", "--dry-run"]), expected);
+    assert_eq!(place.ok(&["fork", &trace, "--at", "1", "--dry-run"]), expected);
+    assert_eq!(texts(&place), pair("written\n", "new\n"));
+    assert!(place.log(&trace) == log && server.count() == requests && place.traces().len() == 1);
+}
+
+#[test]
+fn what_somebody_else_has_changed_since_is_told_and_left_unless_it_is_forced() {
+    let (place, _server, trace) = changed();
+    std::fs::write(place.work.join("kept.txt"), "mine\n").unwrap();
+    let done = place.run(&["restore", &trace, "--to", "1"]);
+    let told = "kept.txt: left, as somebody else has changed it since; --force overwrites it\nmade/new.txt: removed\n";
+    assert_eq!((done.code, done.out.as_str()), (1, told), "{done:#?}");
+    assert_eq!(texts(&place), pair("mine\n", ""));
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1", "--force"]), "kept.txt: put back\n");
+    assert_eq!(texts(&place), pair("as it was\n", ""));
+    // What was overwritten was kept first.
+    assert_eq!(place.ok(&["restore", &trace, "--undo"]), "kept.txt: put back\n");
+    assert_eq!(texts(&place), pair("mine\n", ""));
+}
+
+#[test]
+fn nothing_is_put_back_through_a_link() {
+    let (place, _server, trace) = changed();
+    let outside = place.root().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("new.txt"), "theirs\n").unwrap();
+    std::fs::remove_dir_all(place.work.join("made")).unwrap();
+    symlink(&outside, place.work.join("made")).unwrap();
+    std::fs::rename(place.work.join("kept.txt"), place.work.join("other.txt")).unwrap();
+    symlink("other.txt", place.work.join("kept.txt")).unwrap();
+    let done = place.run(&["restore", &trace, "--to", "1", "--force"]);
+    assert_eq!((done.code, done.out.lines().count()), (1, 2), "{done:#?}");
+    assert!(done.out.contains("kept.txt: left: there is a link on the way"), "{done:#?}");
+    assert_eq!(std::fs::read_to_string(outside.join("new.txt")).unwrap(), "theirs\n");
+    assert_eq!(place.text("other.txt"), "written\n");
+}
+
+#[test]
+fn a_fork_puts_files_back_and_one_at_the_old_message_undoes_it() {
+    let (place, _server, trace) = changed();
+    place.ok(&["fork", &trace, "--at", "3", "--no-run", "--files"]);
+    assert_eq!(texts(&place), pair("as edited\n", ""));
+    assert_eq!(restores(&place, &trace), Vec::<Value>::new());
+    let fork = place.traces().into_iter().find(|other| *other != trace).unwrap();
+    assert_eq!(restores(&place, &fork).len(), 1);
+    assert_eq!(place.ok(&["restore", &fork, "--undo"]), "kept.txt: put back\nmade/new.txt: put back\n");
+    assert_eq!(texts(&place), pair("written\n", "new\n"));
+}
+
+#[test]
+fn what_is_kept_is_for_its_owner_alone_and_out_of_the_agents_reach() {
+    let (place, _server, trace) = changed();
+    let kept: Vec<_> = walk(&place.home.join("blobs"));
+    assert!(kept.iter().any(|file| std::fs::read_to_string(file).is_ok_and(|text| text == "as it was\n")), "{kept:?}");
+    assert!(kept.iter().all(|file| mode(file) == 0o600 && mode(file.parent().unwrap()) == 0o700), "{kept:?}");
+    let file = kept[0].display().to_string();
+    let server = server(move |request| match request.n {
+        1 => Answer::call("read_text_file", json!({"path": file})).into(),
+        _ => Answer::text("Done.").into(),
+    });
+    place.run(&["run", "--trace", &trace, "--model", &server.model(), "--mode", "full", "--yes", "Read it."]);
+    let last = place
+        .events(&trace)
+        .into_iter()
+        .rfind(|event| event["type"] == "model_finished" && !event["data"]["calls"].is_null());
+    assert_eq!(last.unwrap()["data"]["calls"][0]["verdict"]["decision"], "deny");
+}
+
+fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_restore_that_is_killed_leaves_whole_files_and_is_finished_by_another() {
+    const FILES: usize = 80;
+    let place = Place::new();
+    let name = |n: usize| format!("f{n}.txt");
+    let (old, new) = (|n: usize| format!("old {n}\n").repeat(9), |n: usize| format!("new {n}\n").repeat(9));
+    for n in 0..FILES {
+        std::fs::write(place.work.join(name(n)), old(n)).unwrap();
+    }
+    let mut calls = write(&name(0), &new(0));
+    for n in 1..FILES {
+        calls = calls.and_call("write_text_file", json!({"path": name(n), "content": new(n)}));
+    }
+    let server = scripted(vec![calls, Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = place.trace();
+    let (mut killed, mut partly) = (0, 0);
+    for round in 0..5 {
+        let before = restores(&place, &trace).len();
+        let process = place.start(&["restore", &trace, "--to", "1"]);
+        wait_until("it is about to write", || restores(&place, &trace).len() > before);
+        // At different places.
+        std::thread::sleep(Duration::from_millis(round * 12));
+        killed += usize::from(process.kill().1);
+        let is_old = |n: usize| match place.text(&name(n)) {
+            text if text == old(n) => true,
+            text if text == new(n) => false,
+            text => panic!("{} holds {} bytes that are neither", name(n), text.len()),
+        };
+        let done = (0..FILES).filter(|n| is_old(*n)).count();
+        partly += usize::from(done > 0 && done < FILES);
+        let again = place.run(&["restore", &trace, "--to", "1"]);
+        assert_eq!((again.code, (0..FILES).all(is_old)), (0, true), "{again:#?}");
+        let left = std::fs::read_dir(&place.work).unwrap().count();
+        assert_eq!(left, FILES, "nothing is left beside them");
+        place.ok(&["restore", &trace, "--to", "3"]);
+        assert_eq!(place.text(&name(0)), new(0));
+    }
+    assert!(killed > 0, "killed {killed}, in the middle {partly}");
+    place.ok(&["verify", &trace]);
+}

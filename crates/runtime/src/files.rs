@@ -1,0 +1,198 @@
+//! Putting files back to what they were, by what the log says of every change.
+
+use crate::driver::writable;
+use crate::runtime::{Runtime, RuntimeError};
+use mainpath_core::{Input, InputKind, Machine};
+use mainpath_store::{Appended, Opened, Scope, Store, StoreError};
+use mainpath_tools::{FileNow, Workspace};
+use mainpath_types::*;
+use std::collections::BTreeMap;
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePlan {
+    /// Which: the path from the workspace's root.
+    pub path: String,
+    /// What it is now.
+    pub now: FileNow,
+    /// What it was then.
+    pub then: FileState,
+    /// What is done about it.
+    pub fate: Fate,
+}
+
+/// What is done about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is put back.
+    Restore,
+    /// It is as it was.
+    Same,
+    /// Somebody else has changed it since: it is left, unless that is forced.
+    Foreign,
+    /// It cannot be put back, for this reason.
+    Lost(String),
+}
+
+/// What a log says of a file from some event on.
+struct Track {
+    then: FileState,
+    /// What it was after the last change.
+    last: FileState,
+    /// What it was before that, if that was a restore, which may not have come to the file.
+    unrestored: Option<FileState>,
+}
+
+/// The changes of files under a workspace after an event, by path.
+fn tracks(events: &[Event], workspace: &str, after: EventId) -> BTreeMap<String, Track> {
+    let mut tracks: BTreeMap<String, Track> = BTreeMap::new();
+    let mut here = false;
+    for event in events {
+        let (changes, is_restore): (&[FileChange], bool) = match &event.kind {
+            EventKind::SpecChanged(data) => {
+                here = data.spec.workspace == workspace;
+                continue;
+            }
+            EventKind::CallResolved(CallResolved { output: Some(output), .. })
+            | EventKind::LateResult(LateResult { output, .. })
+            | EventKind::CallRetried(CallRetried { output, .. }) => (&output.changes, false),
+            EventKind::FilesRestored(data) => (&data.changes, true),
+            _ => continue,
+        };
+        if event.id <= after || !here {
+            continue;
+        }
+        for FileChange { path, before, after } in changes {
+            let new = || Track { then: before.clone(), last: FileState::Unknown, unrestored: None };
+            let track = tracks.entry(path.clone()).or_insert_with(new);
+            track.last = after.clone();
+            track.unrestored = is_restore.then(|| before.clone());
+        }
+    }
+    tracks
+}
+
+/// What putting files back to what they were after an event would do to each that was changed since. Changes nothing.
+pub async fn plan(
+    store: &dyn Store,
+    scope: &Scope,
+    workspace: &Workspace,
+    events: &[Event],
+    to: EventId,
+) -> Result<Vec<FilePlan>, StoreError> {
+    let mut plans = Vec::new();
+    for (path, track) in tracks(events, &workspace.root().display().to_string(), to) {
+        let (now, seen) = match workspace.look(&path) {
+            Ok(now) => (now, None),
+            Err(problem) => (FileNow::Large, Some(problem.text)),
+        };
+        let state = now.state();
+        let known = state.holds_same(&track.last) || track.unrestored.is_some_and(|before| state.holds_same(&before));
+        let fate = match (&track.then, seen) {
+            (_, Some(why)) => Fate::Lost(why),
+            (then, None) if state == *then => Fate::Same,
+            (FileState::Unknown, None) => Fate::Lost("what it held then was not kept".into()),
+            (_, None) if now == FileNow::Large => Fate::Lost("it is too large now to be kept first".into()),
+            (FileState::File { hash, .. }, None) if !is_kept(store, scope, hash).await? => {
+                Fate::Lost("what it held then is no longer kept".into())
+            }
+            _ if known => Fate::Restore,
+            _ => Fate::Foreign,
+        };
+        plans.push(FilePlan { path, now, then: track.then, fate });
+    }
+    Ok(plans)
+}
+
+async fn is_kept(store: &dyn Store, scope: &Scope, hash: &BlobHash) -> Result<bool, StoreError> {
+    match store.get_blob(scope, hash).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+impl Runtime {
+    /// Puts files back to what they were after an event of `log`: the trace's own, or that of the trace that it is a fork of.
+    /// What is overwritten is kept, and recorded in the trace, before anything is written; each file is replaced in one step.
+    /// What a crash has left undone is done by asking again. `force`: also those that somebody else has changed since.
+    ///
+    /// Gives what became of every file; a failure to write one does not keep the others from being put back. Errors: the trace
+    /// is being driven, or its log cannot be written.
+    pub async fn restore(
+        &self,
+        scope: &Scope,
+        trace: &TraceId,
+        workspace: &Workspace,
+        (log, to): (&[Event], EventId),
+        force: bool,
+    ) -> Result<Vec<FilePlan>, RuntimeError> {
+        let config = self.config();
+        let store = &*config.store;
+        let Opened { lease, log: own } = store.lease(scope, trace, false).await?;
+        writable(&own)?;
+        let mut plans = plan(store, scope, workspace, log, to).await?;
+        let mut changes = Vec::new();
+        for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore || force && plan.fate == Fate::Foreign) {
+            plan.fate = Fate::Restore;
+            if let FileNow::File { content, .. } = &plan.now {
+                store.put_blob(scope, content.clone()).await?;
+            }
+            changes.push(FileChange { path: plan.path.clone(), before: plan.now.state(), after: plan.then.clone() });
+        }
+        if changes.is_empty() {
+            return Ok(plans);
+        }
+        let mut machine = Machine::fold(trace.clone(), &own.events);
+        let cut = own.tail_cut.as_ref().map(|cut| TailCut { bytes: cut.bytes, kept: cut.kept.clone() });
+        let recovered = InputKind::Recovered { lost: false, tail_cut: cut };
+        let restore = InputKind::RestoreFiles { to, changes, by: scope.principal.clone() };
+        let mut head = own.head;
+        for kind in [recovered, restore] {
+            let input = Input::new((config.clock)(), kind);
+            let batch = machine.handle(&input).map_err(RuntimeError::Refused)?;
+            let Some(last) = batch.last().map(|event| event.id) else { continue };
+            match store.append(&lease, head, batch).await {
+                Appended::Committed { .. } => machine.commit(last),
+                Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
+                Appended::Unknown { problem } => {
+                    return Err(RuntimeError::Trace(format!(
+                        "the log cannot be written: {problem}; no file was changed"
+                    )));
+                }
+            }
+            head = last;
+        }
+        let tag = format!("restore-{trace}");
+        for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore) {
+            if let Err(why) = put_back(store, scope, workspace, plan, &tag).await {
+                plan.fate = Fate::Lost(why);
+            }
+        }
+        Ok(plans)
+    }
+}
+
+async fn put_back(
+    store: &dyn Store,
+    scope: &Scope,
+    workspace: &Workspace,
+    plan: &FilePlan,
+    tag: &str,
+) -> Result<(), String> {
+    // Between the look and now somebody may have written to it: what is not kept is not overwritten.
+    let now = workspace.look(&plan.path).map_err(|problem| problem.text)?;
+    if now != plan.now {
+        return Err("it was changed in this very moment".into());
+    }
+    let content = match &plan.then {
+        FileState::Absent => None,
+        FileState::File { hash, mode, .. } => {
+            let content = store.get_blob(scope, hash).await.map_err(|error| error.to_string())?;
+            Some((content, *mode))
+        }
+        FileState::Unknown => return Err("what it held then was not kept".into()),
+    };
+    let file = content.as_ref().map(|(content, mode)| (content.as_slice(), *mode));
+    workspace.put_back(&plan.path, file, tag).map_err(|problem| problem.text)
+}

@@ -1,0 +1,103 @@
+//! Files as they were before a call changed them.
+
+use crate::support::World;
+use mainpath_tools::{BlobSink, FileNow};
+use mainpath_types::*;
+use serde_json::json;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+/// The state of a file with this content, whose hash the blobs make.
+async fn file(world: &World, content: &[u8], mode: u32) -> FileState {
+    let hash = world.blobs.put(content.to_vec()).await.unwrap();
+    FileState::File { hash, bytes: content.len() as u64, mode }
+}
+
+fn chmod(world: &World, path: &str, mode: u32) {
+    std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+async fn changes(world: &World, tool: &str, args: serde_json::Value) -> Vec<FileChange> {
+    let output = world.run(tool, args).await;
+    assert_eq!(output.error, None, "{output:?}");
+    output.changes
+}
+
+#[tokio::test]
+async fn what_a_file_held_is_kept_before_it_is_written_or_edited() {
+    let world = World::with(&[("a.txt", "one\n")]);
+    chmod(&world, "a.txt", 0o640);
+    let wrote = changes(&world, "write_text_file", json!({"path": "./a.txt", "content": "two\n"})).await;
+    let FileState::File { hash, .. } = &wrote[0].before else { panic!("{wrote:?}") };
+    assert_eq!(world.blobs.get(hash).unwrap(), b"one\n");
+    let (one, two) = (file(&world, b"one\n", 0o640).await, file(&world, b"two\n", 0o640).await);
+    assert_eq!(wrote, [FileChange { path: "a.txt".into(), before: one, after: two.clone() }]);
+    let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "three"}]});
+    let edited = changes(&world, "edit_text_file", edit).await;
+    let three = file(&world, b"three\n", 0o640).await;
+    assert_eq!(edited, [FileChange { path: "a.txt".into(), before: two, after: three }]);
+}
+
+#[tokio::test]
+async fn a_file_that_was_not_there_is_noted_as_absent_and_one_that_stays_the_same_not_at_all() {
+    let world = World::with(&[("same", "x")]);
+    let made = changes(&world, "write", json!({"path": "deep/er/new.txt", "content": ""})).await;
+    let mode = std::fs::metadata(world.path("deep/er/new.txt")).unwrap().permissions().mode() & 0o7777;
+    let after = file(&world, b"", mode).await;
+    assert_eq!(made, [FileChange { path: "deep/er/new.txt".into(), before: FileState::Absent, after }]);
+    assert_eq!(changes(&world, "write", json!({"path": "same", "content": "x"})).await, []);
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_kept_as_well_and_what_is_too_large_is_said_to_be_unknown() {
+    let world = World::with(&[]);
+    std::fs::write(world.path("binary"), [0, 159, 146, 150]).unwrap();
+    let wrote = changes(&world, "write", json!({"path": "binary", "content": "text"})).await;
+    let FileState::File { hash, .. } = &wrote[0].before else { panic!("{wrote:?}") };
+    assert_eq!(world.blobs.get(hash).unwrap(), [0, 159, 146, 150]);
+    let large = std::fs::File::create(world.path("large")).unwrap();
+    large.set_len(MOST_KEPT + 1).unwrap();
+    let wrote = changes(&world, "write", json!({"path": "large", "content": "small"})).await;
+    assert_eq!(wrote[0].before, FileState::Unknown);
+    assert_eq!(std::fs::read_to_string(world.path("large")).unwrap(), "small");
+}
+
+#[tokio::test]
+async fn a_change_through_a_link_is_noted_where_it_was_made() {
+    let world = World::with(&[("real/a.txt", "one")]);
+    symlink("real", world.path("link")).unwrap();
+    let wrote = changes(&world, "write", json!({"path": "link/a.txt", "content": "two"})).await;
+    assert_eq!(wrote[0].path, "real/a.txt");
+}
+
+#[tokio::test]
+async fn a_file_is_put_back_whole_with_its_mode_or_removed() {
+    let world = World::with(&[("a.txt", "now")]);
+    let at = &world.workspace;
+    assert_eq!(at.look("gone"), Ok(FileNow::Absent));
+    at.put_back("a.txt", Some((b"then", 0o600)), "restore-t").unwrap();
+    assert_eq!(at.look("a.txt"), Ok(FileNow::File { content: b"then".to_vec(), mode: 0o600 }));
+    // What a crash left beside it goes.
+    std::fs::write(world.path(".mainpath-restore-t.part"), "half").unwrap();
+    at.put_back("a.txt", None, "restore-t").unwrap();
+    at.put_back("a.txt", None, "restore-t").unwrap();
+    at.put_back("made/again/b", Some((b"b", 0o644)), "restore-t").unwrap();
+    let left: Vec<_> = std::fs::read_dir(world.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["made"]);
+}
+
+#[tokio::test]
+async fn nothing_is_looked_at_or_put_back_through_a_link_or_outside() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("a"), "secret").unwrap();
+    let world = World::with(&[("real/a", "x")]);
+    symlink(outside.path(), world.path("out")).unwrap();
+    symlink("real", world.path("in")).unwrap();
+    symlink("real/a", world.path("file")).unwrap();
+    for path in ["out/a", "in/a", "file", "../x", "real/../real/a", "/etc/passwd", "", "real"] {
+        assert!(world.workspace.look(path).is_err(), "{path}");
+        assert!(world.workspace.put_back(path, Some((b"y", 0o644)), "t").is_err(), "{path}");
+        assert!(world.workspace.put_back(path, None, "t").is_err(), "{path}");
+    }
+    assert_eq!(std::fs::read_to_string(outside.path().join("a")).unwrap(), "secret");
+    assert_eq!(std::fs::read_to_string(world.path("real/a")).unwrap(), "x");
+}

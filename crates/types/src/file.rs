@@ -1,0 +1,49 @@
+//! What became of files: what a call changed, and what they held before.
+
+use crate::BlobHash;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Of a larger file neither what it held before a change nor what a snapshot finds is kept, in bytes.
+pub const MOST_KEPT: u64 = 16 * 1024 * 1024;
+
+/// A file that was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileChange {
+    /// Which: the path from the workspace's root, free of links.
+    pub path: String,
+    /// What it was before. Its content lies in the blob of the hash.
+    pub before: FileState,
+    /// What it was afterwards. The content need not be kept.
+    pub after: FileState,
+}
+
+/// What a file was at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum FileState {
+    /// There was none.
+    Absent,
+    /// There was one.
+    File {
+        /// The SHA-256 of its content.
+        hash: BlobHash,
+        /// Its size.
+        bytes: u64,
+        /// Its mode bits, the low twelve.
+        mode: u32,
+    },
+    /// There was one, perhaps, of which nothing is known: it was too large to be kept, or Mainpath was killed at the change.
+    Unknown,
+}
+
+impl FileState {
+    /// Whether it is known to hold the same, whatever its mode.
+    pub fn holds_same(&self, other: &FileState) -> bool {
+        match (self, other) {
+            (FileState::Absent, FileState::Absent) => true,
+            (FileState::File { hash, .. }, FileState::File { hash: other, .. }) => hash == other,
+            _ => false,
+        }
+    }
+}
