@@ -360,6 +360,9 @@ pub struct ShowArgs {
     /// The events, one JSON line each
     #[arg(long)]
     pub events: bool,
+    /// Two traces beside each other: what they have in common, where they part, what each used
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["trace", "all", "events"])]
+    pub diff: Vec<String>,
 }
 
 /// `mainpath stats`

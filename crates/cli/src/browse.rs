@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
 use crate::attach::{Sizes, line, sizes};
+use crate::compare::compare;
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, span, spent};
 use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, reminder, result_text};
@@ -63,6 +64,9 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
 /// `mainpath show`
 pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
+    if let [a, b] = args.diff.as_slice() {
+        return compare(&app, a, b).await;
+    }
     let trace = app.find(args.trace.as_deref()).await?;
     let (log, state, bodies) = app.read(&trace).await?;
     let mut bodies = Whole::new(&bodies);
@@ -141,7 +145,7 @@ async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodie
     Ok(())
 }
 
-fn role(kind: NodeKind) -> &'static str {
+pub fn role(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::User => "user",
         NodeKind::Assistant { .. } => "assistant",
@@ -154,7 +158,7 @@ fn role(kind: NodeKind) -> &'static str {
     }
 }
 
-fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
+pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
     let said = |parts: &[Part]| {
         let lines = parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(plain(text)),

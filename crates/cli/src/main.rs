@@ -9,6 +9,7 @@ mod attach;
 mod browse;
 mod caged;
 mod choose;
+mod compare;
 mod config;
 mod control;
 mod doctor;

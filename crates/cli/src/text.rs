@@ -25,6 +25,51 @@ pub fn short(text: &str, most: usize) -> String {
     cut
 }
 
+/// The lines of a text, broken between words so that none is wider than this. Longer words are broken where they must be.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in plain(text).replace('\t', "    ").lines() {
+        let (mut rest, mut first) = (line, true);
+        while first || !rest.is_empty() {
+            let (now, later) = rest.split_at(fitting(rest, width.max(2)));
+            lines.push(now.trim_end().to_string());
+            (rest, first) = (later.trim_start(), false);
+        }
+    }
+    lines
+}
+
+/// How much of a line fits: up to the last space that does, or what there is room for.
+fn fitting(line: &str, width: usize) -> usize {
+    let (mut used, mut space) = (0, None);
+    for (at, c) in line.char_indices() {
+        used += columns(c);
+        if used > width {
+            return space.filter(|_| c != ' ').unwrap_or(at);
+        }
+        if c == ' ' && !line.get(..at).unwrap_or_default().trim().is_empty() {
+            space = Some(at + 1);
+        }
+    }
+    line.len()
+}
+
+/// The columns that a character takes: two where Unicode calls it wide (UAX #11), as far as it is common.
+fn columns(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115F}'
+        | '\u{2E80}'..='\u{A4CF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FE30}'..='\u{FE6F}'
+        | '\u{FF00}'..='\u{FF60}'
+        | '\u{FFE0}'..='\u{FFE6}'
+        | '\u{1F300}'..='\u{1FAFF}'
+        | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    }
+}
+
 /// A time span for people: `0.3 s`, `4 min`, `3 h`, `2 d`.
 pub fn span(ms: u64) -> String {
     match ms {
@@ -122,6 +167,15 @@ mod tests {
         assert_eq!(detail(r#"{"command":"rm -rf x\necho"}"#), ["$ rm -rf x", "$ echo"]);
         assert_eq!(detail(r#"{"path":"a","content":"x\u001b[2Jy"}"#), ["+ x[2Jy"]);
         assert_eq!(detail(&format!("{{\"content\":\"{}\"}}", "x\\n".repeat(50))).len(), 41);
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_wide_characters_count_twice() {
+        assert_eq!(wrapped("one two three\n\n  four", 8), ["one two", "three", "", "  four"]);
+        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrapped("回溯到消息", 4), ["回溯", "到消", "息"]);
+        assert_eq!(wrapped("exactly it", 10), ["exactly it"]);
+        assert_eq!(wrapped("", 10), Vec::<String>::new());
     }
 
     #[test]

@@ -143,3 +143,60 @@ fn there_is_no_going_back_to_what_is_not_there() {
     place.run(&["fork", &trace, "--model", "nonsense"]).fails(2, "unknown model");
     assert_eq!((place.log(&trace), place.traces().len(), server.count()), (before, 1, 2));
 }
+
+#[test]
+fn two_forks_are_compared_from_where_they_part() {
+    let (place, server, trace) = told();
+    let long = "A long answer whose line has to be broken near the eightieth column, so that it can be read.";
+    let other = scripted(vec![Answer::text("Never."), Answer::text(long)]);
+    let fork = |args: &[&str]| {
+        let before = place.traces();
+        assert_eq!(place.run(&[&["fork", &trace, "--at", "3"], args].concat()).code, 0);
+        place.traces().into_iter().find(|trace| !before.contains(trace)).unwrap()
+    };
+    let (a, b) = (fork(&["Count the words."]), fork(&["--model", &other.model()]));
+    let expected = format!(
+        "A  {a}  completed (final)
+   {}
+   a fork of {trace} at #3
+B  {b}  completed (final)
+   {}
+   a fork of {trace} at #3
+
+  3 messages in common
+  #1 user  Read a.
+  #2 assistant  → read_text_file: a.txt
+  #3 result  2.0 read_text_file Ok content of a
+
+A #4 user
+A  Count the words.
+
+A #5 assistant
+A  Answer 3.
+
+B #4 assistant
+B  A long answer whose line has to be broken near the eightieth column, so that
+B  it can be read.
+
+main path             A          B
+turns                 2          2
+calls                 1          1
+tokens in            20         20
+tokens out           10         10
+cost                  -          -
+",
+        server.model(),
+        other.model()
+    );
+    let shown = place.ok(&["show", "--diff", &a, &b]);
+    let (before, figures) = shown.split_once("working time").unwrap();
+    assert_eq!(before, expected);
+    assert!(figures.contains("15 tokens  15 tokens"), "{figures}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let same = place.ok(&["show", "--diff", &trace, &trace]);
+    assert!(same.contains("their main paths say the same"), "{same}");
+    let parted = place.ok(&["show", "--diff", &trace, &b]);
+    assert!(parted.contains("   a fork of A at #3\n"), "{parted}");
+    place.run(&["show", "--diff", &a]).fails(2, "2 values required");
+    place.run(&["show", "--diff", &a, "nowhere"]).fails(1, "there is no trace");
+}
