@@ -112,13 +112,15 @@ impl App {
 
     /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
     pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Failure> {
-        let traces = self.store.list(&self.scope).await?;
         let Some(wanted) = wanted else {
-            let newest = traces.into_iter().next().map(|entry| entry.trace);
+            let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
             return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
         };
+        // Looked at by its name alone: there may be a great many.
+        let is_there = |trace: &TraceId| self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists();
+        let names = self.store.names(&self.scope)?.into_iter();
         let mut found: Vec<TraceId> =
-            traces.into_iter().map(|entry| entry.trace).filter(|trace| crate::args::matches(trace, wanted)).collect();
+            names.filter(|trace| crate::args::matches(trace, wanted) && is_there(trace)).collect();
         if let Some(exact) = found.iter().position(|trace| trace.as_str() == wanted) {
             return Ok(found.swap_remove(exact));
         }

@@ -37,6 +37,9 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List the traces, newest first
     Ls(LsArgs),
+    /// The index that `ls` and its search use
+    #[command(subcommand)]
+    Index(IndexCommand),
     /// Show a trace: its main path, all of its tree, or its events
     Show(ShowArgs),
     /// End the run of a trace at the next checkpoint
@@ -319,9 +322,19 @@ pub struct LsArgs {
     /// All of them, not the newest 20
     #[arg(short, long)]
     pub all: bool,
+    /// Those in which these words were said, and where: all of them in one message, in any script
+    #[arg(short, long, value_name = "WORDS")]
+    pub search: Option<String>,
     /// As JSON lines
     #[arg(long)]
     pub json: bool,
+}
+
+/// `mainpath index`
+#[derive(Subcommand, Debug)]
+pub enum IndexCommand {
+    /// Make it anew from the logs
+    Rebuild,
 }
 
 /// A command about one trace.

@@ -1,17 +1,15 @@
-//! `ls`, `show`, `verify`, `replay` and `schema`: looking, without changing anything.
+//! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
 
 use crate::app::App;
-use crate::args::{LsArgs, OneTrace, SchemaArgs, ShowArgs};
+use crate::args::{OneTrace, SchemaArgs, ShowArgs};
 use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
 use crate::exit::{Exit, Failure};
-use crate::text::{gist, number, plain, short, span, spent};
+use crate::text::{gist, number, plain, short, spent};
 use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, reminder, result_text};
 use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
-use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
-use serde_json::json;
 use std::io::Write;
 
 /// Prints a line; somebody who no longer reads is no error.
@@ -20,45 +18,6 @@ pub fn out(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
-}
-
-/// `mainpath ls`
-pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let traces = app.store.list(&app.scope).await?;
-    let most = if args.all { usize::MAX } else { 20 };
-    if traces.is_empty() && !args.json {
-        eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
-    }
-    for entry in traces.iter().take(most) {
-        let (log, state, _) = app.read(&entry.trace).await?;
-        // A trace whose blob is gone is listed all the same.
-        let task = views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
-        let status = if log.damage.is_some() { "damaged" } else { views::status(&state) };
-        if args.json {
-            let line = json!({
-                "trace_id": entry.trace, "status": status, "finish_reason": state.finished, "turns": state.turn_number,
-                "tokens": state.usage.total(), "cost_micros": state.cost, "modified": format_time(entry.modified), "task": task,
-            });
-            out(&line.to_string())?;
-            continue;
-        }
-        let age = span(system_clock().saturating_sub(entry.modified));
-        let reason = state.finished.filter(|reason| state.run.is_none() && *reason != FinishReason::Final);
-        let status = reason.map_or(status, FinishReason::as_str);
-        out(&format!(
-            "{}  {:<16} {:>3} turns  {:>8} ago  {}",
-            entry.trace,
-            status,
-            state.turn_number,
-            age,
-            short(&task, 60)
-        ))?;
-    }
-    if traces.len() > most && !args.json {
-        eprintln!("{} more: mainpath ls --all", traces.len() - most);
-    }
-    Ok(Exit::Ok)
 }
 
 /// `mainpath show`

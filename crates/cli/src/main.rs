@@ -18,6 +18,7 @@ mod follow;
 mod goal;
 mod history;
 mod hooks;
+mod list;
 mod mcp;
 mod models;
 mod policy;
@@ -106,7 +107,8 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Regenerate(args) => rewind::regenerate(args).await,
             Command::Fork(args) => rewind::fork(args).await,
             Command::Restore(args) => restore::restore(args).await,
-            Command::Ls(args) => browse::ls(args).await,
+            Command::Ls(args) => list::ls(args).await,
+            Command::Index(command) => list::index(command).await,
             Command::Show(args) => browse::show(args).await,
             Command::Stats(args) => stats::stats(args).await,
             Command::Verify(args) => browse::verify(args).await,

@@ -6,6 +6,7 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::mcp::person_only;
 use crate::text::{number, span};
+use mainpath_index::Index;
 use mainpath_runtime::erase::{What, erase as take_out};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Collected, Store, StoreError, Sweep, TraceEntry};
@@ -34,6 +35,7 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
     confirm(args.yes, &format!("remove {}", several(&traces)))?;
     for trace in &traces {
         app.store.remove(&app.scope, trace).await?;
+        Index::forget(&app.store, &app.scope, std::slice::from_ref(trace))?;
         out(&format!("{trace} is removed"))?;
     }
     collect(&app, false).await
@@ -79,6 +81,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
         }
     }
     if !args.dry_run {
+        Index::forget(&app.store, &app.scope, &old)?;
         out(&format!("{} traces were removed", number(removed)))?;
     }
     collect(&app, args.dry_run).await
@@ -119,6 +122,7 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     confirm(args.yes, &format!("erase {words} for good"))?;
     let why = args.reason.map(|why| app.vault.redact(&why));
     let done = take_out(&*app.store, (&app.scope, system_clock()), &trace, &what, why).await?;
+    Index::forget(&app.store, &app.scope, std::slice::from_ref(&trace))?;
     out(&format!("the words of {} events of {trace} are erased; its log still verifies", done.events))?;
     if done.blobs.removed > 0 {
         out(&format!("{} blobs with {} bytes went with them", done.blobs.removed, number(done.blobs.bytes)))?;

@@ -64,7 +64,7 @@ pub use next::next_step;
 pub use pending::pending;
 pub use queues::{Queued, Queues};
 pub use rate::Bucket;
-pub use report::{Ending, degraded_answer, ending};
+pub use report::{Ending, degraded_answer, ending, status};
 pub use run::{ModelCall, Run};
 pub use state::{Branch, MailCursor, ModelHead, Opening, Rewind, SpecHead, State, ToolHead, Turn};
 pub use tree::{Cut, Node, NodeKind, Tree};

@@ -110,3 +110,18 @@ fn advice(reason: FinishReason) -> &'static str {
         InternalError => "report it with the trace.",
     }
 }
+
+/// One word for where a trace stands.
+pub fn status(state: &State) -> &'static str {
+    use FinishReason::*;
+    match (&state.run, state.finished) {
+        (Some(_), _) if state.waits_for_people() => "waiting",
+        (Some(_), _) => "running",
+        // A conversation from elsewhere, with which nothing was done here.
+        (None, None) if state.tree.head.is_some() && state.queues.is_empty() => "imported",
+        (None, None) => "running",
+        (None, Some(Final)) => "completed",
+        (None, Some(Stopped)) => "stopped",
+        (None, Some(_)) => "failed",
+    }
+}

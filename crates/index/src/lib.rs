@@ -1,1 +1,201 @@
-//! A cache.
+//! A cache over the traces of a tenant: the list of them, and a search in what was said.
+//!
+//! **This crate owns** one SQLite file beside the traces. It can be deleted at any time, and comes back. **Its caller owns**
+//! the judgement what to do where it cannot be used: the logs are the truth, and nothing is only here.
+//!
+//! Refreshing reads what changed: the traces that the store notes as leased, those that were still owned the last time, and
+//! whatever name appeared or is gone. A trace that is shown has been compared with its log's size and time.
+//!
+//! Chinese, Japanese and Korean letters are words of their own in the search, so that any part of such a text is found; in
+//! other scripts a word is found by its beginning.
+
+mod read;
+mod refresh;
+mod search;
+mod tables;
+
+pub use search::{Hit, Shown};
+
+use mainpath_store::{FilesStore, Scope};
+use mainpath_types::{FinishReason, Micros, Millis, TraceId};
+use rusqlite::{Connection, ErrorCode};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The list of a tenant's traces.
+pub struct Index {
+    path: PathBuf,
+    store: Arc<FilesStore>,
+    scope: Scope,
+    db: Connection,
+}
+
+/// A trace in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Which.
+    pub trace: TraceId,
+    /// When it began.
+    pub created: Millis,
+    /// When its log last changed.
+    pub modified: Millis,
+    /// One word for where it stands; `damaged` if its log is.
+    pub status: String,
+    /// Why the last run ended.
+    pub reason: Option<FinishReason>,
+    /// Model turns.
+    pub turns: u32,
+    /// Tokens, input and output together.
+    pub tokens: u64,
+    /// What they cost.
+    pub cost: Micros,
+    /// The model.
+    pub model: String,
+    /// The folder that the agent works in.
+    pub workspace: String,
+    /// The beginning of what it was first asked to do.
+    pub task: String,
+}
+
+/// Why the index cannot be used now.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// Another process is writing it.
+    #[error("the index {0} is being written by another process; try again in a moment")]
+    Busy(String),
+    /// A search without a word.
+    #[error("there is nothing to look for in {0:?}: say at least one word")]
+    NoWords(String),
+    /// SQLite said no.
+    #[error("the index {path} cannot be used: {source}; it can be deleted, it is made again")]
+    Sqlite {
+        /// The file.
+        path: String,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The logs cannot be looked at.
+    #[error(transparent)]
+    Store(#[from] mainpath_store::StoreError),
+    /// The file cannot be made or removed.
+    #[error("the index {path} cannot be written: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+/// What a refresh did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// Traces whose logs were read.
+    pub read: usize,
+    /// Traces that were gone.
+    pub gone: usize,
+}
+
+impl Index {
+    /// Opens the index of a tenant, or makes it. One that is damaged or of another version is made anew.
+    /// Errors: [`IndexError::Busy`], [`IndexError::Sqlite`], [`IndexError::Io`].
+    pub fn open(store: &Arc<FilesStore>, scope: &Scope) -> Result<Index, IndexError> {
+        let path = file(store, scope);
+        let db = match tables::open(&path) {
+            Err(error) if is_damage(&error) => {
+                delete(&path)?;
+                tables::open(&path)
+            }
+            opened => opened,
+        };
+        let db = db.map_err(|source| say(&path, source))?;
+        Ok(Index { path, store: Arc::clone(store), scope: scope.clone(), db })
+    }
+
+    /// Takes in what changed since the last time. A file that turns out to be damaged is made anew.
+    pub fn refresh(&mut self) -> Result<Refreshed, IndexError> {
+        match refresh::refresh(&mut self.db, &self.store, &self.scope, false) {
+            Err(refresh::Failed::Sqlite(error)) if is_damage(&error) => self.rebuild(),
+            done => self.told(done),
+        }
+    }
+
+    /// Makes it anew from the logs.
+    pub fn rebuild(&mut self) -> Result<Refreshed, IndexError> {
+        // In the same file where that can be: other processes may have it open.
+        let cleared = tables::clear(&self.db);
+        if cleared.as_ref().is_err_and(is_damage) {
+            self.db = Connection::open_in_memory().map_err(|source| say(&self.path, source))?;
+            delete(&self.path)?;
+            self.db = tables::open(&self.path).map_err(|source| say(&self.path, source))?;
+        } else {
+            cleared.map_err(|source| say(&self.path, source))?;
+        }
+        let done = refresh::refresh(&mut self.db, &self.store, &self.scope, true);
+        self.told(done)
+    }
+
+    fn told(&self, done: Result<Refreshed, refresh::Failed>) -> Result<Refreshed, IndexError> {
+        done.map_err(|error| match error {
+            refresh::Failed::Sqlite(source) => say(&self.path, source),
+            refresh::Failed::Store(error) => error.into(),
+        })
+    }
+
+    /// The traces that changed last, newest first, and how many there are in all.
+    pub fn newest(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
+        let read = tables::newest(&self.db, most);
+        read.map_err(|source| say(&self.path, source))
+    }
+
+    /// Where these words were said, the trace that changed last first; at most so many places.
+    pub fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, IndexError> {
+        let words = search::query(query).ok_or_else(|| IndexError::NoWords(query.chars().take(80).collect()))?;
+        search::search(&self.db, &words, most).map_err(|source| say(&self.path, source))
+    }
+
+    /// Takes everything out of the file that came from these traces. Where that cannot be, the file is removed.
+    pub fn forget(store: &Arc<FilesStore>, scope: &Scope, traces: &[TraceId]) -> Result<(), IndexError> {
+        let path = file(store, scope);
+        if !path.exists() {
+            return Ok(());
+        }
+        let forgotten = tables::open(&path).and_then(|mut db| tables::forget(&mut db, traces));
+        if forgotten.is_err() { delete(&path) } else { Ok(()) }
+    }
+}
+
+fn file(store: &FilesStore, scope: &Scope) -> PathBuf {
+    store.tenant_dir(&scope.tenant).join("index.sqlite")
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SchemaChanged))
+        || matches!(error, rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::FromSqlConversionFailure(..))
+        // A table or column that is missing, or a check that did not hold.
+        || matches!(error, rusqlite::Error::SqliteFailure(_, Some(text)) if text.contains("no such"))
+}
+
+fn say(path: &Path, source: rusqlite::Error) -> IndexError {
+    let path = path.display().to_string();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => IndexError::Busy(path),
+        _ => IndexError::Sqlite { path, source },
+    }
+}
+
+/// Removes the file with what SQLite keeps beside it.
+fn delete(path: &Path) -> Result<(), IndexError> {
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match std::fs::remove_file(&name) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(IndexError::Io { path: path.display().to_string(), source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -3,6 +3,7 @@
 
 use crate::telemetry::by_tool;
 use crate::texts::{Whole, load};
+pub use mainpath_core::status;
 use mainpath_core::{Bodies, CallState, Ending, Log, NodeKind, Queued, State, apply, cumulative_stats, own_stats};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -146,21 +147,6 @@ pub fn plan(state: &State, events: &[Event], made: &BTreeMap<GoalId, Millis>, ta
         "current_id": state.goals.focus,
         "goals": state.goals.list().iter().map(goal).collect::<Vec<_>>(),
     })
-}
-
-/// One word for where a trace stands.
-pub fn status(state: &State) -> &'static str {
-    use FinishReason::*;
-    match (&state.run, state.finished) {
-        (Some(_), _) if state.waits_for_people() => "waiting",
-        (Some(_), _) => "running",
-        // A conversation from elsewhere, with which nothing was done here.
-        (None, None) if state.tree.head.is_some() && state.queues.is_empty() => "imported",
-        (None, None) => "running",
-        (None, Some(Final)) => "completed",
-        (None, Some(Stopped)) => "stopped",
-        (None, Some(_)) => "failed",
-    }
 }
 
 fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer: Option<&str>) -> Value {

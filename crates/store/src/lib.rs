@@ -41,7 +41,7 @@ mod store;
 pub use faulty::Faulty;
 pub use files::{FilesStore, Options};
 pub use line::{HeadHash, Salts};
-pub use log::{Report, verify_bytes, verify_file};
+pub use log::{Report, read_file, verify_bytes, verify_file};
 pub use memory::MemoryStore;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;

@@ -31,6 +31,13 @@ pub fn verify_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Re
     Ok(report(&scan, &path.display().to_string()))
 }
 
+/// Reads a log file, checked, like [`Store::read`](crate::Store::read) from the first event on. Errors: it cannot be read.
+pub fn read_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<ReadLog, StoreError> {
+    let scan = File::open(path).and_then(|file| scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))));
+    let scan = scan.map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
+    Ok(scan.into_read(&path.display().to_string()))
+}
+
 /// Checks a log's bytes; `file` is what to call them in the report.
 pub fn verify_bytes(bytes: &[u8], file: &str, tenant: &TenantId, trace: &TraceId) -> Report {
     report(&scan(bytes, Some((0, HeadHash::genesis(tenant, trace)))), file)

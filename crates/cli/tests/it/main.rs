@@ -13,6 +13,7 @@ mod every_model;
 mod forks;
 mod hooks;
 mod injections;
+mod lists;
 mod long_texts;
 mod mcp;
 mod mcp_serve;

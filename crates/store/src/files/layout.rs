@@ -20,7 +20,7 @@ impl Layout {
         Layout { root: root.to_owned() }
     }
 
-    fn tenant(&self, tenant: &TenantId) -> PathBuf {
+    pub fn tenant(&self, tenant: &TenantId) -> PathBuf {
         if *tenant == TenantId::local() { self.root.clone() } else { self.root.join("tenants").join(tenant.as_str()) }
     }
 
@@ -56,6 +56,11 @@ impl Layout {
 
     pub fn doorbell(&self) -> PathBuf {
         self.root.join("doorbell")
+    }
+
+    /// Which traces were leased or removed; only a hint.
+    pub fn changes(&self) -> PathBuf {
+        self.root.join("changes")
     }
 
     pub fn make_root(&self) -> io::Result<()> {

@@ -10,6 +10,7 @@
 //! <data>/tenants/<tenant>/…             the same for every tenant but `local`
 //! <data>/journal/<name>.wal             lines of many traces made durable together; locked by its process
 //! <data>/doorbell                       which traces got mail; only a hint
+//! <data>/changes                        which traces were leased or removed; only a hint
 //! ```
 //!
 //! Folders are for their owner only (0700), files too (0600). Two files need the file system to keep its word: what
@@ -21,6 +22,7 @@
 
 mod begin;
 mod blobs;
+mod changes;
 mod commit;
 mod disk;
 mod doorbell;
@@ -33,6 +35,7 @@ mod removal;
 mod view_files;
 mod watch;
 
+pub use changes::{Changed, Mark};
 pub use disk::Disk;
 pub(crate) use doorbell::Doorbell;
 
@@ -120,6 +123,22 @@ impl FilesStore {
     /// included. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     pub fn owner(&self, scope: &Scope, trace: &TraceId) -> Result<Option<Owner>, StoreError> {
         owner::owner(&self.inner, &scope.tenant, trace)
+    }
+
+    /// The traces that may have changed since a mark: leased in the meantime, or removed. One that is still owned may change
+    /// on. Errors: [`StoreError::Io`].
+    pub fn changed_since(&self, scope: &Scope, mark: &Mark) -> Result<Changed, StoreError> {
+        changes::since(&self.inner, &scope.tenant, mark)
+    }
+
+    /// The names of a tenant's traces, in no order. Errors: [`StoreError::Io`].
+    pub fn names(&self, scope: &Scope) -> Result<Vec<TraceId>, StoreError> {
+        self.inner.layout.names(&scope.tenant)
+    }
+
+    /// The folder of a tenant: its traces, its blobs, and what others keep beside them.
+    pub fn tenant_dir(&self, tenant: &TenantId) -> PathBuf {
+        self.inner.layout.tenant(tenant)
     }
 
     /// Where a trace's files are, for people and for [`verify_file`](crate::verify_file). The folder need not exist.

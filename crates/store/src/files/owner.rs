@@ -1,5 +1,6 @@
 //! Ownership of a trace: a lock on `owner.lock`, and where the owner's log ends.
 
+use super::changes;
 use super::commit::{Append, Commits, Job};
 use super::layout::open_or_make;
 use super::{Inner, bytes_between};
@@ -193,6 +194,7 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     }
     let dir = layout.trace(tenant, trace);
     let (lock, earlier) = take_lock(&dir, trace)?;
+    changes::note(&layout.changes(), tenant, trace);
     let path = layout.log(tenant, trace);
     let file = open_or_make(&path).map_err(opening)?;
     let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(opening)?;

@@ -1,5 +1,6 @@
 //! What is taken away: the content of events, whole traces, blobs that nothing names any more.
 
+use super::changes;
 use super::commit::Job;
 use super::layout::{Layout, open_or_make, sync_dir, write_whole};
 use super::mailbox;
@@ -72,6 +73,7 @@ pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
     }
     std::fs::rename(&dir, &leaving).and_then(|()| sync_dir(&traces)).map_err(removing)?;
     std::fs::remove_dir_all(&leaving).map_err(removing)?;
+    changes::note(&layout.changes(), tenant, trace);
     drop(lock);
     Ok(())
 }

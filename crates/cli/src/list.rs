@@ -1,0 +1,158 @@
+//! `ls` and `index`: which traces there are, and where something was said.
+
+use crate::app::App;
+use crate::args::{IndexCommand, LsArgs};
+use crate::browse::out;
+use crate::exit::{Exit, Failure};
+use crate::text::{number, plain, short, span};
+use mainpath_core::{State, status};
+use mainpath_index::{Hit, Index, IndexError, Row};
+use mainpath_runtime::views;
+use mainpath_store::Store;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{FinishReason, TraceId, format_time};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// How many traces are shown where nothing is said.
+const SHOWN: usize = 20;
+/// How many places of one trace are shown.
+const PLACES: usize = 3;
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Failure {
+        match error {
+            IndexError::NoWords(_) => Failure::usage(error.to_string()),
+            _ => Failure::error(error.to_string()),
+        }
+    }
+}
+
+/// `mainpath ls`
+pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    if let Some(query) = &args.search {
+        return search(&app, query, &args);
+    }
+    let most = if args.all { usize::MAX } else { SHOWN };
+    let (rows, all) = match refreshed(&app).and_then(|index| index.newest(most)) {
+        Ok(found) => found,
+        // The index is only a cache: without it, it takes longer.
+        Err(_) => read(&app, most).await?,
+    };
+    if all == 0 && !args.json {
+        eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
+    }
+    for row in &rows {
+        out(&if args.json { json_of(row).to_string() } else { line(row) })?;
+    }
+    if all > rows.len() && !args.json {
+        eprintln!("{} more: mainpath ls --all", number((all - rows.len()) as u64));
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath index`
+pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let IndexCommand::Rebuild = command;
+    let began = Instant::now();
+    let done = Index::open(&app.store, &app.scope)?.rebuild()?;
+    let took = span(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
+    out(&format!("{} traces are in the index ({took})", number(done.read as u64)))?;
+    Ok(Exit::Ok)
+}
+
+fn refreshed(app: &App) -> Result<Index, IndexError> {
+    let mut index = Index::open(&app.store, &app.scope)?;
+    index.refresh()?;
+    Ok(index)
+}
+
+/// The list without an index: every trace that is shown is read.
+async fn read(app: &App, most: usize) -> Result<(Vec<Row>, usize), Failure> {
+    let traces = app.store.list(&app.scope).await?;
+    let mut rows = Vec::new();
+    for entry in traces.iter().take(most) {
+        let (log, state, _) = app.read(&entry.trace).await?;
+        // A trace whose blob is gone is listed all the same.
+        let task = views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
+        let status = if log.damage.is_some() { "damaged" } else { status(&state) };
+        let State { finished, turn_number, usage, cost, .. } = state;
+        rows.push(Row {
+            trace: entry.trace.clone(),
+            created: log.events.first().map_or(0, |event| event.ts),
+            modified: entry.modified,
+            status: status.into(),
+            reason: finished,
+            turns: turn_number,
+            tokens: usage.total(),
+            cost,
+            model: String::new(),
+            workspace: String::new(),
+            task,
+        });
+    }
+    Ok((rows, traces.len()))
+}
+
+fn json_of(row: &Row) -> Value {
+    json!({
+        "trace_id": row.trace, "status": row.status, "finish_reason": row.reason, "turns": row.turns, "tokens": row.tokens,
+        "cost_micros": row.cost, "modified": format_time(row.modified), "created": format_time(row.created),
+        "model": row.model, "workspace": row.workspace, "task": row.task,
+    })
+}
+
+fn line(row: &Row) -> String {
+    let age = span(system_clock().saturating_sub(row.modified));
+    let is_over = !matches!(row.status.as_str(), "running" | "waiting" | "damaged");
+    let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
+    let status = reason.map_or(row.status.as_str(), |reason| reason.as_str());
+    format!("{}  {status:<16} {:>3} turns  {age:>8} ago  {}", row.trace, row.turns, short(&row.task, 60))
+}
+
+fn search(app: &App, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
+    let index = refreshed(app)?;
+    let hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
+    if args.json {
+        for hit in &hits {
+            let Hit { row, seq, role, shown } = hit;
+            let text = format!("{}{}{}", shown.before, shown.found, shown.after);
+            let place = json!({"seq": seq, "role": role, "text": text, "found": shown.found});
+            let mut line = json_of(row);
+            line.as_object_mut().map(|line| line.insert("hit".into(), place));
+            out(&line.to_string())?;
+        }
+        return Ok(if hits.is_empty() { Exit::Error } else { Exit::Ok });
+    }
+    if hits.is_empty() {
+        return Err(Failure::error(format!("nobody said {query:?} in any trace")));
+    }
+    let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let mut shown = 0;
+    let mut of: Option<&TraceId> = None;
+    let mut places = 0;
+    for (at, hit) in hits.iter().enumerate() {
+        if of != Some(&hit.row.trace) {
+            if shown == SHOWN && !args.all {
+                eprintln!("more of them: mainpath ls --search --all");
+                break;
+            }
+            (of, places, shown) = (Some(&hit.row.trace), 0, shown + 1);
+            out(&line(&hit.row))?;
+        }
+        places += 1;
+        if places <= PLACES {
+            let (before, found, after) = (plain(&hit.shown.before), plain(&hit.shown.found), plain(&hit.shown.after));
+            let found = if bold { format!("\u{1b}[1m{found}\u{1b}[0m") } else { found };
+            out(&format!("    #{} {}: {before}{found}{after}", hit.seq, hit.role))?;
+        }
+        let is_last = hits.get(at + 1).is_none_or(|next| next.row.trace != hit.row.trace);
+        if is_last && places > PLACES {
+            out(&format!("    and {} more", places - PLACES))?;
+        }
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,68 @@
+//! `ls`, its search, and the index behind them.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+
+#[test]
+fn words_are_found_with_their_places_and_the_newest_trace_first() {
+    let place = Place::new();
+    place.run_on(&scripted(vec![Answer::text("用户登录已经修复。")]), &["为什么用户登录失败？"]);
+    let first = place.trace();
+    place.run_on(&scripted(vec![Answer::text("The login works.")]), &["Why does the login fail?"]);
+    let out = place.ok(&["ls", "--search", "登录"]);
+    assert!(out.starts_with(&first), "{out}");
+    assert!(out.contains("    #1 user: 为什么用户登录失败？\n    #2 assistant: 用户登录已经修复。\n"), "{out}");
+    let out = place.ok(&["ls", "--search", "log fail", "--json"]);
+    let hit = parsed(out.lines().next().unwrap());
+    assert_eq!((out.lines().count(), &hit["hit"]["seq"]), (1, &1.into()));
+    assert_eq!(hit["hit"]["text"], "Why does the login fail?");
+    place.run(&["ls", "--search", "pelican"]).fails(1, "nobody said \"pelican\" in any trace");
+    place.run(&["ls", "--search", "???"]).fails(2, "there is nothing to look for");
+    // What is erased is not found, nor is what is removed.
+    place.ok(&["erase", &first, "--all", "--yes"]);
+    place.run(&["ls", "--search", "登录"]).fails(1, "nobody said");
+    assert!(place.ok(&["ls"]).contains("(erased)"));
+    place.ok(&["rm", &first, "--yes"]);
+    assert_eq!(place.ok(&["ls"]).lines().count(), 1);
+}
+
+#[test]
+fn the_list_is_the_same_with_a_new_a_spoilt_and_a_locked_index() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Done.")]);
+    place.run_on(&server, &["first"]);
+    place.run_on(&server, &["second"]);
+    let told = |out: &str| -> Vec<String> {
+        let line = |line: &str| {
+            let line = parsed(line);
+            format!("{} {} {} {}", line["trace_id"], line["status"], line["turns"], line["task"])
+        };
+        out.lines().map(line).collect()
+    };
+    let list = told(&place.ok(&["ls", "--json"]));
+    assert_eq!(list.len(), 2);
+    assert!(list[0].contains("second"), "{list:?}");
+    assert!(place.ok(&["index", "rebuild"]).starts_with("2 traces are in the index"));
+    assert_eq!(told(&place.ok(&["ls", "--json"])), list);
+    let index = place.home.join("index.sqlite");
+    std::fs::write(&index, "spoilt").unwrap();
+    assert_eq!(told(&place.ok(&["ls", "--json"])), list);
+    std::fs::remove_file(&index).unwrap();
+    // Something else is in its place: the list takes longer, and a search says why it cannot be.
+    std::fs::create_dir(&index).unwrap();
+    assert_eq!(told(&place.ok(&["ls", "--json"])), list);
+    place.run(&["ls", "--search", "first"]).fails(1, "cannot be used");
+}
+
+#[test]
+fn only_the_newest_are_shown_unless_all_are_asked_for() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Done.")]);
+    for n in 0..22 {
+        place.run_on(&server, &[&format!("task {n}")]);
+    }
+    let done = place.run(&["ls"]);
+    assert_eq!((done.out.lines().count(), done.err.as_str()), (20, "2 more: mainpath ls --all\n"));
+    assert!(done.out.lines().next().unwrap().ends_with("task 21"), "{}", done.out);
+    assert_eq!(place.ok(&["ls", "--all"]).lines().count(), 22);
+}

@@ -1,0 +1,185 @@
+//! Taking in what changed.
+
+use crate::Refreshed;
+use crate::read::{Found, read, stamp};
+use crate::tables::{self, Writer};
+use mainpath_store::files::Mark;
+use mainpath_store::{FilesStore, Scope, StoreError};
+use mainpath_types::TraceId;
+use rusqlite::{Connection, TransactionBehavior};
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::UNIX_EPOCH;
+
+/// Why it broke off; nothing was taken in then.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    Sqlite(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Failed {
+    fn from(error: rusqlite::Error) -> Failed {
+        Failed::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Failed {
+        Failed::Store(error)
+    }
+}
+
+/// From so many traces on they are read by two threads.
+const MANY: usize = 64;
+
+/// `empty`: nothing is known yet, so there is nothing to compare with.
+pub(crate) fn refresh(
+    db: &mut Connection,
+    store: &FilesStore,
+    scope: &Scope,
+    empty: bool,
+) -> Result<Refreshed, Failed> {
+    let earlier =
+        Mark { token: tables::mark(db, "token")?, offset: tables::mark(db, "offset")?.parse().unwrap_or_default() };
+    let changed = store.changed_since(scope, &earlier)?;
+    let folder = folder_time(store, scope);
+    let live = tables::live(db)?;
+    let names_are_known = changed.traces.is_some() && tables::mark(db, "folder")? == folder;
+    if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && live.is_empty() && names_are_known {
+        return Ok(Refreshed::default());
+    }
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut refreshed = Refreshed::default();
+    let mut writer = Writer::new(&transaction)?;
+    let mut look: BTreeSet<TraceId> = live.into_iter().collect();
+    let mut there = None;
+    match changed.traces {
+        Some(traces) => look.extend(traces),
+        None => {
+            let names = store.names(scope)?;
+            look.extend(names.iter().cloned());
+            there = Some(names);
+        }
+    }
+    take_in(&transaction, &mut writer, (store, scope), look, empty, &mut refreshed)?;
+    // Whoever copies a trace in or away by hand notes nothing, but the folder's time changes.
+    if !names_are_known {
+        let names = match there {
+            Some(names) => names,
+            None => store.names(scope)?,
+        };
+        if sum(&names) != sum(&tables::all(&transaction)?) {
+            let known: HashSet<TraceId> = tables::all(&transaction)?.into_iter().collect();
+            let there: HashSet<TraceId> = names.into_iter().collect();
+            let differ: BTreeSet<TraceId> = known.symmetric_difference(&there).cloned().collect();
+            take_in(&transaction, &mut writer, (store, scope), differ, false, &mut refreshed)?;
+        }
+    }
+    drop(writer);
+    tables::set_mark(&transaction, "token", &changed.mark.token)?;
+    tables::set_mark(&transaction, "offset", &changed.mark.offset.to_string())?;
+    tables::set_mark(&transaction, "folder", &folder)?;
+    transaction.commit()?;
+    Ok(refreshed)
+}
+
+/// The time of the folder that holds the traces: it changes when one comes or goes.
+fn folder_time(store: &FilesStore, scope: &Scope) -> String {
+    let meta = std::fs::metadata(store.tenant_dir(&scope.tenant).join("traces"));
+    let at = meta.ok().and_then(|meta| meta.modified().ok()).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    at.unwrap_or_default().as_nanos().to_string()
+}
+
+/// A number for a set of names, whatever their order.
+fn sum(names: &[TraceId]) -> (usize, u64) {
+    let hash = |name: &TraceId| {
+        let mut hasher = DefaultHasher::new();
+        name.as_str().hash(&mut hasher);
+        hasher.finish()
+    };
+    (names.len(), names.iter().fold(0, |sum, name| sum ^ hash(name)))
+}
+
+/// Reads those of the traces whose logs are not as they were, and removes those that are gone.
+fn take_in(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    (store, scope): (&FilesStore, &Scope),
+    look: BTreeSet<TraceId>,
+    empty: bool,
+    refreshed: &mut Refreshed,
+) -> Result<(), Failed> {
+    let mut stale = Vec::new();
+    for trace in look {
+        if empty {
+            stale.push((trace, true));
+            continue;
+        }
+        let known = tables::stamp(db, &trace)?;
+        let path = store.trace_dir(&scope.tenant, &trace).join("events.jsonl");
+        match std::fs::metadata(&path) {
+            Ok(meta) if known.is_some_and(|(known, _)| known == stamp(&meta)) => {
+                let is_live = known.is_some_and(|(_, live)| live);
+                // Owned no more, and nothing was written since it was read.
+                if is_live
+                    && store.owner(scope, &trace)?.is_none()
+                    && std::fs::metadata(&path).is_ok_and(|again| again.len() == meta.len())
+                {
+                    tables::give_free(db, &trace)?;
+                }
+            }
+            Ok(_) => stale.push((trace, known.is_none())),
+            Err(_) if known.is_some() => {
+                writer.remove(&trace)?;
+                refreshed.gone += 1;
+            }
+            Err(_) => {}
+        }
+    }
+    if stale.len() < MANY {
+        for (trace, is_new) in &stale {
+            if let Some(found) = read(store, scope, trace) {
+                writer.put(&found, *is_new)?;
+                refreshed.read += 1;
+            }
+        }
+        return Ok(());
+    }
+    // Two read while this thread writes. What is being read is bounded, whatever there is.
+    let next = AtomicUsize::new(0);
+    let failed: Mutex<Option<rusqlite::Error>> = Mutex::default();
+    std::thread::scope(|threads| {
+        let (found, came) = sync_channel::<(Found, bool)>(256);
+        for _ in 0..2 {
+            let found = found.clone();
+            threads.spawn(|| {
+                let found = found;
+                while let Some((trace, is_new)) = stale.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let Some(read) = read(store, scope, trace) else { continue };
+                    // Nobody takes it any more: the writing has failed.
+                    if found.send((read, *is_new)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(found);
+        for (found, is_new) in came {
+            match writer.put(&found, is_new) {
+                Ok(()) => refreshed.read += 1,
+                Err(error) => {
+                    failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
+                    break;
+                }
+            }
+        }
+    });
+    match failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,245 @@
+//! The tables, and how rows get in and out of them.
+
+use crate::Row;
+use crate::read::Found;
+use crate::search::spaced;
+use mainpath_types::{Millis, TraceId};
+use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Another one, and the file is made anew.
+const VERSION: i64 = 1;
+/// How long another process may be waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS trace(
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, len INTEGER NOT NULL, at INTEGER NOT NULL, live INTEGER NOT NULL,
+        created INTEGER NOT NULL, modified INTEGER NOT NULL, status TEXT NOT NULL, reason TEXT, turns INTEGER NOT NULL,
+        tokens INTEGER NOT NULL, cost INTEGER NOT NULL, model TEXT NOT NULL, workspace TEXT NOT NULL, task TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS trace_modified ON trace(modified DESC, id);
+    CREATE INDEX IF NOT EXISTS trace_live ON trace(live) WHERE live = 1;
+    CREATE TABLE IF NOT EXISTS message(
+        n INTEGER PRIMARY KEY, trace INTEGER NOT NULL, seq INTEGER NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS message_trace ON message(trace);
+    CREATE TABLE IF NOT EXISTS mark(name TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='unicode61 remove_diacritics 2');
+    INSERT INTO words(words, rank) VALUES('secure-delete', 1);
+";
+
+pub(crate) fn open(path: &Path) -> Result<Connection> {
+    // For its owner only, before SQLite makes it for everybody; what it keeps beside it has the same mode.
+    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let db = Connection::open(path)?;
+    db.busy_timeout(PATIENCE)?;
+    db.pragma_update(None, "journal_mode", "wal")?;
+    db.pragma_update(None, "synchronous", "normal")?;
+    // What is taken out does not linger in the file.
+    db.pragma_update(None, "secure_delete", "on")?;
+    let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version != VERSION {
+        drop_all(&db)?;
+        db.execute_batch(TABLES)?;
+        db.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(db)
+}
+
+/// Empties every table.
+pub(crate) fn clear(db: &Connection) -> Result<()> {
+    drop_all(db)?;
+    db.execute_batch(TABLES)
+}
+
+fn drop_all(db: &Connection) -> Result<()> {
+    for table in ["trace", "message", "mark", "words"] {
+        db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
+    }
+    Ok(())
+}
+
+/// What is known of a log's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub len: u64,
+    /// Nanoseconds; only compared.
+    pub at: i64,
+}
+
+pub(crate) fn stamp(db: &Connection, trace: &TraceId) -> Result<Option<(Stamp, bool)>> {
+    let mut query = db.prepare("SELECT len, at, live FROM trace WHERE id = ?1")?;
+    let read = |row: &rusqlite::Row<'_>| Ok((Stamp { len: unsigned(row.get(0)?), at: row.get(1)? }, row.get(2)?));
+    query.query_row([trace.as_str()], read).optional()
+}
+
+/// The traces that somebody owned when they were last looked at.
+pub(crate) fn live(db: &Connection) -> Result<Vec<TraceId>> {
+    names(db, "SELECT id FROM trace WHERE live = 1")
+}
+
+/// Nobody owns it any more.
+pub(crate) fn give_free(db: &Connection, trace: &TraceId) -> Result<()> {
+    db.execute("UPDATE trace SET live = 0 WHERE id = ?1", [trace.as_str()]).map(drop)
+}
+
+pub(crate) fn all(db: &Connection) -> Result<Vec<TraceId>> {
+    names(db, "SELECT id FROM trace")
+}
+
+fn names(db: &Connection, query: &str) -> Result<Vec<TraceId>> {
+    let mut query = db.prepare(query)?;
+    let names: Vec<String> = query.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+    Ok(names.into_iter().filter_map(|name| name.parse().ok()).collect())
+}
+
+pub(crate) fn mark(db: &Connection, name: &str) -> Result<String> {
+    let value = db.query_row("SELECT value FROM mark WHERE name = ?1", [name], |row| row.get(0)).optional()?;
+    Ok(value.unwrap_or_default())
+}
+
+pub(crate) fn set_mark(db: &Connection, name: &str, value: &str) -> Result<()> {
+    db.execute("INSERT OR REPLACE INTO mark VALUES(?1, ?2)", [name, value])?;
+    Ok(())
+}
+
+/// Rows on their way in.
+pub(crate) struct Writer<'a> {
+    row: rusqlite::Statement<'a>,
+    message: rusqlite::Statement<'a>,
+    words: rusqlite::Statement<'a>,
+    remover: Remover<'a>,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(db: &'a Transaction<'_>) -> Result<Writer<'a>> {
+        Ok(Writer {
+            row: db.prepare(
+                "INSERT INTO trace VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            )?,
+            message: db.prepare("INSERT INTO message VALUES(NULL, ?1, ?2, ?3, ?4)")?,
+            words: db.prepare("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?,
+            remover: Remover::new(db)?,
+        })
+    }
+
+    /// Puts a trace in the place of what was known of it; `is_new`: nothing was.
+    pub fn put(&mut self, found: &Found, is_new: bool) -> Result<()> {
+        let Row { trace, created, modified, status, reason, turns, tokens, cost, model, workspace, task } = &found.row;
+        if !is_new {
+            self.remover.remove(trace)?;
+        }
+        let n = self.row.insert(params![
+            trace.as_str(),
+            signed(found.stamp.len),
+            found.stamp.at,
+            found.live,
+            signed(*created),
+            signed(*modified),
+            status,
+            reason.map(mainpath_types::FinishReason::as_str),
+            turns,
+            signed(*tokens),
+            signed(*cost),
+            model,
+            workspace,
+            task,
+        ])?;
+        for said in &found.said {
+            let doc = self.message.insert(params![n, said.seq.0, said.role, said.text])?;
+            self.words.execute(params![doc, spaced(&said.text)])?;
+        }
+        Ok(())
+    }
+
+    pub fn remove(&mut self, trace: &TraceId) -> Result<()> {
+        self.remover.remove(trace)
+    }
+}
+
+struct Remover<'a> {
+    find: rusqlite::Statement<'a>,
+    said: rusqlite::Statement<'a>,
+    words: rusqlite::Statement<'a>,
+    messages: rusqlite::Statement<'a>,
+    row: rusqlite::Statement<'a>,
+}
+
+impl<'a> Remover<'a> {
+    fn new(db: &'a Transaction<'_>) -> Result<Remover<'a>> {
+        Ok(Remover {
+            find: db.prepare("SELECT n FROM trace WHERE id = ?1")?,
+            said: db.prepare("SELECT n, text FROM message WHERE trace = ?1")?,
+            // The table of words keeps no texts: it has to be told what to take out.
+            words: db.prepare("INSERT INTO words(words, rowid, text) VALUES('delete', ?1, ?2)")?,
+            messages: db.prepare("DELETE FROM message WHERE trace = ?1")?,
+            row: db.prepare("DELETE FROM trace WHERE n = ?1")?,
+        })
+    }
+
+    fn remove(&mut self, trace: &TraceId) -> Result<()> {
+        let found: Option<i64> = self.find.query_row([trace.as_str()], |row| row.get(0)).optional()?;
+        let Some(n) = found else { return Ok(()) };
+        let mut said = self.said.query([n])?;
+        while let Some(row) = said.next()? {
+            let (doc, text): (i64, String) = (row.get(0)?, row.get(1)?);
+            self.words.execute(params![doc, spaced(&text)])?;
+        }
+        drop(said);
+        self.messages.execute([n])?;
+        self.row.execute([n])?;
+        Ok(())
+    }
+}
+
+pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {
+    let transaction = db.transaction()?;
+    let mut remover = Remover::new(&transaction)?;
+    traces.iter().try_for_each(|trace| remover.remove(trace))?;
+    drop(remover);
+    transaction.commit()?;
+    // The log of changes is emptied too.
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).map(drop)
+}
+
+pub(crate) const COLUMNS: &str = "id, created, modified, status, reason, turns, tokens, cost, model, workspace, task";
+
+pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
+    let number = |at: usize| row.get(at).map(unsigned);
+    let name: String = row.get(0)?;
+    let trace = name.parse().map_err(|_| rusqlite::Error::InvalidColumnType(0, name, rusqlite::types::Type::Text))?;
+    let reason: Option<String> = row.get(4)?;
+    let reason = reason.and_then(|reason| serde_json::from_value(reason.into()).ok());
+    Ok(Row {
+        trace,
+        created: number(1)?,
+        modified: number(2)?,
+        status: row.get(3)?,
+        reason,
+        turns: row.get(5)?,
+        tokens: number(6)?,
+        cost: number(7)?,
+        model: row.get(8)?,
+        workspace: row.get(9)?,
+        task: row.get(10)?,
+    })
+}
+
+pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {
+    let mut query = db.prepare(&format!("SELECT {COLUMNS} FROM trace ORDER BY modified DESC, id LIMIT ?1"))?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let rows: Vec<Row> = query.query_map([most], row)?.collect::<Result<_>>()?;
+    let all: i64 = db.query_row("SELECT COUNT(*) FROM trace", [], |row| row.get(0))?;
+    Ok((rows, usize::try_from(all).unwrap_or(0)))
+}
+
+/// SQLite's numbers have a sign.
+pub(crate) fn signed(n: Millis) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}

@@ -1,0 +1,66 @@
+use crate::Place;
+use mainpath_index::{Index, IndexError, Refreshed};
+use rusqlite::Connection;
+use std::os::unix::fs::PermissionsExt;
+
+#[tokio::test]
+async fn whatever_becomes_of_the_file_it_comes_back() {
+    let place = Place::new();
+    place.talk("t", &[("find this", "done")]).await;
+    let whole = place.list();
+    let path = place.file("index.sqlite");
+    let remove = |end: &str| drop(std::fs::remove_file(place.file(&format!("index.sqlite{end}"))));
+    let bytes = std::fs::read(&path).unwrap();
+    for (what, spoilt) in [
+        ("deleted", None),
+        ("no database", Some(b"no database at all, but a good deal of text, again and again".to_vec())),
+        ("empty", Some(Vec::new())),
+        ("cut off", Some(bytes[..bytes.len() / 2].to_vec())),
+        ("zeroed", Some([&bytes[..100], &vec![0; bytes.len() - 100][..]].concat())),
+    ] {
+        ["", "-wal", "-shm"].iter().for_each(|end| remove(end));
+        if let Some(spoilt) = spoilt {
+            std::fs::write(&path, spoilt).unwrap();
+        }
+        assert_eq!(place.list(), whole, "{what}");
+        assert_eq!(place.found("this"), ["t 1 user this"], "{what}");
+    }
+    // Another version, and a table that is not as it should be.
+    let other = Connection::open(&path).unwrap();
+    other.pragma_update(None, "user_version", 99).unwrap();
+    drop(other);
+    assert_eq!(place.list(), whole);
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("DROP TABLE message; DELETE FROM mark").unwrap();
+    drop(other);
+    assert_eq!(place.list(), whole);
+    assert_eq!(place.found("this").len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_another_process_writes_is_said_to_be_busy() {
+    let place = Place::new();
+    place.talk("t", &[("one", "1")]).await;
+    let mut index = place.index();
+    index.refresh().unwrap();
+    let other = Connection::open(place.file("index.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    place.talk("u", &[("two", "2")]).await;
+    let busy = index.refresh();
+    assert!(matches!(&busy, Err(IndexError::Busy(_))), "{busy:?}");
+    assert_eq!(index.newest(10).unwrap().1, 1, "it can be read all the same");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(index.refresh().unwrap(), Refreshed { read: 1, gone: 0 });
+}
+
+#[tokio::test]
+async fn it_is_for_its_owner_only() {
+    let place = Place::new();
+    place.talk("t", &[("one", "1")]).await;
+    let mut index = Index::open(&place.store, &place.scope).unwrap();
+    index.refresh().unwrap();
+    for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+        let mode = std::fs::metadata(place.file(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}

@@ -1,0 +1,44 @@
+use crate::Place;
+use mainpath_index::{Index, IndexError};
+
+#[tokio::test]
+async fn words_are_found_where_they_were_said_in_any_script() {
+    let place = Place::new();
+    place
+        .talk("latin", &[("Why does authentication fail?", "The Token has expired: ERR_TOKEN_42 in src/auth.rs")])
+        .await;
+    place.talk("chinese", &[("用户登录失败，请检查日志", "已经修复登录问题")]).await;
+    assert_eq!(place.found("auth"), ["latin 1 user auth", "latin 2 assistant auth"], "by the beginning of a word");
+    assert_eq!(place.found("EXPIRED token"), ["latin 2 assistant expired"], "in any case, all of the words");
+    assert_eq!(place.found("err_token_42"), ["latin 2 assistant ERR_TOKEN_42"]);
+    assert_eq!(place.found("src/auth.rs"), ["latin 2 assistant src/auth.rs"]);
+    assert_eq!(place.found("登录"), ["chinese 1 user 登录", "chinese 2 assistant 登录"]);
+    assert_eq!(place.found("录失"), ["chinese 1 user 录失"], "any part of a text");
+    assert_eq!(place.found("日"), ["chinese 1 user 日"]);
+    assert_eq!(place.found("录登"), Vec::<String>::new());
+    assert_eq!(place.found("登录 日志"), ["chinese 1 user 登录"]);
+    assert_eq!(place.found("\"; DROP TABLE trace; --"), Vec::<String>::new(), "a search is no command");
+    assert_eq!(place.found("NOT expired OR"), Vec::<String>::new(), "nor an expression");
+    let index = place.index();
+    assert!(matches!(index.search("?! …", 10), Err(IndexError::NoWords(_))));
+    assert_eq!(index.search("auth", 1).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_in_no_file_any_more() {
+    let place = Place::new();
+    let many = "the heron ".repeat(300);
+    place.talk("gone", &[("a heron secretword", &many), ("another secretword", "秘密苍鹭")]).await;
+    place.talk("stays", &[("a heron elsewhere", "yes")]).await;
+    assert_eq!(place.found("secretword").len(), 2);
+    Index::forget(&place.store, &place.scope, &["gone".parse().unwrap()]).unwrap();
+    for name in ["index.sqlite", "index.sqlite-wal"] {
+        let Ok(bytes) = std::fs::read(place.file(name)) else { continue };
+        for word in ["secretword", "秘密", "苍"] {
+            assert!(!bytes.windows(word.len()).any(|at| at == word.as_bytes()), "{word} in {name}");
+        }
+    }
+    let index = place.index();
+    assert_eq!(index.search("heron", 10).unwrap().len(), 1);
+    assert_eq!(index.newest(10).unwrap().1, 1);
+}

@@ -1,0 +1,76 @@
+//! Which traces somebody took to write to: what a cache over many traces has to look at again. A trace is noted when it is
+//! leased, before anything can be written, and when it is removed. Only a hint: what it cannot say is said to be unknown.
+
+use super::layout::open_or_make;
+use super::{Inner, bytes_from};
+use crate::store::StoreError;
+use mainpath_types::{TenantId, TraceId};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// It is begun anew when it gets longer than this.
+const LONGEST: u64 = 1 << 20;
+
+/// Up to where somebody has read the notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// The first line, which tells one beginning from the next.
+    pub token: String,
+    /// In bytes.
+    pub offset: u64,
+}
+
+/// What was noted since a mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The traces; `None` if the notes do not reach back to the mark: then any may have changed.
+    pub traces: Option<BTreeSet<TraceId>>,
+    /// Up to where they were read.
+    pub mark: Mark,
+}
+
+/// Notes a trace. What goes wrong is let go: the cache is checked against the logs it shows.
+pub(crate) fn note(path: &Path, tenant: &TenantId, trace: &TraceId) {
+    let noted = || -> io::Result<()> {
+        let mut file = open_or_make(path)?;
+        let mut len = file.metadata()?.len();
+        if len > LONGEST {
+            file.set_len(0)?;
+            len = 0;
+        }
+        let begin = if len == 0 { format!("#{}\n", token()) } else { String::new() };
+        file.write_all(format!("{begin}{tenant}/{trace}\n").as_bytes())
+    };
+    let _ = noted();
+}
+
+fn token() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", since.as_nanos(), std::process::id())
+}
+
+/// See [`FilesStore::changed_since`](super::FilesStore::changed_since).
+pub(crate) fn since(inner: &Inner, tenant: &TenantId, mark: &Mark) -> Result<Changed, StoreError> {
+    let path = inner.layout.changes();
+    let reading = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
+    let bytes = match File::open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+        file => file.and_then(|file| bytes_from(&file, 0)).map_err(reading)?,
+    };
+    let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+    let whole = bytes.get(..end).unwrap_or_default();
+    let first = memchr::memchr(b'\n', whole).and_then(|at| whole.get(..at)).unwrap_or_default();
+    let token = String::from_utf8_lossy(first).into_owned();
+    let reaches = mark.token == token && mark.offset <= end as u64 && !token.is_empty();
+    let from = if reaches { usize::try_from(mark.offset).unwrap_or(usize::MAX) } else { 0 };
+    let lines = String::from_utf8_lossy(whole.get(from..).unwrap_or_default());
+    let traces = lines.lines().filter_map(|line| {
+        let (noted, trace) = line.split_once('/')?;
+        (noted == tenant.as_str()).then(|| trace.parse().ok())?
+    });
+    let traces = reaches.then(|| traces.collect());
+    Ok(Changed { traces, mark: Mark { token, offset: end as u64 } })
+}
