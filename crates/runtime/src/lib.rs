@@ -21,6 +21,7 @@ pub mod files;
 mod fork;
 mod hooks;
 mod hub;
+pub mod import;
 mod judge;
 mod live;
 mod mail;

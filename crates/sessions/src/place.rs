@@ -1,0 +1,41 @@
+//! Where a session's messages are mirrored for other systems.
+
+use mainpath_types::{EventId, Message, Millis, TraceId};
+use std::future::Future;
+use std::pin::Pin;
+
+/// A future that can be sent and needs no name.
+pub type Fut<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a place holds of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The trace that it came from.
+    pub trace: TraceId,
+    /// The trace's last event then. If it is not the last one now, what is kept is old.
+    pub head: EventId,
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+}
+
+/// Why a place cannot be used. One line for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct PlaceError {
+    /// Which: its address without a password.
+    pub place: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// A place where the neutral messages of sessions are kept. They are a mirror: what is lost is written again.
+pub trait SessionPlace: Send + Sync {
+    /// What is kept of a session, of its messages the last `window` (0: all); `None` if nothing is.
+    fn get<'a>(&'a self, session: &'a str, window: usize) -> Fut<'a, Result<Option<Kept>, PlaceError>>;
+
+    /// Puts this in the place of what was kept. `ttl_ms`: for how long.
+    fn put<'a>(&'a self, session: &'a str, kept: &'a Kept, ttl_ms: Option<Millis>) -> Fut<'a, Result<(), PlaceError>>;
+
+    /// Removes what is kept of a session.
+    fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>>;
+}

@@ -1,0 +1,103 @@
+//! A SQLite database that other programs read: `session(name, trace, head)` and `message(session, n, role, message)`, where
+//! `message` is the neutral JSON and `n` counts from 1.
+
+use crate::place::{Fut, Kept, PlaceError, SessionPlace};
+use mainpath_types::{Message, Millis, Role};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A database in a file.
+#[derive(Clone, Debug)]
+pub struct SqlitePlace {
+    file: PathBuf,
+}
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS session(name TEXT PRIMARY KEY, trace TEXT NOT NULL, head INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS message(
+        session TEXT NOT NULL, n INTEGER NOT NULL, role TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY(session, n))
+        WITHOUT ROWID;
+";
+/// How long another program may be waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+impl SqlitePlace {
+    /// In this file, which is made when it is first used.
+    pub fn new(file: PathBuf) -> SqlitePlace {
+        SqlitePlace { file }
+    }
+
+    fn open(&self) -> Done<Connection> {
+        OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file)?;
+        let db = Connection::open(&self.file)?;
+        db.busy_timeout(PATIENCE)?;
+        db.execute_batch(TABLES)?;
+        Ok(db)
+    }
+
+    fn read(&self, session: &str, window: usize) -> Done<Option<Kept>> {
+        let mut db = self.open()?;
+        // One look at both tables, whoever writes meanwhile.
+        let db = db.transaction()?;
+        let known = db
+            .query_row("SELECT trace, head FROM session WHERE name = ?1", [session], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+            })
+            .optional()?;
+        let Some((trace, head)) = known else { return Ok(None) };
+        let mut query = db.prepare("SELECT message FROM message WHERE session = ?1 ORDER BY n DESC LIMIT ?2")?;
+        let most = if window == 0 { -1 } else { i64::try_from(window).unwrap_or(-1) };
+        let rows = query.query_map(params![session, most], |row| row.get::<_, String>(0))?;
+        let mut messages = Vec::new();
+        for row in rows {
+            let Ok(message) = serde_json::from_str::<Message>(&row?) else { return Ok(None) };
+            messages.push(message);
+        }
+        messages.reverse();
+        Ok(Some(Kept { trace: trace.parse()?, head: u64::try_from(head)?, messages }))
+    }
+
+    fn write(&self, session: &str, kept: Option<&Kept>) -> Done<()> {
+        let mut db = self.open()?;
+        let db = db.transaction()?;
+        db.execute("DELETE FROM message WHERE session = ?1", [session])?;
+        db.execute("DELETE FROM session WHERE name = ?1", [session])?;
+        if let Some(kept) = kept {
+            let head = i64::try_from(kept.head)?;
+            db.execute("INSERT INTO session VALUES(?1, ?2, ?3)", params![session, kept.trace.as_str(), head])?;
+            let mut insert = db.prepare("INSERT INTO message VALUES(?1, ?2, ?3, ?4)")?;
+            for (n, message) in (1i64..).zip(&kept.messages) {
+                let role = match message.role {
+                    Role::User => "user",
+                    Role::Assistant => "assistant",
+                    Role::Tool => "tool",
+                };
+                insert.execute(params![session, n, role, serde_json::to_string(message)?])?;
+            }
+        }
+        Ok(db.commit()?)
+    }
+
+    fn told<T>(&self, done: Done<T>) -> Result<T, PlaceError> {
+        done.map_err(|error| PlaceError { place: self.file.display().to_string(), problem: error.to_string() })
+    }
+}
+
+impl SessionPlace for SqlitePlace {
+    fn get<'a>(&'a self, session: &'a str, window: usize) -> Fut<'a, Result<Option<Kept>, PlaceError>> {
+        Box::pin(std::future::ready(self.told(self.read(session, window))))
+    }
+
+    fn put<'a>(&'a self, session: &'a str, kept: &'a Kept, _: Option<Millis>) -> Fut<'a, Result<(), PlaceError>> {
+        Box::pin(std::future::ready(self.told(self.write(session, Some(kept)))))
+    }
+
+    fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>> {
+        Box::pin(std::future::ready(self.told(self.write(session, None))))
+    }
+}

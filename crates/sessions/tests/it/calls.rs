@@ -1,0 +1,158 @@
+use mainpath_providers::history::{History, HistoryFormat, read, write};
+use mainpath_runtime::Vault;
+use mainpath_sessions::*;
+use mainpath_store::{FilesStore, Options, Scope, Store};
+use mainpath_types::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A data folder, its sessions and their mirror in a file.
+struct Place {
+    dir: TempDir,
+    store: FilesStore,
+    scope: Scope,
+    vault: Vault,
+    sessions: Sessions,
+    files: FilePlace,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let store = FilesStore::open(dir.path(), Options::default()).unwrap();
+        let folder = dir.path().join("sessions");
+        let vault = Vault::new([("API_KEY".to_string(), "hunter2hunter2".to_string())]);
+        let (sessions, files) = (Sessions::new(folder.clone()), FilePlace::new(folder));
+        Place { dir, store, scope: Scope::local(), vault, sessions, files }
+    }
+
+    fn around<'a>(&'a self, place: &'a dyn SessionPlace, now: Millis) -> Around<'a> {
+        let Place { store, scope, vault, sessions, .. } = self;
+        Around { store, scope, vault, sessions, place, now }
+    }
+
+    async fn say(&self, session: &mut Session, now: Millis, history: &Value) -> Result<Added, SessionError> {
+        let history = read(None, &history.to_string()).unwrap();
+        self.add(session, now, history).await
+    }
+
+    async fn add(&self, session: &mut Session, now: Millis, history: History) -> Result<Added, SessionError> {
+        let around = self.around(&self.files, now);
+        let begin = || Ok((format!("trace-{now}").parse().unwrap(), Spec::new("some:model", Profile::Trace)));
+        persist(&around, session, (history, "a test"), begin).await
+    }
+
+    async fn history(&self, session: &Session, now: Millis) -> (Value, bool) {
+        let prepared = prepare(&self.around(&self.files, now), session).await.unwrap();
+        let text = write(HistoryFormat::OpenAi, &prepared.messages);
+        (serde_json::from_slice(&text).unwrap(), prepared.mirrored)
+    }
+}
+
+fn turn(n: u32) -> Value {
+    json!([{"role": "user", "content": format!("question {n}")}, {"role": "assistant", "content": format!("answer {n}")}])
+}
+
+#[tokio::test]
+async fn what_is_persisted_is_prepared_and_lies_in_a_trace_that_verifies() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 20, None, 1_000);
+    assert_eq!(place.history(&session, 1_000).await, (json!([]), false));
+    let calls = json!([
+        {"role": "user", "content": "look, the key is hunter2hunter2"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "abc", "type": "function", "function": {"name": "ls", "arguments": "{\"key\":\"hunter2hunter2\"}"}}]},
+        {"role": "tool", "tool_call_id": "abc", "content": "hunter2hunter2.txt"},
+        {"role": "assistant", "content": "done"}]);
+    let added = place.say(&mut session, 2_000, &calls).await.unwrap();
+    let trace: TraceId = "trace-2000".parse().unwrap();
+    assert_eq!(added, Added { trace: trace.clone(), is_new: true, messages: 3, unmirrored: None });
+    let added = place.say(&mut session, 3_000, &turn(2)).await.unwrap();
+    assert_eq!((added.is_new, added.messages), (false, 2));
+    assert_eq!(place.sessions.get("chat").unwrap(), session);
+    let expected = json!([
+        {"role": "user", "content": "look, the key is {{secret:API_KEY}}"},
+        {"role": "assistant", "tool_calls": [{"id": "call_2_0", "type": "function",
+            "function": {"name": "ls", "arguments": "{\"key\":\"{{secret:API_KEY}}\"}"}}]},
+        {"role": "tool", "tool_call_id": "call_2_0", "content": "{{secret:API_KEY}}.txt"},
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": "question 2"}, {"role": "assistant", "content": "answer 2"}]);
+    let (mut told, mirrored) = place.history(&session, 4_000).await;
+    told[1].as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    assert_eq!((told, mirrored), (expected.clone(), true));
+    let report = place.store.verify(&place.scope, &trace).await.unwrap();
+    assert_eq!((report.damage, report.events), (None, 6));
+    // A mirror that is gone or old is written again.
+    std::fs::remove_file(place.dir.path().join("sessions/chat.messages.jsonl")).unwrap();
+    let (_, mirrored) = place.history(&session, 4_000).await;
+    assert!(!mirrored);
+    let (_, mirrored) = place.history(&session, 4_000).await;
+    assert!(mirrored);
+}
+
+#[tokio::test]
+async fn a_window_is_the_last_messages_and_begins_with_a_person() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 3, None, 1_000);
+    for n in 1..=5 {
+        place.say(&mut session, 2_000, &turn(n)).await.unwrap();
+    }
+    assert_eq!(place.history(&session, 2_000).await.0, turn(5));
+    session.window = 0;
+    assert_eq!(place.history(&session, 2_000).await.0.as_array().unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn a_session_whose_time_is_over_is_empty_and_gets_a_new_trace() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 20, Some(10_000), 1_000);
+    place.say(&mut session, 2_000, &turn(1)).await.unwrap();
+    assert_eq!(place.history(&session, 12_000).await.0, turn(1));
+    let prepared = prepare(&place.around(&place.files, 12_001), &session).await.unwrap();
+    assert_eq!(prepared, Prepared { messages: Vec::new(), expired: true, mirrored: false });
+    let added = place.say(&mut session, 20_000, &turn(2)).await.unwrap();
+    assert_eq!((added.trace.as_str(), added.is_new), ("trace-20000", true));
+    assert_eq!(place.history(&session, 20_000).await.0, turn(2));
+    assert_eq!(place.store.list(&place.scope).await.unwrap().len(), 2, "the old trace stays");
+    // The trace is removed behind its back.
+    place.store.remove(&place.scope, &added.trace).await.unwrap();
+    assert_eq!(place.history(&session, 20_000).await.0, json!([]));
+    assert!(place.say(&mut session, 21_000, &turn(3)).await.unwrap().is_new);
+}
+
+#[tokio::test]
+async fn nothing_is_added_to_a_trace_that_somebody_has_and_no_mirror_is_needed() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 20, None, 1_000);
+    let added = place.say(&mut session, 2_000, &turn(1)).await.unwrap();
+    let held = place.store.lease(&place.scope, &added.trace, false).await.unwrap();
+    let refused = place.say(&mut session, 3_000, &turn(2)).await.unwrap_err().to_string();
+    assert!(refused.contains("is being run by this process"), "{refused}");
+    drop(held);
+    let nowhere = SqlitePlace::new(place.dir.path().join("no/such/folder/chat.db"));
+    let around = place.around(&nowhere, 3_000);
+    let history = read(None, &turn(2).to_string()).unwrap();
+    let added = persist(&around, &mut session, (history, "a test"), || unreachable!("there is a trace")).await.unwrap();
+    assert!(added.unmirrored.unwrap().contains("chat.db"));
+    assert_eq!(prepare(&around, &session).await.unwrap().messages.len(), 4);
+}
+
+#[tokio::test]
+async fn long_texts_and_pictures_come_back_as_they_were() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 20, None, 1_000);
+    let long = "long ".repeat(5_000);
+    let said = json!([
+        {"role": "user", "content": [{"type": "text", "text": long},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAECAw=="}}]},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": long}]);
+    place.say(&mut session, 2_000, &said).await.unwrap();
+    let (told, _) = place.history(&session, 2_000).await;
+    assert_eq!(told[0]["content"][0]["text"], long);
+    assert_eq!(told[0]["content"][1]["image_url"]["url"], "data:image/png;base64,AAECAw==");
+    assert_eq!(told[2]["content"], long);
+    let log = std::fs::read(place.store.trace_dir(&place.scope.tenant, &session.trace.unwrap()).join("events.jsonl"));
+    assert!(log.unwrap().len() < 8_000, "the long texts lie in blobs");
+}

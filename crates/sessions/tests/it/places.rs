@@ -1,0 +1,149 @@
+use mainpath_sessions::*;
+use mainpath_types::{Message, Part, Role, Seq};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A Redis server with the password `redis-pass`. It is ended when this is dropped.
+pub(crate) struct Redis {
+    pub(crate) url: String,
+    process: Child,
+    _folder: TempDir,
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Redis {
+    pub(crate) async fn start() -> Redis {
+        loop {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let folder = tempfile::tempdir().unwrap();
+            let mut process = Command::new("redis-server")
+                .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--requirepass", "redis-pass"])
+                .args(["--port", &port.to_string(), "--dir", &folder.path().display().to_string()])
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("redis-server cannot be started: `make test` installs it from Debian's package redis-server");
+            // Somebody else may have taken the port meanwhile: then the server ends by itself.
+            while process.try_wait().unwrap().is_none() {
+                let client = redis::Client::open(format!("redis://:redis-pass@127.0.0.1:{port}/")).unwrap();
+                if client.get_multiplexed_async_connection().await.is_ok() {
+                    let url = format!("redis://127.0.0.1:{port}/0");
+                    return Redis { url, process, _folder: folder };
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    }
+
+    pub(crate) fn server(&self) -> RedisServer {
+        RedisServer {
+            url: self.url.clone(),
+            password: Some("redis-pass".into()),
+            prefix: "mp:".into(),
+            ..RedisServer::default()
+        }
+    }
+
+    async fn direct<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
+        let url = self.url.replace("redis://", "redis://:redis-pass@");
+        let client = redis::Client::open(url).unwrap();
+        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+        let mut command = redis::cmd(words[0]);
+        for word in &words[1..] {
+            command.arg(word);
+        }
+        command.query_async(&mut connection).await.unwrap()
+    }
+}
+
+fn kept(head: u64, messages: u32) -> Kept {
+    let message = |n: u32| Message {
+        seq: Some(Seq(n)),
+        role: if n % 2 == 1 { Role::User } else { Role::Assistant },
+        parts: vec![Part::text(format!("第 {n}: \"quoted\"\nand {}", "x".repeat(200)))],
+    };
+    Kept { trace: "20260101-t".parse().unwrap(), head, messages: (1..=messages).map(message).collect() }
+}
+
+/// What every place must do.
+async fn conforms(place: &dyn SessionPlace) {
+    assert_eq!(place.get("chat", 0).await.unwrap(), None);
+    let many = kept(7, 5_000);
+    place.put("chat", &many, Some(60_000)).await.unwrap();
+    place.put("other", &kept(9, 3), None).await.unwrap();
+    assert_eq!(place.get("chat", 0).await.unwrap().unwrap(), many);
+    for window in [1, 2, 20, 3_000, 6_000] {
+        let got = place.get("chat", window).await.unwrap().unwrap();
+        let from = many.messages.len().saturating_sub(window);
+        assert_eq!((got.head, got.messages.as_slice()), (7, &many.messages[from..]), "{window}");
+    }
+    place.put("chat", &kept(8, 1), None).await.unwrap();
+    assert_eq!(place.get("chat", 20).await.unwrap().unwrap(), kept(8, 1), "what was there is gone");
+    place.put("chat", &kept(8, 0), None).await.unwrap();
+    assert_eq!(place.get("chat", 20).await.unwrap().unwrap(), kept(8, 0));
+    place.remove("chat").await.unwrap();
+    place.remove("chat").await.unwrap();
+    assert_eq!(place.get("chat", 0).await.unwrap(), None);
+    assert_eq!(place.get("other", 0).await.unwrap().unwrap(), kept(9, 3));
+}
+
+#[tokio::test]
+async fn a_file_keeps_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = FilePlace::new(folder.path().join("sessions"));
+    conforms(&place).await;
+    let file = folder.path().join("sessions/chat.messages.jsonl");
+    place.put("chat", &kept(1, 3), None).await.unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    for cut in [0, 5, whole.len() - 1] {
+        std::fs::write(&file, &whole[..cut]).unwrap();
+        assert_eq!(place.get("chat", 0).await.unwrap(), None, "cut at {cut}: as if there were nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_database_keeps_messages_that_others_can_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chat.db");
+    let place = SqlitePlace::new(file.clone());
+    conforms(&place).await;
+    let db = rusqlite::Connection::open(&file).unwrap();
+    let (role, message): (String, String) = db
+        .query_row("SELECT role, message FROM message WHERE session = 'other' AND n = 2", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!((role.as_str(), serde_json::from_str(&message).unwrap()), ("assistant", kept(9, 3).messages[1].clone()));
+    std::fs::write(folder.path().join("bad.db"), "no database, though long enough to be looked at").unwrap();
+    let bad = SqlitePlace::new(folder.path().join("bad.db")).get("chat", 0).await.unwrap_err();
+    assert!(bad.place.ends_with("bad.db") && bad.problem.contains("not a database"), "{bad}");
+}
+
+#[tokio::test]
+async fn a_redis_server_keeps_messages_for_their_time() {
+    let redis = Redis::start().await;
+    let place = RedisPlace::new(&redis.server()).unwrap();
+    conforms(&place).await;
+    place.put("chat", &kept(7, 2), Some(90_000)).await.unwrap();
+    for key in ["mp:session:chat", "mp:session:chat:of"] {
+        let left: i64 = redis.direct(&["PTTL", key]).await;
+        assert!((1..=90_000).contains(&left), "{key}: {left}");
+    }
+    let texts: Vec<String> = redis.direct(&["LRANGE", "mp:session:chat", "0", "-1"]).await;
+    assert_eq!(serde_json::from_str::<Message>(&texts[0]).unwrap(), kept(7, 2).messages[0]);
+    let _: i64 = redis.direct(&["RPUSH", "mp:session:chat", "no message"]).await;
+    assert_eq!(place.get("chat", 0).await.unwrap(), None, "what others spoilt is as none");
+    let refused = RedisServer { password: Some("wrong".into()), ..redis.server() };
+    let refused = RedisPlace::new(&refused).unwrap().get("chat", 0).await.unwrap_err().to_string();
+    assert!(refused.starts_with(&redis.url) && !refused.contains("wrong"), "{refused}");
+    let url = "redis://user:secretpass@127.0.0.1/".to_string();
+    let bad = RedisPlace::new(&RedisServer { url, ..RedisServer::default() }).err().unwrap().to_string();
+    assert!(bad.contains("user and password are set beside it") && !bad.contains("secretpass"), "{bad}");
+}
