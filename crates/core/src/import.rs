@@ -1,6 +1,6 @@
 //! Messages from elsewhere: a conversation that was held without Mainpath, taken in as facts that it did not decide.
 
-use crate::{Call, CallState, NodeKind, Refusal, State, estimate_parts};
+use crate::{Call, CallState, NodeKind, Refusal, State, demands_of, estimate_parts};
 use mainpath_types::*;
 
 impl State {
@@ -29,6 +29,7 @@ impl State {
             return Err(Refusal::BadImport);
         }
         message.tokens = estimate_parts(&said);
+        message.demands = if message.role == Role::User { demands_of(&said) } else { 0 };
         message.result_tokens = message.results().map(|(content, _)| estimate_parts(content)).collect();
         let (mut parts, mut index) = (said, 0);
         for mut part in message.parts.drain(..) {
@@ -48,6 +49,7 @@ impl State {
         let kind = if data.role == Role::User { NodeKind::User } else { NodeKind::Assistant { calls } };
         let seq = self.tree.push(self.tree.head, event, kind, data.tokens, goal);
         self.tree.head = Some(seq);
+        self.tree.set_demands(seq, data.demands);
         // A vendor that signed it did so elsewhere, after words that need not be the same.
         self.tree.set_apart(seq);
         for (index, (_, failed)) in (0..calls).zip(data.results()) {
@@ -70,6 +72,8 @@ impl State {
                 result: event,
                 tokens,
                 may_be_late: false,
+                memory: None,
+                once: false,
             });
             let result = self.tree.push(self.tree.head, event, NodeKind::Result(id), tokens, goal);
             self.tree.head = Some(result);

@@ -66,6 +66,7 @@ pub async fn import(
                 parts,
                 tokens: 0,
                 result_tokens: Vec::new(),
+                demands: 0,
                 source: source.clone(),
                 by: scope.principal.clone(),
             })),

@@ -32,6 +32,9 @@ pub struct MessageQueued {
     pub parts: Vec<Part>,
     /// Its estimated size.
     pub tokens: u32,
+    /// The size of what it demands or rules out, which no cut leaves out; as much as its own size: the whole message.
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub demands: u32,
     /// Who said it.
     pub from: Principal,
 }
@@ -57,6 +60,8 @@ pub enum RunCause {
     Rewind,
     /// A rewind without one.
     Regenerate,
+    /// Somebody asked for a summary while nothing was going on; the run ends with it.
+    Compact,
 }
 
 /// `run_started`.
@@ -127,6 +132,10 @@ pub struct ModelRequested {
 }
 
 fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn is_none_at_all(n: &u32) -> bool {
     *n == 0
 }
 
@@ -410,6 +419,8 @@ pub enum ResolveCause {
     ToolCap,
     /// Only a last answer was asked for.
     LastAnswer,
+    /// While a summary is made, only what changes nothing may run, or nothing at all.
+    Summary,
     /// It was ended after its time was up.
     Timeout,
     /// It was ended because the run was stopped or somebody interrupted it.
@@ -442,6 +453,9 @@ pub struct CallResolved {
     pub by: Option<Principal>,
     /// The result's estimated size.
     pub tokens: u32,
+    /// The size of its long-term line, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u32>,
     /// From start to end, in milliseconds.
     #[serde(default)]
     pub elapsed_ms: u64,
@@ -485,6 +499,9 @@ pub struct RewindRequested {
     /// Its estimated size.
     #[serde(default)]
     pub tokens: u32,
+    /// The size of what it demands or rules out: see [`MessageQueued`].
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub demands: u32,
     /// Who asked.
     pub by: Principal,
 }
@@ -562,10 +579,16 @@ pub enum BranchKind {
 pub struct BranchOpened {
     /// What it is for.
     pub kind: BranchKind,
-    /// The number of its first message.
+    /// The number of its first message, if it has any.
     pub seq: Seq,
     /// That message's estimated size.
     pub tokens: u32,
+    /// Who summarises, where it is for that.
+    #[serde(default, skip_serializing_if = "SummaryMode::is_default")]
+    pub by: SummaryMode,
+    /// The request of a person's that it follows, which may say what matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<EventId>,
 }
 
 /// `branch_closed`.
@@ -577,18 +600,55 @@ pub struct BranchClosed {
     pub done: bool,
 }
 
+/// `compaction_requested`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CompactionRequested {
+    /// What the summary should keep in mind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Who asked.
+    pub by: Principal,
+}
+
+/// A stretch of the main path: its first and its last message. Numbers between them that lie on other paths do not count.
+pub type Span = (Seq, Seq);
+
+/// A result of which only a part is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shortened {
+    /// The call.
+    pub call: CallId,
+    /// The size of what is shown of it.
+    pub tokens: u32,
+    /// Whether its beginning and its end are shown, rather than its long-term line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub excerpt: bool,
+}
+
 /// `compacted`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compacted {
     /// The node's number.
     pub seq: Seq,
-    /// The event whose text is the summary.
+    /// The event whose text is the summary; this one, where `text` has it.
     pub summary: EventId,
+    /// A summary that was made by rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// The first message that is still shown after the summary; `None`: nothing before the node is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<Seq>,
     /// Messages that are shown before the summary all the same.
     pub pinned: Vec<Seq>,
+    /// Messages of which what they demand is shown before the summary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<Seq>,
+    /// What is left out after the first kept message: see [`ContextCut`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<Span>,
+    /// What is shown in part only, in the order of calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened: Vec<Shortened>,
     /// The summary's size.
     pub tokens: u32,
 }
@@ -599,13 +659,19 @@ pub struct Compacted {
 pub enum CutCause {
     /// More messages than the window holds.
     Window,
-    /// The server said that the request was too large.
+    /// The server said that the request was too large, or another model's window is smaller.
     Overflow,
     /// Somebody asked to see more.
     Expand,
+    /// Goals were reached or given up, and their messages go as soon as that.
+    Goals,
+    /// The window is nearly full.
+    Full,
+    /// What was to be shown once has been shown, and takes more than everything else.
+    Once,
 }
 
-/// `context_cut`.
+/// `context_cut`. Its sets are whole: they say what is left out from here on, also what an earlier cut had left out before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextCut {
     /// The node's number.
@@ -615,6 +681,15 @@ pub struct ContextCut {
     pub first_kept: Option<Seq>,
     /// Messages that are shown before it all the same.
     pub pinned: Vec<Seq>,
+    /// Messages of which what they demand is shown before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<Seq>,
+    /// What is left out after the first kept message. A call and its results are left out together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<Span>,
+    /// What is shown in part only, in the order of calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened: Vec<Shortened>,
     /// Why.
     pub cause: CutCause,
 }
@@ -656,6 +731,9 @@ pub struct MessageImported {
     /// The estimated size of each result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub result_tokens: Vec<u32>,
+    /// The size of what it demands or rules out: see [`MessageQueued`].
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub demands: u32,
     /// Where it came from: a file's name, or what a program calls itself.
     pub source: String,
     /// Who brought it.
