@@ -146,15 +146,12 @@ fn cost(state: &State, usage: &Usage) -> Micros {
 fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
     let model = awaited(state, reply.request)?;
     let usage = used(model, reply);
-    // The plan may have changed since they were read.
-    let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
-    let carried_out = reply.goals.iter().filter(|op| plan.change(op, head).is_ok());
     let finished = ModelFinished {
         request: reply.request,
         seq: state.tree.next_seq(),
         parts: reply.parts.clone(),
         calls: reply.calls.clone(),
-        goals: carried_out.cloned().collect(),
+        goals: carried_out(state, &reply.goals),
         stop: reply.stop,
         tolerated: reply.tolerated,
         tokens: reply.tokens,
@@ -165,6 +162,15 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
         sent: reply.sent.clone(),
     };
     Ok(finished.into())
+}
+
+/// The operations that the plan allows: it may have changed since they were read.
+fn carried_out(state: &State, ops: &[GoalOp]) -> Vec<GoalOp> {
+    if ops.is_empty() {
+        return Vec::new();
+    }
+    let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
+    ops.iter().filter(|op| plan.change(op, head).is_ok()).cloned().collect()
 }
 
 fn malformed(

@@ -29,7 +29,7 @@ pub(crate) fn asks_hooks(state: &State) -> bool {
 /// The reminder, with what the hooks said.
 pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookText]) -> Injected {
     let mut text = String::from("[A reminder from the system, not from the user]");
-    if !state.goals.is_untouched() {
+    if !state.goals.is_empty() {
         let _ = write!(text, "\n\n## Current plan\n{}\n({LEGEND})", state.goals.short_view());
     }
     let left = left(state, run, &spec.limits);

@@ -9,8 +9,11 @@ use mainpath_types::*;
 /// whose text plans what cannot be is malformed, unless it is the last one. `task`: what the agent was first asked to do, in short, where there is no plan yet.
 pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option<String>) -> InputKind {
     let InputKind::ModelFinished(mut reply) = kind else { return kind };
+    if task.is_none() && reply.goals.is_empty() && !reply.calls.iter().any(is_goal) {
+        return InputKind::ModelFinished(reply);
+    }
     let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
-    let mut ops = task.map_or(Vec::new(), |task| begin(&reply, task));
+    let mut ops = task.map_or(Vec::new(), |task| begin(&reply, task, plan.next_id()));
     let begun = plan.change_all(&ops, head).and_then(|()| plan.change_all(&reply.goals, head));
     // A final answer is not lost for its plan: what cannot be carried out of it is left out of its event.
     if let Err(refusal) = begun
@@ -39,12 +42,12 @@ pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option
 /// Whether an answer may begin a plan, so that what it begins with has to be known.
 pub(crate) fn may_begin(kind: &InputKind, state: &State) -> bool {
     let begins = |reply: &Reply| !reply.calls.is_empty() || !reply.goals.is_empty();
-    matches!(kind, InputKind::ModelFinished(reply) if begins(reply)) && state.goals.is_untouched()
+    matches!(kind, InputKind::ModelFinished(reply) if begins(reply)) && state.goals.is_empty()
 }
 
 /// What a first plan begins with. An agent that plans has the task for its mission; one that works without a plan works on the
 /// task itself.
-fn begin(reply: &Reply, task: String) -> Vec<GoalOp> {
+fn begin(reply: &Reply, task: String, first: GoalId) -> Vec<GoalOp> {
     if task.trim().is_empty() {
         return Vec::new();
     }
@@ -54,7 +57,7 @@ fn begin(reply: &Reply, task: String) -> Vec<GoalOp> {
         (true, _) => vec![GoalOp::Terms { mission: Some(task), assumptions: None, constraints: None }],
         (false, true) => vec![
             GoalOp::Add { description: task, reason: String::new(), under: None, after: None },
-            GoalOp::Focus { id: GoalId(1) },
+            GoalOp::Focus { id: first },
         ],
         (false, false) => Vec::new(),
     }

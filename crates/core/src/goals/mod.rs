@@ -45,9 +45,14 @@ impl Goals {
         self.list.iter().filter(move |goal| goal.parent == parent)
     }
 
-    /// Whether nothing was ever planned.
-    pub fn is_untouched(&self) -> bool {
-        self.last == 0 && self.terms == Terms::default()
+    /// Whether nothing is planned.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.terms == Terms::default()
+    }
+
+    /// The number that the next goal gets.
+    pub fn next_id(&self) -> GoalId {
+        GoalId(self.last.saturating_add(1))
     }
 
     /// The goals above one, from its parent to the top level.
@@ -140,8 +145,8 @@ impl Goals {
         if goal.parent.is_some_and(|parent| self.above(parent).count() + 2 > MOST_LEVELS) {
             return bad(format!("a plan has {MOST_LEVELS} levels at most"));
         }
-        self.last = self.last.saturating_add(1);
-        let id = GoalId(self.last);
+        let id = self.next_id();
+        self.last = id.0;
         self.list.insert(at.min(self.list.len()), Goal { id, ..goal });
         Ok(id)
     }

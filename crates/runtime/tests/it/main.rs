@@ -3,6 +3,7 @@
 
 mod blobs;
 mod cancelling;
+mod context_hooks;
 mod crashes;
 mod foreign;
 mod full_disk;
