@@ -89,6 +89,8 @@ fn bear() -> io::Result<u8> {
             }
             None => {
                 rustix::stdio::dup2_stdin(&theirs)?;
+                // Before all numbers from 3 on are closed: they would be closed twice.
+                drop((theirs, owner));
                 return take_over(early);
             }
         }
