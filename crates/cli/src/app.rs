@@ -117,10 +117,9 @@ impl App {
             return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
         };
         // Looked at by its name alone: there may be a great many.
-        let is_there = |trace: &TraceId| self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists();
         let names = self.store.names(&self.scope)?.into_iter();
         let mut found: Vec<TraceId> =
-            names.filter(|trace| crate::args::matches(trace, wanted) && is_there(trace)).collect();
+            names.filter(|trace| crate::args::matches(trace, wanted) && self.is_there(trace)).collect();
         if let Some(exact) = found.iter().position(|trace| trace.as_str() == wanted) {
             return Ok(found.swap_remove(exact));
         }
@@ -129,6 +128,11 @@ impl App {
             0 => Err(Failure::error(format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"))),
             n => Err(Failure::error(format!("{n} traces begin with {wanted:?}; give more of the id"))),
         }
+    }
+
+    /// Whether there is such a trace.
+    pub fn is_there(&self, trace: &TraceId) -> bool {
+        self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
     }
 
     /// The log of a trace and the state that it makes.

@@ -5,12 +5,14 @@ mod mcp;
 mod policy;
 mod removal;
 mod rewind;
+mod session;
 
 pub use goal::*;
 pub use mcp::*;
 pub use policy::*;
 pub use removal::*;
 pub use rewind::*;
+pub use session::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mainpath_types::{Access, CallId, Effort, FileAccess, Micros, Profile, Protocol, TraceId};
@@ -70,6 +72,15 @@ pub enum Command {
     Replay(OneTrace),
     /// Check that a log is whole and unchanged
     Verify(OneTrace),
+    /// Watch a trace live, whichever process runs it
+    Watch(WatchArgs),
+    /// Write a trace for people or for other programs
+    Export(ExportArgs),
+    /// Take in a conversation that was held elsewhere, as a new trace
+    Import(Box<ImportArgs>),
+    /// Sessions: names under which conversations go on
+    #[command(subcommand)]
+    Session(Box<SessionCommand>),
     /// Remove a trace with all its files
     Rm(RmArgs),
     /// Remove old traces by age and number, and the blobs that nothing names any more
@@ -106,6 +117,9 @@ pub struct RunArgs {
     /// Continue this trace (its id, or the beginning of it)
     #[arg(long, value_name = "ID")]
     pub trace: Option<String>,
+    /// Continue this session; a new one, and one whose time is over, begins with a new trace
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["trace", "continue"])]
+    pub session: Option<String>,
     #[command(flatten)]
     pub attach: AttachArgs,
     #[command(flatten)]

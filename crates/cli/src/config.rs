@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
+use crate::session::SessionsConfig;
 use crate::toolbox::ToolsConfig;
 use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
@@ -71,6 +72,8 @@ pub struct ConfigFile {
     pub mcp: McpConfig,
     /// How long traces are kept.
     pub retention: Retention,
+    /// What sessions are like where nothing else is said.
+    pub sessions: SessionsConfig,
 }
 
 /// `[retention]`: what `mainpath purge` removes. Without it, nothing by itself.
@@ -196,6 +199,7 @@ impl Home {
         let mut ours = self.config.tools.secrets();
         ours.extend(self.config.hooks.iter().flat_map(|hook| hook.headers.secrets()));
         ours.extend(self.config.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
+        ours.extend(self.config.sessions.password.clone());
         let (variables, given) = crate::servers::secrets(&self.config.mcp);
         ours.extend(variables);
         let is_key = |name: &str| {

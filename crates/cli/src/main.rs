@@ -14,6 +14,7 @@ mod config;
 mod control;
 mod doctor;
 mod exit;
+mod export;
 mod follow;
 mod goal;
 mod history;
@@ -32,11 +33,13 @@ mod run;
 mod sandbox;
 mod serve;
 mod servers;
+mod session;
 mod stats;
 mod text;
 mod toolbox;
 mod tools;
 mod typed;
+mod watch;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -118,6 +121,10 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Next(args) => control::next(args).await,
             Command::Interrupt(args) => control::interrupt(args).await,
             Command::Clear(args) => control::clear(args).await,
+            Command::Watch(args) => watch::watch(args).await,
+            Command::Export(args) => export::export(args).await,
+            Command::Import(args) => session::import(*args).await,
+            Command::Session(command) => session::session(*command).await,
             Command::Rm(args) => removal::rm(args).await,
             Command::Purge(args) => removal::purge(args).await,
             Command::Erase(args) => removal::erase(args).await,

@@ -9,10 +9,12 @@ use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::policy::check_rules;
 use crate::servers;
+use crate::session::Held;
 use crate::text::plain;
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_mcp::Mcp;
 use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_sessions::Session;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_types::*;
@@ -27,17 +29,45 @@ use std::time::Duration;
 pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let task = task(args.task.as_deref())?;
     let app = App::open()?.with_rules(&args.agent.rules);
-    if args.r#continue || args.trace.is_some() {
-        let trace = app.find(args.trace.as_deref()).await?;
+    let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
+    let held = Held::new(&app)?;
+    let (mut session, known) = held.for_run(&app, name)?;
+    let trace = match known {
+        Some(trace) => trace,
+        None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
+    };
+    let done = begin(&app, &args, task, Some((&held, &mut session, &trace))).await;
+    held.mirror(&app, &session).await;
+    done
+}
+
+/// A run of a new trace, of one that is named, or of a session's.
+async fn begin(
+    app: &App,
+    args: &RunArgs,
+    task: String,
+    session: Option<(&Held, &mut Session, &TraceId)>,
+) -> Result<Exit, Failure> {
+    let known = session.as_ref().map(|(_, _, trace)| (*trace).clone());
+    let goes_on = known.as_ref().filter(|trace| app.is_there(trace)).map(ToString::to_string);
+    if let Some((held, session, trace)) = session {
+        // A run that never begins leaves a name for nothing: that is seen, and the next run begins anew.
+        held.point(session, trace)?;
+    }
+    if args.r#continue || args.trace.is_some() || goes_on.is_some() {
+        let trace = app.find(args.trace.as_deref().or(goes_on.as_deref())).await?;
         let (log, ..) = app.read(&trace).await?;
         let model = args.agent.model.as_deref().or_else(|| Some(&spec_of(&log)?.model)).unwrap_or_default();
         let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
-        return go_on(&app, &trace, &args.agent, &args.output, Some(mail)).await;
+        return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
     }
     let chosen = choose_model(args.agent.model.as_deref(), &app.home, app.models.registry()).await;
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
-    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let trace = match known {
+        Some(trace) => trace,
+        None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
+    };
     let demo = chosen.is_demo && args.agent.workspace.is_none();
     let workspace = if demo {
         let folder = app.home.demo_workspace(&trace);
@@ -56,16 +86,16 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
             eprintln!("mainpath: it works in {}", workspace.display());
         }
     }
-    warn(&app, &chosen.model, &args.output);
+    warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
-    let mcp = if demo { None } else { connect(&app, &workspace, &args.agent).await? };
-    let spec = agent::spec(&args.agent, &app, chosen.model, &workspace, mode)?;
-    check_rules(&app, &spec.workspace, args.output.json)?;
+    let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
+    let spec = agent::spec(&args.agent, app, chosen.model, &workspace, mode)?;
+    check_rules(app, &spec.workspace, args.output.json)?;
     let runtime = app.runtime()?;
     let mail = message(task, attached, &args.output);
     runtime.start(&app.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
-    follow(Follow::new(&app, &runtime, &trace, &args.output, 1), mcp).await
+    follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }
 
 /// `mainpath resume`

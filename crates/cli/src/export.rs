@@ -1,0 +1,281 @@
+//! `export`: a trace for people and for other programs.
+
+use crate::app::App;
+use crate::args::{ExportArg, ExportArgs, MessagesArg};
+use crate::browse::out;
+use crate::exit::{Exit, Failure};
+use crate::session::messages;
+use crate::text::gist;
+use mainpath_core::{Bodies, Log, NodeKind, State, result_text};
+use mainpath_providers::history::write;
+use mainpath_runtime::{Whole, views, wire::Projector};
+use mainpath_store::{ReadLog, Store};
+use mainpath_types::*;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// `mainpath export`
+pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (log, state, bodies) = app.read(&trace).await?;
+    if let Some(damage) = &log.damage {
+        eprintln!("! the log is damaged: {damage}; what follows is not exported");
+    }
+    let one = Export { app: &app, trace: &trace, log: &log, state: &state, bodies: &bodies };
+    let format = |format: MessagesArg| async move {
+        Ok::<_, Failure>(
+            String::from_utf8_lossy(&write(format.into(), &messages(one.app, one.trace).await?)).into_owned(),
+        )
+    };
+    let text = match args.format {
+        ExportArg::Markdown => one.markdown().await?,
+        ExportArg::Json => format!("{:#}\n", one.whole().await?),
+        ExportArg::Neutral => format(MessagesArg::Neutral).await?,
+        ExportArg::Openai => format(MessagesArg::Openai).await?,
+        ExportArg::Anthropic => format(MessagesArg::Anthropic).await?,
+        ExportArg::Gemini => format(MessagesArg::Gemini).await?,
+        ExportArg::AgentRun => return one.agent_run(args.out.as_deref()).await,
+        ExportArg::TraceDir => return one.trace_dir(args.out.as_deref()).await,
+    };
+    match &args.out {
+        None => out(text.trim_end())?,
+        Some(file) => put(file, text.as_bytes())?,
+    }
+    Ok(Exit::Ok)
+}
+
+#[derive(Clone, Copy)]
+struct Export<'a> {
+    app: &'a App,
+    trace: &'a TraceId,
+    log: &'a ReadLog,
+    state: &'a State,
+    bodies: &'a Log,
+}
+
+impl Export<'_> {
+    fn wire(&self) -> Vec<Value> {
+        let mut projector = Projector::new(self.trace.clone());
+        self.log.events.iter().flat_map(|event| projector.project(event)).collect()
+    }
+
+    async fn views(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+        Ok(views::build(&*self.app.store, &self.app.scope, self.trace, &self.log.events).await?)
+    }
+
+    async fn whole(&self) -> Result<Value, Failure> {
+        let mut all = json!({"messages": messages(self.app, self.trace).await?, "events": self.wire()});
+        for (name, bytes) in self.views().await? {
+            if let (Some(name), Ok(value)) = (name.strip_suffix(".json"), serde_json::from_slice::<Value>(&bytes)) {
+                let field = if name == "meta" { "trace" } else { name };
+                all.as_object_mut().map(|all| all.insert(field.into(), value));
+            }
+        }
+        Ok(all)
+    }
+
+    async fn markdown(&self) -> Result<String, Failure> {
+        let mut text = format!("# {}\n", self.trace);
+        for message in messages(self.app, self.trace).await? {
+            let number = message.seq.map(|seq| format!(" #{seq}")).unwrap_or_default();
+            let who = match message.role {
+                Role::User => "User",
+                Role::Assistant => "Assistant",
+                Role::Tool => "Result",
+            };
+            let _ = writeln!(text, "\n## {who}{number}");
+            message.parts.iter().for_each(|part| markdown(part, &mut text));
+        }
+        if let Some(end) = views::ending(&*self.app.store, &self.app.scope, self.state, self.bodies).await?
+            && end.reason != FinishReason::Final
+        {
+            let _ = writeln!(text, "\n---\n\n{}", end.answer.trim());
+        }
+        Ok(text)
+    }
+
+    /// `.agent/runs/<id>/…`, as the skills agent lays out a run.
+    async fn agent_run(&self, out_dir: Option<&Path>) -> Result<Exit, Failure> {
+        let folder = self.folder(out_dir, ".agent/runs")?;
+        let lines: String = self.wire().iter().map(|line| format!("{line}\n")).collect();
+        put(&folder.join("events.jsonl"), lines.as_bytes())?;
+        for (name, bytes) in self.views().await? {
+            put(&folder.join(name), &bytes)?;
+        }
+        // Made even where they are empty: who reads the layout expects them.
+        for name in ["artifacts", "observations"] {
+            std::fs::create_dir_all(folder.join(name))?;
+        }
+        for event in &self.log.events {
+            let EventKind::CallResolved(CallResolved { output: Some(output), .. }) = &event.kind else { continue };
+            for part in &output.content {
+                if let Part::StoredText { hash, .. } = part {
+                    self.blob(hash, &folder.join("observations").join(format!("{hash}.txt"))).await?;
+                }
+            }
+            for artifact in &output.artifacts {
+                self.blob(&artifact.hash, &folder.join("artifacts").join(artifact.hash.as_str())).await?;
+            }
+        }
+        done(&folder)
+    }
+
+    /// `.trace/<id>/…`, as the trace platform lays out a trace.
+    async fn trace_dir(&self, out_dir: Option<&Path>) -> Result<Exit, Failure> {
+        let folder = self.folder(out_dir, ".trace")?;
+        for (name, bytes) in self.views().await? {
+            if matches!(name, "meta.json" | "goal.json") {
+                put(&folder.join(name), &bytes)?;
+            }
+        }
+        let is_listed = |line: &Value| {
+            let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
+            matches!(kind, "goal_added" | "goal_updated" | "sub_trace_started" | "sub_trace_completed" | "rewound")
+        };
+        let events = self.wire().into_iter().filter(is_listed).map(|line| {
+            json!({"event_id": line.get("id"), "event": line.get("type"), "timestamp": line.get("ts"), "data": line.get("data")})
+        });
+        let lines: String = events.map(|line| format!("{line}\n")).collect();
+        put(&folder.join("events.jsonl"), lines.as_bytes())?;
+        std::fs::create_dir_all(folder.join("messages"))?;
+        for (seq, node) in self.state.tree.iter() {
+            let mut whole = Whole::new(self.bodies);
+            whole.load(&*self.app.store, &self.app.scope, node.event).await?;
+            let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
+                continue;
+            };
+            let id = format!("{}-{:04}", self.trace, seq.0);
+            let at = self.log.events.iter().find(|event| event.id == node.event).map(|event| format_time(event.ts));
+            let mut fields = json!({
+                "message_id": id, "trace_id": self.trace, "sequence": seq, "parent_sequence": node.parent,
+                "goal_id": node.goal.map(|goal| goal.0.to_string()), "created_at": at,
+            });
+            if let (Some(fields), Value::Object(message)) = (fields.as_object_mut(), message) {
+                fields.extend(message);
+            }
+            put(&folder.join("messages").join(format!("{id}.json")), format!("{fields:#}\n").as_bytes())?;
+        }
+        done(&folder)
+    }
+
+    /// A message as the trace platform keeps it.
+    fn message(&self, seq: Seq, node: NodeKind, kind: &EventKind) -> Option<Value> {
+        let user = |parts: &[Part]| Some(json!({"role": "user", "content": text_of(parts)}));
+        let assistant = |parts: &[Part], cost: Micros, usage: &Usage, elapsed: Millis| {
+            let calls: Vec<Value> = calls(seq, parts);
+            Some(json!({
+                "role": "assistant", "content": {"text": text_of(parts), "tool_calls": calls},
+                "prompt_tokens": usage.input, "completion_tokens": usage.output, "cost": cost as f64 / 1e6,
+                "duration_ms": elapsed, "finish_reason": if calls.is_empty() { "stop" } else { "tool_calls" },
+            }))
+        };
+        let result = |call: CallId, text: String| {
+            let name = self.state.calls.get(call).and_then(|call| call.tool.clone());
+            Some(json!({
+                "role": "tool", "tool_call_id": format!("call_{}_{}", call.seq, call.index),
+                "content": {"tool_name": name.as_deref(), "result": text},
+            }))
+        };
+        match (node, kind) {
+            (NodeKind::User, EventKind::MessageQueued(data)) => user(&data.parts),
+            (NodeKind::User, EventKind::RewindRequested(data)) => user(data.parts.as_deref().unwrap_or_default()),
+            (NodeKind::User, EventKind::MessageImported(data)) => user(&data.said()),
+            (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => {
+                assistant(&data.parts, data.cost, &data.usage, data.elapsed_ms)
+            }
+            (NodeKind::Assistant { .. }, EventKind::MessageImported(data)) => {
+                assistant(&data.said(), 0, &Usage::default(), 0)
+            }
+            (NodeKind::Malformed, EventKind::ModelMalformed(data)) => {
+                assistant(&data.parts, data.cost, &data.usage, data.elapsed_ms)
+            }
+            (NodeKind::Result(call), EventKind::CallResolved(data)) => result(call, text_of(&result_text(data))),
+            (NodeKind::Result(call), EventKind::MessageImported(data)) => {
+                result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default())
+            }
+            (NodeKind::Result(call), EventKind::ModelFinished(data)) => {
+                let planned = data.calls.get(usize::from(call.index))?;
+                let refused = planned.verdict.as_ref().map(|verdict| verdict.reason.clone());
+                result(call, planned.problem.clone().or(refused).unwrap_or_default())
+            }
+            _ => None,
+        }
+    }
+
+    async fn blob(&self, hash: &BlobHash, file: &Path) -> Result<(), Failure> {
+        put(file, &self.app.store.get_blob(&self.app.scope, hash).await?)
+    }
+
+    /// The new folder of this trace below another one. Errors: it is there already.
+    fn folder(&self, out_dir: Option<&Path>, usual: &str) -> Result<PathBuf, Failure> {
+        let folder = out_dir.unwrap_or(Path::new(usual)).join(self.trace.as_str());
+        if folder.exists() {
+            return Err(Failure::usage(format!(
+                "{} is there already; remove it, or export elsewhere with --out",
+                folder.display()
+            )));
+        }
+        Ok(folder)
+    }
+}
+
+fn done(folder: &Path) -> Result<Exit, Failure> {
+    out(&folder.display().to_string()).map(|()| Exit::Ok)
+}
+
+fn calls(seq: Seq, parts: &[Part]) -> Vec<Value> {
+    let made = parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+        _ => None,
+    });
+    let call = |(index, (name, arguments)): (usize, (&String, &String))| json!({"id": format!("call_{seq}_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}});
+    made.enumerate().map(call).collect()
+}
+
+fn markdown(part: &Part, text: &mut String) {
+    let _ = match part {
+        Part::Text { text: said } => writeln!(text, "\n{}", said.trim_end()),
+        Part::Thinking { text: thought, .. } if thought.trim().is_empty() => Ok(()),
+        Part::Thinking { text: thought, .. } => writeln!(text, "\n> {}", thought.trim().replace('\n', "\n> ")),
+        Part::ToolCall { name, arguments, .. } if arguments.len() < 400 => writeln!(text, "\n→ `{name}` `{arguments}`"),
+        Part::ToolCall { name, arguments, .. } => {
+            writeln!(text, "\n→ `{name}` {}\n{}", gist(arguments), fenced(arguments))
+        }
+        Part::ToolResult { name, content, is_error, .. } => {
+            let failed = if *is_error { " (failed)" } else { "" };
+            writeln!(text, "\n`{name}`{failed}\n\n{}", fenced(&text_of(content)))
+        }
+        Part::Image { source } => writeln!(text, "\n[image: {}]", what(source)),
+        Part::Audio { source } => writeln!(text, "\n[sound: {}]", what(source)),
+        Part::Document { source, name, .. } => {
+            writeln!(text, "\n[document {}: {}]", name.as_deref().unwrap_or_default(), what(source))
+        }
+        Part::StoredText { bytes, .. } => writeln!(text, "\n[{bytes} bytes that are not at hand]"),
+    };
+}
+
+fn what(source: &Source) -> &str {
+    match source {
+        Source::Url { url } => url,
+        Source::Blob { media_type, .. } | Source::Base64 { media_type, .. } => media_type,
+    }
+}
+
+/// A text in a fence that nothing in it can end.
+fn fenced(text: &str) -> String {
+    let longest = text.lines().map(|line| line.chars().take_while(|c| *c == '`').count()).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}
+
+fn put(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let write = || {
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(file, bytes)
+    };
+    write().map_err(|error: std::io::Error| Failure::error(format!("{} cannot be written: {error}", file.display())))
+}

@@ -1,0 +1,325 @@
+//! `session` and `import`: conversations under names, and those that were held elsewhere.
+
+use crate::agent;
+use crate::app::App;
+use crate::args::*;
+use crate::browse::out;
+use crate::choose::choose_model;
+use crate::exit::{Exit, Failure};
+use crate::follow::is_attended;
+use crate::mcp::person_only;
+use crate::text::{number, plain, short, span};
+use mainpath_core::{Said, rule_summary, status};
+use mainpath_providers::history::{History, HistoryFormat, read, write};
+use mainpath_runtime::import::{Origin, conversation, import as take_in};
+use mainpath_runtime::new_trace_id;
+use mainpath_sessions::*;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+use serde::Deserialize;
+use serde_json::json;
+use std::io::Read;
+use std::path::Path;
+
+/// How many messages are prepared where nothing is said.
+const WINDOW: u32 = 20;
+/// The largest history that is read, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// `[sessions]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionsConfig {
+    /// How many messages are prepared.
+    window: Option<u32>,
+    /// How long after its last use a session begins anew.
+    ttl: Option<crate::config::Time>,
+    /// Where the messages are mirrored for other systems: `sqlite:FILE` or `redis://HOST:PORT/DATABASE`; a file beside the
+    /// session where nothing is said.
+    mirror: Option<String>,
+    /// The user of the Redis server.
+    user: Option<String>,
+    /// The name of the secret that is its password.
+    pub password: Option<String>,
+    /// What every key on it begins with.
+    prefix: Option<String>,
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        match error {
+            SessionError::BadName(_) => Failure::usage(error.to_string()),
+            _ => Failure::error(error.to_string()),
+        }
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(error: PlaceError) -> Failure {
+        Failure::error(error.to_string())
+    }
+}
+
+/// The sessions of this installation, and where they are mirrored.
+pub struct Held {
+    /// The pointers.
+    pub sessions: Sessions,
+    place: Box<dyn SessionPlace>,
+}
+
+impl Held {
+    /// As the configuration says. Errors: what is wrong with it.
+    pub fn new(app: &App) -> Result<Held, Failure> {
+        let folder = app.store.tenant_dir(&app.scope.tenant).join("sessions");
+        let config = &app.home.config.sessions;
+        let wrong = |why: String| Failure::error(format!("{}, [sessions]: {why}", app.home.config_file.display()));
+        let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
+            None => Box::new(FilePlace::new(folder.clone())),
+            Some(mirror) => match mirror.strip_prefix("sqlite:") {
+                Some(file) => Box::new(SqlitePlace::new(app.home.data.join(file))),
+                None => {
+                    let secret = |name: &String| {
+                        app.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")))
+                    };
+                    let server = RedisServer {
+                        url: mirror.into(),
+                        user: config.user.clone(),
+                        password: config.password.as_ref().map(secret).transpose()?,
+                        prefix: config.prefix.clone().unwrap_or_else(|| "mainpath:".into()),
+                    };
+                    Box::new(RedisPlace::new(&server).map_err(|error| wrong(error.to_string()))?)
+                }
+            },
+        };
+        Ok(Held { sessions: Sessions::new(folder), place })
+    }
+
+    fn around<'a>(&'a self, app: &'a App) -> Around<'a> {
+        let (store, scope, vault) = (&*app.store, &app.scope, &app.vault);
+        Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
+    }
+
+    /// A session for a run, made if there is none, and the trace that it goes on with.
+    pub fn for_run(&self, app: &App, name: &str) -> Result<(Session, Option<TraceId>), Failure> {
+        let now = system_clock();
+        let session = match self.sessions.get(name) {
+            Err(SessionError::Unknown(_)) => fresh(app, name, None, None),
+            session => session?,
+        };
+        let trace = session.trace.clone().filter(|trace| !session.is_expired(now) && app.is_there(trace));
+        Ok((session, trace))
+    }
+
+    /// The session is used now, with this trace.
+    pub fn point(&self, session: &mut Session, trace: &TraceId) -> Result<(), Failure> {
+        session.trace = Some(trace.clone());
+        session.used = system_clock();
+        Ok(self.sessions.put(session)?)
+    }
+
+    /// Writes what was said since into the mirror.
+    pub async fn mirror(&self, app: &App, session: &Session) {
+        // Whoever prepares it next would write it too.
+        let _ = prepare(&self.around(app), session).await;
+    }
+}
+
+fn fresh(app: &App, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
+    let config = &app.home.config.sessions;
+    let window = window.or(config.window).unwrap_or(WINDOW);
+    Session::new(name, window, ttl.or(config.ttl.map(|time| time.0)), system_clock())
+}
+
+/// `mainpath session`
+pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let held = Held::new(&app)?;
+    match command {
+        SessionCommand::New(args) => new(&app, &held, args).await,
+        SessionCommand::List(args) => {
+            let sessions = held.sessions.list()?;
+            if sessions.is_empty() && !args.json {
+                eprintln!(
+                    "no sessions yet; mainpath session new NAME makes one, and so does mainpath run --session NAME"
+                );
+            }
+            for session in sessions {
+                out(&if args.json { json!(session).to_string() } else { line(&app, &session) })?;
+            }
+            Ok(Exit::Ok)
+        }
+        SessionCommand::Show(args) => show(&app, &held, &args).await,
+        SessionCommand::Switch(args) => {
+            let trace = app.find(Some(&args.trace)).await?;
+            let mut session = held.sessions.get(&args.name)?;
+            held.point(&mut session, &trace)?;
+            out(&format!("{} points to {trace}", session.name)).map(|()| Exit::Ok)
+        }
+        SessionCommand::Rm(args) => {
+            held.sessions.remove(&args.name)?;
+            held.place.remove(&args.name).await?;
+            out(&format!("{} is removed; its trace stays", args.name)).map(|()| Exit::Ok)
+        }
+        SessionCommand::Prepare(args) => {
+            let mut session = held.sessions.get(&args.name)?;
+            session.window = args.window.unwrap_or(session.window);
+            let prepared = prepare(&held.around(&app), &session).await?;
+            if prepared.expired {
+                eprintln!("{} was last used too long ago and begins anew", session.name);
+            }
+            print(&write(args.format.into(), &prepared.messages))
+        }
+        SessionCommand::Persist(args) => add(&app, &held, args).await,
+        SessionCommand::Summary(args) => {
+            let session = held.sessions.get(&args.name)?;
+            let session = Session { window: 0, ..session };
+            let prepared = prepare(&held.around(&app), &session).await?;
+            print(summary(&prepared.messages).as_bytes())
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> Result<Exit, Failure> {
+    out(String::from_utf8_lossy(bytes).trim_end()).map(|()| Exit::Ok)
+}
+
+/// What rules find in a conversation, as Markdown.
+pub fn summary(messages: &[Message]) -> String {
+    let said: Vec<(Role, String, Option<(String, String)>)> = messages
+        .iter()
+        .map(|message| match message.parts.first() {
+            Some(Part::ToolResult { call, name, content, .. }) => {
+                (Role::Tool, text_of(content), Some((name.clone(), call.to_string())))
+            }
+            _ => (message.role, text_of(&message.parts), None),
+        })
+        .collect();
+    let read = said.iter().map(|(role, text, tool)| Said {
+        tool: tool.as_ref().map(|(name, call)| (name.as_str(), call.as_str())),
+        ..Said::new(*role, text)
+    });
+    rule_summary(read).markdown()
+}
+
+fn line(app: &App, session: &Session) -> String {
+    let now = system_clock();
+    let used = span(now.saturating_sub(session.used));
+    let trace = match &session.trace {
+        None => "(no trace yet)".into(),
+        Some(trace) if !app.is_there(trace) => format!("{trace} (removed)"),
+        Some(trace) => trace.to_string(),
+    };
+    let expired = if session.is_expired(now) { "  expired" } else { "" };
+    format!("{:<24} {trace:<28} used {used:>8} ago{expired}", session.name)
+}
+
+async fn new(app: &App, held: &Held, args: SessionNewArgs) -> Result<Exit, Failure> {
+    match held.sessions.get(&args.name) {
+        Err(SessionError::Unknown(_)) => {}
+        Ok(_) => return Err(SessionError::Exists(args.name).into()),
+        Err(error) => return Err(error.into()),
+    }
+    let ttl = args.ttl.map(|time| Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX));
+    let mut session = fresh(app, &args.name, args.window, ttl);
+    if let Some(wanted) = &args.trace {
+        session.trace = Some(app.find(Some(wanted)).await?);
+    }
+    held.sessions.put(&session)?;
+    out(&line(app, &session)).map(|()| Exit::Ok)
+}
+
+async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Failure> {
+    let session = held.sessions.get(&args.name)?;
+    if args.json {
+        return out(&json!(session).to_string()).map(|()| Exit::Ok);
+    }
+    out(&line(app, &session))?;
+    let window =
+        if session.window == 0 { "all messages".into() } else { format!("the last {} messages", session.window) };
+    let ttl = session
+        .ttl_ms
+        .map_or("never begins anew".into(), |ttl| format!("begins anew {} after its last use", span(ttl)));
+    out(&format!("  prepares {window}; {ttl}"))?;
+    if let Some(trace) = session.trace.filter(|trace| app.is_there(trace)) {
+        let (log, state, _) = app.read(&trace).await?;
+        let task = mainpath_runtime::views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
+        out(&format!("  {}, {} messages: {}", status(&state), state.tree.len(), short(&task, 60)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The text of a file, or of standard input. Errors: it cannot be read, is too large, or is no UTF-8.
+fn text(file: Option<&Path>) -> Result<(String, String), Failure> {
+    let (name, mut from): (String, Box<dyn Read>) = match file.filter(|file| *file != Path::new("-")) {
+        None => ("standard input".into(), Box::new(std::io::stdin())),
+        Some(file) => {
+            let wrong = |error: std::io::Error| Failure::error(format!("{} cannot be read: {error}", file.display()));
+            (file.display().to_string(), Box::new(std::fs::File::open(file).map_err(wrong)?))
+        }
+    };
+    let mut bytes = Vec::new();
+    let wrong = |error: std::io::Error| Failure::error(format!("{name} cannot be read: {error}"));
+    (&mut from).take(LARGEST + 1).read_to_end(&mut bytes).map_err(wrong)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::error(format!("{name} is larger than {} bytes", number(LARGEST))));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Failure::error(format!("{name} is not UTF-8 text")))?;
+    Ok((name, text))
+}
+
+/// A conversation of a file, mended; what was mended is said.
+fn history(file: Option<&Path>, format: Option<HistoryFormat>) -> Result<(String, History), Failure> {
+    let (name, text) = text(file)?;
+    let history = read(format, &text).map_err(|error| Failure::error(format!("{name}: {error}")))?;
+    history.healed.iter().for_each(|healed| eprintln!("! {healed}"));
+    if history.messages.is_empty() {
+        return Err(Failure::error(format!("{name} holds no messages")));
+    }
+    Ok((name, history))
+}
+
+/// What the agent of a conversation from elsewhere is to be, should it go on here.
+async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
+    let chosen = choose_model(args.model.as_deref(), &app.home, app.models.registry()).await;
+    let workspace = agent::workspace(args.workspace.as_deref())?;
+    agent::spec(args, app, chosen.model, &workspace, agent::mode(args, is_attended()))
+}
+
+async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
+    person_only("add to a session")?;
+    let mut session = held.sessions.get(&args.name)?;
+    let (name, history) = history(args.file.as_deref(), args.format.into())?;
+    let spec = spec(app, &args.agent).await?;
+    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let begin = || Ok((trace, spec));
+    let added = persist(&held.around(app), &mut session, (history, &name), begin).await?;
+    if let Some(problem) = added.unmirrored {
+        eprintln!("! the messages are safe, but not mirrored: {}", plain(&problem));
+    }
+    let whose = if added.is_new { "the new trace" } else { "trace" };
+    out(&format!("{} messages were added to {whose} {}", number(added.messages as u64), added.trace)).map(|()| Exit::Ok)
+}
+
+/// `mainpath import`
+pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
+    person_only("import conversations")?;
+    let app = App::open()?;
+    let held = Held::new(&app)?;
+    let mut session = args.session.as_ref().map(|name| held.for_run(&app, name)).transpose()?;
+    let (name, history) = history(Some(&args.file), args.format.into())?;
+    let spec = spec(&app, &args.agent).await?;
+    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let from = (history.messages, Origin { source: &name, now: system_clock() });
+    let count = take_in(&*app.store, (&app.scope, &app.vault), &trace, Some(spec), from).await?;
+    mainpath_runtime::views::write(&*app.store, &app.scope, &trace).await?;
+    if let Some((session, _)) = &mut session {
+        held.point(session, &trace)?;
+    }
+    eprintln!("{} messages are in the trace; go on with mainpath run --trace {trace} \"TASK\"", number(count as u64));
+    out(trace.as_str()).map(|()| Exit::Ok)
+}
+
+/// The conversation of a trace, with its texts and bytes in place.
+pub async fn messages(app: &App, trace: &TraceId) -> Result<Vec<Message>, Failure> {
+    Ok(conversation(&*app.store, &app.scope, trace, true).await?.0)
+}

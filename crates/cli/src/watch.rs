@@ -1,0 +1,86 @@
+//! `watch`: a trace as it happens, whichever process drives it. What is seen is what is durable; pieces of an answer that is
+//! still coming are seen by the process that asks for it alone.
+
+use crate::app::App;
+use crate::args::WatchArgs;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use mainpath_core::{CallState, State, apply};
+use mainpath_runtime::Live;
+use mainpath_store::Store;
+use mainpath_types::{EventId, EventKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So often it is looked whether anybody still drives a trace that says nothing.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// `mainpath watch`
+pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let log = app.store.read(&app.scope, &trace, 1).await?;
+    let from = args.from.unwrap_or_else(|| last_run(&log.events));
+    let mut heads = app.store.subscribe(&app.scope, &trace)?;
+    let mut printer = Printer::new(&trace, args.json, from);
+    let mut state = State::new(trace.clone());
+    let mut events = log.events;
+    let mut damage = log.damage;
+    loop {
+        for event in std::mem::take(&mut events) {
+            apply(&mut state, &event);
+            match printer.print(&Live::Event(Arc::new(event))) {
+                // Nobody reads any more.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(Exit::Ok),
+                printed => printed?,
+            }
+        }
+        if let Some(damage) = damage {
+            return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
+        }
+        let over = state.run.is_none() && state.runs > 0 && state.queues.is_empty();
+        if over && !args.follow {
+            let reason =
+                state.finished.map_or(Exit::Ok, |reason| Exit::of(reason, printer.failure.map(|error| error.kind)));
+            return Ok(reason);
+        }
+        match tokio::time::timeout(LOOK, heads.changed()).await {
+            Ok(changed) => changed.map_err(|_| Failure::error("the log is no longer watched"))?,
+            Err(_) if args.follow || app.store.owner(&app.scope, &trace)?.is_some() => {}
+            // What was written before its owner went is read first.
+            Err(_) if *heads.borrow() > state.last => {}
+            Err(_) => return Ok(abandoned(&state)),
+        }
+        let more = app.store.read(&app.scope, &trace, state.last + 1).await?;
+        (events, damage) = (more.events, more.damage);
+    }
+}
+
+/// The event that the last run began with; its first message comes right before it.
+fn last_run(events: &[mainpath_types::Event]) -> EventId {
+    let began = events.iter().rposition(|event| matches!(event.kind, EventKind::RunStarted(_)));
+    let Some(at) = began else { return 1 };
+    let before = events.get(..at).and_then(|before| {
+        before.iter().rev().take_while(|event| matches!(event.kind, EventKind::MessageQueued(_))).last()
+    });
+    before.or(events.get(at)).map_or(1, |event| event.id)
+}
+
+/// Nobody drives it: what it waits for is said.
+fn abandoned(state: &State) -> Exit {
+    let trace = &state.trace;
+    let asked = state.turn_calls().iter().find(|call| call.state == CallState::Asked);
+    match asked {
+        Some(call) => {
+            let id = call.id;
+            eprintln!(
+                "call {id} waits for an approval: mainpath approve {trace} --call {id}, then mainpath resume {trace}"
+            );
+            Exit::ApprovalNeeded
+        }
+        None => {
+            eprintln!("nobody is running {trace}: mainpath resume {trace}");
+            Exit::Interrupted
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Sessions, and conversations in and out of traces.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+use serde_json::{Value, json};
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn shown(value: &Value) -> Vec<String> {
+    let text = |message: &Value| format!("{}: {}", message["role"].as_str().unwrap(), message["content"]);
+    value.as_array().unwrap().iter().map(text).collect()
+}
+
+#[test]
+fn a_session_goes_on_where_it_was_and_begins_anew_after_its_time() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("I am well."), Answer::text("You asked how I am.")]);
+    place.run_on(&server, &["--session", "chat", "How are you?"]);
+    let first = place.trace();
+    place.run_on(&server, &["--session", "chat", "What did I ask?"]);
+    assert_eq!(place.traces(), [first.clone()], "the same trace");
+    let list = place.ok(&["session", "list"]);
+    assert!(list.starts_with("chat ") && list.contains(&first), "{list}");
+    let show = place.ok(&["session", "show", "chat"]);
+    assert!(show.contains("prepares the last 20 messages; never begins anew") && show.contains("completed"), "{show}");
+    let prepared = json_of(&place.ok(&["session", "prepare", "chat", "--format", "openai"]));
+    let said = [
+        "user: \"How are you?\"",
+        "assistant: \"I am well.\"",
+        "user: \"What did I ask?\"",
+        "assistant: \"You asked how I am.\"",
+    ];
+    assert_eq!(shown(&prepared), said);
+    let prepared = json_of(&place.ok(&["session", "prepare", "chat", "--format", "openai", "--window", "3"]));
+    assert_eq!(shown(&prepared), said[2..]);
+    assert_eq!(json_of(&place.ok(&["session", "prepare", "chat", "--format", "gemini"]))[1]["role"], "model");
+    // Its time is over at once.
+    place.ok(&["session", "rm", "chat"]);
+    place.ok(&["session", "new", "chat", "--ttl", "1ms", "--trace", &first]);
+    let done = place.run(&["session", "prepare", "chat"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "[\n]\n"), "{done:#?}");
+    assert!(done.err.contains("was last used too long ago and begins anew"), "{}", done.err);
+    place.run_on(&server, &["--session", "chat", "Anew."]);
+    assert_eq!(place.traces().len(), 2);
+}
+
+#[test]
+fn messages_of_another_system_are_persisted_mended_and_go_on_here() {
+    let place = Place::new();
+    place.ok(&["session", "new", "feishu-42"]);
+    let turn = json!([{"role": "user", "content": "必须用中文回答。删除哪个文件？"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "x", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]}]);
+    let done = place.run_with(&["session", "persist", "feishu-42"], turn.to_string().as_bytes());
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.out.starts_with("2 messages were added to the new trace "), "{done:#?}");
+    assert!(done.err.contains("! calls without a result got one that says so (1)"), "{}", done.err);
+    let more = place.work.join("more.json");
+    std::fs::write(&more, r#"{"messages":[{"role":"assistant","content":"决定删除 a.txt"}]}"#).unwrap();
+    let out = place.ok(&["session", "persist", "feishu-42", more.to_str().unwrap(), "--format", "anthropic"]);
+    // Alone it does not begin with a person: what lacks is put before it.
+    assert!(out.starts_with("2 messages were added to trace "), "{out}");
+    let trace = place.trace();
+    assert!(place.ok(&["verify", &trace]).contains("the chain holds"));
+    let summary = place.ok(&["session", "summary", "feishu-42"]);
+    assert!(summary.contains("## Constraints\n- 必须用中文回答。"), "{summary}");
+    assert!(summary.contains("## Decisions\n- 决定删除 a.txt"), "{summary}");
+    // The next run sees all of it.
+    let server = scripted(vec![Answer::text("a"), Answer::text("b"), Answer::text("好的。")]);
+    let done = place.run_on(&server, &["--session", "feishu-42", "继续"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "好的。\n"), "{done:#?}");
+    let body = server.requests()[0].body().clone();
+    let roles: Vec<&str> =
+        body["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "user", "assistant", "user"]);
+    assert_eq!(server.violations(), Vec::<String>::new());
+    place.ok(&["replay", &trace]);
+}
+
+#[test]
+fn the_mirror_is_a_database_that_others_read() {
+    let place = Place::new();
+    place.config("[sessions]\nwindow = 4\nttl = \"7d\"\nmirror = \"sqlite:chats.db\"\n");
+    let server = scripted(vec![Answer::text("I am well.")]);
+    place.run_on(&server, &["--session", "chat", "How are you?"]);
+    let file = place.home.join("chats.db");
+    let bytes = std::fs::read(&file).unwrap();
+    assert!(bytes.windows(12).any(|at| at == b"How are you?"), "it is written when the run ends");
+    let show = place.ok(&["session", "show", "chat"]);
+    assert!(show.contains("prepares the last 4 messages; begins anew 7 d after its last use"), "{show}");
+    // Spoilt, it is done without, and said where that matters.
+    std::fs::write(&file, "spoilt ".repeat(1_000)).unwrap();
+    let prepared = json_of(&place.ok(&["session", "prepare", "chat"]));
+    assert_eq!(prepared.as_array().unwrap().len(), 2);
+    let done = place.run_with(&["session", "persist", "chat"], br#"[{"role":"user","content":"more"}]"#);
+    assert!(done.code == 0 && done.err.contains("the messages are safe, but not mirrored"), "{done:#?}");
+    place.config("[sessions]\nmirror = \"redis://user:pass@127.0.0.1/\"\n");
+    let bad = place.run(&["session", "prepare", "chat"]);
+    bad.fails(1, "[sessions]");
+    assert!(!bad.err.contains("pass@"), "{}", bad.err);
+}
+
+#[test]
+fn mistakes_with_sessions_are_said_in_a_line() {
+    let place = Place::new();
+    place.run(&["session", "prepare", "nobody"]).fails(1, "there is no session \"nobody\"");
+    place.run(&["session", "show", "../x"]).fails(2, "cannot be a session's name");
+    place.ok(&["session", "new", "a"]);
+    place.run(&["session", "new", "a"]).fails(1, "there is a session \"a\" already");
+    place.run(&["session", "switch", "a", "no-trace"]).fails(1, "there is no trace \"no-trace\"");
+    let persist = |text: &str| place.run_with(&["session", "persist", "a"], text.as_bytes());
+    persist("{").fails(1, "standard input: it is no JSON");
+    persist("[]").fails(1, "standard input holds no messages");
+    persist("[{\"role\":\"pope\"}]").fails(1, "standard input: message 1 has the unknown role \"pope\"");
+    std::fs::write(place.home.join("sessions/a.json"), "{}").unwrap();
+    place.run(&["session", "list"]).fails(1, "a.json is no session: missing field");
+    place.ok(&["session", "rm", "a"]);
+    // A trace that is removed behind the session's back.
+    let server = scripted(vec![Answer::text("Fine.")]);
+    place.run_on(&server, &["--session", "b", "How are you?"]);
+    place.ok(&["rm", &place.trace(), "--yes"]);
+    assert!(place.ok(&["session", "list"]).contains("(removed)"));
+    assert_eq!(place.ok(&["session", "prepare", "b"]), "[\n]\n");
+    assert_eq!(place.run_on(&server, &["--session", "b", "Again?"]).code, 0);
+    assert_eq!(place.traces().len(), 1);
+}
+
+#[test]
+fn what_is_exported_can_be_imported_in_every_format() {
+    let place = Place::new();
+    std::fs::write(place.work.join("heron.txt"), "grey").unwrap();
+    let server = scripted(vec![
+        Answer::call("list_files", json!({"path": "."})),
+        Answer::text("There is a heron.\n\n```\nfence\n```"),
+    ]);
+    place.run_on(&server, &["--yes", "What is here?"]);
+    let trace = place.trace();
+    let roles = |value: &Value| -> Vec<String> {
+        let role = |message: &Value| message["role"].as_str().unwrap().to_string();
+        value.as_array().unwrap().iter().map(role).collect()
+    };
+    for format in ["neutral", "openai", "anthropic", "gemini"] {
+        let file = place.work.join(format!("{format}.json"));
+        place.ok(&["export", &trace, "--format", format, "--out", file.to_str().unwrap()]);
+        let done = place.run(&["import", file.to_str().unwrap(), "--session", format]);
+        assert_eq!(done.code, 0, "{format}: {done:#?}");
+        assert!(!done.err.contains('!'), "nothing had to be mended: {}", done.err);
+        let new = done.out.trim();
+        let again = json_of(&place.ok(&["export", new, "--format", "neutral"]));
+        assert_eq!(roles(&again), ["user", "assistant", "tool", "assistant"], "{format}");
+        assert!(again[2].to_string().contains("heron.txt"), "{format}: {again}");
+        assert!(place.ok(&["ls"]).lines().next().unwrap().contains("imported"));
+        assert!(place.ok(&["session", "show", format]).contains(new));
+        place.ok(&["verify", new]);
+        place.ok(&["replay", new]);
+    }
+    let markdown = place.ok(&["export", &trace]);
+    assert!(markdown.contains("## User #1\n\nWhat is here?"), "{markdown}");
+    assert!(
+        markdown.contains("→ `list_files` `{\"path\":\".\"}`") && markdown.contains("There is a heron."),
+        "{markdown}"
+    );
+    let whole = json_of(&place.ok(&["export", &trace, "--format", "json"]));
+    assert_eq!((&whole["trace"]["trace_id"], whole["messages"].as_array().unwrap().len()), (&json!(trace), 4));
+    assert_eq!(whole["events"].as_array().unwrap().last().unwrap()["type"], "run_finished");
+    place.run(&["import", "nowhere.json"]).fails(1, "nowhere.json cannot be read");
+}
+
+#[test]
+fn the_layouts_of_other_platforms_are_written_whole_and_never_over_another() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::call("list_files", json!({"path": "."})), Answer::text("Done.")]);
+    place.run_on(&server, &["--yes", "What is here?"]);
+    let trace = place.trace();
+    let out = place.ok(&["export", &trace, "--format", "agent-run"]);
+    let run = place.work.join(".agent/runs").join(&trace);
+    assert_eq!(place.work.join(out.trim()), run);
+    let text = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+    assert_eq!((text("inputs/request.txt").as_str(), text("final.md").as_str()), ("What is here?", "Done.\n"));
+    assert!(text("summary.md").contains("## Goal\n- What is here?"), "{}", text("summary.md"));
+    assert!(text("events.jsonl").lines().all(|line| json_of(line)["trace_id"] == trace.as_str()));
+    assert!(
+        run.join("observations").is_dir() && run.join("artifacts").is_dir() && json_of(&text("state.json")).is_object()
+    );
+    let out = place.ok(&["export", &trace, "--format", "trace-dir", "--out", "elsewhere"]);
+    let folder = place.work.join("elsewhere").join(&trace);
+    assert_eq!(place.work.join(out.trim()), folder);
+    let message =
+        |n: u32| json_of(&std::fs::read_to_string(folder.join(format!("messages/{trace}-{n:04}.json"))).unwrap());
+    assert_eq!((&message(1)["content"], &message(1)["parent_sequence"]), (&json!("What is here?"), &Value::Null));
+    assert_eq!(message(2)["content"]["tool_calls"][0]["function"]["name"], "list_files");
+    assert_eq!((&message(3)["tool_call_id"], &message(3)["parent_sequence"]), (&json!("call_2_0"), &json!(2)));
+    assert_eq!(message(4)["finish_reason"], "stop");
+    place.run(&["export", &trace, "--format", "agent-run"]).fails(2, "is there already");
+}

@@ -1,0 +1,60 @@
+//! `watch`: from another process, by number, to the end.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+use serde_json::json;
+
+#[test]
+fn a_run_is_watched_from_another_process_to_its_end() {
+    let place = Place::new();
+    let server = scripted(vec![bash("sleep 1; echo heron"), Answer::text("It printed heron.")]);
+    let mut running = place.start_run(&server, &["--yes", "work"]);
+    wait_until("the trace is there", || !place.traces().is_empty() && !place.log(&place.trace()).is_empty());
+    let trace = place.trace();
+    let mut watching = place.start(&["watch", &trace, "--json"]);
+    assert_eq!(watching.event("message_queued")["id"], 2);
+    let started = watching.event("action_started")["id"].as_u64().unwrap();
+    let end = watching.event("run_finished")["id"].as_u64().unwrap();
+    assert_eq!((watching.end().code, running.end().code), (0, 0));
+    // What was seen is not shown again.
+    let rest = place.ok(&["watch", &trace, "--json", "--from", &(started + 1).to_string()]);
+    let ids: Vec<u64> = rest.lines().map(|line| parsed(line)["id"].as_u64().unwrap()).collect();
+    assert_eq!((ids.first(), ids.last()), (Some(&(started + 1)), Some(&end)));
+    let done = place.run(&["watch", &trace]);
+    assert!(done.code == 0 && done.out.is_empty(), "{done:#?}");
+    assert!(done.err.contains("→ bash: sleep 1") && done.err.contains("It printed heron."), "{}", done.err);
+}
+
+#[test]
+fn only_the_last_run_is_shown_unless_all_is_asked_for_and_a_follower_stays() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("The first."), Answer::text("The second."), Answer::text("The third.")]);
+    place.run_on(&server, &["one"]);
+    let trace = place.trace();
+    place.run_on(&server, &["--trace", &trace, "two"]);
+    let seen = place.run(&["watch"]).err;
+    assert!(seen.contains("The second.") && !seen.contains("The first."), "{seen}");
+    assert!(place.run(&["watch", "--from", "1"]).err.contains("The first."));
+    let mut following = place.start(&["watch", &trace, "--follow", "--json"]);
+    assert_eq!(following.event("run_finished")["data"]["run"], 2);
+    place.run_on(&server, &["--trace", &trace, "three"]);
+    assert_eq!(following.event("run_finished")["data"]["run"], 3);
+    following.kill();
+}
+
+#[test]
+fn a_trace_that_nobody_drives_is_said_to_wait() {
+    let place = Place::new();
+    let server =
+        scripted(vec![Answer::call("write_text_file", json!({"path": "a", "content": "x"})), Answer::text("ok")]);
+    place.run_on(&server, &["--park", "write"]).fails(5, "waits for an approval");
+    let waits = place.run(&["watch"]);
+    assert!(waits.code == 5 && waits.err.contains("call 2.0 waits for an approval: mainpath approve"), "{waits:#?}");
+    let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);
+    let running = place.start_run(&server, &["work"]);
+    wait_until("it asks", || server.count() == 1);
+    running.kill();
+    let left = place.run(&["watch", &newest(&place)]);
+    assert!(left.code == 130 && left.err.contains("nobody is running"), "{left:#?}");
+    place.run(&["watch", "nothing"]).fails(1, "there is no trace");
+}
