@@ -8,6 +8,7 @@ mod models;
 mod open;
 mod sandbox;
 mod start;
+mod traces;
 mod waiting;
 
 use crate::Fail;
@@ -17,7 +18,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 13] = [
+const MEASURES: [(&str, Measure); 15] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -29,6 +30,8 @@ const MEASURES: [(&str, Measure); 13] = [
     ("encoding", models::encoding),
     ("deltas", models::deltas),
     ("sandbox", sandbox::sandbox),
+    ("list", traces::list),
+    ("session", traces::session),
     ("start", start::start),
     ("build", build),
 ];

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 /// A life of so many events, as a machine decides them: asked again and again, it takes some looks, then answers.
-fn life(trace: &TraceId, events: usize) -> Result<Vec<Event>, Fail> {
+pub(super) fn life(trace: &TraceId, events: usize) -> Result<Vec<Event>, Fail> {
     let mut machine = Machine::new(trace.clone());
     let mut log: Vec<Event> = Vec::with_capacity(events);
     let mut at = 1_795_315_500_000;

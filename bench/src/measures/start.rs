@@ -18,7 +18,7 @@ pub fn mainpath() -> Result<PathBuf, Fail> {
     Ok(path)
 }
 
-fn spawn(program: &Path, words: &[&str], home: &Path) -> Result<u64, Fail> {
+pub(super) fn spawn(program: &Path, words: &[&str], home: &Path) -> Result<u64, Fail> {
     let began = now();
     let output = Command::new(program)
         .args(words)
