@@ -56,8 +56,9 @@ pub async fn erase(
     };
     let gone: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
     let is_meant = |event: &&Event| wanted.contains(&event.id) && !gone.contains(&event.id);
+    let mut names = StandIns::after(&log.events);
     let meant: Vec<(&Event, EventKind)> = (log.events.iter().filter(is_meant))
-        .map(|event| (event, event.kind.without_words()))
+        .map(|event| (event, event.kind.without_words_by(&mut names)))
         .filter(|(event, left)| event.kind != *left)
         .collect();
     if meant.is_empty() {

@@ -2,15 +2,64 @@
 //! anybody said.
 
 use crate::*;
+use std::collections::BTreeMap;
 
 /// What stands where words were erased.
 pub const ERASED: &str = "(erased)";
+
+/// What stands for the texts that tell the goals of a plan apart: the same text has the same stand-in everywhere, so that a
+/// plan without its words takes the same changes.
+#[derive(Clone, Debug, Default)]
+pub struct StandIns {
+    known: BTreeMap<String, usize>,
+    last: usize,
+}
+
+impl StandIns {
+    /// Those that go on where the erased events of a log ended.
+    pub fn after<'a>(log: impl IntoIterator<Item = &'a Event>) -> StandIns {
+        let mut names = StandIns::default();
+        for event in log {
+            let ops = match &event.kind {
+                EventKind::ModelFinished(data) => &data.goals,
+                EventKind::GoalsChanged(data) => &data.ops,
+                _ => continue,
+            };
+            for text in ops
+                .iter()
+                .cloned()
+                .flat_map(|mut op| op.texts_mut().into_iter().map(std::mem::take).collect::<Vec<_>>())
+            {
+                let number = text.strip_prefix(ERASED).and_then(|number| number.trim().parse().ok());
+                names.last = names.last.max(number.unwrap_or(0));
+            }
+        }
+        names
+    }
+
+    fn of(&mut self, text: &mut String) {
+        // What says nothing has no words, and a number is a goal's own.
+        if text.trim().is_empty() || text.starts_with(ERASED) || text.trim().parse::<u32>().is_ok() {
+            return;
+        }
+        let next = self.last + 1;
+        let number = *self.known.entry(text.trim().into()).or_insert(next);
+        self.last = self.last.max(number);
+        *text = format!("{ERASED} {number}");
+    }
+}
 
 impl EventKind {
     /// The same fact without what people, models and tools said in it. Numbers, sizes, names of tools, ids of rules and
     /// decisions stay, so that the state which follows is the same.
     #[must_use]
     pub fn without_words(&self) -> EventKind {
+        self.without_words_by(&mut StandIns::default())
+    }
+
+    /// The same, with the stand-ins that the other events of its trace have.
+    #[must_use]
+    pub fn without_words_by(&self, names: &mut StandIns) -> EventKind {
         let mut kind = self.clone();
         match &mut kind {
             EventKind::SpecChanged(data) => {
@@ -36,7 +85,7 @@ impl EventKind {
             EventKind::ModelFinished(data) => {
                 wipe(&mut data.parts);
                 data.calls.iter_mut().for_each(wipe_planned);
-                data.goals.iter_mut().for_each(wipe_op);
+                data.goals.iter_mut().for_each(|op| wipe_op(op, names));
                 data.sent = None;
             }
             EventKind::ModelMalformed(data) => {
@@ -58,7 +107,7 @@ impl EventKind {
             EventKind::Rewound(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::SessionCleared(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::FilesRestored(data) => data.changes.clear(),
-            EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(wipe_op),
+            EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(|op| wipe_op(op, names)),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
             EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
             EventKind::Compacted(data) => wipe_text(&mut data.text),
@@ -154,20 +203,24 @@ fn wipe_goal(goal: &mut Goal) {
     wipe_text(&mut goal.summary);
 }
 
-/// What people and models call a step stays, as it tells steps apart; so do their places.
-fn wipe_op(op: &mut GoalOp) {
+fn wipe_op(op: &mut GoalOp, names: &mut StandIns) {
     match op {
         GoalOp::Set { steps } | GoalOp::Update { steps } => {
-            for (at, title) in steps.iter_mut().enumerate().filter_map(|(at, step)| Some((at, step.title.as_mut()?))) {
-                *title = format!("{ERASED} {at}");
-            }
+            let texts = steps.iter_mut().flat_map(|step| [&mut step.id, &mut step.title, &mut step.under]);
+            texts.flatten().for_each(|text| names.of(text));
         }
-        GoalOp::Add { description, reason, .. } => (*description, *reason) = (ERASED.into(), String::new()),
-        GoalOp::Focus { .. }
-        | GoalOp::Done { .. }
-        | GoalOp::Abandon { .. }
-        | GoalOp::Patch { .. }
-        | GoalOp::Terms { .. } => op.texts_mut().into_iter().for_each(|text| *text = ERASED.into()),
+        GoalOp::Add { description, reason, .. } => {
+            names.of(description);
+            reason.clear();
+        }
+        GoalOp::Patch { description, reason, .. } => {
+            description.iter_mut().for_each(|text| names.of(text));
+            reason.iter_mut().for_each(String::clear);
+        }
+        GoalOp::Focus { .. } | GoalOp::Done { .. } | GoalOp::Abandon { .. } | GoalOp::Terms { .. } => {
+            let said = op.texts_mut().into_iter().filter(|text| !text.trim().is_empty());
+            said.for_each(|text| *text = ERASED.into());
+        }
     }
 }
 

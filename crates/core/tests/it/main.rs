@@ -6,6 +6,7 @@ mod clearing;
 mod conversation;
 mod cuts;
 mod cycle;
+mod erasures;
 mod example;
 mod forks;
 mod golden;
