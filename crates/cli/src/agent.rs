@@ -58,6 +58,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         workspace: workspace.display().to_string(),
         access: config.mode.unwrap_or_default(),
         network: config.network.unwrap_or_default(),
+        snapshots: config.snapshots,
         secrets: config.tool_secrets.clone(),
         context_hooks: config.context_hooks.iter().map(|hook| hook.name.clone()).collect(),
         own_instructions: args.instructions.clone().unwrap_or_else(|| config.instructions.clone()),
@@ -136,6 +137,7 @@ fn set_form(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure>
 /// What may happen unasked, as the flags say.
 fn set_access(spec: &mut Spec, args: &AgentArgs) {
     spec.access = args.mode.map_or(spec.access, Access::from);
+    spec.snapshots |= args.snapshots;
     spec.network = args.network.map_or(spec.network, |network| network == NetworkArg::Allow);
 }
 

@@ -173,6 +173,9 @@ pub struct AgentArgs {
     pub network: Option<NetworkArg>,
     #[command(flatten)]
     pub rules: RuleArgs,
+    /// Keep all files of the workspace that git would look at before every command, so that they can be put back
+    #[arg(long)]
+    pub snapshots: bool,
     /// Where nobody can be asked: wait for `mainpath approve` (exit code 5) instead of denying
     #[arg(long, conflicts_with = "yes")]
     pub park: bool,

@@ -46,6 +46,8 @@ pub struct ConfigFile {
     pub mode: Option<Access>,
     /// Whether the agent's commands have a network.
     pub network: Option<bool>,
+    /// Whether all files of the workspace are kept before every command.
+    pub snapshots: bool,
     /// Limits on single tools, by their names.
     pub tool_limits: BTreeMap<String, ToolLimit>,
     /// What is asked or told along the way.

@@ -16,7 +16,7 @@ use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, Store};
-use mainpath_tools::{BlobSink, Fut, ProbeAnswer, ToolContext};
+use mainpath_tools::{BlobSink, Fut, MOST_CHANGES, ProbeAnswer, Snapshot, ToolContext};
 use mainpath_types::*;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -195,7 +195,14 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
     let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle, EffectKey::Tool(call, attempt))));
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let context = context(around.clone(), grant, cancel.clone(), Arc::clone(&pieces));
+    let before = match around.prepared.snapshots && may_change_any_file(&name, &context.grant) {
+        true => Some(look_before(&around, &context).await),
+        false => None,
+    };
     let mut output = store.config.tools.run(&name, &arguments, &context).await;
+    if let Some(before) = before {
+        output.changes = look_after(&around, &context, before).await;
+    }
     if networked && arguments.contains("://") {
         output.origin = Origin::Web;
     }
@@ -212,6 +219,34 @@ pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, ca
         return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
     }
     InputKind::ToolFinished { call, attempt, output, tokens }
+}
+
+/// Whether a call may change files that it does not name. Those that only write what they name say so themselves.
+fn may_change_any_file(name: &str, grant: &Grant) -> bool {
+    let says_so = matches!(name, "write_text_file" | "edit_text_file");
+    !says_so && (starts_processes(grant.effect()) || grant.effect() == EffectClass::LocalWrite)
+}
+
+/// Keeps all files as they are now.
+async fn look_before(around: &Around, context: &ToolContext) -> Snapshot {
+    let known = std::mem::take(&mut *around.handle.snapshot.lock().unwrap_or_else(PoisonError::into_inner));
+    let taken = Snapshot::take(&context.workspace, known, Some(&*context.blobs), &context.cancel).await;
+    for note in &taken.notes {
+        around.handle.tell(Live::Notice(format!("before this call: {note}")));
+    }
+    taken
+}
+
+/// What became of the files since. Also of a call that was ended: what it did until then stays done.
+async fn look_after(around: &Around, context: &ToolContext, before: Snapshot) -> Vec<FileChange> {
+    let after = Snapshot::take(&context.workspace, before.clone(), None, &CancellationToken::new()).await;
+    let changes = before.changes(&after, &context.workspace);
+    if changes.len() == MOST_CHANGES {
+        let note = format!("more than {MOST_CHANGES} files were changed; only so many can be put back");
+        around.handle.tell(Live::Notice(note));
+    }
+    *around.handle.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = after;
+    changes
 }
 
 /// Finds out whether a call of an earlier process was done.

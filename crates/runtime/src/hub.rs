@@ -3,7 +3,7 @@
 use mainpath_core::EffectKey;
 use mainpath_core::Input;
 use mainpath_store::{Scope, Store, StoreError};
-use mainpath_tools::Processes;
+use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::*;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -67,6 +67,8 @@ pub(crate) struct Handle {
     pub unsaid: Mutex<Option<Box<Input>>>,
     /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
     pub processes: Arc<Processes>,
+    /// What the files were when they were last looked at, so that they need not be read again.
+    pub snapshot: Mutex<Snapshot>,
     live: Mutex<Option<broadcast::Sender<Live>>>,
 }
 

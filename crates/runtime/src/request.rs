@@ -30,6 +30,8 @@ pub(crate) struct Prepared {
     pub secrets: Vec<String>,
     /// The hooks that have a word in reminders.
     pub context_hooks: Vec<String>,
+    /// Whether all files are kept before a call that may change any of them.
+    pub snapshots: bool,
 }
 
 /// The request body around the conversation.
@@ -89,6 +91,7 @@ impl Specs {
             workspace: Arc::new(workspace),
             secrets: spec.secrets.clone(),
             context_hooks: spec.context_hooks.clone(),
+            snapshots: spec.snapshots,
             head,
         });
         known.insert(key, Arc::downgrade(&prepared));

@@ -94,6 +94,11 @@ impl Rules {
         self.levels.pop();
     }
 
+    /// Whether a rule leaves a name in the folder that was entered last out; `path` is absolute.
+    pub fn ignores(&self, path: &Path, is_folder: bool) -> bool {
+        self.own(path, is_folder).or(self.git(path, is_folder)).is_ignore()
+    }
+
     /// Whether a name in the folder that was entered last is shown; `path` is absolute.
     pub fn show(&self, path: &Path, is_folder: bool) -> bool {
         match self.own(path, is_folder).or(self.git(path, is_folder)) {

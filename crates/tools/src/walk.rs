@@ -92,6 +92,8 @@ pub(crate) struct Walk<'a> {
     folders: Vec<Folder>,
     names_left: usize,
     unread: Unread,
+    /// Whether hidden files are looked at too, but for a repository's own.
+    hidden: bool,
 }
 
 struct Folder {
@@ -109,6 +111,7 @@ impl<'a> Walk<'a> {
             folders: Vec::new(),
             names_left: NAMES,
             unread: Unread::default(),
+            hidden: false,
         };
         let steps: Vec<&Path> = place.relative().ancestors().skip(1).collect();
         for folder in steps.into_iter().rev() {
@@ -120,6 +123,19 @@ impl<'a> Walk<'a> {
                 Err(Problem::new("not_a_folder", format!("{:?} is a file, not a folder.", place.path)))
             }
             Err(error) => Err(workspace.failed(place, error)),
+        }
+    }
+
+    /// The same walk, hidden files included, but for what lies in `.git`.
+    pub fn with_hidden(self) -> Walk<'a> {
+        Walk { hidden: true, ..self }
+    }
+
+    fn shows(&self, path: &Path, is_folder: bool) -> bool {
+        let absolute = self.workspace.root().join(path);
+        match self.hidden {
+            true => path.file_name() != Some(OsStr::new(".git")) && !self.rules.ignores(&absolute, is_folder),
+            false => self.rules.show(&absolute, is_folder),
         }
     }
 
@@ -139,7 +155,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let Some(place) = self.workspace.found(&path) else { continue };
-            if !self.rules.show(&self.workspace.root().join(&path), is_folder) {
+            if !self.shows(&path, is_folder) {
                 continue;
             }
             if !is_folder {

@@ -54,6 +54,9 @@ pub struct Spec {
     /// Whether its commands have a network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
+    /// Whether all files of the workspace are kept before a call that may change any of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub snapshots: bool,
     /// The folder that the tools work in, as the tool runtime knows it.
     #[serde(default)]
     pub workspace: String,
@@ -112,6 +115,7 @@ impl Spec {
             mode: ApprovalMode::default(),
             access: Access::default(),
             network: false,
+            snapshots: false,
             workspace: String::new(),
             secrets: Vec::new(),
             context_hooks: Vec::new(),

@@ -215,3 +215,29 @@ fn a_restore_that_is_killed_leaves_whole_files_and_is_finished_by_another() {
     assert!(killed > 0, "killed {killed}, in the middle {partly}");
     place.ok(&["verify", &trace]);
 }
+
+#[test]
+fn with_snapshots_what_a_command_did_is_undone_as_well() {
+    let place = Place::new();
+    for (name, text) in
+        [("kept.txt", "as it was\n"), ("gone.txt", "still here\n"), (".gitignore", "cache\n"), ("cache", "x")]
+    {
+        std::fs::write(place.work.join(name), text).unwrap();
+    }
+    place.config("snapshots = true\n");
+    let command = "echo changed > kept.txt; rm gone.txt; mkdir sub; echo new > sub/new.txt; echo y > cache";
+    let server = scripted(vec![bash(command), bash("echo again > kept.txt"), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = place.trace();
+    assert_eq!(place.ok(&["restore", &trace, "--turn", "1"]), "kept.txt: put back\n");
+    assert_eq!(place.text("kept.txt"), "changed\n");
+    let told = "gone.txt: put back\nkept.txt: put back\nsub/new.txt: removed\n";
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), told);
+    assert_eq!((place.text("kept.txt").as_str(), place.text("gone.txt").as_str()), ("as it was\n", "still here\n"));
+    assert_eq!((place.text("cache").as_str(), place.work.join("sub/new.txt").exists()), ("y\n", false));
+    // Without them nothing is known of what a command did.
+    place.config("");
+    let server = scripted(vec![bash("echo x > kept.txt"), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    assert_eq!(place.ok(&["restore", &newest(&place), "--to", "1"]), "every file is as it was then\n");
+}

@@ -13,5 +13,6 @@ mod processes;
 mod registry;
 mod sandbox;
 mod search;
+mod snapshots;
 mod support;
 mod workspace;

@@ -1,0 +1,128 @@
+//! What the files of a workspace are before and after a call.
+
+use crate::support::World;
+use mainpath_tools::{BlobSink, Snapshot};
+use mainpath_types::*;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+async fn before(world: &World, known: Snapshot) -> Snapshot {
+    Snapshot::take(&world.workspace, known, Some(&*world.blobs), &CancellationToken::new()).await
+}
+
+async fn after(world: &World, before: &Snapshot) -> Snapshot {
+    Snapshot::take(&world.workspace, before.clone(), None, &CancellationToken::new()).await
+}
+
+/// What a change of the files is found to be: paths, and whether there was and is a file.
+async fn found(world: &World, change: impl FnOnce(&World)) -> Vec<(String, FileState, FileState)> {
+    let taken = before(world, Snapshot::default()).await;
+    assert_eq!(taken.notes, Vec::<String>::new());
+    change(world);
+    let changes = taken.changes(&after(world, &taken).await, &world.workspace);
+    changes.into_iter().map(|change| (change.path, change.before, change.after)).collect()
+}
+
+async fn file(world: &World, content: &str) -> FileState {
+    let hash = world.blobs.put(content.as_bytes().to_vec()).await.unwrap();
+    FileState::File { hash, bytes: content.len() as u64, mode: 0o644 }
+}
+
+fn names(found: &[(String, FileState, FileState)]) -> Vec<&str> {
+    found.iter().map(|(path, ..)| path.as_str()).collect()
+}
+
+#[tokio::test]
+async fn what_was_written_made_and_removed_is_found_and_what_there_was_is_kept() {
+    let world = World::with(&[("a", "one"), ("b", "two"), ("same", "x"), (".hidden", "h")]);
+    let found = found(&world, |world| {
+        world.put("a", "One");
+        std::fs::remove_file(world.path("b")).unwrap();
+        world.put(".hidden", "H");
+        world.put("dir/new", "n");
+    });
+    let expected = [
+        (".hidden".to_string(), file(&world, "h").await, file(&world, "H").await),
+        ("a".to_string(), file(&world, "one").await, file(&world, "One").await),
+        ("b".to_string(), file(&world, "two").await, FileState::Absent),
+        ("dir/new".to_string(), FileState::Absent, file(&world, "n").await),
+    ];
+    assert_eq!(found.await, expected);
+    let FileState::File { hash, .. } = &expected[2].1 else { panic!("a file") };
+    assert_eq!(world.blobs.get(hash).unwrap(), b"two");
+}
+
+#[tokio::test]
+async fn what_git_does_not_look_at_and_links_are_left_alone() {
+    let world =
+        World::with(&[(".gitignore", "target\n*.log\n"), ("target/x", "1"), ("a.log", "1"), (".git/HEAD", "1")]);
+    symlink("target/x", world.path("link")).unwrap();
+    let found = found(&world, |world| {
+        for path in ["target/x", "target/new", "a.log", "b.log", ".git/HEAD", ".git/new", ".mainpath-x.part", "real"] {
+            world.put(path, "2");
+        }
+        std::fs::remove_file(world.path("link")).unwrap();
+    });
+    assert_eq!(names(&found.await), ["real"]);
+}
+
+#[tokio::test]
+async fn files_that_a_changed_ignore_file_uncovers_or_covers_are_no_change() {
+    let world = World::with(&[(".gitignore", "build\n"), ("build/old", "1"), ("b", "1"), ("c", "1")]);
+    tokio::time::sleep(Duration::from_millis(120)).await;
+    let found = found(&world, |world| {
+        world.put(".gitignore", "b\nc\n");
+        std::fs::remove_file(world.path("c")).unwrap();
+    });
+    assert_eq!(names(&found.await), [".gitignore", "c"]);
+}
+
+#[tokio::test]
+async fn a_change_of_the_mode_or_within_the_same_moment_and_size_is_found() {
+    let world = World::with(&[("mode", "1"), ("quick", "1")]);
+    let found = found(&world, |world| {
+        std::fs::set_permissions(world.path("mode"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let times = std::fs::metadata(world.path("quick")).unwrap().modified().unwrap();
+        world.put("quick", "2");
+        std::fs::File::options().write(true).open(world.path("quick")).unwrap().set_modified(times).unwrap();
+    });
+    assert_eq!(names(&found.await), ["mode", "quick"]);
+}
+
+#[tokio::test]
+async fn what_is_too_large_to_be_kept_is_unknown_and_said() {
+    let world = World::with(&[]);
+    let large = || std::fs::File::create(world.path("large")).unwrap();
+    large().set_len(MOST_KEPT + 1).unwrap();
+    let taken = before(&world, Snapshot::default()).await;
+    assert_eq!(taken.notes, ["1 files are too large, or too many, to be kept as they are"]);
+    assert_eq!(taken.changes(&after(&world, &taken).await, &world.workspace), []);
+    large().set_len(MOST_KEPT + 2).unwrap();
+    let change = FileChange { path: "large".into(), before: FileState::Unknown, after: FileState::Unknown };
+    assert_eq!(taken.changes(&after(&world, &taken).await, &world.workspace), [change]);
+}
+
+#[tokio::test]
+async fn a_snapshot_that_was_not_finished_takes_no_file_for_new_or_removed() {
+    let world = World::with(&[("a", "1"), ("b", "1")]);
+    let stopped = CancellationToken::new();
+    stopped.cancel();
+    let none = Snapshot::take(&world.workspace, Snapshot::default(), Some(&*world.blobs), &stopped).await;
+    let all = before(&world, Snapshot::default()).await;
+    assert_eq!((none.changes(&all, &world.workspace), all.changes(&none, &world.workspace)), (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn what_was_looked_at_after_one_call_is_kept_before_the_next() {
+    let world = World::with(&[("a", "1")]);
+    let first = before(&world, Snapshot::default()).await;
+    world.put("a", "2");
+    let between = after(&world, &first).await;
+    tokio::time::sleep(Duration::from_millis(120)).await;
+    let second = before(&world, between).await;
+    world.put("a", "3");
+    let changes = second.changes(&after(&world, &second).await, &world.workspace);
+    let FileState::File { hash, .. } = &changes[0].before else { panic!("{changes:?}") };
+    assert_eq!(world.blobs.get(hash).unwrap(), b"2");
+}
