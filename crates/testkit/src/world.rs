@@ -1,6 +1,8 @@
 //! A seeded simulation of an agent's life: random inputs, crashes after single events, virtual time. No I/O, so the same
 //! seed gives the same life on every machine.
 
+mod forks;
+
 use crate::check;
 use fastrand::Rng;
 use mainpath_core::*;
@@ -544,48 +546,6 @@ impl World {
         self.log.extend(batch);
         self.check();
         Ok(())
-    }
-
-    /// A fork at any message is complete, owes nothing, and can be gone on with.
-    fn fork(&mut self) {
-        let (trace, by) = ("fork".parse().expect("a valid id"), Principal::local_user());
-        let from = &self.machine.state().trace;
-        let most = u32::try_from(self.machine.state().tree.len()).unwrap_or(0);
-        let at = Seq(self.rng.u32(0..=most));
-        let fail = |problem: String| panic!("seed {}: fork at {at}: {problem}", self.seed);
-        let log = match fork((&trace, from), &self.log, at, &by, self.now) {
-            Ok(log) => log,
-            Err(refusal) => return assert_eq!(refusal, Refusal::OnSideBranch(at), "seed {}", self.seed),
-        };
-        let own = log.iter().position(|event| matches!(event.kind, EventKind::Forked(_))).expect("the fork says so");
-        let mut state = State::new(trace.clone());
-        for (index, event) in log.iter().enumerate() {
-            if index > own {
-                check::event(&state, event, &self.not_done).unwrap_or_else(fail);
-            }
-            apply(&mut state, event);
-            if let EventKind::RunFinished(finished) = &event.kind
-                && index > own
-            {
-                check::finished(&state, finished).unwrap_or_else(fail);
-            }
-        }
-        check::log(&log).unwrap_or_else(fail);
-        check::alive(&state, &pending(&state)).unwrap_or_else(fail);
-        let open = state.calls.iter().filter(|call| !call.state.is_done()).count();
-        let left = (&state.run, state.queues.is_empty(), open, state.usage, state.mail.upto);
-        assert_eq!(left, (&None, true, 0, Usage::default(), 0), "seed {}: fork at {at}", self.seed);
-        let holds = at == Seq(0) && state.tree.head.is_none() || state.tree.is_on_path(state.tree.head, at);
-        assert!(holds, "seed {}: the fork at {at} has its head at {:?}", self.seed, state.tree.head);
-        let mut machine = Machine::resume(state);
-        let parts = vec![Part::text("go on")];
-        let said = InputKind::UserMessage { mode: MessageMode::Message, parts, tokens: 2, demands: 0, from: by };
-        let batch = machine.handle(&Input::new(self.now, said)).expect("a fork can be gone on with");
-        let mut bodies = Log::default();
-        bodies.extend(log.iter().chain(&batch));
-        if machine.state().model.is_some() {
-            check::packed(machine.state(), &bodies, &pack(machine.state()).expect("a spec")).unwrap_or_else(fail);
-        }
     }
 
     fn check(&mut self) {

@@ -135,7 +135,7 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-fn is_none_at_all(n: &u32) -> bool {
+pub(crate) fn is_none_at_all(n: &u32) -> bool {
     *n == 0
 }
 
@@ -264,54 +264,6 @@ pub struct ModelMalformed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<String>,
 }
-
-/// What is done about a failed request, where the same request would fail again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Remedy {
-    /// The next request shows the least there is.
-    Minimal,
-    /// The context is cut to half before the next request.
-    Cut,
-    /// The next request goes to the next fallback model.
-    Fallback,
-}
-
-/// `model_failed`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelFailed {
-    /// The request that failed.
-    pub request: u32,
-    /// How.
-    pub error: ModelError,
-    /// When it is tried again; `None` when it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_at: Option<Millis>,
-    /// What is done about it besides waiting.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<Remedy>,
-    /// What it is charged: nothing where the server refused it, the reservation where it may have run.
-    pub usage: Usage,
-    /// What that costs.
-    pub cost: Micros,
-}
-
-/// `model_abandoned`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelAbandoned {
-    /// The request.
-    pub request: u32,
-    /// Whether it was lost in a crash, as opposed to stopped.
-    pub lost: bool,
-    /// The whole reservation is charged.
-    pub usage: Usage,
-    /// What that costs.
-    pub cost: Micros,
-}
-
-/// `retry_due`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RetryDue {}
 
 /// `action_started`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -487,82 +439,6 @@ pub struct ContinueRequested {
     /// Who asked.
     pub by: Principal,
 }
-
-/// `rewind_requested`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RewindRequested {
-    /// The message to go back to, as asked.
-    pub after: Seq,
-    /// What to say there; `None` to answer again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parts: Option<Vec<Part>>,
-    /// Its estimated size.
-    #[serde(default)]
-    pub tokens: u32,
-    /// The size of what it demands or rules out: see [`MessageQueued`].
-    #[serde(default, skip_serializing_if = "is_none_at_all")]
-    pub demands: u32,
-    /// Who asked.
-    pub by: Principal,
-}
-
-/// `rewound`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rewound {
-    /// The message to go back to, as asked.
-    pub asked: Seq,
-    /// The new head: never between a call and its results. `None`: before the first message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<Seq>,
-    /// The plan as it was before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub goal_tree_snapshot: Vec<Goal>,
-}
-
-/// `files_restored`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FilesRestored {
-    /// To what they were after this event; in a fork, of the trace that it was made from.
-    pub to: EventId,
-    /// What is overwritten, which is kept, and what it becomes.
-    pub changes: Vec<FileChange>,
-    /// Who asked.
-    pub by: Principal,
-}
-
-/// `clear_requested`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClearRequested {
-    /// Who asked.
-    pub by: Principal,
-}
-
-/// `session_cleared`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SessionCleared {
-    /// The last message that nothing shows any more.
-    pub upto: Seq,
-    /// The plan as it was before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub goal_tree_snapshot: Vec<Goal>,
-}
-
-/// `forked`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Forked {
-    /// The trace whose beginning this one has.
-    pub from: TraceId,
-    /// The last event that was taken over from there; it has the same number here.
-    pub event: EventId,
-    /// The message to fork at, as asked; 0 is before the first.
-    pub at: Seq,
-    /// Who asked.
-    pub by: Principal,
-}
-
-/// `omitted`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Omitted {}
 
 /// `calls_recalled`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! What became of files: what a call changed, and what they held before.
 
-use crate::BlobHash;
+use crate::{BlobHash, EventId, Principal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,4 +46,15 @@ impl FileState {
             _ => false,
         }
     }
+}
+
+/// `files_restored`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FilesRestored {
+    /// To what they were after this event; in a fork, of the trace that it was made from.
+    pub to: EventId,
+    /// What is overwritten, which is kept, and what it becomes.
+    pub changes: Vec<FileChange>,
+    /// Who asked.
+    pub by: Principal,
 }
