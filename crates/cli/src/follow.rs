@@ -88,7 +88,11 @@ impl<'a> Follow<'a> {
                 changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime is gone"))?,
                 live = watcher.next() => self.print(&live?)?,
                 line = self.lines.next(), if hears => match line {
-                    Some(line) if !asking || line.starts_with('/') => self.typed(&line).await?,
+                    Some(line) if !asking || line.starts_with('/') => {
+                        if !self.typed(&line).await? && asking {
+                            eprint!("  y, n, t, w, e and the new command or arguments, a or l: ");
+                        }
+                    }
                     None if !asking => {}
                     line => {
                         if let Some(exit) = self.decide(line).await? {

@@ -60,10 +60,10 @@ pub fn read(line: &str) -> Typed {
 }
 
 impl Follow<'_> {
-    /// Does what was typed.
-    pub async fn typed(&mut self, line: &str) -> Result<(), Failure> {
+    /// Does what was typed. False: that was nothing but a word to the person who typed it.
+    pub async fn typed(&mut self, line: &str) -> Result<bool, Failure> {
         let (mail, told) = match read(line) {
-            Typed::Empty => return Ok(()),
+            Typed::Empty => return Ok(false),
             Typed::Steer(text) => (said(MessageMode::Steer, text), "it is read after the running tool".to_string()),
             Typed::Next(text) => {
                 (said(MessageMode::FollowUp, text), "it is read after this run; /steer TEXT says something now".into())
@@ -71,31 +71,37 @@ impl Follow<'_> {
             Typed::Clear => (Mail::Clear, "ending the run, then the conversation begins anew".into()),
             Typed::Esc => {
                 let (_, state, _) = self.app.read(&self.trace).await?;
-                match running(&state).first() {
-                    Some((call, tool)) => (Mail::Interrupt { call: *call }, format!("ending call {call} ({tool})")),
+                let mut running = running(&state);
+                // Reads may run together.
+                for (call, _) in running.iter().skip(1) {
+                    self.runtime.send(&self.app.scope, &self.trace, &Mail::Interrupt { call: *call }).await?;
+                }
+                let names: Vec<String> = running.iter().map(|(call, tool)| format!("call {call} ({tool})")).collect();
+                match running.drain(..).next() {
+                    Some((call, _)) => (Mail::Interrupt { call }, format!("ending {}", names.join(", "))),
                     None => (Mail::Stop, "no call is running: stopping the run at the next checkpoint".into()),
                 }
             }
             Typed::Help => {
                 HELP.iter().for_each(|line| self.say(line));
-                return Ok(());
+                return Ok(false);
             }
             Typed::Bare(word) => {
                 self.say(&format!("{word} needs the words: {word} TEXT"));
-                return Ok(());
+                return Ok(false);
             }
             Typed::Unknown(word) => {
                 self.say(&format!("there is no {word}; /help lists what there is"));
-                return Ok(());
+                return Ok(false);
             }
             Typed::Late => {
                 self.say("nothing is asked now, so that says nothing; /help lists what can be typed");
-                return Ok(());
+                return Ok(false);
             }
         };
         self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
         self.say(&told);
-        Ok(())
+        Ok(true)
     }
 }
 

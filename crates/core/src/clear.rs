@@ -7,8 +7,9 @@ pub(crate) fn decide(state: &State, by: &Principal) -> Result<EventKind, Refusal
     if state.clearing {
         return Err(Refusal::Clearing);
     }
-    let is_new = state.tree.head.is_none() && state.queues.is_empty() && state.goals.list().is_empty();
-    if is_new && state.run.is_none() {
+    let has_plan = !state.goals.list().is_empty() || state.goals.terms != Terms::default();
+    let is_new = state.tree.head.is_none() && state.queues.is_empty() && state.run.is_none();
+    if is_new && !has_plan {
         return Err(Refusal::NothingToClear);
     }
     Ok(ClearRequested { by: by.clone() }.into())

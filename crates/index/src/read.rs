@@ -51,11 +51,16 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         }
     }
     let said = said(&state, &log.events);
-    let task = log.events.iter().find_map(|event| match &event.kind {
-        EventKind::MessageQueued(data) => Some(text(&data.parts)),
-        EventKind::MessageImported(data) => Some(text(&data.parts)),
-        _ => None,
-    });
+    let first = |events: &[Event]| {
+        events.iter().find_map(|event| match &event.kind {
+            EventKind::MessageQueued(data) => Some(text(&data.parts)),
+            EventKind::MessageImported(data) => Some(text(&data.parts)),
+            _ => None,
+        })
+    };
+    // Of a conversation that was cleared, what was asked since; as long as nothing was, what was asked before.
+    let cleared = log.events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
+    let task = log.events.get(cleared..).and_then(first).or_else(|| first(&log.events));
     let status = if log.damage.is_some() { "damaged" } else { status(&state) };
     let row = Row {
         trace: trace.clone(),

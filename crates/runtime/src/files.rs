@@ -196,3 +196,66 @@ async fn put_back(
     let file = content.as_ref().map(|(content, mode)| (content.as_slice(), *mode));
     workspace.put_back(&plan.path, file, tag).map_err(|problem| problem.text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(digit: &str) -> FileState {
+        FileState::File { hash: digit.repeat(64).try_into().unwrap(), bytes: 1, mode: 0o644 }
+    }
+
+    fn change(path: &str, before: FileState, after: FileState) -> FileChange {
+        FileChange { path: path.into(), before, after }
+    }
+
+    fn log(kinds: Vec<EventKind>) -> Vec<Event> {
+        (1..).zip(kinds).map(|(id, kind)| Event { id, ts: 0, turn: 0, mail: None, kind }).collect()
+    }
+
+    fn spec(workspace: &str) -> EventKind {
+        let spec = Spec { workspace: workspace.into(), ..Spec::new("m", Profile::Trace) };
+        SpecChanged { spec: Box::new(spec) }.into()
+    }
+
+    fn late(changes: Vec<FileChange>) -> EventKind {
+        let output = ToolOutput { changes, ..ToolOutput::text("done") };
+        LateResult { call: CallId { seq: Seq(2), index: 0 }, attempt: 1, output }.into()
+    }
+
+    fn restored(changes: Vec<FileChange>) -> EventKind {
+        FilesRestored { to: 1, changes, by: Principal::local_user() }.into()
+    }
+
+    #[test]
+    fn a_file_goes_back_to_what_it_was_before_its_first_change_after_the_event() {
+        let [a, b, c] = ["a", "b", "c"].map(state);
+        let log = log(vec![
+            spec("/here"),
+            late(vec![change("f", FileState::Absent, a.clone())]),
+            late(vec![change("f", a.clone(), b.clone())]),
+            late(vec![change("f", b.clone(), c.clone())]),
+        ]);
+        let then =
+            |after| tracks(&log, "/here", after).remove("f").map(|track| (track.then, track.last, track.unrestored));
+        assert_eq!(then(4), None);
+        assert_eq!(then(3), Some((b, c.clone(), None)));
+        assert_eq!(then(2), Some((a, c.clone(), None)));
+        assert_eq!(then(1), Some((FileState::Absent, c, None)));
+    }
+
+    #[test]
+    fn a_restore_may_not_have_come_to_a_file_and_what_was_done_elsewhere_is_left() {
+        let [a, b, c] = ["a", "b", "c"].map(state);
+        let log = log(vec![
+            spec("/here"),
+            late(vec![change("f", a.clone(), b.clone())]),
+            restored(vec![change("f", b.clone(), a.clone())]),
+            spec("/there"),
+            late(vec![change("f", c.clone(), b.clone()), change("g", c, FileState::Absent)]),
+        ]);
+        let tracks = tracks(&log, "/here", 1);
+        let [(path, track)] = &tracks.iter().collect::<Vec<_>>()[..] else { panic!("one file") };
+        assert_eq!((path.as_str(), &track.then, &track.last, &track.unrestored), ("f", &a, &a, &Some(b)));
+    }
+}

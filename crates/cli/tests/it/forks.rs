@@ -200,3 +200,28 @@ cost                  -          -
     place.run(&["show", "--diff", &a]).fails(2, "2 values required");
     place.run(&["show", "--diff", &a, "nowhere"]).fails(1, "there is no trace");
 }
+
+#[test]
+fn a_rewind_goes_to_where_a_goal_was_set() {
+    let (place, server, trace) = told();
+    place.ok(&["goal", &trace, "add", "Count the words"]);
+    let done = place.run(&["run", "--trace", &trace, "Go on."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    // The first is the task itself.
+    assert_eq!(place.run(&["rewind", &trace, "--goal", "2", "Otherwise."]).code, 0);
+    let told = conversation(server.requests().last().unwrap());
+    assert!(told.contains("Answer 2.") && told.contains("Otherwise.") && !told.contains("Go on."), "{told}");
+    assert!(place.ok(&["goal", &trace]).contains("Count the words"), "it was set before");
+}
+
+#[test]
+fn what_was_erased_is_in_no_fork_made_afterwards() {
+    let (place, server, trace) = told();
+    place.ok(&["erase", &trace, "--message", "4", "--yes"]);
+    let done = place.run(&["fork", &trace, "--at", "3", "Once more."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let whole = place.ok(&["fork", &trace, "--no-run"]).trim().to_string();
+    assert!(!String::from_utf8(place.log(&whole)).unwrap().contains("Answer 2."));
+    place.ok(&["verify", &whole]);
+    assert_eq!(server.violations(), Vec::<String>::new());
+}

@@ -379,3 +379,42 @@ fn an_esc_ends_the_running_call_and_a_clear_the_whole_conversation() {
     assert!(screen.contains("cleared; mainpath run --trace"), "{screen:?}");
     assert_eq!(place.tools(), Vec::<u32>::new());
 }
+
+#[test]
+fn a_rewind_in_a_terminal_asks_about_the_files_and_shows_what_would_change() {
+    for (said, left) in [("n\n", "new\n"), ("y\n", "")] {
+        let place = Place::new();
+        let write = Answer::call("write_text_file", json!({"path": "made.txt", "content": "new\n"}));
+        let server = scripted(vec![write, Answer::text("Done.")]);
+        assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+        // It answers as if it had written the file.
+        let other = scripted(vec![Answer::text("As you like.")]);
+        let trace = place.trace();
+        let mut terminal = Terminal::start(&place, &["rewind", &trace, "1", "--model", &other.model()], &[]);
+        let question = "1 file was changed since: put back what calls have changed? [y]es, [n]o, [s]how: ";
+        terminal.shows(question, 1);
+        terminal.types("s\n");
+        terminal.shows("-new", 1);
+        terminal.shows(question, 2);
+        assert_eq!(place.text("made.txt"), "new\n");
+        terminal.types(said);
+        let (code, screen) = terminal.end();
+        assert_eq!((code, place.text("made.txt").as_str()), (0, left), "{screen:?}");
+        assert!(screen.contains("As you like."), "{screen:?}");
+    }
+}
+
+#[test]
+fn a_word_at_the_question_is_no_answer_to_it() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("/help\n");
+    terminal.shows("y, n, t, w, e and the new command or arguments, a or l: ", 1);
+    assert_eq!(place.text("effects"), "");
+    // It takes the place of what was asked for.
+    terminal.types("/steer Leave it.\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, ""), "{screen:?}");
+    assert!(last_told(&server).contains("Leave it."), "{}", last_told(&server));
+}
