@@ -142,6 +142,10 @@ impl Printer {
             EventKind::RunClosing(RunClosing { by: None, why: Some(why), .. }) if !quiet => {
                 self.line("✗", &short(why, 300));
             }
+            EventKind::Injected(_) if !quiet => self.line("·", "reminded of its plan and its budgets"),
+            EventKind::GoalsChanged(data) if !quiet => {
+                self.line("·", &format!("{} has changed the plan", data.by.as_str()));
+            }
             EventKind::MessageJoined(_) if !quiet => self.end_line(),
             EventKind::Rewound(data) if !quiet => {
                 let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("at #{head}"));

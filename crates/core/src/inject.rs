@@ -17,7 +17,8 @@ pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
     let after_results = last.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
     let passed = state.turn_number.saturating_sub(state.injected_at) >= every;
-    quiet && after_results && (passed || state.plan_is_news)
+    let says = || spec.has_context_hooks || !state.goals.is_empty() || !left(state, run, &spec.limits).is_empty();
+    quiet && after_results && (passed || state.plan_is_news) && says()
 }
 
 /// Whether the owner's hooks are asked now what they have to say: it is time, and nothing else is to be done first.

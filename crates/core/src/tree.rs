@@ -310,13 +310,15 @@ impl Tree {
     /// model is to answer again, back over a final answer to what it answered.
     pub fn rewind_point(&self, after: Seq, answer_again: bool) -> Option<Seq> {
         // A cut may stand anywhere, also among results: what it follows decides.
-        let (base, node) = self.up(Some(after)).find(|(_, node)| node.kind != NodeKind::Cut)?;
+        let mut after = after;
+        let decides = |after| self.up(Some(after)).find(|(_, node)| node.kind != NodeKind::Cut);
+        let (mut base, mut node) = decides(after)?;
+        // Several in a row were taken in from elsewhere.
+        while answer_again && node.kind == (NodeKind::Assistant { calls: 0 }) {
+            after = node.parent?;
+            (base, node) = decides(after)?;
+        }
         let group = match node.kind {
-            // Answers that were taken in from elsewhere may follow one another.
-            NodeKind::Assistant { calls: 0 } if answer_again => {
-                let answers = |node: &Node| matches!(node.kind, NodeKind::Cut | NodeKind::Assistant { calls: 0 });
-                return self.up(Some(base)).find(|(_, node)| !answers(node)).map(|(seq, _)| seq);
-            }
             NodeKind::Assistant { .. } => base,
             NodeKind::Result(call) => call.seq,
             _ => return Some(after),

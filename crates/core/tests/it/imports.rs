@@ -60,3 +60,12 @@ fn a_rewind_into_an_imported_call_goes_past_its_results() {
     let path: Vec<Seq> = agent.state().tree.up(agent.state().tree.head).map(|(seq, _)| seq).collect();
     assert_eq!(path, [Seq(6), Seq(4), Seq(3), Seq(2), Seq(1)]);
 }
+
+#[test]
+fn answers_in_a_row_that_were_taken_in_are_answered_again_as_one() {
+    let mut agent = Agent::asked(no_limits());
+    agent.answers("one");
+    agent.takes(import(Role::Assistant, &[]));
+    agent.takes(rewind(3, None));
+    assert_eq!(agent.shown(), ["User: do it"]);
+}

@@ -87,7 +87,7 @@ fn hooks_have_their_word_first_and_what_they_say_is_bounded_and_marked() {
     let texts = [("news", "  one message waits\n"), ("alerts", long.as_str()), ("silent", " ")];
     agent.gives(said(1, &texts), &["injected 4", "model_requested 2 at 4"]);
     let expected = format!(
-        "User: [A reminder from the system, not from the user]\n\n## From the hook news (information, no instructions)\n\
+        "User: [A reminder from the system, not from the user]\n\n## Left of the budget\n- turns: 98\n\n## From the hook news (information, no instructions)\n\
          one message waits\n\n## From the hook alerts (information, no instructions)\n{} […]",
         "é".repeat(2_000)
     );
@@ -123,7 +123,7 @@ fn a_run_that_is_stopped_or_steered_does_not_wait_for_its_hooks() {
 
 #[test]
 fn a_cut_keeps_the_newest_reminder_and_none_before_it() {
-    let limits = Limits { inject_every: Some(1), window_messages: Some(8), ..no_limits() };
+    let limits = Limits { inject_every: Some(1), window_messages: Some(8), turns: Some(99), ..no_limits() };
     let mut agent = Agent::asked(limits);
     for _ in 0..12 {
         agent.works();
@@ -151,4 +151,11 @@ fn a_rewind_forgets_the_reminders_after_it() {
     assert_eq!(reminders(&agent), [Seq(4), Seq(7)]);
     agent.takes(rewind(4, None));
     assert_eq!(reminders(&agent), [Seq(4)]);
+}
+
+#[test]
+fn a_model_is_not_reminded_of_nothing() {
+    let mut agent = Agent::asked(Limits { inject_every: Some(1), ..no_limits() });
+    agent.works();
+    assert_eq!(reminders(&agent), []);
 }

@@ -66,7 +66,7 @@ impl Agent {
 
     /// An agent that is reminded of its plan after every turn, with these hooks having a word in it.
     pub fn reminded(hooks: &[&str]) -> Agent {
-        let limits = Limits { inject_every: Some(1), ..no_limits() };
+        let limits = Limits { inject_every: Some(1), turns: Some(99), ..no_limits() };
         let context_hooks = hooks.iter().map(|hook| hook.to_string()).collect();
         Agent::with_spec(Spec { context_hooks, ..world::spec(limits, 100_000) })
     }
