@@ -6,5 +6,6 @@
 pub mod check;
 pub mod files;
 pub mod model_server;
+mod plans;
 pub mod secrets;
 pub mod world;

@@ -4,6 +4,7 @@
 mod forks;
 
 use crate::check;
+use crate::plans::{goal_op, hook_texts};
 use fastrand::Rng;
 use mainpath_core::*;
 use mainpath_types::*;
@@ -224,7 +225,7 @@ impl World {
                 let by = Principal::local_user();
                 InputKind::Answered(Answered { call, output: ToolOutput::text("yes"), tokens: 3, by })
             }
-            (EffectKey::Hooks(turn), _) => InputKind::ContextTexts { turn, texts: self.hook_texts() },
+            (EffectKey::Hooks(turn), _) => InputKind::ContextTexts { turn, texts: hook_texts(&mut self.rng) },
             (EffectKey::Timer(key), Effect::Timer { at }) => {
                 self.now = self.now.max(*at);
                 InputKind::Timer { key }
@@ -291,7 +292,7 @@ impl World {
             });
         }
         let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
-        let goals = (0..self.rng.usize(0..4)).map(|_| self.goal_op()).collect();
+        let goals = (0..self.rng.usize(0..4)).map(|_| goal_op(&mut self.rng)).collect();
         let tokens = self.rng.u32(1..60);
         Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
     }
@@ -403,64 +404,8 @@ impl World {
     }
 
     fn plan(&mut self) {
-        let ops = (0..self.rng.usize(0..3)).map(|_| self.goal_op()).collect();
+        let ops = (0..self.rng.usize(0..3)).map(|_| goal_op(&mut self.rng)).collect();
         self.offer_any(InputKind::ChangeGoals { ops, by: Principal::local_user() });
-    }
-
-    /// An operation on the plan, as often as not on a goal that is not there.
-    fn goal_op(&mut self) -> GoalOp {
-        let goal = GoalId(self.rng.u32(1..7));
-        let some = self.rng.bool();
-        let add = |under, after| GoalOp::Add { description: "goal".into(), reason: String::new(), under, after };
-        match self.rng.u32(0..10) {
-            0 => GoalOp::Focus { id: goal },
-            1 => GoalOp::Done { id: some.then_some(goal), summary: "done".into() },
-            2 => GoalOp::Abandon { id: some.then_some(goal), summary: "given up".into() },
-            3 => add(Some(goal), None),
-            4 => add(None, Some(goal)),
-            5 => add(Some(goal), some.then_some(goal)),
-            6 => GoalOp::Patch {
-                id: goal,
-                description: some.then(|| "another goal".into()),
-                reason: None,
-                status: self.rng.bool().then(|| self.status()),
-            },
-            7 => GoalOp::Set { steps: self.steps() },
-            8 => GoalOp::Update { steps: self.steps() },
-            _ => GoalOp::Terms {
-                mission: some.then(|| "the mission".into()),
-                assumptions: None,
-                constraints: Some(vec!["never this".into()]),
-            },
-        }
-    }
-
-    fn status(&mut self) -> GoalStatus {
-        use GoalStatus::*;
-        *self.rng.choice(&[Pending, InProgress, Completed, Abandoned]).expect("four of them")
-    }
-
-    fn steps(&mut self) -> Vec<Step> {
-        let step = |rng: &mut Rng| rng.bool().then(|| format!("s{}", rng.u32(1..4)));
-        let steps = self.rng.usize(0..4);
-        (0..steps)
-            .map(|_| Step {
-                id: step(&mut self.rng),
-                title: (self.rng.u32(0..4) > 0).then(|| format!("step at {}", self.now % 3)),
-                status: self.rng.bool().then(|| self.status()),
-                under: step(&mut self.rng).filter(|_| self.rng.bool()),
-            })
-            .collect()
-    }
-
-    fn hook_texts(&mut self) -> Vec<HookText> {
-        let text = |hook: &str, text: &str, problem: Option<&str>| HookText {
-            hook: hook.into(),
-            text: text.into(),
-            problem: problem.map(Into::into),
-        };
-        let all = [text("news", "one message waits", None), text("alerts", "", Some("it took too long"))];
-        all.into_iter().take(self.rng.usize(0..3)).collect()
     }
 
     fn nonsense(&mut self) -> InputKind {
@@ -468,7 +413,7 @@ impl World {
         let attempt = self.rng.u32(0..3);
         let by = Principal::local_user();
         match self.rng.u32(0..10) {
-            8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: self.hook_texts() },
+            8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: hook_texts(&mut self.rng) },
             9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
             0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
             1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
