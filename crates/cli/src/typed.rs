@@ -18,6 +18,8 @@ pub enum Typed {
     Esc,
     /// Begin the conversation anew.
     Clear,
+    /// Make room in the context, with a word on what matters.
+    Compact(Option<String>),
     /// Which words there are.
     Help,
     /// A word that lacks what it is to say.
@@ -31,10 +33,11 @@ pub enum Typed {
 }
 
 /// The words, for people.
-const HELP: [&str; 5] = [
+const HELP: [&str; 6] = [
     "/steer TEXT   say it now: after the running tool; calls that have not started are skipped",
     "/next TEXT    say it after this run (so does a line without a word like these)",
     "/esc          end the running call; where none runs, the run",
+    "/compact      put a summary in the place of what was said; /compact TEXT says what matters in it",
     "/clear        end the run and begin the conversation anew",
     "/help         this",
 ];
@@ -51,6 +54,7 @@ pub fn read(line: &str) -> Typed {
         "/next" => Typed::Next(rest.into()),
         "/esc" => Typed::Esc,
         "/clear" => Typed::Clear,
+        "/compact" => Typed::Compact(Some(rest.to_string()).filter(|hint| !hint.is_empty())),
         "/help" | "/?" => Typed::Help,
         // A path is something to say.
         _ if word.starts_with('/') && !word[1..].contains('/') => Typed::Unknown(word.into()),
@@ -68,6 +72,7 @@ impl Follow<'_> {
             Typed::Next(text) => {
                 (said(MessageMode::FollowUp, text), "it is read after this run; /steer TEXT says something now".into())
             }
+            Typed::Compact(hint) => (Mail::Compact { hint }, "making room after this turn".into()),
             Typed::Clear => (Mail::Clear, "ending the run, then the conversation begins anew".into()),
             Typed::Esc => {
                 let (_, state, _) = self.app.read(&self.trace).await?;
@@ -121,6 +126,8 @@ mod tests {
             "/next then this",
             "/esc",
             "/clear",
+            "/compact",
+            "/compact keep the names",
             "/help",
             "/stear x",
             "y",
@@ -135,6 +142,8 @@ mod tests {
             Typed::Next("then this".into()),
             Typed::Esc,
             Typed::Clear,
+            Typed::Compact(None),
+            Typed::Compact(Some("keep the names".into())),
             Typed::Help,
             Typed::Unknown("/stear".into()),
             Typed::Late,
