@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::mcp::person_only;
 use crate::text::{number, plain, short, span};
-use mainpath_core::{Said, rule_summary, status};
+use mainpath_core::{Said, Summary, status};
 use mainpath_providers::history::{History, HistoryFormat, read, write};
 use mainpath_runtime::import::{Origin, conversation, import as take_in};
 use mainpath_runtime::new_trace_id;
@@ -169,7 +169,7 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             }
             print(&write(args.format.into(), &prepared.messages))
         }
-        SessionCommand::Persist(args) => add(&app, &held, args).await,
+        SessionCommand::Persist(args) => add(&app, &held, *args).await,
         SessionCommand::Summary(args) => {
             let session = held.sessions.get(&args.name)?;
             let session = Session { window: 0, ..session };
@@ -185,20 +185,17 @@ fn print(bytes: &[u8]) -> Result<Exit, Failure> {
 
 /// What rules find in a conversation, as Markdown.
 pub fn summary(messages: &[Message]) -> String {
-    let said: Vec<(Role, String, Option<(String, String)>)> = messages
-        .iter()
-        .map(|message| match message.parts.first() {
+    let mut found = Summary::default();
+    for message in messages {
+        match message.parts.first() {
             Some(Part::ToolResult { call, name, content, .. }) => {
-                (Role::Tool, text_of(content), Some((name.clone(), call.to_string())))
+                let (text, call) = (text_of(content), call.to_string());
+                found.read(Said { tool: Some((name, &call)), ..Said::new(Role::Tool, &text) });
             }
-            _ => (message.role, text_of(&message.parts), None),
-        })
-        .collect();
-    let read = said.iter().map(|(role, text, tool)| Said {
-        tool: tool.as_ref().map(|(name, call)| (name.as_str(), call.as_str())),
-        ..Said::new(*role, text)
-    });
-    rule_summary(read).markdown()
+            _ => found.read(Said::new(message.role, &text_of(&message.parts))),
+        }
+    }
+    found.markdown()
 }
 
 fn line(app: &App, session: &Session) -> String {

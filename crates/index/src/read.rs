@@ -2,7 +2,7 @@
 
 use crate::Row;
 use crate::tables::Stamp;
-use mainpath_core::{State, apply, result_text, status};
+use mainpath_core::{NodeKind, State, apply, result_text, status};
 use mainpath_store::{FilesStore, Scope, read_file};
 use mainpath_types::*;
 use std::fs::Metadata;
@@ -10,8 +10,8 @@ use std::time::UNIX_EPOCH;
 
 /// As much of one message is searched, in bytes.
 const SEARCHED: usize = 16 * 1024;
-/// As much of a task is kept, in characters.
-const TASK: usize = 300;
+/// As much of a task is kept, in bytes.
+const TASK: usize = 64 * 1024;
 
 /// A trace as the index keeps it.
 #[derive(Clone, Debug)]
@@ -50,17 +50,12 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
             spec = Some(&data.spec);
         }
     }
-    let said = said(&state, &log.events);
-    let first = |events: &[Event]| {
-        events.iter().find_map(|event| match &event.kind {
-            EventKind::MessageQueued(data) => Some(text(&data.parts)),
-            EventKind::MessageImported(data) => Some(text(&data.parts)),
-            _ => None,
-        })
-    };
-    // Of a conversation that was cleared, what was asked since; as long as nothing was, what was asked before.
+    let reader = Reader { store, scope };
+    let said = reader.said(&state, &log.events);
+    // Since the conversation was last begun anew, if something was said since.
     let cleared = log.events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
-    let task = log.events.get(cleared..).and_then(first).or_else(|| first(&log.events));
+    let since = log.events.get(cleared..).unwrap_or_default();
+    let task = reader.task(since).or_else(|| reader.task(&log.events));
     let status = if log.damage.is_some() { "damaged" } else { status(&state) };
     let row = Row {
         trace: trace.clone(),
@@ -73,57 +68,80 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         cost: state.cost,
         model: spec.map(|spec| spec.model.clone()).unwrap_or_default(),
         workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(),
-        task: task.unwrap_or_default().chars().take(TASK).collect(),
+        task: task.unwrap_or_default(),
     };
     Some(Found { row, stamp, live, said })
 }
 
-/// What people, the model and tools said, by the numbers of the messages. Long texts lie in blobs and are not searched.
-fn said(state: &State, events: &[Event]) -> Vec<Said> {
-    let mut said = Vec::new();
-    for (seq, node) in state.tree.iter() {
-        let Some(at) = events.binary_search_by_key(&node.event, |event| event.id).ok() else { continue };
-        let Some(kind) = events.get(at).map(|event| &event.kind) else { continue };
-        use mainpath_core::NodeKind;
-        let (role, text) = match (node.kind, kind) {
-            (NodeKind::User, EventKind::MessageQueued(data)) => ("user", text(&data.parts)),
-            (NodeKind::User, EventKind::RewindRequested(data)) => {
-                ("user", text(data.parts.as_deref().unwrap_or_default()))
-            }
-            (NodeKind::User, EventKind::MessageImported(data)) => ("user", text(&data.parts)),
-            (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => ("assistant", text(&data.parts)),
-            (NodeKind::Assistant { .. }, EventKind::MessageImported(data)) => ("assistant", text(&data.parts)),
-            (NodeKind::Result(_), EventKind::CallResolved(data)) => ("tool", text(&result_text(data))),
-            (NodeKind::Result(call), EventKind::MessageImported(data)) => {
-                ("tool", data.result(call.index).map(|(content, _)| text(content)).unwrap_or_default())
-            }
-            _ => continue,
-        };
-        if !text.trim().is_empty() {
-            said.push(Said { seq, role, text });
-        }
-    }
-    said
+/// Reads what was said; long texts lie in blobs.
+struct Reader<'a> {
+    store: &'a FilesStore,
+    scope: &'a Scope,
 }
 
-/// Texts and what is called, up to a size.
-fn text(parts: &[Part]) -> String {
-    let mut all = String::new();
-    for part in parts {
-        let pieces: [&str; 2] = match part {
-            Part::Text { text } => [text, ""],
-            Part::ToolCall { name, arguments, .. } => [name, arguments],
-            _ => continue,
-        };
-        for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
-            if !all.is_empty() {
+impl Reader<'_> {
+    fn task(&self, events: &[Event]) -> Option<String> {
+        events.iter().find_map(|event| match &event.kind {
+            EventKind::MessageQueued(data) => Some(self.text(&data.parts, TASK)),
+            EventKind::MessageImported(data) => Some(self.text(&data.said(), TASK)),
+            _ => None,
+        })
+    }
+
+    /// What people, the model and tools said, by the numbers of the messages.
+    fn said(&self, state: &State, events: &[Event]) -> Vec<Said> {
+        let mut said = Vec::new();
+        for (seq, node) in state.tree.iter() {
+            let Ok(at) = events.binary_search_by_key(&node.event, |event| event.id) else { continue };
+            let Some(kind) = events.get(at).map(|event| &event.kind) else { continue };
+            let parts = match (node.kind, kind) {
+                (NodeKind::User, EventKind::MessageQueued(data)) => &data.parts,
+                (NodeKind::User, EventKind::RewindRequested(data)) => data.parts.as_deref().unwrap_or_default(),
+                (NodeKind::User | NodeKind::Assistant { .. }, EventKind::MessageImported(data)) => &data.parts,
+                (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => &data.parts,
+                (NodeKind::Result(_), EventKind::CallResolved(data)) => &result_text(data),
+                (NodeKind::Result(call), EventKind::MessageImported(data)) => {
+                    data.result(call.index).map(|(content, _)| content).unwrap_or_default()
+                }
+                _ => continue,
+            };
+            let role = match node.kind {
+                NodeKind::Result(_) => "tool",
+                NodeKind::Assistant { .. } => "assistant",
+                _ => "user",
+            };
+            let text = self.text(parts, SEARCHED);
+            if !text.trim().is_empty() {
+                said.push(Said { seq, role, text });
+            }
+        }
+        said
+    }
+
+    /// Texts and what is called, up to a size in bytes.
+    fn text(&self, parts: &[Part], most: usize) -> String {
+        let mut all = String::new();
+        let mut add = |piece: &str| {
+            if !all.is_empty() && !piece.is_empty() {
                 all.push('\n');
             }
-            all.push_str(piece.get(..piece.floor_char_boundary(SEARCHED)).unwrap_or(piece));
+            all.push_str(piece.get(..piece.floor_char_boundary(most)).unwrap_or(piece));
+            all.len() > most
+        };
+        for part in parts {
+            let full = match part {
+                Part::Text { text } => add(text),
+                Part::ToolCall { name, arguments, .. } => add(name) || add(arguments),
+                // One that is gone is not found.
+                Part::StoredText { hash, .. } => {
+                    self.store.read_blob(self.scope, hash).is_ok_and(|bytes| add(&String::from_utf8_lossy(&bytes)))
+                }
+                _ => false,
+            };
+            if full {
+                break;
+            }
         }
-        if all.len() > SEARCHED {
-            break;
-        }
+        all
     }
-    all
 }

@@ -23,7 +23,7 @@ pub enum SessionCommand {
     /// Print the last messages of a session, for a system that calls its model itself
     Prepare(SessionPrepareArgs),
     /// Add messages to a session, from a file or standard input
-    Persist(SessionPersistArgs),
+    Persist(Box<SessionPersistArgs>),
     /// Print what rules find in a session's conversation: goal, constraints, decisions, open items, tool facts
     Summary(SessionName),
 }

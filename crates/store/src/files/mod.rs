@@ -131,6 +131,11 @@ impl FilesStore {
         changes::since(&self.inner, &scope.tenant, mark)
     }
 
+    /// A blob, read on this thread: see [`Store::get_blob`]. Errors: as there.
+    pub fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
+        blobs::get(&self.inner.layout, &scope.tenant, hash)
+    }
+
     /// The names of a tenant's traces, in no order. Errors: [`StoreError::Io`].
     pub fn names(&self, scope: &Scope) -> Result<Vec<TraceId>, StoreError> {
         self.inner.layout.names(&scope.tenant)
