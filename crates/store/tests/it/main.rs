@@ -6,6 +6,7 @@ mod durability;
 mod faults;
 mod files;
 mod processes;
+mod removal;
 mod scheduling;
 
 use mainpath_store::{FilesStore, Options};
