@@ -44,14 +44,15 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
                 state.finished.map_or(Exit::Ok, |reason| Exit::of(reason, printer.failure.map(|error| error.kind)));
             return Ok(reason);
         }
-        match tokio::time::timeout(LOOK, heads.changed()).await {
-            Ok(changed) => changed.map_err(|_| Failure::error("the log is no longer watched"))?,
-            Err(_) if args.follow || app.store.owner(&app.scope, &trace)?.is_some() => {}
-            // What was written before its owner went is read first.
-            Err(_) if *heads.borrow() > state.last => {}
-            Err(_) => return Ok(abandoned(&state)),
-        }
+        let driven = match tokio::time::timeout(LOOK, heads.changed()).await {
+            Ok(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
+            Err(_) => args.follow || app.store.owner(&app.scope, &trace)?.is_some(),
+        };
+        // What was written before its owner went is read before that is said.
         let more = app.store.read(&app.scope, &trace, state.last + 1).await?;
+        if !driven && more.events.is_empty() && more.damage.is_none() {
+            return Ok(abandoned(&state));
+        }
         (events, damage) = (more.events, more.damage);
     }
 }

@@ -137,6 +137,8 @@ pub struct Answer {
     pub usage: Usage,
     /// How long it takes, in milliseconds.
     pub delay_ms: u64,
+    /// How long it stops before its last three events, in milliseconds: what came before is seen as a piece.
+    pub pause_ms: u64,
     /// Its finish reason, if not what follows from the calls.
     pub finish_reason: Option<String>,
 }
@@ -335,10 +337,18 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         if shared.behaviour.record {
             locked(&shared.requests).push(request);
         }
+        let mut at = 0;
         let whole = match reply {
             Reply::Answer(answer) => {
                 wait(answer.delay_ms).await;
-                Arc::new(spoken.render(&answer, streamed))
+                let rendered = spoken.render(&answer, streamed);
+                if answer.pause_ms > 0 {
+                    let begins = |at: &usize| rendered[*at..].starts_with(b"data: ");
+                    at = (0..rendered.len()).rev().filter(begins).nth(2).unwrap_or(0);
+                    stream.write_all(&rendered[..at]).await?;
+                    wait(answer.pause_ms).await;
+                }
+                Arc::new(rendered)
             }
             Reply::Rendered(bytes, delay_ms) => {
                 wait(delay_ms).await;
@@ -372,7 +382,7 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         if shared.behaviour.record {
             locked(&shared.responses).push((n, Arc::clone(&whole)));
         }
-        stream.write_all(&whole).await?;
+        stream.write_all(&whole[at..]).await?;
     }
     Ok(())
 }

@@ -162,7 +162,8 @@ fn a_call_is_made_with_the_command_that_the_person_writes() {
 
 #[test]
 fn a_call_is_shown_while_the_model_writes_it_and_then_as_it_is() {
-    let (place, server) = one_call();
+    let slow = Answer { pause_ms: 300, ..bash("echo done >> effects") };
+    let (place, server) = (Place::new(), scripted(vec![slow, Answer::text("The only answer.")]));
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("y\n");
