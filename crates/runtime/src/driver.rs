@@ -84,6 +84,9 @@ pub(crate) struct Driver {
     origins: Option<Arc<Origins>>,
     /// The last event whose origin was looked at.
     noted: EventId,
+    /// What the agent was first asked to do, in short, and the event that holds it: a first plan begins with it, and by then the
+    /// event is no longer at hand.
+    task: Option<(EventId, String)>,
 }
 
 impl Driver {
@@ -118,6 +121,7 @@ impl Driver {
             seen_wakes: u64::MAX,
             origins: None,
             noted: 0,
+            task: None,
         };
         driver.say_unsaid().await?;
         if !log.events.is_empty() {
@@ -294,21 +298,31 @@ impl Driver {
     /// Reports what an effect came to. One that nobody waits for any more is dropped.
     async fn report(&mut self, kind: InputKind) -> Result<(), DriveError> {
         let task = match plan::may_begin(&kind, self.machine.state()) {
-            true => Some(self.task().await?),
+            true => Some(self.task().await),
             false => None,
         };
         let kind = plan::settle(kind, self.machine.state(), &self.shared.config.tools, task);
         self.offer_or_drop(kind, None).await
     }
 
-    /// What the agent was first asked to do, in short.
-    async fn task(&mut self) -> Result<String, DriveError> {
+    /// What the agent was first asked to do, in short; nothing where that cannot be read. No answer is lost for it.
+    async fn task(&mut self) -> String {
         let tree = &self.machine.state().tree;
         let first = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
-        let Some(event) = first.map(|(_, node)| node.event) else { return Ok(String::new()) };
-        let mut said = self.event(event).await?.map_or(Vec::new(), |kind| parts(kind).to_vec());
-        load(&*self.shared.config.store, &self.scope, &mut said).await?;
-        Ok(in_short(&said))
+        let Some(event) = first.map(|(_, node)| node.event) else { return String::new() };
+        if let Some((known, task)) = &self.task
+            && *known == event
+        {
+            return task.clone();
+        }
+        let Ok(said) = self.event(event).await else { return String::new() };
+        let mut said = said.map_or(Vec::new(), |kind| parts(kind).to_vec());
+        if load(&*self.shared.config.store, &self.scope, &mut said).await.is_err() {
+            return String::new();
+        }
+        let task = in_short(&said);
+        self.task = Some((event, task.clone()));
+        task
     }
 
     fn is_due(&self) -> bool {
@@ -359,7 +373,7 @@ impl Driver {
                     self.start(key, |_| probe_tool(around, grant, text));
                 }
                 Effect::AskHooks { turn } => {
-                    let (around, task) = (self.around().await?, self.task().await?);
+                    let (around, task) = (self.around().await?, self.task().await);
                     let workspace = around.prepared.workspace.root().display().to_string();
                     let trace = summary(self.machine.state(), &task, &workspace);
                     self.start(key, |_| ask_hooks(around, turn, trace));
@@ -404,6 +418,9 @@ impl Driver {
             }
             around => around?,
         };
+        if self.task.is_none() && self.machine.state().goals.is_empty() {
+            self.task().await;
+        }
         self.note_origins().await?;
         let (body, sent) = self.body(&around.prepared).await?;
         let state = self.machine.state();
