@@ -13,8 +13,8 @@ const MOST_GOALS: usize = 500;
 const MOST_LEVELS: usize = 12;
 /// So many characters a text of it may have, and a summary.
 const MOST_CHARS: (usize, usize) = (2_000, 8_000);
-/// So many assumptions, and so many constraints.
-const MOST_TERMS: usize = 50;
+/// So many characters all assumptions have together, and all constraints: models are told them whole.
+const MOST_TERMS: usize = 4_000;
 
 /// The plan.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -326,8 +326,9 @@ fn bounded(text: &str, most: usize) -> Result<String, Refusal> {
 }
 
 fn terms(list: &[String]) -> Result<Vec<String>, Refusal> {
-    if list.len() > MOST_TERMS {
-        return bad(format!("a plan has {MOST_TERMS} assumptions and {MOST_TERMS} constraints at most"));
+    let chars: usize = list.iter().map(|text| text.chars().count()).sum();
+    if chars > MOST_TERMS {
+        return bad(format!("assumptions and constraints have {MOST_TERMS} characters at most; these have {chars}"));
     }
     list.iter().filter(|text| !text.trim().is_empty()).map(|text| title(text)).collect()
 }

@@ -2,9 +2,12 @@
 
 use super::Goals;
 use mainpath_types::{Goal, GoalId, GoalStatus};
+use std::collections::BTreeSet;
 
-/// So many lines the short view has at most; what is in focus is always among them.
-const MOST_LINES: usize = 60;
+/// So many goals the short view shows, and the full one; what is in focus is always among them.
+const MOST_LINES: (usize, usize) = (40, 200);
+/// So many characters of a text the short view shows, and the full one. What must be kept to is always shown whole.
+const MOST_CHARS: (usize, usize) = (160, 600);
 
 impl Goals {
     /// The plan in short: every goal a line, what serves a finished goal left out where it is finished too.
@@ -20,7 +23,7 @@ impl Goals {
     fn view(&self, full: bool) -> String {
         let mut text = String::new();
         if !self.terms.mission.is_empty() {
-            text.push_str(&format!("Mission: {}\n", in_a_line(&self.terms.mission)));
+            text.push_str(&format!("Mission: {}\n", short(&self.terms.mission, MOST_CHARS.1)));
         }
         for (name, list) in [("Constraints", &self.terms.constraints), ("Assumptions", &self.terms.assumptions)] {
             if !list.is_empty() {
@@ -28,24 +31,28 @@ impl Goals {
                 list.iter().for_each(|term| text.push_str(&format!("- {}\n", in_a_line(term))));
             }
         }
-        let mut lines = Vec::new();
-        self.lines(None, 0, full, &mut lines);
-        if lines.is_empty() {
+        // What is above something that is still to be done, and what is above the focus.
+        let to_do = self.list().iter().filter(|goal| !goal.is_finished());
+        let open: BTreeSet<GoalId> = to_do.flat_map(|goal| self.above(goal.id)).map(|goal| goal.id).collect();
+        let path: BTreeSet<GoalId> = self.focus.iter().flat_map(|id| self.above(*id)).map(|goal| goal.id).collect();
+        let mut shown = Vec::new();
+        self.walk((None, 0), &|goal| full || !goal.is_finished() || open.contains(&goal.id), &mut shown);
+        if shown.is_empty() {
             text.push_str("There are no goals yet.");
         }
-        let most = if full { usize::MAX } else { MOST_LINES };
-        let open_path = |id: &GoalId| {
-            self.focus == Some(*id) || self.focus.is_some_and(|at| self.above(at).any(|goal| goal.id == *id))
-        };
+        let most = if full { MOST_LINES.1 } else { MOST_LINES.0 };
+        // What is done is the first to be left out.
+        let mut surplus = shown.len().saturating_sub(most);
         let (mut room, mut left_out) = (most, 0);
-        for (id, line) in &lines {
-            if room == 0 && !open_path(id) {
-                left_out += 1;
+        for (goal, level) in &shown {
+            let is_done = goal.is_finished() && !open.contains(&goal.id);
+            let is_focus = self.focus == Some(goal.id) || path.contains(&goal.id);
+            if !is_focus && (room == 0 || is_done && surplus > 0) {
+                (left_out, surplus) = (left_out + 1, surplus.saturating_sub(1));
                 continue;
             }
             room = room.saturating_sub(1);
-            text.push_str(line);
-            text.push('\n');
+            text.push_str(&format!("{}{}\n", "  ".repeat(*level), self.line(goal, full)));
         }
         if left_out > 0 {
             text.push_str(&format!("({left_out} more goals are not shown)\n"));
@@ -53,18 +60,19 @@ impl Goals {
         text.trim_end().into()
     }
 
-    fn lines(&self, parent: Option<GoalId>, level: usize, full: bool, lines: &mut Vec<(GoalId, String)>) {
+    /// The goals under one with their levels, as they stand; those under a goal that is not `opened` are left out.
+    fn walk<'a>(
+        &'a self,
+        (parent, level): (Option<GoalId>, usize),
+        opened: &impl Fn(&Goal) -> bool,
+        into: &mut Vec<(&'a Goal, usize)>,
+    ) {
         for goal in self.under(parent) {
-            lines.push((goal.id, format!("{}{}", "  ".repeat(level), self.line(goal, full))));
-            if full || !goal.is_finished() || self.has_open(goal.id) {
-                self.lines(Some(goal.id), level + 1, full, lines);
+            into.push((goal, level));
+            if opened(goal) {
+                self.walk((Some(goal.id), level + 1), opened, into);
             }
         }
-    }
-
-    /// Whether anything is still to be done under a goal.
-    fn has_open(&self, id: GoalId) -> bool {
-        self.list().iter().any(|goal| !goal.is_finished() && self.above(goal.id).any(|above| above.id == id))
     }
 
     fn line(&self, goal: &Goal, full: bool) -> String {
@@ -75,15 +83,16 @@ impl Goals {
             GoalStatus::Completed => "x",
             GoalStatus::Abandoned => "-",
         };
-        let mut line = format!("[{status}] {}. {}", goal.id.0, in_a_line(&goal.description));
+        let most = if full { MOST_CHARS.1 } else { MOST_CHARS.0 };
+        let mut line = format!("[{status}] {}. {}", goal.id.0, short(&goal.description, most));
         if let Some(step) = &goal.step {
-            line.push_str(&format!(" ({})", in_a_line(step)));
+            line.push_str(&format!(" ({})", short(step, MOST_CHARS.0)));
         }
         if full && !goal.reason.is_empty() {
-            line.push_str(&format!(" — because {}", in_a_line(&goal.reason)));
+            line.push_str(&format!(" — because {}", short(&goal.reason, most)));
         }
         if let Some(summary) = goal.summary.as_deref().filter(|summary| full && !summary.trim().is_empty()) {
-            line.push_str(&format!(" → {}", in_a_line(summary)));
+            line.push_str(&format!(" → {}", short(summary, most)));
         }
         line
     }
@@ -95,4 +104,13 @@ pub const LEGEND: &str = "[ ] pending, [>] in focus, [~] in progress, [x] comple
 /// A text whose line ends cannot be taken for the view's own.
 fn in_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a text, in a line.
+fn short(text: &str, most: usize) -> String {
+    let text = in_a_line(text);
+    match text.char_indices().nth(most) {
+        None => text,
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+    }
 }

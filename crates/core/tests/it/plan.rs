@@ -58,8 +58,14 @@ fn the_short_view_is_bounded_and_always_shows_what_is_in_focus() {
     let mut ops: Vec<GoalOp> = (0..100).map(|number| add(&format!("goal {number}"), None)).collect();
     ops.extend([add("deep", Some(99)), focus(101)]);
     let view = plan(&ops).short_view();
-    assert_eq!(view.lines().count(), 63);
-    assert!(view.ends_with("[ ] 99. goal 98\n  [>] 101. deep\n(39 more goals are not shown)"), "{view}");
+    assert_eq!(view.lines().count(), 43);
+    assert!(view.ends_with("[ ] 99. goal 98\n  [>] 101. deep\n(59 more goals are not shown)"), "{view}");
+    let done: Vec<GoalOp> = (1..=90).map(|id| done_with(Some(id))).collect();
+    let view = plan(&[&ops[..], &done].concat()).short_view();
+    assert!(view.starts_with("[x] 62. goal 61\n") && view.contains("[ ] 91. goal 90\n"), "{view}");
+    assert!(view.ends_with("[ ] 100. goal 99\n(61 more goals are not shown)"), "{view}");
+    let long = plan(&[add(&"é".repeat(2_000), None)]);
+    assert_eq!(long.short_view(), format!("[ ] 1. {}…", "é".repeat(160)));
 }
 
 #[test]
@@ -143,8 +149,8 @@ fn a_plan_that_is_none_is_refused_and_nothing_of_it_stays() {
     refuses(set(&most), "the plan has 500 goals already; finish it, or set a shorter one");
     let deep: Vec<GoalOp> = (0..11).map(|level| add("deeper", Some(level + 2))).collect();
     assert_eq!(goals.clone().change_all(&deep, None), Err(Refusal::BadGoal("a plan has 12 levels at most".into())));
-    let terms = GoalOp::Terms { mission: None, assumptions: None, constraints: Some(vec!["x".into(); 51]) };
-    refuses(terms, "a plan has 50 assumptions and 50 constraints at most");
+    let terms = GoalOp::Terms { mission: None, assumptions: None, constraints: Some(vec!["x".repeat(1_001); 4]) };
+    refuses(terms, "assumptions and constraints have 4000 characters at most; these have 4004");
 }
 
 #[test]
