@@ -58,7 +58,7 @@ async fn what_a_crash_left_of_a_removal_is_swept_up_and_never_listed() {
     let traces = home.dir.path().join("traces");
     std::fs::create_dir(traces.join(".leaving-u")).unwrap();
     std::fs::write(traces.join(".leaving-u/events.jsonl"), "half of it").unwrap();
-    assert_eq!(home.store.names(&scope).unwrap(), [trace.clone()]);
+    assert_eq!(home.store.names(&scope).unwrap(), std::slice::from_ref(&trace));
     let sweep = Sweep { grace: Duration::ZERO, only: None, dry_run: true };
     home.store.collect_blobs(&scope, sweep.clone()).await.unwrap();
     assert!(traces.join(".leaving-u").exists(), "a dry run changes nothing");
