@@ -32,7 +32,8 @@ fn life(trace: &TraceId, events: usize) -> Result<Vec<Event>, Fail> {
     for question in 0.. {
         let parts = vec![Part::text(task(&format!("q-{question}"), 120 + question % 200))];
         let tokens = estimate_parts(&parts);
-        let said = InputKind::UserMessage { mode: MessageMode::Message, parts, tokens, from: Principal::local_user() };
+        let from = Principal::local_user();
+        let said = InputKind::UserMessage { mode: MessageMode::Message, parts, tokens, demands: 0, from };
         offer(&mut machine, said)?;
         for turn in 0..=12 {
             let request = machine.state().model.ok_or("no request is pending")?.request;

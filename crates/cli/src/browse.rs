@@ -111,6 +111,7 @@ pub fn role(kind: NodeKind) -> &'static str {
         NodeKind::Result(_) => "result",
         NodeKind::Malformed => "assistant (malformed)",
         NodeKind::RepairPrompt => "repair",
+        NodeKind::ReflectPrompt => "reflection wanted",
         NodeKind::SummaryPrompt => "summary wanted",
         NodeKind::Injected => "reminder",
         NodeKind::Cut => "cut",

@@ -132,7 +132,15 @@ impl Printer {
             }
             EventKind::CallResolved(data) if !quiet => self.resolved(data),
             EventKind::BranchOpened(data) if data.kind == BranchKind::Compaction && !quiet => {
-                self.line("·", "the context is nearly full: summarising");
+                let why = match (data.asked, data.by) {
+                    (Some(_), _) => "summarising",
+                    (None, SummaryMode::Rules) => "the context is nearly full: summarising by rules",
+                    (None, _) => "the context is nearly full: summarising",
+                };
+                self.line("·", why);
+            }
+            EventKind::RunClosing(RunClosing { by: None, why: Some(why), .. }) if !quiet => {
+                self.line("✗", &short(why, 300));
             }
             EventKind::MessageJoined(_) if !quiet => self.end_line(),
             EventKind::Rewound(data) if !quiet => {

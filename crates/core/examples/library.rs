@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         mode: MessageMode::Message,
         parts: vec![Part::text(text)],
         tokens: estimate(text),
+        demands: 0,
         from: user.clone(),
     };
     let reply = |request, parts, calls| InputKind::ModelFinished(Box::new(Reply::new(request, parts, calls)));

@@ -1,7 +1,8 @@
 //! From a state and an event to the next state. Total: no event, however odd, makes it fail.
 
+use crate::context::cut::saves;
 use crate::state::*;
-use crate::{Bucket, Call, CallState, Cut, ModelCall, NodeKind, Queued, Run, estimate};
+use crate::{Bucket, Call, CallState, ModelCall, NodeKind, Queued, Run, estimate};
 use mainpath_types::*;
 use std::sync::Arc;
 
@@ -15,10 +16,15 @@ pub fn apply(state: &mut State, event: &Event) {
     }
     match &event.kind {
         EventKind::SpecChanged(data) => state.next_spec = Some(SpecHead::new(id, &data.spec)),
-        EventKind::MessageQueued(data) => state.queues.push(data.mode, Queued { event: id, tokens: data.tokens }),
+        EventKind::MessageQueued(data) => {
+            state.queues.push(data.mode, Queued { event: id, tokens: data.tokens, demands: data.demands })
+        }
         EventKind::MessageJoined(data) => state.join(data.of),
         EventKind::RunStarted(data) => state.start_run(data, at),
-        EventKind::RunClosing(data) => state.close(data.reason),
+        EventKind::RunClosing(data) => {
+            state.close(data.reason);
+            state.ended_by = data.why.is_some().then_some(id);
+        }
         EventKind::RunFinished(data) => state.finish_run(data.reason),
         EventKind::ModelRequested(data) => state.request(data, at),
         EventKind::ModelFinished(data) => state.answer(id, data),
@@ -46,7 +52,8 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::TurnFinished(TurnFinished { .. }) => state.finish_turn(),
         EventKind::ContinueRequested(ContinueRequested { .. }) => state.opening = Some(Opening::GoOn),
         EventKind::RewindRequested(data) => {
-            let message = data.parts.is_some().then_some(Queued { event: id, tokens: data.tokens });
+            let message =
+                data.parts.is_some().then_some(Queued { event: id, tokens: data.tokens, demands: data.demands });
             state.rewind = Some(Rewind { after: data.after, message });
             state.close(FinishReason::Stopped);
         }
@@ -55,36 +62,10 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::SessionCleared(data) => state.session_cleared(data),
         EventKind::Forked(Forked { .. }) => state.forked(),
         EventKind::BranchOpened(data) => state.open_branch(id, data),
-        EventKind::BranchClosed(BranchClosed { .. }) => state.close_branch(),
-        EventKind::Compacted(data) => {
-            let cut = Cut {
-                first_kept: data.first_kept,
-                pinned: data.pinned.clone(),
-                summary: Some(data.summary),
-                tokens: data.tokens,
-                stale: Vec::new(),
-            };
-            state.cut(id, cut);
-            if let Some(branch) = &mut state.branch {
-                branch.done = true;
-            }
-        }
-        EventKind::ContextCut(data) => {
-            let (first_kept, pinned) = (data.first_kept, data.pinned.clone());
-            let above = state.tree.cut_at(state.tree.head);
-            let (summary, tokens) = above.map_or((None, 0), |cut| (cut.summary, cut.tokens));
-            state.cut(id, Cut { first_kept, pinned, summary, tokens, stale: Vec::new() });
-            // What was asked for is shown until half a window more has been said.
-            let window = state.coming_spec().and_then(|spec| spec.limits.window_messages);
-            let shown = state.tree.shown_count(state.tree.head);
-            state.window_extra = match (data.cause, window) {
-                (CutCause::Expand, Some(most)) => (shown + most / 2).saturating_sub(most),
-                (CutCause::Expand, None) | (CutCause::Window | CutCause::Overflow, _) => 0,
-            };
-            if data.cause == CutCause::Overflow {
-                state.with_run(|run| (run.remedy, run.compacted_at) = (None, Some(run.turns)));
-            }
-        }
+        EventKind::BranchClosed(data) => state.close_branch(data),
+        EventKind::CompactionRequested(CompactionRequested { .. }) => state.compaction = Some(id),
+        EventKind::Compacted(data) => state.compacted(id, data),
+        EventKind::ContextCut(data) => state.context_cut(id, data),
         EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
         EventKind::Injected(data) => state.inject(id, data),
         EventKind::GoalsChanged(data) => {
@@ -114,9 +95,6 @@ impl SpecHead {
             max_calls: tool.max_calls,
             rate: tool.rate,
         };
-        let size = |tool: &ToolSpec| {
-            estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
-        };
         let model = |context_window, reserved_output, price| ModelHead { context_window, reserved_output, price };
         let first = model(spec.context_window, spec.reserved_output, spec.price);
         let others = spec.fallback.iter().map(|other| model(other.context_window, other.reserved_output, other.price));
@@ -126,7 +104,7 @@ impl SpecHead {
             confinement: spec.access.confinement(spec.network),
             tools: spec.tools.iter().map(head).collect(),
             has_context_hooks: !spec.context_hooks.is_empty(),
-            fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
+            fixed_tokens: SpecHead::fixed(spec),
             models: std::iter::once(first).chain(others).collect(),
             using: 0,
             since: Seq(1),
@@ -174,24 +152,34 @@ impl State {
         self.take_spec();
         self.use_model(0);
         self.runs = data.run;
+        self.ended_by = None;
         let opening = self.opening.take().or_else(|| self.queues.front().map(Opening::Message));
         let message = opening.filter(|opening| matches!(opening, Opening::Message(_)));
         self.run = Some(Run::new(data.run, data.cause, at, message));
     }
 
     fn finish_run(&mut self, reason: FinishReason) {
-        self.run = None;
+        let run = self.run.take();
+        let summarises = run.as_ref().is_some_and(|run| run.cause == RunCause::Compact);
         self.finished = Some(reason);
-        self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+        // Whoever stops does not want a summary either; one that came to nothing is not tried for ever.
+        if summarises || reason == FinishReason::Stopped {
+            self.compaction = None;
+        }
+        // A run that only summarised says nothing about what waits.
+        if !summarises || run.is_some_and(|run| run.closing.is_some()) {
+            self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+        }
     }
 
     fn join(&mut self, of: EventId) {
         let opening = self.run.as_ref().and_then(|run| run.opening);
-        let tokens = match (self.queues.take(of), opening) {
-            (Some(message), _) | (None, Some(Opening::Message(message))) => message.tokens,
-            (None, _) => 0,
+        let (tokens, demands) = match (self.queues.take(of), opening) {
+            (Some(message), _) | (None, Some(Opening::Message(message))) => (message.tokens, message.demands),
+            (None, _) => (0, 0),
         };
         let seq = self.tree.push(self.tree.head, of, NodeKind::User, tokens, self.goals.focus);
+        self.tree.set_demands(seq, demands);
         self.tree.head = Some(seq);
         self.with_run(|run| {
             run.opening = None;
@@ -253,9 +241,9 @@ impl State {
         if calls > 0 {
             self.turn = Some(Turn { assistant: seq, last });
         }
-        if let Some(branch) = &mut self.branch {
+        if self.branch.is_some() {
             if calls == 0 {
-                branch.result = Some((id, data.tokens));
+                self.branch_answered(id, data.tokens);
             }
             return;
         }
@@ -299,6 +287,8 @@ impl State {
             arguments: event,
             result: event,
             tokens: ended.map_or(0, |(_, text)| estimate(text)),
+            memory: None,
+            once: false,
             may_be_late: false,
         });
         if let CallState::Done(resolution @ (Resolution::Ok | Resolution::Error)) = state {
@@ -324,7 +314,7 @@ impl State {
             }
             None => {
                 let kind = BranchKind::Repair;
-                self.branch = Some(Branch { kind, head, rounds: 0, result: None, done: false, failed: false });
+                self.branch = Some(Branch::new(kind, head));
             }
         }
     }
@@ -341,6 +331,11 @@ impl State {
             self.with_run(|run| (run.model_failures, run.remedy) = (0, None));
         }
         if data.retry_at.is_none() && data.remedy.is_none() {
+            // A summary that the model refuses is made by rules.
+            if let Some(branch) = self.branch.as_mut().filter(|branch| branch.kind == BranchKind::Compaction) {
+                branch.failed = true;
+                return;
+            }
             let overflow = data.error.kind == ModelErrorKind::Overflow;
             self.close(if overflow { FinishReason::ContextLimit } else { FinishReason::ModelError });
         }
@@ -392,6 +387,10 @@ impl State {
     fn resolve(&mut self, id: EventId, data: &CallResolved) {
         let may_be_late = data.attempt > 0 && data.cause != ResolveCause::Result;
         self.calls.resolve(data.call, data.resolution, id, data.tokens, may_be_late);
+        let once = data.output.as_ref().is_some_and(|output| output.include_output_only_once);
+        if let Some(call) = self.calls.get_mut(data.call) {
+            (call.memory, call.once) = (data.memory, once);
+        }
         let tool = self.calls.get(data.call).and_then(|call| call.tool.clone());
         self.with_run(|run| match data.resolution {
             Resolution::Ok => run.note_outcome(tool, false),
@@ -405,11 +404,16 @@ impl State {
     fn finish_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         let goal = self.tree.node(turn.assistant).and_then(|node| node.goal);
-        let results: Vec<(CallId, EventId, u32)> =
-            self.calls.of(turn.assistant).iter().map(|call| (call.id, call.result, call.tokens)).collect();
-        for (call, event, tokens) in results {
+        let results: Vec<(CallId, EventId, u32, u32)> = self
+            .calls
+            .of(turn.assistant)
+            .iter()
+            .map(|call| (call.id, call.result, call.tokens, if call.once { saves(call) } else { 0 }))
+            .collect();
+        for (call, event, tokens, once) in results {
             let tip = self.tip();
             let seq = self.tree.push(tip, event, NodeKind::Result(call), tokens, goal);
+            self.tree.set_once(seq, once);
             self.set_tip(seq);
         }
     }
@@ -424,21 +428,6 @@ impl State {
         self.opening = Some(message.map_or(Opening::Again, Opening::Message));
     }
 
-    fn open_branch(&mut self, id: EventId, data: &BranchOpened) {
-        let head = self.tree.push(self.tree.head, id, NodeKind::SummaryPrompt, data.tokens, None);
-        self.branch = Some(Branch { kind: data.kind, head, rounds: 0, result: None, done: false, failed: false });
-        self.with_run(|run| run.compacted_at = Some(run.turns));
-    }
-
-    fn close_branch(&mut self) {
-        self.branch = None;
-    }
-
-    fn cut(&mut self, event: EventId, cut: Cut) {
-        self.tree.push_cut(event, cut);
-        self.counted = None;
-    }
-
     fn inject(&mut self, event: EventId, data: &Injected) {
         let seq = self.tree.push(self.tree.head, event, NodeKind::Injected, data.tokens, None);
         self.tree.head = Some(seq);
@@ -447,6 +436,7 @@ impl State {
 
     fn change_goals(&mut self, ops: &[GoalOp]) {
         let head = self.tree.head;
+        self.unswept |= !ops.is_empty();
         for op in ops {
             // What was refused when it was offered is not in the log; an odd log changes nothing.
             let _ = self.goals.change(op, head);

@@ -38,6 +38,10 @@ pub struct Call {
     pub result: EventId,
     /// The result's estimated size.
     pub tokens: u32,
+    /// The size of its long-term line, if it has one.
+    pub memory: Option<u32>,
+    /// Whether it is to be shown once only.
+    pub once: bool,
     /// Whether a result may still come that nobody uses, and has not come yet.
     pub may_be_late: bool,
 }

@@ -24,7 +24,7 @@ impl State {
     /// What waits goes at once: what is said from here on belongs to the new conversation.
     pub(crate) fn clear_requested(&mut self) {
         self.queues = Queues::default();
-        (self.rewind, self.opening) = (None, None);
+        (self.rewind, self.opening, self.compaction) = (None, None, None);
         self.clearing = true;
         self.close(FinishReason::Stopped);
     }

@@ -1,8 +1,9 @@
 //! From a state and an input to the one event that it decides, or a refusal. What follows is `next_step`'s.
 
+use crate::context::{compact, cut};
 use crate::inject;
 use crate::input::*;
-use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate_parts};
+use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate, estimate_parts};
 use mainpath_types::*;
 
 type Decided = Result<EventKind, Refusal>;
@@ -12,14 +13,18 @@ type Decided = Result<EventKind, Refusal>;
 pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
     let decided = match input {
         InputKind::SetSpec { spec } => Ok(SpecChanged { spec: spec.clone() }.into()),
-        InputKind::UserMessage { mode, parts, tokens, from } => message(state, *mode, parts, *tokens, from),
+        InputKind::UserMessage { mode, parts, tokens, demands, from } => {
+            message(state, *mode, parts, (*tokens, *demands), from)
+        }
         InputKind::Continue { by } => go_on(state, by),
-        InputKind::Rewind { after, parts, tokens, by } => rewind(state, *after, parts.as_deref(), *tokens, by),
         InputKind::RestoreFiles { changes, .. } if changes.is_empty() => Err(Refusal::Empty),
         InputKind::RestoreFiles { to, changes, by } => {
             Ok(FilesRestored { to: *to, changes: changes.clone(), by: by.clone() }.into())
         }
         InputKind::Clear { by } => crate::clear::decide(state, by),
+        InputKind::Rewind { after, parts, tokens, demands, by } => {
+            rewind(state, *after, parts.as_deref(), (*tokens, *demands), by)
+        }
         InputKind::Stop { by } => stop(state, FinishReason::Stopped, by, None),
         InputKind::Forbid { by, why } => stop(state, FinishReason::Denied, by, Some(why)),
         InputKind::Interrupt { call } => interrupt(state, *call),
@@ -40,7 +45,9 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::Approve { call, by, edit, rule } => approve(state, *call, by, edit.as_ref(), rule.as_deref()),
         InputKind::Deny { call, by, reason } => deny(state, *call, by, reason.as_deref()),
         InputKind::Timer { key } => timer(state, at, *key),
-        InputKind::ExpandContext { by } => expand(state, *by),
+        InputKind::ExpandContext { by } => cut::expand(state, *by).map(EventKind::from),
+        InputKind::Compact { hint, by } => compact(state, hint.as_deref(), by),
+        InputKind::Summarised { text, tokens } => compact::by_rules(state, text, *tokens),
         InputKind::RecallCalls { calls } => recall(state, calls),
         InputKind::ContextTexts { turn, texts } => hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals(state, ops, by),
@@ -51,14 +58,20 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
     decided.map(|event| vec![event])
 }
 
-fn message(state: &State, mode: MessageMode, parts: &[Part], tokens: u32, from: &Principal) -> Decided {
+fn message(
+    state: &State,
+    mode: MessageMode,
+    parts: &[Part],
+    (tokens, demands): (u32, u32),
+    from: &Principal,
+) -> Decided {
     if state.coming_spec().is_none() {
         return Err(Refusal::NoSpec);
     }
     if parts.is_empty() {
         return Err(Refusal::Empty);
     }
-    Ok(MessageQueued { mode, parts: parts.to_vec(), tokens, from: from.clone() }.into())
+    Ok(MessageQueued { mode, parts: parts.to_vec(), tokens, demands, from: from.clone() }.into())
 }
 
 fn go_on(state: &State, by: &Principal) -> Decided {
@@ -73,7 +86,7 @@ fn go_on(state: &State, by: &Principal) -> Decided {
     Ok(ContinueRequested { by: by.clone() }.into())
 }
 
-fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, tokens: u32, by: &Principal) -> Decided {
+fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, (tokens, demands): (u32, u32), by: &Principal) -> Decided {
     if state.coming_spec().is_none() {
         return Err(Refusal::NoSpec);
     }
@@ -94,7 +107,7 @@ fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, tokens: u32, by: &P
     if parts.is_some_and(<[Part]>::is_empty) {
         return Err(Refusal::Empty);
     }
-    Ok(RewindRequested { after, parts: parts.map(<[Part]>::to_vec), tokens, by: by.clone() }.into())
+    Ok(RewindRequested { after, parts: parts.map(<[Part]>::to_vec), tokens, demands, by: by.clone() }.into())
 }
 
 fn stop(state: &State, reason: FinishReason, by: &Principal, why: Option<&str>) -> Decided {
@@ -238,13 +251,20 @@ pub(crate) fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: R
         reason: None,
         by: None,
         tokens: 24,
+        memory: None,
         elapsed_ms: at.saturating_sub(call.started),
     }
 }
 
 fn with_output(call: &Call, at: Millis, output: &ToolOutput, tokens: u32) -> CallResolved {
     let resolution = if output.error.is_some() { Resolution::Error } else { Resolution::Ok };
-    CallResolved { output: Some(output.clone()), tokens, ..resolved(call, at, resolution, ResolveCause::Result) }
+    let memory = output.long_term_memory.as_deref().map(estimate);
+    CallResolved {
+        output: Some(output.clone()),
+        tokens,
+        memory,
+        ..resolved(call, at, resolution, ResolveCause::Result)
+    }
 }
 
 fn finished(state: &State, at: Millis, id: CallId, attempt: u32, output: &ToolOutput, tokens: u32) -> Decided {
@@ -377,23 +397,13 @@ fn call_due(call: &Call) -> EventKind {
     }
 }
 
-/// Shows `by` more messages than the cut that holds now, and the rest of the call group that this would split.
-fn expand(state: &State, by: u32) -> Decided {
-    if state.branch.is_some() {
-        return Err(Refusal::InBranch);
+fn compact(state: &State, hint: Option<&str>, by: &Principal) -> Decided {
+    state.coming_spec().ok_or(Refusal::NoSpec)?;
+    state.tree.head.ok_or(Refusal::NothingToSummarise)?;
+    if state.rewind.is_some() {
+        return Err(Refusal::Rewinding);
     }
-    let (tree, head) = (&state.tree, state.tree.head);
-    let cut = tree.cut_at(head).ok_or(Refusal::NothingCut)?;
-    let holder = head.and_then(|head| tree.node(head)).and_then(|node| node.cut);
-    let left_out = tree.up(cut.first_kept.or(holder)).skip(1).filter(|(_, node)| node.kind != NodeKind::Cut);
-    let (oldest, node) = left_out.take(by as usize).last().ok_or(Refusal::NothingCut)?;
-    let first_kept = if let NodeKind::Result(call) = node.kind { call.seq } else { oldest };
-    let reminds = |seq| tree.node(seq).is_some_and(|node| node.kind == NodeKind::Injected);
-    let newest = state.pinned();
-    let pinned = cut.pinned.iter().copied().filter(|seq| !reminds(*seq) || newest.contains(seq));
-    let pinned = pinned.filter(|seq| *seq < first_kept).collect();
-    let (seq, cause) = (tree.next_seq(), CutCause::Expand);
-    Ok(ContextCut { seq, first_kept: Some(first_kept), pinned, cause }.into())
+    Ok(CompactionRequested { hint: hint.map(Into::into), by: by.clone() }.into())
 }
 
 fn recall(state: &State, calls: &[CallId]) -> Decided {

@@ -1,7 +1,7 @@
 //! Effects: obligations derived from the state.
 
 use mainpath_policy::Grant;
-use mainpath_types::{CallId, EventId, Millis, TraceId};
+use mainpath_types::{CallId, EventId, Millis, Seq, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,6 +25,8 @@ pub enum EffectKey {
     Probe(CallId, u32),
     /// The context hooks are asked, after turn N.
     Hooks(u32),
+    /// A summary by rules, which will get this number, is to be made.
+    Summary(Seq),
     /// A time is waited for.
     Timer(TimerKey),
 }
@@ -52,6 +54,7 @@ impl fmt::Display for EffectKey {
             EffectKey::Kill(call, attempt) => write!(f, "kill/{call}/{attempt}"),
             EffectKey::Probe(call, attempt) => write!(f, "probe/{call}/{attempt}"),
             EffectKey::Hooks(turn) => write!(f, "hooks/{turn}"),
+            EffectKey::Summary(seq) => write!(f, "summary/{seq}"),
             EffectKey::Timer(TimerKey::Run) => write!(f, "timer/run"),
             EffectKey::Timer(TimerKey::Call(call)) => write!(f, "timer/call/{call}"),
             EffectKey::Timer(TimerKey::Retry) => write!(f, "timer/retry"),
@@ -68,7 +71,8 @@ impl EffectKey {
             | EffectKey::Tool(..)
             | EffectKey::Kill(..)
             | EffectKey::Probe(..)
-            | EffectKey::Hooks(_) => false,
+            | EffectKey::Hooks(_)
+            | EffectKey::Summary(_) => false,
         }
     }
 }
@@ -128,6 +132,11 @@ pub enum Effect {
     AskHooks {
         /// After which turn.
         turn: u32,
+    },
+    /// Summarise the main path by rules: [`crate::summarise`]. It needs no model, only the texts.
+    Summarise {
+        /// How large the summary may be, in tokens.
+        most: u32,
     },
     /// Report when a time has come.
     Timer {

@@ -74,6 +74,15 @@ pub enum Refusal {
     /// Nothing is left out that could be shown.
     #[error("nothing is left out of the context")]
     NothingCut,
+    /// What should be shown again is larger than what the window has free.
+    #[error("that has about {0} tokens, and the window has {1} free: ask for less")]
+    NoRoom(u64, u64),
+    /// Nothing was said that a summary could stand for.
+    #[error("there is nothing to summarise yet")]
+    NothingToSummarise,
+    /// No summary by rules is wanted.
+    #[error("no summary is being waited for")]
+    NoSummaryWanted,
     /// A side branch is under way.
     #[error("not while a side branch is under way")]
     InBranch,

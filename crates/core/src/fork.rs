@@ -102,7 +102,7 @@ impl State {
     /// there is allowed here, and what was spent was spent there.
     pub(crate) fn forked(&mut self) {
         self.queues = Queues::default();
-        (self.rewind, self.opening, self.clearing) = (None, None, false);
+        (self.rewind, self.opening, self.compaction, self.clearing) = (None, None, None, false);
         self.rules.clear();
         self.buckets.clear();
         self.recalled.clear();

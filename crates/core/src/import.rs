@@ -69,6 +69,8 @@ impl State {
                 arguments: event,
                 result: event,
                 tokens,
+                memory: None,
+                once: false,
                 may_be_late: false,
             });
             let result = self.tree.push(self.tree.head, event, NodeKind::Result(id), tokens, goal);

@@ -41,6 +41,9 @@ pub enum InputKind {
         parts: Vec<Part>,
         /// Its estimated size.
         tokens: u32,
+        /// The size of what it demands or rules out: [`crate::demands_of`].
+        #[serde(default)]
+        demands: u32,
         /// Who said it.
         from: Principal,
     },
@@ -59,6 +62,9 @@ pub enum InputKind {
         /// Its estimated size.
         #[serde(default)]
         tokens: u32,
+        /// The size of what it demands or rules out: [`crate::demands_of`].
+        #[serde(default)]
+        demands: u32,
         /// Who asked.
         by: Principal,
     },
@@ -197,6 +203,21 @@ pub enum InputKind {
     ExpandContext {
         /// How many more messages.
         by: u32,
+    },
+    /// Summarise the conversation, also while nothing is going on.
+    Compact {
+        /// What the summary should keep in mind.
+        #[serde(default)]
+        hint: Option<String>,
+        /// Who asked.
+        by: Principal,
+    },
+    /// The summary by rules that was waited for.
+    Summarised {
+        /// Its text.
+        text: String,
+        /// Its estimated size.
+        tokens: u32,
     },
     /// Show past calls again in the next request.
     RecallCalls {

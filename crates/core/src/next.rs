@@ -1,16 +1,10 @@
 //! What follows from the state alone: one event at a time, until nothing does. Budgets and stop conditions live here only.
 
+use crate::context::{compact, cut};
 use crate::decide::{abandoned, started, unstarted};
 use crate::inject;
 use crate::{Call, CallState, Opening, PACK_VERSION, Run, SpecHead, State, Turn};
 use mainpath_types::*;
-
-/// A context this full, in hundredths of the window, is summarised.
-const COMPACT_AT: u64 = 80;
-/// A summary keeps the newest messages up to this many hundredths of the window.
-const KEEP: u64 = 30;
-/// The estimated size of the request for a summary.
-const SUMMARY_PROMPT_TOKENS: u32 = 120;
 
 /// The next event that the state itself demands; `None` when only the outside can go on.
 pub fn next_step(state: &State) -> Option<EventKind> {
@@ -36,7 +30,10 @@ fn between_runs(state: &State) -> Option<EventKind> {
         Some(Opening::Message(_)) => RunCause::Rewind,
         Some(Opening::Again) => RunCause::Regenerate,
         Some(Opening::GoOn) => RunCause::Continue,
-        None if state.queues.is_empty() || state.queues.held => return None,
+        None if state.queues.is_empty() || state.queues.held => {
+            state.compaction.filter(|_| state.tree.head.is_some())?;
+            RunCause::Compact
+        }
         None if state.tree.head.is_none() => RunCause::New,
         None => RunCause::Continue,
     };
@@ -55,6 +52,9 @@ fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {
         }
         if turn.last {
             return end(Resolution::Skipped, ResolveCause::LastAnswer);
+        }
+        if state.branch.is_some_and(|branch| !branch.lets(call)) {
+            return end(Resolution::Skipped, ResolveCause::Summary);
         }
         if !state.queues.steers.is_empty() && state.branch.is_none() {
             return end(Resolution::Skipped, ResolveCause::Steer);
@@ -126,13 +126,29 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
     }
     let spec = state.coming_spec()?;
     if let Some(branch) = &state.branch {
+        if branch.is_by_rules() {
+            return None;
+        }
         if let Some((summary, tokens)) = branch.result {
-            return Some(compacted(state, spec, summary, tokens));
+            return Some(compact::summarised(state, spec, summary, tokens));
         }
         if branch.rounds >= 5 {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());
         }
-        return Some(budget(state, run, spec).unwrap_or_else(|| request(state, spec, None)));
+        if let Some(end) = budget(state, run, spec) {
+            return Some(end);
+        }
+        // What was said on it has outgrown the window: the model would refuse.
+        if branch.kind == BranchKind::Compaction && branch.rounds > 0 && !cut::fits(state, spec) {
+            return Some(BranchClosed { kind: branch.kind, done: false }.into());
+        }
+        return Some(request(state, spec, None));
+    }
+    if run.cause == RunCause::Compact && state.compaction.is_none() && !run.rules_next {
+        return Some(finish(run, state.finished.unwrap_or(FinishReason::Stopped)));
+    }
+    if run.cause == RunCause::Compact {
+        return cut::due(state, run, spec);
     }
     if let Some(Opening::Message(message)) = run.opening {
         return Some(MessageJoined { of: message.event, seq: state.tree.next_seq() }.into());
@@ -161,7 +177,7 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
         // The hooks have their word first: see `pending`.
         return (!spec.has_context_hooks).then(|| inject::injected(state, run, spec, &[]).into());
     }
-    if let Some(cut) = context(state, run, spec) {
+    if let Some(cut) = cut::due(state, run, spec) {
         return Some(cut);
     }
     Some(budget(state, run, spec).unwrap_or_else(|| request(state, spec, None)))
@@ -174,51 +190,6 @@ fn closing(reason: FinishReason) -> EventKind {
 fn finish(run: &Run, reason: FinishReason) -> EventKind {
     let (turns, calls, usage, cost) = (run.turns, run.calls, run.usage, run.cost);
     RunFinished { run: run.number, reason, turns, calls, usage, cost }.into()
-}
-
-/// Keeps the request inside the window: first by leaving old messages out, then by a summary, else the run ends.
-fn context(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
-    let head = state.tree.head;
-    let window = spec.limits.window_messages.unwrap_or(u32::MAX);
-    let most = window.saturating_add(state.window_extra);
-    if state.tree.shown_count(head) > most {
-        // Half of the window at once, so that the prefix breaks seldom.
-        let first_kept = state.tree.keep_from(head, |count, _| count <= most - window / 2);
-        let pinned = state.pinned();
-        if first_kept.is_some_and(|seq| state.tree.leaves_out(head, seq, &pinned)) {
-            let seq = state.tree.next_seq();
-            return Some(ContextCut { seq, first_kept, pinned, cause: CutCause::Window }.into());
-        }
-    }
-    let model = spec.model();
-    let (tokens, window) = (state.request_tokens(), u64::from(model.context_window));
-    let too_large = tokens.saturating_add(model.reserved_output.into()) > window;
-    // In the middle of a turn, as after a fall back to a smaller model, a summary would come too late.
-    let must_cut = too_large && run.asking && run.compacted_at != Some(run.turns);
-    if run.remedy == Some(Remedy::Cut) || must_cut {
-        let half = state.tree.shown_tokens(head) / 2;
-        let most = if too_large { half.min(window * KEEP / 100) } else { half };
-        let first_kept = state.tree.keep_from(head, |_, tokens| tokens <= most);
-        let pinned = state.pinned();
-        let shrinks = first_kept.is_some_and(|seq| state.tree.leaves_out(head, seq, &pinned));
-        let seq = state.tree.next_seq();
-        let cut = || ContextCut { seq, first_kept, pinned, cause: CutCause::Overflow }.into();
-        return Some(if shrinks { cut() } else { closing(FinishReason::ContextLimit) });
-    }
-    let full = tokens.saturating_mul(100) > window.saturating_mul(COMPACT_AT);
-    let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && !run.asking;
-    let shrinks = state.tree.shown_count(head) > 4;
-    if full && fresh && shrinks {
-        let (seq, tokens) = (state.tree.next_seq(), SUMMARY_PROMPT_TOKENS);
-        return Some(BranchOpened { kind: BranchKind::Compaction, seq, tokens }.into());
-    }
-    too_large.then(|| closing(FinishReason::ContextLimit))
-}
-
-fn compacted(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
-    let keep = u64::from(spec.model().context_window) * KEEP / 100;
-    let first_kept = state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep);
-    Compacted { seq: state.tree.next_seq(), summary, first_kept, pinned: state.pinned(), tokens }.into()
 }
 
 /// What a request would use at most: tokens and money.

@@ -1,5 +1,6 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
+use crate::context::compact;
 use crate::inject;
 use crate::{Call, CallState, Effect, EffectKey, State, TimerKey};
 use mainpath_policy::Grant;
@@ -13,6 +14,9 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
     let Some(run) = &state.run else { return effects };
     if let Some(model) = &state.model {
         effects.insert(EffectKey::Model(model.request), Effect::CallModel { request: model.request });
+    }
+    if let Some(most) = compact::wanted(state) {
+        effects.insert(EffectKey::Summary(state.tree.next_seq()), Effect::Summarise { most });
     }
     for call in state.turn_calls() {
         if let Some(at) = due(state, call) {

@@ -21,6 +21,8 @@ pub struct Queued {
     pub event: EventId,
     /// Its estimated size.
     pub tokens: u32,
+    /// The size of what it demands or rules out.
+    pub demands: u32,
 }
 
 impl Queues {

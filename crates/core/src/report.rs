@@ -49,6 +49,13 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
     text.push_str(blocker(reason));
+    let why = state.ended_by.and_then(|event| match bodies.get(event)? {
+        EventKind::RunClosing(data) => data.why.as_deref(),
+        _ => None,
+    });
+    if let Some(why) = why {
+        text.push_str(&format!(" To be exact: {why}."));
+    }
     if let Some(name) = failed {
         text.push_str(&format!(" The last failure was in {name}."));
     }

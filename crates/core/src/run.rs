@@ -50,6 +50,10 @@ pub struct Run {
     pub last_answer: Option<FinishReason>,
     /// The number of turns at the last compaction.
     pub compacted_at: Option<u32>,
+    /// The size of the request after it.
+    pub compacted_to: Option<u64>,
+    /// Whether a model's summary came to nothing, so that rules are to make one.
+    pub rules_next: bool,
     /// What the run will end with once nothing is open.
     pub closing: Option<FinishReason>,
 }
@@ -98,6 +102,8 @@ impl Run {
             answered: false,
             last_answer: None,
             compacted_at: None,
+            compacted_to: None,
+            rules_next: false,
             closing: None,
         }
     }

@@ -1,6 +1,6 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
-use crate::{Bucket, Calls, Goals, ModelCall, NodeKind, Queued, Queues, Run, Tree};
+use crate::{Bucket, Calls, Goals, ModelCall, Queued, Queues, Run, Tree};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -62,6 +62,12 @@ pub struct State {
     pub mail: MailCursor,
     /// How many messages beyond its limit the window may show, after somebody asked to see more.
     pub window_extra: u32,
+    /// The event that asks for a summary, until one is begun.
+    pub compaction: Option<EventId>,
+    /// Whether messages of finished goals may be shown.
+    pub unswept: bool,
+    /// The event that says why the last run ended, where its reason alone does not.
+    pub ended_by: Option<EventId>,
     /// Past calls that the next request shows again.
     pub recalled: Vec<CallId>,
     /// The vendor's last count of input tokens, and the message that it ended with.
@@ -144,6 +150,14 @@ pub struct Turn {
 pub struct Branch {
     /// What it is for.
     pub kind: BranchKind,
+    /// Who summarises, where it is for that.
+    pub by: SummaryMode,
+    /// The request of a person's that it follows.
+    pub asked: Option<EventId>,
+    /// Whether the model has yet to be asked for the summary itself.
+    pub reflects: bool,
+    /// Whether it was opened in the middle of a turn, since the request does not fit.
+    pub squeezes: bool,
     /// Its tip.
     pub head: Seq,
     /// Model calls on it.
@@ -232,6 +246,9 @@ impl State {
             plan_is_news: false,
             mail: MailCursor::default(),
             window_extra: 0,
+            compaction: None,
+            unswept: false,
+            ended_by: None,
             recalled: Vec::new(),
             counted: None,
             usage: Usage::default(),
@@ -319,19 +336,5 @@ impl State {
         let input = u64::from(model.input);
         let usage = Usage { input, output: model.reserve.saturating_sub(input), ..Usage::default() };
         (usage, self.spec.as_ref().map_or(0, |spec| spec.model().price.cost(&usage)))
-    }
-
-    /// The messages that a cut must keep whatever it leaves out: the task, what opened the run, and the
-    /// newest reminder.
-    pub(crate) fn pinned(&self) -> Vec<Seq> {
-        let task = self.tree.up(self.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
-        let mut pinned: Vec<Seq> = task.map(|(seq, _)| seq).into_iter().collect();
-        let first = self.run.as_ref().and_then(|run| run.first);
-        pinned.extend(first.filter(|seq| !pinned.contains(seq)));
-        // The newest reminder alone: older ones are out of date.
-        pinned
-            .extend(self.tree.up(self.tree.head).find(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq));
-        pinned.sort();
-        pinned
     }
 }

@@ -1,6 +1,6 @@
 //! The message tree: heads of messages, the main path, and what is left out of it.
 
-use mainpath_types::{CallId, EventId, GoalId, Seq};
+use mainpath_types::{CallId, EventId, GoalId, Seq, Shortened, Span};
 use std::collections::BTreeMap;
 
 /// The messages of a trace as a tree. Nothing is ever removed.
@@ -31,6 +31,10 @@ pub struct Node {
     pub cut: Option<Seq>,
     /// The goal that it serves.
     pub goal: Option<GoalId>,
+    /// The size of what it demands or rules out, which no cut leaves out.
+    pub demands: u32,
+    /// What would be saved on the path up to and including it if all that is to be shown once were shown by its long-term line.
+    pub path_once: u64,
     /// Whether it answers a request that showed more or less than the path before it: what its vendor signed then, it
     /// would not know again.
     pub apart: bool,
@@ -52,6 +56,8 @@ pub enum NodeKind {
     Malformed,
     /// Asks the model to repair its answer.
     RepairPrompt,
+    /// Asks the model to reflect before it summarises.
+    ReflectPrompt,
     /// Asks the model for a summary.
     SummaryPrompt,
     /// Reminds the model of its plan and its budgets.
@@ -60,19 +66,49 @@ pub enum NodeKind {
     Cut,
 }
 
-/// From where on messages are shown below a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is shown below a node: everything from one message on, but for a few, and a few before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// The first message that is shown; `None`: only what comes after the cut.
     pub first_kept: Option<Seq>,
     /// Earlier messages that are shown all the same, oldest first.
     pub pinned: Vec<Seq>,
+    /// Earlier messages of which what they demand is shown, oldest first.
+    pub demands: Vec<Seq>,
+    /// Later messages that are left out.
+    pub omitted: Vec<Span>,
+    /// Results of which only a part is shown, by call.
+    pub shortened: Vec<Shortened>,
     /// The event whose text stands for what is left out.
     pub summary: Option<EventId>,
     /// The summary's size.
     pub tokens: u32,
-    /// Reminders among what is kept that a newer one before the cut has replaced.
-    pub stale: Vec<Seq>,
+    /// How many messages the omitted are.
+    pub(crate) gone: u32,
+    /// What omitting and shortening saves.
+    pub(crate) saved: u64,
+    /// How much of what the path would save by showing things once is saved.
+    pub(crate) once: u64,
+}
+
+impl Cut {
+    /// Whether a message after the first kept one is left out.
+    pub fn omits(&self, seq: Seq) -> bool {
+        let after = self.omitted.partition_point(|(_, last)| *last < seq);
+        self.omitted.get(after).is_some_and(|(first, _)| *first <= seq)
+    }
+
+    /// How a result is shown that is not shown whole.
+    pub fn shortened(&self, call: CallId) -> Option<&Shortened> {
+        let at = self.shortened.binary_search_by_key(&call, |short| short.call).ok()?;
+        self.shortened.get(at)
+    }
+
+    /// The size at which a message is shown.
+    fn size(&self, node: &Node) -> u64 {
+        let short = if let NodeKind::Result(call) = node.kind { self.shortened(call) } else { None };
+        short.map_or(node.tokens, |short| short.tokens).into()
+    }
 }
 
 impl Tree {
@@ -122,29 +158,86 @@ impl Tree {
             depth: above.map_or(0, |node| node.depth) + is_message,
             cut: if kind == NodeKind::Cut { Some(seq) } else { above.and_then(|node| node.cut) },
             goal,
+            demands: 0,
+            path_once: above.map_or(0, |node| node.path_once),
             apart: false,
         });
         seq
     }
 
+    /// Notes what a message demands.
+    pub fn set_demands(&mut self, seq: Seq, demands: u32) {
+        if let Some(node) = self.node_mut(seq) {
+            node.demands = demands;
+        }
+    }
+
+    /// Notes that a message is to be shown once, and what that saves later. Nothing may follow it yet.
+    pub fn set_once(&mut self, seq: Seq, saves: u32) {
+        if let Some(node) = self.node_mut(seq) {
+            node.path_once += u64::from(saves);
+        }
+    }
+
+    fn node_mut(&mut self, seq: Seq) -> Option<&mut Node> {
+        self.nodes.get_mut((seq.0 as usize).checked_sub(1)?)
+    }
+
     /// Notes that a message answers a request that showed more or less than the path before it.
     pub fn set_apart(&mut self, seq: Seq) {
-        let node = (seq.0 as usize).checked_sub(1).and_then(|at| self.nodes.get_mut(at));
-        if let Some(node) = node {
+        if let Some(node) = self.node_mut(seq) {
             node.apart = true;
         }
     }
 
     /// Adds a cut below the head and makes it the head.
     pub fn push_cut(&mut self, event: EventId, mut cut: Cut) -> Seq {
-        let kept = |seq: &Seq| cut.first_kept.is_some_and(|first| first <= *seq);
-        let reminders = self.up(self.head).take_while(|(seq, _)| kept(seq));
-        let reminders = reminders.filter(|(_, node)| node.kind == NodeKind::Injected).skip(1);
-        cut.stale = reminders.map(|(seq, _)| seq).collect();
+        cut.once = self.path_once_shown(self.head);
         let seq = self.push(self.head, event, NodeKind::Cut, 0, None);
+        if !cut.omitted.is_empty() || !cut.shortened.is_empty() {
+            let floor = cut.first_kept.unwrap_or(seq);
+            let (mut gone, mut saved) = (0, 0);
+            for (at, node) in self.up(Some(seq)).take_while(|(at, _)| *at >= floor) {
+                let size = u64::from(node.tokens);
+                match node.kind {
+                    NodeKind::Cut => {}
+                    _ if cut.omits(at) => (gone, saved) = (gone + 1, saved + size),
+                    _ => saved += size.saturating_sub(cut.size(node)),
+                }
+            }
+            (cut.gone, cut.saved) = (gone, saved);
+        }
         self.cuts.insert(seq, cut);
         self.head = Some(seq);
         seq
+    }
+
+    /// The first message of the newest turn on a path: the last answer with calls, or what was said after the last one without.
+    pub fn current_from(&self, tip: Option<Seq>) -> Option<Seq> {
+        let mut first = None;
+        for (seq, node) in self.up(tip) {
+            match node.kind {
+                NodeKind::Cut => {}
+                NodeKind::Assistant { calls: 0 } => break,
+                NodeKind::Assistant { .. } => return Some(seq),
+                _ => first = Some(seq),
+            }
+        }
+        first
+    }
+
+    /// What would be saved on the path by showing what has been shown once by its long-term line, beyond what a cut has saved.
+    pub fn once_due(&self, tip: Option<Seq>) -> u64 {
+        self.path_once_shown(tip).saturating_sub(self.cut_at(tip).map_or(0, |cut| cut.once))
+    }
+
+    /// The same of the whole path: the newest turn's results have not been shown yet.
+    fn path_once_shown(&self, tip: Option<Seq>) -> u64 {
+        let shown = match self.current_from(tip) {
+            Some(first) => self.node(first).and_then(|node| node.parent),
+            None => tip,
+        };
+        shown.and_then(|seq| self.node(seq)).map_or(0, |node| node.path_once)
     }
 
     /// The cut that holds at a message.
@@ -169,19 +262,28 @@ impl Tree {
         self.up(tip).take_while(|(at, _)| *at >= seq).any(|(at, _)| at == seq)
     }
 
-    /// The numbers of the messages that the path ending at `tip` shows, oldest first: the pinned ones, then those from the
-    /// first kept one on. Cuts themselves are not among them.
+    /// The numbers of the messages that the path ending at `tip` shows, oldest first: the pinned ones and those that demand
+    /// something, then those from the first kept one on. Cuts themselves are not among them.
     pub fn shown(&self, tip: Option<Seq>) -> Vec<Seq> {
         let cut = self.cut_at(tip);
-        let floor = self.floor(tip);
-        let stale = |seq: &Seq| cut.is_some_and(|cut| cut.stale.contains(seq));
-        let kept = self.up(tip).take_while(|(seq, _)| *seq >= floor).filter(|(_, node)| node.kind != NodeKind::Cut);
-        let mut shown: Vec<Seq> = kept.map(|(seq, _)| seq).filter(|seq| !stale(seq)).collect();
-        if let Some(cut) = cut {
-            shown.extend(cut.pinned.iter().rev().filter(|seq| **seq < floor));
-        }
+        let mut shown: Vec<Seq> = self.kept(tip).map(|(seq, _)| seq).collect();
         shown.reverse();
+        if let Some(cut) = cut {
+            let floor = self.floor(tip);
+            let mut early: Vec<Seq> =
+                cut.pinned.iter().chain(&cut.demands).copied().filter(|seq| *seq < floor).collect();
+            early.sort_unstable();
+            early.append(&mut shown);
+            return early;
+        }
         shown
+    }
+
+    /// The messages that the path ending at `tip` shows for themselves, newest first.
+    pub(crate) fn kept(&self, tip: Option<Seq>) -> impl Iterator<Item = (Seq, &Node)> {
+        let (cut, floor) = (self.cut_at(tip), self.floor(tip));
+        let path = self.up(tip).take_while(move |(seq, _)| *seq >= floor);
+        path.filter(move |(seq, node)| node.kind != NodeKind::Cut && !cut.is_some_and(|cut| cut.omits(*seq)))
     }
 
     /// The estimated size of what the path ending at `tip` shows.
@@ -190,10 +292,12 @@ impl Tree {
         let Some(cut) = self.cut_at(tip) else { return node.path_tokens };
         let floor = self.floor(tip);
         let before = self.node(floor).and_then(|node| self.node(node.parent?)).map_or(0, |node| node.path_tokens);
-        let pinned = cut.pinned.iter().filter(|seq| **seq < floor).filter_map(|seq| self.node(*seq));
-        let pinned: u64 = pinned.map(|node| u64::from(node.tokens)).sum();
-        let stale: u64 = cut.stale.iter().filter_map(|seq| self.node(*seq)).map(|node| u64::from(node.tokens)).sum();
-        (node.path_tokens.saturating_sub(before) + pinned + u64::from(cut.tokens)).saturating_sub(stale)
+        let early = |seqs: &[Seq], size: fn(&Node) -> u32| -> u64 {
+            let nodes = seqs.iter().filter(|seq| **seq < floor).filter_map(|seq| self.node(*seq));
+            nodes.map(|node| u64::from(size(node))).sum()
+        };
+        let pinned = early(&cut.pinned, |node| node.tokens) + early(&cut.demands, |node| node.demands);
+        node.path_tokens.saturating_sub(before).saturating_sub(cut.saved) + pinned + u64::from(cut.tokens)
     }
 
     /// Where a rewind to `after` really goes: past all results of the call group that it would split, and, when the
@@ -216,13 +320,11 @@ impl Tree {
     /// or the newest legal one if none fits. A call is never separated from its results. `fits` gets the number of
     /// messages kept and their tokens.
     pub fn keep_from(&self, tip: Option<Seq>, fits: impl Fn(u32, u64) -> bool) -> Option<Seq> {
-        let last = self.node(tip?)?;
-        let floor = self.floor(tip);
-        let mut kept = None;
-        for (seq, node) in self.up(tip).take_while(|(seq, _)| *seq >= floor) {
-            let before = node.parent.and_then(|parent| self.node(parent));
-            let count = last.depth.saturating_sub(before.map_or(0, |node| node.depth));
-            let tokens = last.path_tokens.saturating_sub(before.map_or(0, |node| node.path_tokens));
+        let (cut, mut kept) = (self.cut_at(tip), None);
+        let (mut count, mut tokens) = (0, 0);
+        for (seq, node) in self.kept(tip) {
+            count += 1;
+            tokens += cut.map_or(node.tokens.into(), |cut| cut.size(node));
             if kept.is_some() && !fits(count, tokens) {
                 break;
             }
@@ -233,23 +335,23 @@ impl Tree {
         kept
     }
 
-    /// Whether a cut before `seq` would leave anything out that the path ending at `tip` shows now, but for the pinned.
-    pub(crate) fn leaves_out(&self, tip: Option<Seq>, seq: Seq, pinned: &[Seq]) -> bool {
-        let floor = self.floor(tip);
-        let mut shown = self.up(Some(seq)).skip(1).take_while(|(at, _)| *at >= floor);
-        shown.any(|(at, node)| node.kind != NodeKind::Cut && !pinned.contains(&at))
+    /// The size of what a cut before `seq` would leave out of what the path ending at `tip` shows now, but for the pinned.
+    pub(crate) fn left_out_by(&self, tip: Option<Seq>, seq: Seq, pinned: &[Seq]) -> u64 {
+        let cut = self.cut_at(tip);
+        let gone = self.kept(tip).filter(|(at, _)| *at < seq && !pinned.contains(at));
+        gone.map(|(_, node)| cut.map_or(node.tokens.into(), |cut| cut.size(node)).max(1)).sum()
     }
 
     /// How many messages the path ending at `tip` shows, the pinned ones not counted.
     pub fn shown_count(&self, tip: Option<Seq>) -> u32 {
         let depth = |seq: Option<Seq>| seq.and_then(|seq| self.node(seq)).map_or(0, |node| node.depth);
         let before = self.node(self.floor(tip)).and_then(|node| node.parent);
-        let stale = self.cut_at(tip).map_or(0, |cut| u32::try_from(cut.stale.len()).unwrap_or(u32::MAX));
-        depth(tip).saturating_sub(depth(before)).saturating_sub(stale)
+        let gone = self.cut_at(tip).map_or(0, |cut| cut.gone);
+        depth(tip).saturating_sub(depth(before)).saturating_sub(gone)
     }
 
     /// The first message of the path ending at `tip` that is shown for itself; 0 where all are.
-    fn floor(&self, tip: Option<Seq>) -> Seq {
+    pub(crate) fn floor(&self, tip: Option<Seq>) -> Seq {
         let Some(cut) = self.cut_at(tip) else { return Seq(0) };
         cut.first_kept.or_else(|| self.node(tip?)?.cut).unwrap_or(Seq(0))
     }

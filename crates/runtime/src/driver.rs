@@ -1,6 +1,7 @@
 //! The driver of one trace: reads mail, appends what is decided, reconciles effects. One task, ended when nothing is left
 //! but waiting.
 
+mod summing;
 mod writing;
 
 use crate::context_hooks::{ask_hooks, in_short, summary};
@@ -193,7 +194,8 @@ impl Driver {
                 | EffectKey::Tool(..)
                 | EffectKey::Kill(..)
                 | EffectKey::Probe(..)
-                | EffectKey::Hooks(_) => None,
+                | EffectKey::Hooks(_)
+                | EffectKey::Summary(_) => None,
             })
             .collect();
         if let Some((at, _)) = self.timer {
@@ -365,6 +367,10 @@ impl Driver {
                 Effect::Kill { call, attempt } if !self.in_flight.contains_key(&EffectKey::Tool(call, attempt)) => {
                     // A call of an earlier process: its launcher ended it with its owner.
                     self.start(key, |_| async move { InputKind::ToolDead { call, attempt, output: None, tokens: 0 } });
+                }
+                Effect::Summarise { most } => {
+                    let summary = self.summarise(most).await?;
+                    self.start(key, |_| async move { summary });
                 }
                 Effect::Kill { .. }
                 | Effect::Timer { .. }

@@ -1,6 +1,6 @@
 //! What people and programs send to a trace, from any process: the bodies of mailbox entries.
 
-use mainpath_core::{Answered, InputKind, estimate_parts};
+use mainpath_core::{Answered, InputKind, demands_of, estimate_parts};
 use mainpath_types::*;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,12 @@ pub enum Mail {
         /// The answer.
         text: String,
     },
+    /// Summarise the conversation, also while nothing is going on.
+    Compact {
+        /// What the summary should keep in mind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
     /// Change the plan.
     Goals {
         /// How.
@@ -96,6 +102,7 @@ impl Mail {
             | Mail::Approve { .. }
             | Mail::Deny { .. }
             | Mail::Answer { .. }
+            | Mail::Compact { .. }
             | Mail::Goals { .. } => None,
         }
     }
@@ -123,12 +130,14 @@ impl Mail {
         match self {
             Mail::SetSpec { spec } => InputKind::SetSpec { spec },
             Mail::Message { mode, parts } => {
-                InputKind::UserMessage { mode, tokens: estimate_parts(&parts), parts, from: by }
+                let (tokens, demands) = (estimate_parts(&parts), demanded(&parts, &by));
+                InputKind::UserMessage { mode, tokens, demands, parts, from: by }
             }
             Mail::Continue => InputKind::Continue { by },
             Mail::Rewind { after, parts } => {
                 let tokens = parts.as_deref().map_or(0, estimate_parts);
-                InputKind::Rewind { after, parts, tokens, by }
+                let demands = parts.as_deref().map_or(0, |parts| demanded(parts, &by));
+                InputKind::Rewind { after, parts, tokens, demands, by }
             }
             Mail::Clear => InputKind::Clear { by },
             Mail::Stop => InputKind::Stop { by },
@@ -140,6 +149,7 @@ impl Mail {
                 let tokens = estimate_parts(&output.content);
                 InputKind::Answered(Answered { call, output, tokens, by })
             }
+            Mail::Compact { hint } => InputKind::Compact { hint, by },
             Mail::Goals { ops } => InputKind::ChangeGoals { ops, by },
         }
     }
@@ -152,7 +162,9 @@ impl Mail {
                 *arguments = arguments.take().map(|text| vault.redact_arguments(&text));
                 *rule = rule.take().map(|text| vault.redact(&text));
             }
-            Mail::Answer { text, .. } | Mail::Deny { reason: Some(text), .. } => *text = vault.redact(text),
+            Mail::Answer { text, .. } | Mail::Deny { reason: Some(text), .. } | Mail::Compact { hint: Some(text) } => {
+                *text = vault.redact(text);
+            }
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,
             Mail::Goals { ops } => {
                 let texts = ops.iter_mut().flat_map(GoalOp::texts_mut);
@@ -163,8 +175,14 @@ impl Mail {
             | Mail::Stop
             | Mail::Interrupt { .. }
             | Mail::Rewind { parts: None, .. }
+            | Mail::Compact { hint: None }
             | Mail::Deny { reason: None, .. } => {}
         }
         Ok(())
     }
+}
+
+/// What people demand is never left out of a request. What agents say is.
+fn demanded(parts: &[Part], by: &Principal) -> u32 {
+    if by.is_agent() { 0 } else { demands_of(parts) }
 }

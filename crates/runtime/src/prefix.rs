@@ -143,6 +143,7 @@ impl Rope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainpath_core::Shown;
     use mainpath_providers::Neutral;
     use mainpath_types::{CallId, Part, Seq};
 
@@ -161,7 +162,7 @@ mod tests {
                     }
                     _ => {
                         let call = CallId { seq: assistant, index: 0 };
-                        (Item::Result { seq, call, event: 1 }, message(Role::Tool))
+                        (Item::Result { seq, call, event: 1, shown: Shown::Whole }, message(Role::Tool))
                     }
                 }
             })

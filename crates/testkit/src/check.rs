@@ -73,7 +73,8 @@ pub fn finished(state: &State, finished: &RunFinished) -> Check {
         ensure(limits.money.is_none_or(|most| finished.cost <= most), || format!("{} micros", finished.cost))?;
     }
     if finished.reason == FinishReason::Final {
-        let tip = state.tree.head.and_then(|head| state.tree.node(head)).map(|node| node.kind);
+        let mut path = state.tree.up(state.tree.head).map(|(_, node)| node.kind);
+        let tip = path.find(|kind| *kind != NodeKind::Cut);
         ensure(tip == Some(NodeKind::Assistant { calls: 0 }), || format!("final, but the tip is {tip:?}"))?;
     }
     Ok(())
@@ -138,7 +139,8 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         _ => None,
     });
     ensure(reminders.eq(newest.iter().copied()), || format!("the newest reminder is {newest:?}: {:?}", packed.items))?;
-    plan(&state.goals)
+    plan(&state.goals)?;
+    demands(state, packed)
 }
 
 /// A plan that is one: a tree, its focus in it and unfinished.
@@ -154,6 +156,43 @@ fn plan(goals: &Goals) -> Check {
     let focus = goals.focus.map(|id| goals.get(id));
     ensure(focus.is_none_or(|goal| goal.is_some_and(|goal| !goal.is_finished())), || {
         format!("what is in focus is not to be done: {goals:?}")
+    })
+}
+
+/// What people demanded is shown, as far as there is room for it beside the task.
+fn demands(state: &State, packed: &Packed) -> Check {
+    let Some(spec) = state.spec.as_ref() else { return Ok(()) };
+    let demanding = || state.tree.up(state.tree.head).filter(|(_, node)| node.demands > 0);
+    let size: u64 = demanding().map(|(_, node)| u64::from(node.demands)).sum();
+    // A cut may have been made for the smallest of the models.
+    let smallest = (0..spec.models.len()).map(|using| most(&SpecHead { using, ..spec.clone() })).min().unwrap_or(0);
+    if size > smallest * u64::from(spec.limits.shares.summary) / 100 / 2 {
+        return Ok(());
+    }
+    for (seq, node) in demanding() {
+        let shown = packed.items.iter().any(|item| match item {
+            Item::User { seq: at, .. } => *at == seq,
+            Item::Demands { seq: at, .. } => *at == seq && node.demands < node.tokens,
+            _ => false,
+        });
+        // What was said since the request was decided is in the next one.
+        let later = state.model.and_then(|model| model.head).is_some_and(|head| seq > head);
+        ensure(shown || later, || format!("what {seq} demands is not shown"))?;
+    }
+    Ok(())
+}
+
+/// How many tokens a request may have.
+fn most(spec: &SpecHead) -> u64 {
+    let window = spec.model().context_window.saturating_sub(spec.model().reserved_output);
+    u64::from(window.min(spec.limits.context_chars.map_or(u32::MAX, |chars| chars / 4)))
+}
+
+/// A request is made only if it fits, by estimate; but for those on side branches, which add little to one that fitted.
+pub fn fits(state: &State) -> Check {
+    let (Some(spec), Some(model)) = (state.spec.as_ref(), state.model) else { return Ok(()) };
+    ensure(state.branch.is_some() || u64::from(model.input) <= most(spec), || {
+        format!("{} tokens do not fit in {}", model.input, most(spec))
     })
 }
 

@@ -89,6 +89,10 @@ impl World {
             window_messages: some(&mut rng, 2, 12),
             inject_every: some(&mut rng, 1, 6),
             recovery: if rng.bool() { Recovery::Rerun } else { Recovery::Notify },
+            context_chars: some(&mut rng, 800, 4_000).filter(|_| rng.bool()),
+            shares: Shares::default(),
+            finished_goals: if rng.bool() { Finished::Lazy } else { Finished::EveryTurn },
+            summary: *rng.choice(&[SummaryMode::Rules, SummaryMode::Single, SummaryMode::Agent]).expect("three modes"),
         };
         let window = if rng.bool() { rng.u32(200..900) } else { 100_000 };
         let mut world = World {
@@ -177,6 +181,10 @@ impl World {
             }
             9 if self.rng.u32(0..6) == 0 => self.offer_any(InputKind::Clear { by: Principal::local_user() }),
             9 if self.rng.bool() => self.import(),
+            11 if self.rng.u32(0..3) == 0 => {
+                let hint = self.rng.bool().then(|| "the numbers".into());
+                self.offer_any(InputKind::Compact { hint, by: Principal::local_user() });
+            }
             _ => self.work(),
         }
     }
@@ -189,7 +197,7 @@ impl World {
             (EffectKey::Model(request), _) => self.model(request),
             (EffectKey::Tool(call, attempt), _) => {
                 let output = self.output();
-                let tokens = self.rng.u32(1..60);
+                let tokens = if self.rng.u32(0..12) == 0 { self.rng.u32(60..900) } else { self.rng.u32(1..60) };
                 InputKind::ToolFinished { call, attempt, output, tokens }
             }
             (EffectKey::Kill(call, attempt), _) if self.rng.u32(0..4) > 0 => {
@@ -219,6 +227,7 @@ impl World {
                 self.now = self.now.max(*at);
                 InputKind::Timer { key }
             }
+            (EffectKey::Summary(_), effect) => self.summary(effect),
             (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
         };
         let outcome = self.offer(kind.clone());
@@ -300,17 +309,36 @@ impl World {
     }
 
     fn output(&mut self) -> ToolOutput {
-        if self.rng.u32(0..4) == 0 {
+        let long_term_memory = self.rng.bool().then(|| "it was tried".to_string());
+        let include_output_only_once = self.rng.u32(0..3) == 0;
+        let output = if self.rng.u32(0..4) == 0 {
             ToolOutput { transient: self.rng.bool(), ..ToolOutput::failed("exit_code", "it failed") }
         } else {
-            ToolOutput::text("it worked")
-        }
+            ToolOutput::text("it worked, and this is what came of it")
+        };
+        ToolOutput { long_term_memory, include_output_only_once, ..output }
+    }
+
+    /// The summary by rules that is waited for, now and then far too long.
+    fn summary(&mut self, effect: &Effect) -> InputKind {
+        let Effect::Summarise { most } = effect else { unreachable!("a summary key has a summary") };
+        let (text, tokens) = summary_text(summarise(self.machine.state(), &self.bodies), *most);
+        InputKind::Summarised { text, tokens: if self.rng.u32(0..5) == 0 { 9_999 } else { tokens } }
     }
 
     fn say(&mut self, mode: MessageMode) {
-        let parts = vec![Part::text(format!("message at {}", self.now))];
+        let mut text = format!("message at {}.", self.now);
+        let demands = match self.rng.u32(0..4) {
+            0 => {
+                text.push_str(&format!(" You must do it by {}.", self.now));
+                Some(self.rng.bool())
+            }
+            _ => None,
+        };
+        let parts = vec![Part::text(text)];
         let tokens = self.rng.u32(4..40);
-        let said = self.offer(InputKind::UserMessage { mode, parts, tokens, from: Principal::local_user() });
+        let demands = demands.map_or(0, |whole| if whole { tokens } else { tokens / 2 + 1 });
+        let said = self.offer(InputKind::UserMessage { mode, parts, tokens, demands, from: Principal::local_user() });
         assert!(said.is_ok(), "seed {}: {said:?}", self.seed);
     }
 
@@ -345,8 +373,13 @@ impl World {
     fn rewind(&mut self) {
         let most = u32::try_from(self.machine.state().tree.len()).unwrap_or(0);
         let parts = self.rng.bool().then(|| vec![Part::text("another way")]);
-        let kind =
-            InputKind::Rewind { after: Seq(self.rng.u32(0..=most)), parts, tokens: 6, by: Principal::local_user() };
+        let kind = InputKind::Rewind {
+            after: Seq(self.rng.u32(0..=most)),
+            parts,
+            tokens: 6,
+            demands: 0,
+            by: Principal::local_user(),
+        };
         self.offer_any(kind);
     }
 
@@ -431,14 +464,15 @@ impl World {
         let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
         let attempt = self.rng.u32(0..3);
         let by = Principal::local_user();
-        match self.rng.u32(0..10) {
+        match self.rng.u32(0..11) {
             8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: self.hook_texts() },
+            9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
             0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
             1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
             2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
             3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None, rule: None },
             4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
-            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, by },
+            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, demands: 0, by },
             6 => InputKind::RecallCalls { calls: vec![call] },
             7 => InputKind::Interrupt { call },
             _ => InputKind::Timer { key: TimerKey::Call(call) },
@@ -544,7 +578,7 @@ impl World {
         assert!(holds, "seed {}: the fork at {at} has its head at {:?}", self.seed, state.tree.head);
         let mut machine = Machine::resume(state);
         let parts = vec![Part::text("go on")];
-        let said = InputKind::UserMessage { mode: MessageMode::Message, parts, tokens: 2, from: by };
+        let said = InputKind::UserMessage { mode: MessageMode::Message, parts, tokens: 2, demands: 0, from: by };
         let batch = machine.handle(&Input::new(self.now, said)).expect("a fork can be gone on with");
         let mut bodies = Log::default();
         bodies.extend(log.iter().chain(&batch));
@@ -563,6 +597,7 @@ impl World {
         let Some(model) = state.model else { return };
         let packed = pack(state).expect("a run has a spec");
         check::packed(state, &self.bodies, &packed).unwrap_or_else(fail);
+        check::fits(state).unwrap_or_else(fail);
         // The least there is belongs to no chain of requests.
         if model.minimal {
             return;
@@ -616,6 +651,7 @@ impl World {
                     tokens: 2,
                     by: Principal::local_user(),
                 }),
+                (EffectKey::Summary(_), effect) => self.summary(&effect),
                 (EffectKey::Timer(_), _) => unreachable!("a timer key has a timer"),
             };
             let outcome = self.offer(kind);

@@ -60,6 +60,8 @@ impl EventKind {
             EventKind::FilesRestored(data) => data.changes.clear(),
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(wipe_op),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
+            EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
+            EventKind::Compacted(data) => wipe_text(&mut data.text),
             EventKind::Injected(data) => {
                 data.text = ERASED.into();
                 for hook in data.hooks.iter_mut().filter(|hook| !hook.text.is_empty()) {
@@ -82,7 +84,6 @@ impl EventKind {
             | EventKind::ContinueRequested(_)
             | EventKind::BranchOpened(_)
             | EventKind::BranchClosed(_)
-            | EventKind::Compacted(_)
             | EventKind::ContextCut(_)
             | EventKind::CallsRecalled(_)
             | EventKind::TailCut(_)

@@ -129,6 +129,8 @@ events! {
     BranchOpened = "branch_opened",
     /// A side branch ended.
     BranchClosed = "branch_closed",
+    /// Somebody asked for a summary.
+    CompactionRequested = "compaction_requested",
     /// The conversation up to a message was replaced by a summary.
     Compacted = "compacted",
     /// Messages before one are left out from here on.

@@ -32,6 +32,9 @@ pub struct MessageQueued {
     pub parts: Vec<Part>,
     /// Its estimated size.
     pub tokens: u32,
+    /// The size of what it demands or rules out, which no cut leaves out; as much as its own size: the whole message.
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub demands: u32,
     /// Who said it.
     pub from: Principal,
 }
@@ -57,6 +60,8 @@ pub enum RunCause {
     Rewind,
     /// A rewind without one.
     Regenerate,
+    /// Somebody asked for a summary while nothing was going on; the run ends with it.
+    Compact,
 }
 
 /// `run_started`.
@@ -127,6 +132,10 @@ pub struct ModelRequested {
 }
 
 fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn is_none_at_all(n: &u32) -> bool {
     *n == 0
 }
 
@@ -410,6 +419,8 @@ pub enum ResolveCause {
     ToolCap,
     /// Only a last answer was asked for.
     LastAnswer,
+    /// While a summary is made, only what changes nothing may run, or nothing at all.
+    Summary,
     /// It was ended after its time was up.
     Timeout,
     /// It was ended because the run was stopped or somebody interrupted it.
@@ -442,6 +453,9 @@ pub struct CallResolved {
     pub by: Option<Principal>,
     /// The result's estimated size.
     pub tokens: u32,
+    /// The size of its long-term line, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u32>,
     /// From start to end, in milliseconds.
     #[serde(default)]
     pub elapsed_ms: u64,
@@ -485,6 +499,9 @@ pub struct RewindRequested {
     /// Its estimated size.
     #[serde(default)]
     pub tokens: u32,
+    /// The size of what it demands or rules out: see [`MessageQueued`].
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub demands: u32,
     /// Who asked.
     pub by: Principal,
 }
@@ -546,78 +563,6 @@ pub struct Forked {
 /// `omitted`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Omitted {}
-
-/// What a side branch is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BranchKind {
-    /// A malformed answer is asked for again.
-    Repair,
-    /// The conversation is summarised.
-    Compaction,
-}
-
-/// `branch_opened`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BranchOpened {
-    /// What it is for.
-    pub kind: BranchKind,
-    /// The number of its first message.
-    pub seq: Seq,
-    /// That message's estimated size.
-    pub tokens: u32,
-}
-
-/// `branch_closed`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BranchClosed {
-    /// What it was for.
-    pub kind: BranchKind,
-    /// Whether it reached its aim.
-    pub done: bool,
-}
-
-/// `compacted`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Compacted {
-    /// The node's number.
-    pub seq: Seq,
-    /// The event whose text is the summary.
-    pub summary: EventId,
-    /// The first message that is still shown after the summary; `None`: nothing before the node is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<Seq>,
-    /// Messages that are shown before the summary all the same.
-    pub pinned: Vec<Seq>,
-    /// The summary's size.
-    pub tokens: u32,
-}
-
-/// Why the context was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CutCause {
-    /// More messages than the window holds.
-    Window,
-    /// The server said that the request was too large.
-    Overflow,
-    /// Somebody asked to see more.
-    Expand,
-}
-
-/// `context_cut`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ContextCut {
-    /// The node's number.
-    pub seq: Seq,
-    /// The first message that is still shown; `None`: all are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<Seq>,
-    /// Messages that are shown before it all the same.
-    pub pinned: Vec<Seq>,
-    /// Why.
-    pub cause: CutCause,
-}
 
 /// `calls_recalled`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,7 @@
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
 mod access;
+mod context;
 mod erasure;
 mod event;
 mod facts;
@@ -21,6 +22,7 @@ mod tool;
 mod usage;
 
 pub use access::*;
+pub use context::*;
 pub use erasure::*;
 pub use event::*;
 pub use facts::*;

@@ -64,5 +64,10 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         InstructionPart,
         BudgetMode,
         Recovery,
+        Shares,
+        Finished,
+        SummaryMode,
+        Shortened,
+        CutCause,
     ]
 }

@@ -257,6 +257,81 @@ pub struct Limits {
     pub inject_every: Option<u32>,
     /// What becomes of open repeatable calls after a crash.
     pub recovery: Recovery,
+    /// Characters of a request, at four a token; more are treated like more than the model's window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_chars: Option<u32>,
+    /// The shares of a request's sections.
+    #[serde(skip_serializing_if = "Shares::is_default")]
+    pub shares: Shares,
+    /// When the messages of finished goals are left out.
+    #[serde(skip_serializing_if = "Finished::is_default")]
+    pub finished_goals: Finished,
+    /// Who summarises when the window is nearly full.
+    #[serde(skip_serializing_if = "SummaryMode::is_default")]
+    pub summary: SummaryMode,
+}
+
+/// The sections of a request and the part of the window that each may take, in hundredths of what the answer leaves of it. They
+/// count when the window is nearly full: until then any section may be larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Shares {
+    /// The system text and the tools.
+    pub system: u8,
+    /// What stands for the messages that are left out: the summary, and what is pinned.
+    pub summary: u8,
+    /// The messages before the newest turn.
+    pub recent: u8,
+    /// The newest turn, and what came after it.
+    pub current: u8,
+}
+
+impl Default for Shares {
+    fn default() -> Shares {
+        Shares { system: 10, summary: 20, recent: 50, current: 20 }
+    }
+}
+
+impl Shares {
+    fn is_default(&self) -> bool {
+        *self == Shares::default()
+    }
+}
+
+/// When the messages of finished goals are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Finished {
+    /// When room is needed, so that the prefix breaks seldom.
+    #[default]
+    Lazy,
+    /// At the next turn.
+    EveryTurn,
+}
+
+impl Finished {
+    fn is_default(&self) -> bool {
+        *self == Finished::default()
+    }
+}
+
+/// Who summarises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryMode {
+    /// Rules, without a model.
+    Rules,
+    /// The model, in one answer.
+    #[default]
+    Single,
+    /// The model, which first reflects, and may use tools that change nothing.
+    Agent,
+}
+
+impl SummaryMode {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == SummaryMode::default()
+    }
 }
 
 /// Whether a budget stops a call or asks for a last answer.
@@ -294,17 +369,19 @@ impl Profile {
                 call_timeout_ms: Some(30_000),
                 repeated_failures: Some(2),
                 observation_chars: Some(256),
+                summary: SummaryMode::Rules,
                 ..base
             },
             Profile::Skills => {
                 Limits { turns: Some(12), calls: Some(30), calls_per_turn: Some(1), repeated_failures: Some(3), ..base }
             }
-            Profile::Trace => Limits { turns: Some(200), ..base },
+            Profile::Trace => Limits { turns: Some(200), summary: SummaryMode::Agent, ..base },
             Profile::Kernel => Limits {
                 turns: Some(6),
                 calls_per_turn: Some(3),
                 repeated_failures: Some(3),
                 window_messages: Some(20),
+                summary: SummaryMode::Rules,
                 ..base
             },
         }

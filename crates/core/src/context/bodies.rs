@@ -1,6 +1,9 @@
 //! From references to texts: the messages of a packed request, looked up in the log.
 
-use crate::{Call, CallState, Item, State, reminder};
+use crate::context::cut::NOTE;
+use crate::context::estimate::Size;
+use crate::context::rules::demands;
+use crate::{Call, CallState, Item, Shown, State, estimate, reminder};
 use mainpath_types::*;
 use std::collections::BTreeMap;
 
@@ -30,6 +33,10 @@ impl Bodies for Log {
 const SUMMARY_PROMPT: &str = "The conversation is about to outgrow the context window. Write a summary that lets the work \
      go on without the earlier messages. Use these sections: Goal, Constraints, Decisions, Open Items, Tool Facts. Keep file \
      names, numbers and identifiers exact. Do not call tools.";
+const REFLECT_PROMPT: &str = "The conversation is about to outgrow the context window and will be summarised. First look back at \
+     it: what was learned that holds beyond this task, about the tools, the way of working, this workspace? If you have a tool \
+     that keeps such knowledge or shows the plan, use it now; tools that change anything do not run here. Then say in a few \
+     sentences what matters most for going on.";
 const LAST_ANSWER: &str = "The budget of this run is used up. Give your final answer now, without calling tools: what was \
      done, what blocks, and what to do next.";
 
@@ -45,9 +52,17 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             _ => return None,
         },
         Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?),
-        Item::Result { seq, call, event } => {
+        Item::Demands { seq, event } => {
+            let demanded = match bodies.get(*event)? {
+                EventKind::MessageQueued(data) => demands(&data.parts),
+                EventKind::RewindRequested(data) => demands(data.parts.as_deref()?),
+                _ => return None,
+            };
+            numbered(*seq, Role::User, vec![Part::text(demanded)])
+        }
+        Item::Result { seq, call, event, shown } => {
             let row = state.calls.get(*call)?;
-            let content = result(state, bodies, row, *event)?;
+            let content = part_of(bodies, *event, *call, *shown, result(state, bodies, row, *event)?);
             let is_error = row.state != CallState::Done(Resolution::Ok);
             let name = called_name(bodies, *call, state)?;
             numbered(*seq, Role::Tool, vec![Part::ToolResult { call: *call, name, content, is_error }])
@@ -68,10 +83,21 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             numbered(*seq, Role::User, vec![Part::text(reminder(data))])
         }
         Item::Summary { event } => {
-            let text = text_of(&answer(bodies, *event)?);
+            let text = match bodies.get(*event)? {
+                EventKind::Compacted(data) => data.text.clone()?,
+                _ => text_of(&answer(bodies, *event)?),
+            };
             note(&format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
         }
-        Item::SummaryPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(SUMMARY_PROMPT)]),
+        Item::ReflectPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(REFLECT_PROMPT)]),
+        Item::SummaryPrompt { seq, reflected, asked } => {
+            let asked = match asked {
+                Some(event) => Some(bodies.get(*event)?),
+                None => None,
+            };
+            let text = summary_prompt(*reflected, asked);
+            numbered(*seq, Role::User, vec![Part::text(text)])
+        }
         Item::Recalled { call, event } => {
             let row = state.calls.get(*call)?;
             let name = called_name(bodies, *call, state)?;
@@ -80,6 +106,57 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         }
         Item::LastAnswer => note(LAST_ANSWER),
     })
+}
+
+/// What the model is told to summarise.
+fn summary_prompt(reflected: bool, asked: Option<&EventKind>) -> String {
+    let mut text = match reflected {
+        false => SUMMARY_PROMPT.to_string(),
+        true => SUMMARY_PROMPT.replace(" Do not call tools.", " Tools that change anything do not run here."),
+    };
+    if let Some(EventKind::CompactionRequested(CompactionRequested { hint: Some(hint), .. })) = asked {
+        text.push_str(" Keep in mind: ");
+        text.push_str(hint);
+    }
+    text
+}
+
+/// A result as far as it is shown.
+fn part_of(bodies: &dyn Bodies, event: EventId, call: CallId, shown: Shown, whole: Vec<Part>) -> Vec<Part> {
+    let line = || match bodies.get(event) {
+        Some(EventKind::CallResolved(data)) => data.output.as_ref()?.long_term_memory.clone(),
+        _ => None,
+    };
+    let text = match shown {
+        Shown::Whole => return whole,
+        Shown::Line => line().unwrap_or_default(),
+        Shown::Excerpt(tokens) => excerpt(&text_of(&whole), tokens.saturating_sub(NOTE + 8)),
+    };
+    vec![Part::text(format!("{text}\n[Only this is shown of call {call}. Its whole result can be recalled.]"))]
+}
+
+/// The beginning and the end of a text, at most so many tokens by estimate.
+fn excerpt(text: &str, tokens: u32) -> String {
+    if estimate(text) <= tokens {
+        return text.into();
+    }
+    let end = tokens / 3;
+    let (mut size, mut head) = (Size::default(), text.len());
+    for (at, c) in text.char_indices() {
+        if !size.takes(c, tokens - end) {
+            head = at;
+            break;
+        }
+    }
+    let (mut size, mut tail) = (Size::default(), text.len());
+    for (at, c) in text.char_indices().rev() {
+        if at < head || !size.takes(c, end) {
+            break;
+        }
+        tail = at;
+    }
+    let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+    format!("{first}\n[…]\n{last}")
 }
 
 /// What the model is told to repair its answer.
@@ -168,6 +245,7 @@ pub fn result_text(resolved: &CallResolved) -> Vec<Part> {
         ResolveCause::Steer => Some("Not started: a new message came in first.".into()),
         ResolveCause::TurnCap => Some("Not started: only so many calls are allowed per turn. Call it again.".into()),
         ResolveCause::CallBudget => Some("Not started: the calls of this run are used up.".into()),
+        ResolveCause::Summary => Some("Not started: only a summary is asked for here.".into()),
         ResolveCause::LastAnswer => Some("Not started: only a final answer was asked for.".into()),
         ResolveCause::Timeout => Some(format!("Ended after {} ms: its time was up.", resolved.elapsed_ms)),
         ResolveCause::Stopped => Some("Interrupted while it ran. What it had done by then stays done.".into()),

@@ -9,6 +9,21 @@ pub fn estimate(text: &str) -> u32 {
     u32::try_from(wide.div_ceil(2) + narrow.div_ceil(4)).unwrap_or(u32::MAX)
 }
 
+/// The size of a text that is measured letter by letter.
+#[derive(Default)]
+pub(crate) struct Size {
+    wide: u32,
+    narrow: u32,
+}
+
+impl Size {
+    /// Takes a letter if the text is of at most so many tokens with it.
+    pub fn takes(&mut self, c: char, most: u32) -> bool {
+        *(if is_wide(c) { &mut self.wide } else { &mut self.narrow }) += 1;
+        self.wide.div_ceil(2) + self.narrow.div_ceil(4) <= most
+    }
+}
+
 fn is_wide(c: char) -> bool {
     matches!(u32::from(c), 0x1100..=0x11FF | 0x2E80..=0xA4CF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFE30..=0xFE4F | 0xFF00..=0xFFEF | 0x20000..=0x3FFFF)
 }

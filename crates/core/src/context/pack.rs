@@ -1,7 +1,7 @@
 //! Packing: from a state to the ordered list of what a request shows, as references with their provenance.
 
-use crate::{NodeKind, State};
-use mainpath_types::{CallId, EventId, Seq};
+use crate::{Cut, NodeKind, State};
+use mainpath_types::{CallId, EventId, Seq, SummaryMode};
 
 /// The version of the packer. A request is rebuilt by the version that its event names.
 pub const PACK_VERSION: u16 = 1;
@@ -61,6 +61,15 @@ pub enum Item {
         call: CallId,
         /// Where its body is.
         event: EventId,
+        /// How much of it.
+        shown: Shown,
+    },
+    /// What an earlier message, which is not shown, demands or rules out.
+    Demands {
+        /// The message's number.
+        seq: Seq,
+        /// Where its body is.
+        event: EventId,
     },
     /// From the model, in no valid form.
     Malformed {
@@ -88,10 +97,19 @@ pub enum Item {
         /// The event whose text it is.
         event: EventId,
     },
+    /// Asks the model to reflect before it summarises.
+    ReflectPrompt {
+        /// Its number.
+        seq: Seq,
+    },
     /// Asks for a summary.
     SummaryPrompt {
         /// Its number.
         seq: Seq,
+        /// Whether it follows a reflection.
+        reflected: bool,
+        /// The event that says what the summary should keep in mind, if somebody asked for it.
+        asked: Option<EventId>,
     },
     /// A past call, shown again in this one request.
     Recalled {
@@ -104,19 +122,48 @@ pub enum Item {
     LastAnswer,
 }
 
+/// How much of a result is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shown {
+    /// All of it.
+    Whole,
+    /// Its long-term line.
+    Line,
+    /// Its beginning and its end, at most so many tokens.
+    Excerpt(u32),
+}
+
 impl Item {
+    /// Its number; `None` for what is rendered for one request only, and for a summary.
+    pub fn seq(&self) -> Option<Seq> {
+        match self {
+            Item::User { seq, .. }
+            | Item::Assistant { seq, .. }
+            | Item::Result { seq, .. }
+            | Item::Demands { seq, .. }
+            | Item::Malformed { seq, .. }
+            | Item::RepairPrompt { seq, .. }
+            | Item::Injected { seq, .. }
+            | Item::ReflectPrompt { seq }
+            | Item::SummaryPrompt { seq, .. } => Some(*seq),
+            Item::Summary { .. } | Item::Recalled { .. } | Item::LastAnswer => None,
+        }
+    }
+
     /// Where its body is; `None` if it has the same words in every trace.
     pub fn event(&self) -> Option<EventId> {
         match self {
             Item::User { event, .. }
             | Item::Assistant { event, .. }
             | Item::Result { event, .. }
+            | Item::Demands { event, .. }
             | Item::Malformed { event, .. }
             | Item::RepairPrompt { event, .. }
             | Item::Injected { event, .. }
             | Item::Summary { event }
             | Item::Recalled { event, .. } => Some(*event),
-            Item::SummaryPrompt { .. } | Item::LastAnswer => None,
+            Item::SummaryPrompt { asked, .. } => *asked,
+            Item::ReflectPrompt { .. } | Item::LastAnswer => None,
         }
     }
 }
@@ -153,26 +200,33 @@ fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
     let cut = tree.cut_at(tip);
     let mut items = Vec::new();
     let mut summary = cut.and_then(|cut| cut.summary);
-    let is_early_pin =
-        |seq: Seq| cut.is_some_and(|cut| cut.pinned.contains(&seq) && cut.first_kept.is_none_or(|first| seq < first));
+    let floor = tree.floor(tip);
     // A message whose calls have not all joined ends the pack before it.
     let open = state.turn.map(|turn| turn.assistant);
     for seq in tree.shown(tip).into_iter().take_while(|seq| Some(*seq) != open) {
         let Some(node) = tree.node(seq) else { continue };
-        if !is_early_pin(seq)
+        if seq >= floor
             && let Some(event) = summary.take()
         {
             items.push(Item::Summary { event });
         }
         let event = node.event;
         items.push(match node.kind {
+            NodeKind::User if seq < floor && cut.is_some_and(|cut| cut.demands.contains(&seq)) => {
+                Item::Demands { seq, event }
+            }
             NodeKind::User => Item::User { seq, event },
             NodeKind::Assistant { .. } => Item::Assistant { seq, event },
-            NodeKind::Result(call) => Item::Result { seq, call, event },
+            NodeKind::Result(call) => Item::Result { seq, call, event, shown: shown(cut, call) },
             NodeKind::Malformed => Item::Malformed { seq, event },
             NodeKind::RepairPrompt => Item::RepairPrompt { seq, event },
             NodeKind::Injected => Item::Injected { seq, event },
-            NodeKind::SummaryPrompt => Item::SummaryPrompt { seq },
+            NodeKind::ReflectPrompt => Item::ReflectPrompt { seq },
+            NodeKind::SummaryPrompt => {
+                let branch = state.branch;
+                let reflected = branch.is_some_and(|branch| branch.by == SummaryMode::Agent);
+                Item::SummaryPrompt { seq, reflected, asked: branch.and_then(|branch| branch.asked) }
+            }
             NodeKind::Cut => continue,
         });
     }
@@ -180,4 +234,12 @@ fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
         items.push(Item::Summary { event });
     }
     items
+}
+
+fn shown(cut: Option<&Cut>, call: CallId) -> Shown {
+    match cut.and_then(|cut| cut.shortened(call)) {
+        None => Shown::Whole,
+        Some(short) if short.excerpt => Shown::Excerpt(short.tokens),
+        Some(_) => Shown::Line,
+    }
 }

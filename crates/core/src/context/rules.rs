@@ -4,8 +4,8 @@
 //! A sentence counts as what its words say it is. That is crude, and it is the same every time, costs nothing and cannot be
 //! refused, so it also stands in where a model's summary fails.
 
-use crate::estimate;
-use mainpath_types::Role;
+use crate::{estimate, estimate_parts};
+use mainpath_types::{Part, Role, text_of};
 
 /// A message, as far as the rules read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,29 @@ pub fn rule_summary<'a>(messages: impl IntoIterator<Item = Said<'a>>) -> Summary
 /// Whether a text of a person's demands something or rules something out. Such a message is never left out of a request.
 pub fn is_constraint(text: &str) -> bool {
     CONSTRAINT.are_in(text)
+}
+
+/// A message of a person's of at most so many tokens stays whole if it demands something; of a longer one the sentences that do.
+const WHOLE: u32 = 256;
+
+/// The sentences of a message that demand something or rule something out, as a text.
+pub(crate) fn demands(parts: &[Part]) -> String {
+    let summary = rule_summary([Said::new(Role::User, &text_of(parts))]);
+    let mut text = String::from("Said earlier, and still to be kept to:");
+    for sentence in &summary.constraints {
+        text.push_str("\n- ");
+        text.push_str(sentence);
+    }
+    text
+}
+
+/// The size of what a message demands or rules out, which no cut leaves out: 0 if nothing, the message's own size if it stays whole.
+pub fn demands_of(parts: &[Part]) -> u32 {
+    if !is_constraint(head_of(&text_of(parts), READ)) {
+        return 0;
+    }
+    let whole = estimate_parts(parts);
+    if whole <= WHOLE { whole } else { whole.min(estimate(&demands(parts)).saturating_add(4)) }
 }
 
 impl Summary {

@@ -150,7 +150,7 @@ fn what_was_cut_can_be_shown_again_with_its_whole_call_group() {
     let request = ["User: do it", "Assistant: let me see <read>", "Tool: 6.0 it worked"];
     assert_eq!(agent.shown(), request);
     let mut pending = agent.clone();
-    pending.gives(InputKind::ExpandContext { by: 99 }, &["context_cut 9 keeps 1 pins  Expand"]);
+    pending.gives(InputKind::ExpandContext { by: 99 }, &["context_cut 9 keeps 2 pins 1 Expand"]);
     assert_eq!(pending.shown(), request, "a pending request does not change");
     pending.refuses(InputKind::ExpandContext { by: 1 }, Refusal::NothingCut);
 
@@ -178,9 +178,13 @@ fn nothing_can_be_shown_again_where_nothing_was_cut() {
 
 /// A conversation in a window of 400 tokens: message 1, two turns of calls with long texts (2 to 5).
 fn long(limits: Limits, second: u32) -> Agent {
-    let mut agent = Agent::with_window(limits, 400);
+    filled(limits, 400, [120, second])
+}
+
+fn filled(limits: Limits, window: u32, sizes: [u32; 2]) -> Agent {
+    let mut agent = Agent::with_window(limits, window);
     agent.says(MessageMode::Message, "do it");
-    for (id, tokens) in [("2.0", 120), ("4.0", second)] {
+    for (id, tokens) in ["2.0", "4.0"].into_iter().zip(sizes) {
         let reply = Box::new(Reply { tokens, ..*agent.reply("a long text", &[allowed("read")]) });
         agent.takes(InputKind::ModelFinished(reply));
         agent.takes(done(id, 1));
@@ -191,6 +195,11 @@ fn long(limits: Limits, second: u32) -> Agent {
 /// The same, over four fifths of its window: the request for a summary (6) is pending.
 fn full() -> Agent {
     long(no_limits(), 120)
+}
+
+/// The same in a larger window, with an agent that summarises: it is asked to reflect (6).
+fn reflecting() -> Agent {
+    filled(Limits { summary: SummaryMode::Agent, ..no_limits() }, 2_000, [620, 910])
 }
 
 fn malformed(agent: &Agent) -> InputKind {
@@ -206,18 +215,57 @@ fn a_context_is_full_beyond_four_fifths_of_its_window() {
 }
 
 #[test]
-fn calls_on_a_side_branch_run_and_are_not_skipped_for_a_steer() {
-    let mut agent = full();
+fn a_summary_by_an_agent_may_read_and_is_not_steered_and_nobody_is_asked_for_it() {
+    let mut agent = reflecting();
     agent.says(MessageMode::Steer, "rather this");
-    let reply = agent.reply("", &[allowed("read")]);
-    agent.gives(InputKind::ModelFinished(reply), &["model_finished 7 calls=1", "action_started 7.0 #1"]);
-    let events = ["call_resolved 7.0 Ok Result", "turn_finished 8 results=1", "model_requested 4 at 8"];
+    let reply = agent.reply("", &[allowed("read"), allowed("bash"), planned("read", Decision::Ask)]);
+    let events = [
+        "model_finished 7 calls=3",
+        "call_resolved 7.1 Skipped Summary",
+        "call_resolved 7.2 Skipped Summary",
+        "action_started 7.0 #1",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+    let events = ["call_resolved 7.0 Ok Result", "turn_finished 8 results=3", "model_requested 4 at 10"];
     agent.gives(done("7.0", 1), &events);
 }
 
 #[test]
+fn a_summary_in_one_answer_runs_nothing() {
+    let mut agent = filled(no_limits(), 2_000, [620, 910]);
+    let reply = agent.reply("", &[allowed("read")]);
+    let events = [
+        "model_finished 7 calls=1",
+        "call_resolved 7.0 Skipped Summary",
+        "turn_finished 8 results=1",
+        "model_requested 4 at 8",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+}
+
+#[test]
+fn an_agent_reflects_before_it_summarises() {
+    let mut agent = reflecting();
+    let asked = agent.shown().last().cloned().unwrap();
+    assert!(asked.starts_with("User: The conversation is about to outgrow") && asked.contains("look back"), "{asked}");
+    let reply = agent.reply("the tools are slow", &[]);
+    agent.gives(InputKind::ModelFinished(reply), &["model_finished 7 calls=0", "model_requested 4 at 8"]);
+    let shown = agent.shown();
+    assert_eq!((shown.len(), shown[6].as_str()), (8, "Assistant: the tools are slow"));
+    assert!(shown[7].contains("Write a summary"), "{}", shown[7]);
+    let reply = agent.reply("it was long", &[]);
+    let events = [
+        "model_finished 9 calls=0",
+        "compacted 10 keeps 4 pins 1",
+        "branch_closed Compaction done=true",
+        "model_requested 5 at 10",
+    ];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+}
+
+#[test]
 fn a_side_branch_that_reaches_nothing_in_five_rounds_is_closed() {
-    let mut agent = full();
+    let mut agent = reflecting();
     for _ in 0..4 {
         agent.works();
         assert!(agent.state().branch.is_some());
@@ -228,10 +276,13 @@ fn a_side_branch_that_reaches_nothing_in_five_rounds_is_closed() {
         &format!("call_resolved {open} Ok Result"),
         "turn_finished 16 results=1",
         "branch_closed Compaction done=false",
-        "model_requested 8 at 5",
+        "branch_opened Compaction 17 by Rules",
     ];
     agent.gives(done(&open, 1), &events);
-    assert_eq!(agent.shown().len(), 5, "the main path as it was");
+    assert_eq!(agent.pending(), ["summary/17"]);
+    let events = ["compacted 17 keeps 4 pins 1", "branch_closed Compaction done=true", "model_requested 8 at 17"];
+    assert_eq!(agent.summarises(), events);
+    assert_eq!(agent.shown().len(), 4, "{:?}", agent.shown());
 }
 
 #[test]
@@ -239,13 +290,15 @@ fn a_retry_is_the_same_question_again_and_no_occasion_for_a_second_summary() {
     let mut agent = full();
     let kind = malformed(&agent);
     agent.takes(kind);
+    agent.summarises();
     agent.takes(model_failed(4, ModelErrorKind::Server, Some(agent.now)));
-    agent.gives(InputKind::Timer { key: TimerKey::Retry }, &["retry_due", "model_requested 5 at 5"]);
+    agent.gives(InputKind::Timer { key: TimerKey::Retry }, &["retry_due", "model_requested 5 at 9"]);
 }
 
 #[test]
 fn a_budget_that_is_spent_on_a_side_branch_ends_the_run_without_a_last_answer() {
-    let mut agent = long(Limits { tokens: Some(520), budget: BudgetMode::Soft, ..no_limits() }, 120);
+    let limits = Limits { tokens: Some(520), budget: BudgetMode::Soft, summary: SummaryMode::Agent, ..no_limits() };
+    let mut agent = long(limits, 120);
     agent.calls(&[allowed("read")]);
     let events = [
         "call_resolved 7.0 Ok Result",
@@ -259,11 +312,12 @@ fn a_budget_that_is_spent_on_a_side_branch_ends_the_run_without_a_last_answer() 
 
 #[test]
 fn a_new_spec_waits_for_the_end_of_a_side_branch() {
-    let mut agent = full();
-    agent.takes(InputKind::SetSpec { spec: Box::new(mainpath_testkit::world::spec(no_limits(), 400)) });
+    let mut agent = reflecting();
+    agent.takes(InputKind::SetSpec { spec: Box::new(mainpath_testkit::world::spec(no_limits(), 2_000)) });
     let set = agent.log.last().unwrap().id;
     agent.works();
     assert_eq!(pack(agent.state()).unwrap().under.spec, 1);
+    agent.answers("the tools are slow");
     agent.answers("it was long");
     assert_eq!(pack(agent.state()).unwrap().under.spec, set);
 }
@@ -328,7 +382,7 @@ fn a_stop_or_a_malformed_summary_closes_the_side_branch() {
     agent.gives(stop(), &events);
     let mut agent = full();
     let kind = malformed(&agent);
-    let events = ["model_malformed 7 8", "branch_closed Compaction done=false", "model_requested 4 at 5"];
+    let events = ["model_malformed 7 8", "branch_closed Compaction done=false", "branch_opened Compaction 9 by Rules"];
     agent.gives(kind, &events);
 }
 
@@ -466,4 +520,50 @@ fn what_a_vendor_signed_holds_only_where_nothing_before_it_has_changed() {
     agent.says(MessageMode::Message, "and now");
     agent.works();
     assert_eq!(signed(&agent), [13, 15]);
+}
+
+#[test]
+fn a_summary_that_somebody_asks_for_is_made_while_nothing_goes_on_and_the_run_before_keeps_its_reason() {
+    let mut agent = Agent::asked(Limits { turns: Some(3), ..no_limits() });
+    (0..3).for_each(|_| agent.works());
+    assert_eq!(agent.ended().reason, FinishReason::MaxTurns);
+    let compact = InputKind::Compact { hint: Some("the numbers".into()), by: user() };
+    let events =
+        ["compaction_requested", "run_started 2 Compact", "branch_opened Compaction 8", "model_requested 4 at 8"];
+    agent.gives(compact.clone(), &events);
+    assert!(
+        agent.shown().last().unwrap().ends_with("Do not call tools. Keep in mind: the numbers"),
+        "{:?}",
+        agent.shown()
+    );
+    // The model does not want to, and rules find nothing that would be shorter than this.
+    let refused = model_failed(4, ModelErrorKind::ContentFilter, None);
+    let events = [
+        "model_failed ContentFilter retry=false",
+        "branch_closed Compaction done=false",
+        "branch_opened Compaction 9 by Rules",
+    ];
+    agent.gives(refused, &events);
+    assert_eq!(agent.summarises(), ["branch_closed Compaction done=false", "run_finished max_turns turns=0 calls=0"]);
+    assert_eq!(agent.state().finished, Some(FinishReason::MaxTurns));
+    agent.takes(compact);
+    let events = ["model_finished 10 calls=0", "compacted 11 keeps 6 pins 1", "branch_closed Compaction done=true"];
+    assert_eq!(agent.answers("it was long")[..3], events);
+    assert_eq!(agent.ended().reason, FinishReason::MaxTurns);
+}
+
+#[test]
+fn a_summary_is_refused_where_nothing_was_said() {
+    let mut agent = Agent::new(no_limits());
+    agent.refuses(InputKind::Compact { hint: None, by: user() }, Refusal::NothingToSummarise);
+    agent.refuses(InputKind::Summarised { text: "?".into(), tokens: 1 }, Refusal::NoSummaryWanted);
+}
+
+#[test]
+fn what_an_agent_reflects_must_leave_room_for_the_summary() {
+    let mut agent = reflecting();
+    let reply = Box::new(Reply { tokens: 400, ..*agent.reply("so much was learned", &[]) });
+    let events =
+        ["model_finished 7 calls=0", "branch_closed Compaction done=false", "branch_opened Compaction 9 by Rules"];
+    agent.gives(InputKind::ModelFinished(reply), &events);
 }

@@ -52,6 +52,8 @@ fn life() -> Vec<Event> {
     agent.answers("as you like");
     let mut agent = finish(agent);
     agent.takes(InputKind::RecallCalls { calls: vec![second] });
+    agent.takes(InputKind::Compact { hint: Some("the numbers".into()), by: user() });
+    let mut agent = finish(agent);
     let mut other = spec(Limits { window_messages: None, call_retries: 1, ..limits }, 400);
     other.tools[0].rate = Some(RateLimit { calls: 1, per_ms: 500 });
     other.tools[1].max_calls = Some(7);
@@ -108,8 +110,11 @@ fn life() -> Vec<Event> {
 
 /// Every request is answered, until nothing is asked any more.
 fn finish(mut agent: Agent) -> Agent {
-    while agent.state().model.is_some() {
-        agent.answers("done");
+    while agent.state().run.is_some() {
+        match agent.state().model {
+            Some(_) => agent.answers("done"),
+            None => agent.summarises(),
+        };
     }
     agent
 }

@@ -4,6 +4,7 @@
 mod boundaries;
 mod clearing;
 mod conversation;
+mod cuts;
 mod cycle;
 mod example;
 mod forks;

@@ -171,6 +171,7 @@ fn serve(agent: &mut Agent) {
                 let said = HookText { hook: "news".into(), text: "nothing new".into(), problem: None };
                 agent.takes(InputKind::ContextTexts { turn, texts: vec![said] });
             }
+            EffectKey::Summary(_) => drop(agent.summarises()),
             EffectKey::Timer(_) => unreachable!("left out above"),
         }
     }

@@ -80,14 +80,13 @@ fn a_request_that_is_too_large_is_made_once_more_with_half_of_the_context() {
     (0..4).for_each(|_| agent.works());
     assert_eq!(agent.shown().len(), 9);
     let events = fails(&mut agent, ModelErrorKind::Overflow);
-    assert_eq!(
-        events,
-        ["model_failed Overflow retry=false", "context_cut 10 keeps 6 pins 1 Overflow", "model_requested 6 at 10"]
-    );
+    assert_eq!(events, ["model_failed Overflow retry=false", "branch_opened Compaction 10 by Rules"]);
+    // A summary of so little would be no shorter, so what is old goes without one.
+    let events =
+        ["branch_closed Compaction done=false", "context_cut 10 keeps 6 pins 1 Overflow", "model_requested 6 at 10"];
+    assert_eq!(agent.summarises(), events);
     let shown = agent.shown();
     assert_eq!((shown.len(), shown[0].as_str()), (5, "User: do it"), "{shown:?}");
-    let cause = agent.newest(|kind| if let EventKind::ContextCut(data) = kind { Some(data.cause) } else { None });
-    assert_eq!(cause, CutCause::Overflow);
     fails(&mut agent, ModelErrorKind::Overflow);
     assert_eq!(agent.ended().reason, FinishReason::ContextLimit);
 }
@@ -198,7 +197,8 @@ fn a_conversation_too_large_for_the_next_model_is_cut_before_it_is_asked() {
     let mut agent = with_fallback(&[("small", 180)]);
     (0..6).for_each(|_| agent.works());
     let shown = agent.shown().len();
-    let events = fails(&mut agent, ModelErrorKind::Auth);
+    fails(&mut agent, ModelErrorKind::Auth);
+    let events = agent.summarises();
     assert!(events[1].starts_with("context_cut") && events[2].starts_with("model_requested"), "{events:?}");
     assert!(agent.shown().len() < shown && agent.shown()[0] == "User: do it", "{:?}", agent.shown());
     assert_eq!(pack(agent.state()).unwrap().under.model, 1);

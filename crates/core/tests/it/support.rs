@@ -186,8 +186,26 @@ impl Agent {
         check::alive(self.state(), &self.machine.pending().unwrap()).unwrap();
         if self.state().model.is_some() {
             check::packed(self.state(), &self.bodies, &pack(self.state()).unwrap()).unwrap();
+            check::fits(self.state()).unwrap();
         }
         check::log(&self.log).unwrap();
+    }
+
+    /// Makes the summary by rules that is waited for.
+    #[track_caller]
+    pub fn summarises(&mut self) -> Vec<String> {
+        let (text, tokens) = self.rules();
+        self.takes(InputKind::Summarised { text, tokens })
+    }
+
+    /// The summary by rules that is waited for.
+    pub fn rules(&self) -> (String, u32) {
+        let pending = self.machine.pending().unwrap();
+        let most = pending.values().find_map(|effect| match effect {
+            Effect::Summarise { most } => Some(*most),
+            _ => None,
+        });
+        summary_text(summarise(self.state(), &self.bodies), most.expect("a summary is wanted"))
     }
 
     /// What is pending now, by key.
@@ -264,7 +282,9 @@ fn line(message: &Message) -> String {
 }
 
 pub fn mail(mode: MessageMode, text: &str) -> InputKind {
-    InputKind::UserMessage { mode, parts: vec![Part::text(text)], tokens: 10, from: user() }
+    let parts = vec![Part::text(text)];
+    let demands = if demands_of(&parts) > 0 { 10 } else { 0 };
+    InputKind::UserMessage { mode, parts, tokens: 10, demands, from: user() }
 }
 
 /// An answer of ten tokens, without a vendor's count.
@@ -307,7 +327,7 @@ pub fn clear() -> InputKind {
 
 pub fn rewind(after: u32, text: Option<&str>) -> InputKind {
     let parts = text.map(|text| vec![Part::text(text)]);
-    InputKind::Rewind { after: Seq(after), parts, tokens: 6, by: user() }
+    InputKind::Rewind { after: Seq(after), parts, tokens: 6, demands: 0, by: user() }
 }
 
 pub fn model_failed(request: u32, kind: ModelErrorKind, retry_at: Option<Millis>) -> InputKind {
@@ -355,16 +375,23 @@ pub fn show(event: &Event) -> String {
         EventKind::Rewound(data) => format!("{name} {} to {}", data.asked, at(data.head)),
         EventKind::SessionCleared(data) => format!("{name} {}", data.upto),
         EventKind::Forked(data) => format!("{name} {} at {} of {}", data.from, data.at, data.event),
-        EventKind::BranchOpened(data) => format!("{name} {:?} {}", data.kind, data.seq),
+        EventKind::BranchOpened(data) if data.by == SummaryMode::default() => {
+            format!("{name} {:?} {}", data.kind, data.seq)
+        }
+        EventKind::BranchOpened(data) => format!("{name} {:?} {} by {:?}", data.kind, data.seq, data.by),
         EventKind::BranchClosed(data) => format!("{name} {:?} done={}", data.kind, data.done),
         EventKind::Compacted(data) => {
-            format!("{name} {} keeps {} pins {}", data.seq, at(data.first_kept), list(&data.pinned))
+            let sets = sets(&data.demands, &data.omitted, &data.shortened);
+            format!("{name} {} keeps {} pins {}{sets}", data.seq, at(data.first_kept), list(&data.pinned))
         }
         EventKind::ContextCut(data) => {
-            format!("{name} {} keeps {} pins {} {:?}", data.seq, at(data.first_kept), list(&data.pinned), data.cause)
+            let sets = sets(&data.demands, &data.omitted, &data.shortened);
+            let (kept, pinned) = (at(data.first_kept), list(&data.pinned));
+            format!("{name} {} keeps {kept} pins {pinned} {:?}{sets}", data.seq, data.cause)
         }
         EventKind::Injected(data) => format!("{name} {}", data.seq),
         EventKind::SpecChanged(_)
+        | EventKind::CompactionRequested(_)
         | EventKind::ContinueRequested(_)
         | EventKind::RetryDue(_)
         | EventKind::CallsRecalled(_)
@@ -382,4 +409,16 @@ pub fn show(event: &Event) -> String {
             format!("{name} {}", left.join(","))
         }
     }
+}
+
+/// The sets of a cut, where there are any.
+fn sets(demands: &[Seq], omitted: &[Span], shortened: &[Shortened]) -> String {
+    let mut text = String::new();
+    demands.iter().for_each(|seq| text.push_str(&format!(" demands {seq}")));
+    omitted.iter().for_each(|(first, last)| text.push_str(&format!(" omits {first}-{last}")));
+    for short in shortened {
+        let how = if short.excerpt { "excerpt" } else { "line" };
+        text.push_str(&format!(" {} {how} of {}", short.call, short.tokens));
+    }
+    text
 }

@@ -91,8 +91,20 @@ fn the_words_for_every_way_that_a_run_ends() {
 #[test]
 fn the_words_for_every_way_that_a_call_ends() {
     use ResolveCause::*;
-    let causes =
-        [Result, DeniedByPerson, Closing, Steer, TurnCap, CallBudget, LastAnswer, Timeout, Stopped, Crash, Uncertain];
+    let causes = [
+        Result,
+        DeniedByPerson,
+        Closing,
+        Steer,
+        TurnCap,
+        CallBudget,
+        LastAnswer,
+        Summary,
+        Timeout,
+        Stopped,
+        Crash,
+        Uncertain,
+    ];
     let words = causes.map(|cause| {
         let resolved = CallResolved {
             call: call("2.0"),
@@ -103,6 +115,7 @@ fn the_words_for_every_way_that_a_call_ends() {
             reason: Some("because".into()),
             by: None,
             tokens: 0,
+            memory: None,
             elapsed_ms: 350,
         };
         format!("{cause:?}: {}", text_of(&result_text(&resolved)))

@@ -35,16 +35,23 @@ async fn a_long_summary_stands_whole_for_what_it_replaces() {
     let place = Place::memory(Brain::new(move |seen| match seen.request {
         _ if wants_summary(seen) => say(said.clone()),
         // A quarter of the window each.
-        1..=4 => calling(&[("big", "100000")]),
+        1..=2 => calling(&[("big", "100000")]),
         _ => say("done"),
     }));
     let (runtime, trace) = (place.runtime(), id("t"));
-    assert_eq!(run(&runtime, &trace, place.spec(), "much").await, Phase::Idle);
+    let limits = Limits { summary: SummaryMode::Single, ..place.spec().limits };
+    assert_eq!(run(&runtime, &trace, Spec { limits, ..place.spec() }, "much").await, Phase::Idle);
+    runtime.send(&local(), &trace, &Mail::Compact { hint: None }).await.unwrap();
+    runtime.resume(&local(), &trace);
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+    runtime.send(&local(), &trace, &Mail::message("more")).await.unwrap();
+    runtime.resume(&local(), &trace);
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
     let log = place.inspect(&trace).await;
     assert!(names(&log).contains("compacted") && place.answer(&trace).await == "done", "{}", names(&log));
     let shown = place.brain.requests().last().unwrap().said();
     let stand_in = format!("Summary of the earlier conversation, which is no longer shown:\n\n{summary}");
-    assert_eq!(shown, ["much".to_string(), stand_in]);
+    assert_eq!(shown, ["much".to_string(), stand_in, "more".into()]);
 }
 
 fn sound(source: Source) -> Mail {

@@ -1,0 +1,240 @@
+//! A summary takes the place of what is old: made by the model on a side branch, or by rules where no model can.
+
+use crate::context::cut::{Left, Room, left_after, pins};
+use crate::context::rules::{Said, Summary, rule_summary};
+use crate::{Bodies, Branch, Call, CallState, Cut, NodeKind, Refusal, SpecHead, State, estimate, result_text};
+use mainpath_types::*;
+
+/// The estimated size of the request for a summary, or to reflect.
+const PROMPT_TOKENS: u32 = 120;
+
+/// The beginning of a summary.
+pub(crate) fn opened(state: &State, by: SummaryMode) -> BranchOpened {
+    let tokens = if by == SummaryMode::Rules { 0 } else { PROMPT_TOKENS };
+    let (kind, seq) = (BranchKind::Compaction, state.tree.next_seq());
+    BranchOpened { kind, seq, tokens, by, asked: state.compaction }
+}
+
+/// The first message that a summary keeps: what is newer takes half of what the newest turn and what is recent may. Where the
+/// request does not fit, or a person wants it smaller, also at most half of what there is.
+pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Option<Seq> {
+    let room = Room::of(spec);
+    let half = state.tree.shown_tokens(state.tree.head) / 2;
+    let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
+    let keep = if squeezes { half.min(usual) } else { usual };
+    state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep)
+}
+
+/// Whether a summary would stand for anything.
+pub(crate) fn shrinks(state: &State, spec: &SpecHead, squeezes: bool) -> bool {
+    first_kept(state, spec, squeezes).is_some_and(|first| {
+        let (pinned, _) = pins(state, first);
+        state.tree.left_out_by(state.tree.head, first, &pinned) > 0
+    })
+}
+
+/// How large a summary may be: the share of its section, and less than what it stands for.
+fn most(state: &State, spec: &SpecHead, first_kept: Option<Seq>) -> u64 {
+    let room = Room::of(spec);
+    let before = first_kept.unwrap_or(Seq(u32::MAX));
+    let (pinned, _) = pins(state, before);
+    let (tree, head) = (&state.tree, state.tree.head);
+    let earlier = tree.cut_at(head).filter(|cut| cut.summary.is_some()).map_or(0, |cut| u64::from(cut.tokens));
+    let replaced = tree.left_out_by(head, before, &pinned) + earlier;
+    room.share(room.shares.summary).min(replaced.saturating_sub(1))
+}
+
+fn compacted(state: &State, first_kept: Option<Seq>, summary: EventId, text: Option<&str>, tokens: u32) -> Compacted {
+    let Left { first_kept, pinned, demands, omitted, shortened } = left_after(state, first_kept);
+    let seq = state.tree.next_seq();
+    Compacted { seq, summary, text: text.map(Into::into), first_kept, pinned, demands, omitted, shortened, tokens }
+}
+
+/// What becomes of a model's summary: one that is larger than it may be helps nobody.
+pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
+    let squeezes = state.branch.is_some_and(|branch| branch.keeps_less());
+    let first_kept = first_kept(state, spec, squeezes);
+    if u64::from(tokens) > most(state, spec, first_kept) {
+        return BranchClosed { kind: BranchKind::Compaction, done: false }.into();
+    }
+    compacted(state, first_kept, summary, None, tokens).into()
+}
+
+/// What becomes of a summary by rules.
+pub(crate) fn by_rules(state: &State, text: &str, tokens: u32) -> Result<EventKind, Refusal> {
+    let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done).ok_or(Refusal::NoSummaryWanted)?;
+    let spec = state.coming_spec().ok_or(Refusal::NoSpec)?;
+    let first_kept = first_kept(state, spec, branch.keeps_less());
+    if u64::from(tokens) > most(state, spec, first_kept) {
+        return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
+    }
+    Ok(compacted(state, first_kept, state.last + 1, Some(text), tokens).into())
+}
+
+/// How large the summary by rules that is waited for may be, in tokens; `None` while none is.
+pub(crate) fn wanted(state: &State) -> Option<u32> {
+    let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done)?;
+    let spec = state.coming_spec()?;
+    let most = most(state, spec, first_kept(state, spec, branch.keeps_less()));
+    Some(u32::try_from(most).unwrap_or(u32::MAX))
+}
+
+/// The events whose texts [`summarise`] reads: those of the main path.
+pub fn summary_events(state: &State) -> Vec<EventId> {
+    state.tree.up(state.tree.head).map(|(_, node)| node.event).collect()
+}
+
+/// The summary by rules of the main path, so far as its texts are at hand: of all of it, also of what is no longer shown.
+pub fn summarise(state: &State, bodies: &dyn Bodies) -> Summary {
+    let mut path: Vec<_> = state.tree.up(state.tree.head).map(|(_, node)| (node.kind, node.event)).collect();
+    path.reverse();
+    let mut summary = rule_summary([]);
+    path.into_iter().for_each(|(kind, event)| read(&mut summary, state, bodies, kind, event));
+    summary
+}
+
+fn read(summary: &mut Summary, state: &State, bodies: &dyn Bodies, kind: NodeKind, event: EventId) {
+    match (kind, bodies.get(event)) {
+        (NodeKind::User, Some(EventKind::MessageQueued(data))) => {
+            summary.read(Said::new(Role::User, &text_of(&data.parts)));
+        }
+        (NodeKind::User, Some(EventKind::RewindRequested(data))) => {
+            summary.read(Said::new(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));
+        }
+        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
+            summary.read(Said::new(Role::Assistant, &text_of(&data.parts)));
+        }
+        (NodeKind::User | NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
+            summary.read(Said::new(data.role, &text_of(&data.parts)));
+        }
+        (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
+            let tool = state.calls.get(call).and_then(|call| call.tool.clone());
+            let (name, id) = (tool.as_deref().unwrap_or("an unknown tool"), call.to_string());
+            let kept = data.output.iter().flat_map(|output| &output.artifacts);
+            let artifacts: Vec<String> = kept.map(|one| format!("{} {}", one.name, one.hash)).collect();
+            let text = text_of(&result_text(data));
+            summary.read(Said { role: Role::Tool, text: &text, tool: Some((name, &id)), artifacts: &artifacts });
+        }
+        _ => {}
+    }
+}
+
+/// The text of a summary by rules of at most so many tokens, and its size.
+pub fn summary_text(summary: Summary, most: u32) -> (String, u32) {
+    let text = summary.within(most.saturating_sub(SUMMARY_FRAME)).markdown();
+    let tokens = estimate(&text).saturating_add(SUMMARY_FRAME);
+    (text, tokens)
+}
+
+/// The size of the sentence around a summary.
+const SUMMARY_FRAME: u32 = 24;
+
+impl Branch {
+    /// A branch that has just begun.
+    pub(crate) fn new(kind: BranchKind, head: Seq) -> Branch {
+        let by = SummaryMode::default();
+        Branch {
+            kind,
+            by,
+            asked: None,
+            reflects: false,
+            squeezes: false,
+            head,
+            rounds: 0,
+            result: None,
+            done: false,
+            failed: false,
+        }
+    }
+
+    /// Whether rules summarise on it, and no model.
+    pub(crate) fn is_by_rules(&self) -> bool {
+        self.kind == BranchKind::Compaction && self.by == SummaryMode::Rules
+    }
+
+    /// Whether no more than half of the conversation is to be left.
+    fn keeps_less(&self) -> bool {
+        self.squeezes || self.asked.is_some()
+    }
+
+    /// Whether a call may start on it. Nobody is asked to approve one for a summary.
+    pub(crate) fn lets(&self, call: &Call) -> bool {
+        match (self.kind, self.by) {
+            (BranchKind::Repair, _) => true,
+            (BranchKind::Compaction, SummaryMode::Agent) => {
+                call.effect.is_read_only() && call.state != CallState::Asked
+            }
+            (BranchKind::Compaction, SummaryMode::Rules | SummaryMode::Single) => false,
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn open_branch(&mut self, id: EventId, data: &BranchOpened) {
+        let reflects = data.by == SummaryMode::Agent;
+        let prompt = if reflects { NodeKind::ReflectPrompt } else { NodeKind::SummaryPrompt };
+        let head = match data.by {
+            SummaryMode::Rules => self.tree.head.unwrap_or(Seq(0)),
+            SummaryMode::Single | SummaryMode::Agent => self.tree.push(self.tree.head, id, prompt, data.tokens, None),
+        };
+        let squeezes = self.run.as_ref().is_some_and(|run| run.asking);
+        let (by, asked) = (data.by, data.asked);
+        self.branch = Some(Branch { by, asked, reflects, squeezes, ..Branch::new(data.kind, head) });
+        self.compaction = None;
+        self.with_run(|run| {
+            (run.compacted_at, run.compacted_to) = (Some(run.turns), None);
+            run.rules_next = false;
+            run.remedy = run.remedy.filter(|remedy| *remedy != Remedy::Cut);
+        });
+    }
+
+    /// A summary that came to nothing is made by rules.
+    pub(crate) fn close_branch(&mut self, data: &BranchClosed) {
+        let Some(branch) = self.branch.take() else { return };
+        let failed = branch.kind == BranchKind::Compaction && !data.done;
+        if failed && !branch.is_by_rules() && self.closing().is_none() {
+            self.compaction = branch.asked;
+        }
+        self.with_run(|run| {
+            run.rules_next = failed && !branch.is_by_rules() && run.closing.is_none();
+            if failed && branch.squeezes {
+                run.remedy = Some(Remedy::Cut);
+            }
+        });
+    }
+
+    /// An answer without calls on a side branch. After reflecting comes the summary itself.
+    pub(crate) fn branch_answered(&mut self, id: EventId, tokens: u32) {
+        let Some(branch) = &mut self.branch else { return };
+        if !branch.reflects {
+            branch.result = Some((id, tokens));
+            return;
+        }
+        branch.reflects = false;
+        let above = Some(branch.head);
+        let prompt = self.tree.push(above, id, NodeKind::SummaryPrompt, PROMPT_TOKENS, None);
+        self.set_tip(prompt);
+    }
+
+    pub(crate) fn compacted(&mut self, id: EventId, data: &Compacted) {
+        self.cut(
+            id,
+            Cut {
+                first_kept: data.first_kept,
+                pinned: data.pinned.clone(),
+                demands: data.demands.clone(),
+                omitted: data.omitted.clone(),
+                shortened: data.shortened.clone(),
+                summary: Some(data.summary),
+                tokens: data.tokens,
+                ..Cut::default()
+            },
+        );
+        if let Some(branch) = &mut self.branch {
+            branch.done = true;
+        }
+        let spec = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
+        let size = spec.saturating_add(self.tree.shown_tokens(self.tree.head));
+        self.with_run(|run| run.compacted_to = Some(size));
+    }
+}

@@ -1,0 +1,177 @@
+//! What is left out of a request, in which order, and what never is.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+/// A turn with one call of `read`, whose result has this size. Returns what was decided when it came.
+fn turn(agent: &mut Agent, tokens: u32, output: ToolOutput) -> Vec<String> {
+    agent.calls(&[allowed("read")]);
+    let call = agent.state().turn_calls()[0].id;
+    agent.takes(InputKind::ToolFinished { call, attempt: 1, output, tokens })
+}
+
+fn plain(agent: &mut Agent, tokens: u32) -> Vec<String> {
+    turn(agent, tokens, ToolOutput::text("a".repeat(tokens as usize * 4)))
+}
+
+fn remembered(tokens: u32, once: bool) -> ToolOutput {
+    let long_term_memory = Some("It was long.".into());
+    ToolOutput { long_term_memory, include_output_only_once: once, ..ToolOutput::text("a".repeat(tokens as usize * 4)) }
+}
+
+fn said(agent: &mut Agent, text: &str, tokens: u32, demands: u32) -> Vec<String> {
+    let (parts, from) = (vec![Part::text(text)], user());
+    agent.takes(InputKind::UserMessage { mode: MessageMode::Message, parts, tokens, demands, from })
+}
+
+fn goals(agent: &mut Agent, ops: Vec<GoalOp>) {
+    agent.takes(InputKind::ChangeGoals { ops, by: user() });
+}
+
+fn goal(description: &str) -> GoalOp {
+    GoalOp::Add { description: description.into(), reason: String::new(), under: None, after: None }
+}
+
+fn done_goal(id: u32) -> GoalOp {
+    GoalOp::Done { id: Some(GoalId(id)), summary: "done".into() }
+}
+
+fn window(limits: Limits) -> Agent {
+    let mut agent = Agent::with_window(limits, 1_000);
+    agent.says(MessageMode::Message, "do it");
+    agent
+}
+
+#[test]
+fn when_the_window_is_nearly_full_the_messages_of_finished_goals_go_first() {
+    let mut agent = window(no_limits());
+    goals(&mut agent, vec![goal("first"), goal("second"), GoalOp::Focus { id: GoalId(1) }]);
+    plain(&mut agent, 2);
+    plain(&mut agent, 400);
+    goals(&mut agent, vec![done_goal(1), GoalOp::Focus { id: GoalId(2) }]);
+    let last = agent.state().tree.len();
+    assert_eq!(last, 5, "nothing is cut while there is room");
+    plain(&mut agent, 200);
+    let decided = plain(&mut agent, 100);
+    assert_eq!(decided[2..], ["context_cut 10 keeps 1 pins  Full omits 2-5", "model_requested 5 at 10"]);
+    assert_eq!(agent.shown().len(), 5, "the message, and what serves the other goal");
+}
+
+#[test]
+fn with_every_turn_finished_goals_go_as_soon_as_that() {
+    let mut agent = window(Limits { finished_goals: Finished::EveryTurn, ..no_limits() });
+    goals(&mut agent, vec![goal("first"), GoalOp::Focus { id: GoalId(1) }]);
+    plain(&mut agent, 2);
+    plain(&mut agent, 2);
+    goals(&mut agent, vec![done_goal(1)]);
+    let decided = plain(&mut agent, 2);
+    assert_eq!(decided[2..], ["context_cut 8 keeps 1 pins  Goals omits 2-5", "model_requested 4 at 8"]);
+    let decided = plain(&mut agent, 2);
+    assert_eq!(decided[2..], ["model_requested 5 at 10"], "what serves no goal stays");
+}
+
+#[test]
+fn chat_of_earlier_runs_goes_before_tool_outputs_and_these_go_oldest_first() {
+    let mut agent = window(no_limits());
+    plain(&mut agent, 140);
+    agent.answers("done so far");
+    said(&mut agent, "and this?", 300, 0);
+    agent.answers("that too");
+    agent.says(MessageMode::Message, "more");
+    plain(&mut agent, 150);
+    let decided = plain(&mut agent, 150);
+    let cut = "context_cut 12 keeps 1 pins  Full omits 4-6";
+    assert_eq!(decided[2..], [cut, "model_requested 6 at 12"]);
+    let shown = agent.shown();
+    assert_eq!((shown.len(), shown[3].as_str()), (8, "User: more"), "{shown:?}");
+
+    turn(&mut agent, 230, remembered(230, false));
+    let decided = plain(&mut agent, 10);
+    assert!(
+        decided[2]
+            .ends_with("Full omits 4-6 2.0 excerpt of 120 8.0 excerpt of 120 10.0 excerpt of 120 13.0 line of 27"),
+        "{decided:?}"
+    );
+    let short = "[Only this is shown of call 13.0. Its whole result can be recalled.]";
+    assert!(agent.shown().contains(&format!("Tool: 13.0 It was long.\n{short}")), "{:?}", agent.shown());
+}
+
+#[test]
+fn what_was_to_be_shown_once_goes_when_it_takes_more_than_all_the_rest() {
+    let mut agent = window(no_limits());
+    let decided = turn(&mut agent, 300, remembered(300, true));
+    assert_eq!(decided[2..], ["model_requested 2 at 3"], "it has not been shown yet");
+    assert!(agent.shown()[2].contains(&"a".repeat(1_200)));
+    let decided = plain(&mut agent, 2);
+    assert_eq!(decided[2..], ["context_cut 6 keeps 1 pins  Once 2.0 line of 27", "model_requested 3 at 6"]);
+    // A smaller one waits for another reason.
+    let decided = turn(&mut agent, 90, remembered(90, true));
+    assert_eq!(decided[2..], ["model_requested 4 at 8"]);
+    let decided = plain(&mut agent, 2);
+    assert_eq!(decided[2..], ["model_requested 5 at 10"]);
+    agent.takes(InputKind::Rewind { after: Seq(3), parts: None, tokens: 0, demands: 0, by: user() });
+    assert!(agent.shown()[2].contains(&"a".repeat(1_200)), "a rewind to before the cut shows it whole again");
+}
+
+#[test]
+fn a_result_that_is_larger_than_the_window_is_shown_by_its_beginning_and_its_end() {
+    let mut agent = window(no_limits());
+    let text = format!("the beginning {} the end", "a".repeat(8_000));
+    let decided = turn(&mut agent, 2_010, ToolOutput::text(text));
+    assert_eq!(decided[2..], ["context_cut 4 keeps 1 pins  Full 2.0 excerpt of 187", "model_requested 2 at 4"]);
+    let shown = agent.shown()[2].clone();
+    assert!(shown.starts_with("Tool: 2.0 the beginning aaa") && shown.contains("aaa the end\n[Only this"), "{shown}");
+    assert!(estimate(&shown) <= 187, "{}", estimate(&shown));
+}
+
+#[test]
+fn a_task_that_is_larger_than_the_window_is_refused_before_any_call() {
+    let mut agent = Agent::with_window(no_limits(), 1_000);
+    let decided = said(&mut agent, "a long task", 900, 0);
+    let ended = ["run_closing context_limit", "run_finished context_limit turns=0 calls=0"];
+    assert_eq!(decided[3..], ended);
+    let why = agent.newest(|kind| if let EventKind::RunClosing(data) = kind { data.why.clone() } else { None });
+    let expected = "the task and what goes with every request take about 964 tokens, and the model's window leaves 936";
+    assert_eq!(why, expected);
+    let answer = ending(agent.state(), &agent.bodies).unwrap().answer;
+    assert!(answer.contains(expected), "{answer}");
+}
+
+#[test]
+fn a_limit_in_characters_is_a_smaller_window_with_an_answer_of_its_own() {
+    let mut agent = Agent::with_window(Limits { context_chars: Some(2_000), ..no_limits() }, 100_000);
+    let decided = said(&mut agent, "a long task", 480, 0);
+    assert_eq!(decided[3], "run_closing context_limit");
+    let answer = ending(agent.state(), &agent.bodies).unwrap().answer;
+    assert!(answer.contains("take about 544 tokens, and the limit is 2000 characters, 500 tokens"), "{answer}");
+    let mut agent = Agent::with_window(Limits { context_chars: Some(2_000), ..no_limits() }, 100_000);
+    agent.says(MessageMode::Message, "do it");
+    plain(&mut agent, 200);
+    let decided = plain(&mut agent, 200);
+    assert_eq!(decided[2], "branch_opened Compaction 6");
+}
+
+#[test]
+fn what_people_demand_stays_in_their_own_words_and_of_long_messages_only_that() {
+    let mut agent = window(no_limits());
+    agent.answers("yes");
+    said(&mut agent, "Never delete a file.", 10, 10);
+    agent.answers("yes");
+    let long = format!("{} You must keep the API. {}", "So it was. ".repeat(20), "And so on. ".repeat(20));
+    said(&mut agent, &long, 250, 30);
+    agent.answers("yes");
+    said(&mut agent, "nothing special", 10, 0);
+    for _ in 0..3 {
+        plain(&mut agent, 20);
+    }
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.works();
+    agent.answers("a summary");
+    let shown = agent.shown();
+    let at = |text: &str| shown.iter().position(|line| line.contains(text));
+    assert_eq!((at("do it"), at("Never delete a file.")), (Some(0), Some(1)), "{shown:#?}");
+    let demands = "User: Said earlier, and still to be kept to:\n- You must keep the API.";
+    assert_eq!(shown[2], demands);
+    assert_eq!((at("Summary of the earlier"), at("nothing special")), (Some(3), Some(5)), "{shown:#?}");
+}

@@ -1,0 +1,23 @@
+//! The summary that needs no model.
+
+use super::{DriveError, Driver};
+use crate::texts::Whole;
+use mainpath_core::*;
+
+impl Driver {
+    /// The summary by rules of the main path, of at most so many tokens. A text that is not there any more is not in it.
+    pub(super) async fn summarise(&mut self, most: u32) -> Result<InputKind, DriveError> {
+        let (store, scope) = (&*self.shared.config.store, &self.scope);
+        let log = store.read(scope, self.lease.trace(), 1).await?;
+        let mut bodies = Log::default();
+        bodies.extend(&log.events);
+        let mut whole = Whole::new(&bodies);
+        let state = self.machine.state();
+        for event in summary_events(state) {
+            // Its blob is gone: that must not end the run.
+            let _ = whole.load(store, scope, event).await;
+        }
+        let (text, tokens) = summary_text(summarise(state, &whole), most);
+        Ok(InputKind::Summarised { text, tokens })
+    }
+}
