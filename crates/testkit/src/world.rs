@@ -1,6 +1,8 @@
 //! A seeded simulation of an agent's life: random inputs, crashes after single events, virtual time. No I/O, so the same
 //! seed gives the same life on every machine.
 
+mod drawn;
+
 use crate::check;
 use fastrand::Rng;
 use mainpath_core::*;
@@ -267,65 +269,6 @@ impl World {
         }
     }
 
-    fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {
-        let mut parts = vec![Part::text(format!("answer {request}"))];
-        let mut planned = Vec::new();
-        for _ in 0..calls {
-            let (name, effect, _) = *self.rng.choice(&TOOLS).expect("six tools");
-            parts.push(Part::ToolCall { name: name.into(), arguments: "{}".into(), signature: None });
-            let decision = match self.rng.u32(0..10) {
-                0 => Decision::Deny,
-                1..4 => Decision::Ask,
-                _ => Decision::Allow,
-            };
-            let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
-            planned.push(match self.rng.u32(0..12) {
-                0 => PlannedCall { problem: Some("unknown tool".into()), ..PlannedCall::default() },
-                1 => {
-                    let answer = Some("answered at once".into());
-                    PlannedCall { tool: Some(name.into()), verdict: Some(verdict), answer, ..PlannedCall::default() }
-                }
-                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
-            });
-        }
-        let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
-        let goals = (0..self.rng.usize(0..4)).map(|_| self.goal_op()).collect();
-        let tokens = self.rng.u32(1..60);
-        Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
-    }
-
-    fn decision(&mut self, call: CallId) -> InputKind {
-        let by = Principal::local_user();
-        let edit = |decision| Edit {
-            arguments: "{\"edited\":true}".into(),
-            verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
-        };
-        match self.rng.u32(0..6) {
-            0 => InputKind::Deny { call, by, reason: Some("not today".into()) },
-            1 => InputKind::Approve { call, by, edit: Some(edit(Decision::Deny)), rule: None },
-            2 => InputKind::Approve { call, by, edit: Some(edit(Decision::Ask)), rule: None },
-            _ => InputKind::Approve { call, by, edit: None, rule: None },
-        }
-    }
-
-    fn output(&mut self) -> ToolOutput {
-        let long_term_memory = self.rng.bool().then(|| "it was tried".to_string());
-        let include_output_only_once = self.rng.u32(0..3) == 0;
-        let output = if self.rng.u32(0..4) == 0 {
-            ToolOutput { transient: self.rng.bool(), ..ToolOutput::failed("exit_code", "it failed") }
-        } else {
-            ToolOutput::text("it worked, and this is what came of it")
-        };
-        ToolOutput { long_term_memory, include_output_only_once, ..output }
-    }
-
-    /// The summary by rules that is waited for, now and then far too long.
-    fn summary(&mut self, effect: &Effect) -> InputKind {
-        let Effect::Summarise { most } = effect else { unreachable!("a summary key has a summary") };
-        let (text, tokens) = summary_text(summarise(self.machine.state(), &self.bodies), *most);
-        InputKind::Summarised { text, tokens: if self.rng.u32(0..5) == 0 { 9_999 } else { tokens } }
-    }
-
     fn say(&mut self, mode: MessageMode) {
         let mut text = format!("message at {}.", self.now);
         let demands = match self.rng.u32(0..4) {
@@ -448,35 +391,6 @@ impl World {
                 under: step(&mut self.rng).filter(|_| self.rng.bool()),
             })
             .collect()
-    }
-
-    fn hook_texts(&mut self) -> Vec<HookText> {
-        let text = |hook: &str, text: &str, problem: Option<&str>| HookText {
-            hook: hook.into(),
-            text: text.into(),
-            problem: problem.map(Into::into),
-        };
-        let all = [text("news", "one message waits", None), text("alerts", "", Some("it took too long"))];
-        all.into_iter().take(self.rng.usize(0..3)).collect()
-    }
-
-    fn nonsense(&mut self) -> InputKind {
-        let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
-        let attempt = self.rng.u32(0..3);
-        let by = Principal::local_user();
-        match self.rng.u32(0..11) {
-            8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: self.hook_texts() },
-            9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
-            0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
-            1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
-            2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
-            3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None, rule: None },
-            4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
-            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, demands: 0, by },
-            6 => InputKind::RecallCalls { calls: vec![call] },
-            7 => InputKind::Interrupt { call },
-            _ => InputKind::Timer { key: TimerKey::Call(call) },
-        }
     }
 
     /// The process dies inside the last batch: any part of it may be lost, but nothing before.

@@ -133,3 +133,10 @@ pub struct ContextCut {
     /// Why.
     pub cause: CutCause,
 }
+
+/// `calls_recalled`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallsRecalled {
+    /// The calls, oldest first.
+    pub calls: Vec<CallId>,
+}
