@@ -27,7 +27,16 @@ impl World {
         let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
         let goals = (0..self.rng.usize(0..4)).map(|_| self.goal_op()).collect();
         let tokens = self.rng.u32(1..60);
-        Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
+        let aside = calls > 0 && self.rng.u32(0..8) == 0;
+        if aside {
+            for call in &mut planned {
+                let verdict = Verdict { decision: Decision::Allow, rule: "sim".into(), reason: String::new() };
+                (call.verdict, call.answer) = (Some(verdict), Some("as it was said then".into()));
+            }
+        }
+        let expand = (self.rng.u32(0..10) == 0).then(|| self.rng.u32(0..6));
+        let tolerated = false;
+        Reply { request, parts, calls: planned, goals, stop, tolerated, tokens, usage, sent: None, aside, expand }
     }
 
     pub(super) fn decision(&mut self, call: CallId) -> InputKind {
