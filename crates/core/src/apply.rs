@@ -95,9 +95,6 @@ impl SpecHead {
             max_calls: tool.max_calls,
             rate: tool.rate,
         };
-        let size = |tool: &ToolSpec| {
-            estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
-        };
         let model = |context_window, reserved_output, price| ModelHead { context_window, reserved_output, price };
         let first = model(spec.context_window, spec.reserved_output, spec.price);
         let others = spec.fallback.iter().map(|other| model(other.context_window, other.reserved_output, other.price));
@@ -107,7 +104,7 @@ impl SpecHead {
             confinement: spec.access.confinement(spec.network),
             tools: spec.tools.iter().map(head).collect(),
             has_context_hooks: !spec.context_hooks.is_empty(),
-            fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
+            fixed_tokens: SpecHead::fixed(spec),
             models: std::iter::once(first).chain(others).collect(),
             using: 0,
             since: Seq(1),
@@ -162,9 +159,17 @@ impl State {
     }
 
     fn finish_run(&mut self, reason: FinishReason) {
-        self.run = None;
+        let run = self.run.take();
+        let summarises = run.as_ref().is_some_and(|run| run.cause == RunCause::Compact);
         self.finished = Some(reason);
-        self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+        // Whoever stops does not want a summary either; one that came to nothing is not tried for ever.
+        if summarises || reason == FinishReason::Stopped {
+            self.compaction = None;
+        }
+        // A run that only summarised says nothing about what waits.
+        if !summarises || run.is_some_and(|run| run.closing.is_some()) {
+            self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+        }
     }
 
     fn join(&mut self, of: EventId) {
@@ -197,6 +202,7 @@ impl State {
             last: data.last.is_some(),
             minimal: data.minimal,
         });
+        self.expand = None;
         self.with_run(|run| (run.last_answer, run.remedy) = (data.last.or(run.last_answer), None));
         match &mut self.branch {
             Some(branch) => branch.rounds += 1,
@@ -214,7 +220,10 @@ impl State {
     /// A valid answer. In a repair it is the turn that was asked for, so it continues the main path.
     fn answer(&mut self, id: EventId, data: &ModelFinished) {
         let model = self.settle(data.usage, data.cost);
-        let repaired = self.branch.is_some_and(|branch| branch.kind == BranchKind::Repair);
+        if data.aside {
+            return self.answer_aside(id, data);
+        }
+        let repaired = self.branch.is_some_and(|branch| branch.kind != BranchKind::Compaction);
         if repaired {
             self.branch = None;
             self.counted = None;
@@ -243,6 +252,7 @@ impl State {
             return;
         }
         self.recalled.clear();
+        self.expand = data.expand;
         if model.is_some_and(|model| model.minimal) {
             // What was counted is not the path.
             self.counted = None;
@@ -251,13 +261,14 @@ impl State {
         }
         self.with_run(|run| {
             run.asking = false;
+            run.asides = 0;
             run.model_failures = 0;
             run.answered = calls == 0;
         });
     }
 
     /// A call enters the table: to wait, to be asked for, or as good as ended.
-    fn plan(&mut self, event: EventId, id: CallId, planned: &PlannedCall) {
+    pub(crate) fn plan(&mut self, event: EventId, id: CallId, planned: &PlannedCall) {
         let named = |tool: &&ToolHead| planned.tool.as_deref() == Some(&*tool.name);
         let tool = self.spec.as_ref().and_then(|spec| spec.tools.iter().find(named)).cloned();
         let ended = planned.ended();

@@ -37,7 +37,7 @@ impl State {
         self.goals.clear();
         (self.window_extra, self.unswept) = (0, false);
         self.counted = None;
-        self.recalled.clear();
+        (self.expand, self.recalled) = (None, Vec::new());
         // Whoever spoke since has spoken to the new conversation.
         self.queues.held = false;
     }

@@ -105,7 +105,7 @@ impl State {
         (self.rewind, self.opening, self.compaction, self.clearing) = (None, None, None, false);
         self.rules.clear();
         self.buckets.clear();
-        self.recalled.clear();
+        (self.expand, self.recalled) = (None, Vec::new());
         self.model = None;
         (self.usage, self.cost) = (Usage::default(), 0);
         self.with_run(|run| (run.usage, run.cost) = (Usage::default(), 0));

@@ -71,9 +71,9 @@ impl State {
                 arguments: event,
                 result: event,
                 tokens,
-                may_be_late: false,
                 memory: None,
                 once: false,
+                may_be_late: false,
             });
             let result = self.tree.push(self.tree.head, event, NodeKind::Result(id), tokens, goal);
             self.tree.head = Some(result);

@@ -1,6 +1,7 @@
 //! A seeded simulation of an agent's life: random inputs, crashes after single events, virtual time. No I/O, so the same
 //! seed gives the same life on every machine.
 
+mod drawn;
 mod forks;
 
 use crate::check;
@@ -35,6 +36,8 @@ pub struct World {
     last_batch: usize,
     recovered_batch: bool,
     packs: BTreeMap<u32, Packed>,
+    /// The requests that show what the model has looked into.
+    asides: BTreeSet<u32>,
     not_done: BTreeSet<CallId>,
 }
 
@@ -109,6 +112,7 @@ impl World {
             last_batch: 0,
             recovered_batch: false,
             packs: BTreeMap::new(),
+            asides: BTreeSet::new(),
             not_done: BTreeSet::new(),
         };
         let mut spec = spec(limits, window);
@@ -188,6 +192,10 @@ impl World {
                 self.offer_any(InputKind::Compact { hint, by: Principal::local_user() });
             }
             9 if self.rng.bool() => self.import(),
+            11 if self.rng.u32(0..3) == 0 => {
+                let hint = self.rng.bool().then(|| "the numbers".into());
+                self.offer_any(InputKind::Compact { hint, by: Principal::local_user() });
+            }
             _ => self.work(),
         }
     }
@@ -270,65 +278,6 @@ impl World {
         }
     }
 
-    fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {
-        let mut parts = vec![Part::text(format!("answer {request}"))];
-        let mut planned = Vec::new();
-        for _ in 0..calls {
-            let (name, effect, _) = *self.rng.choice(&TOOLS).expect("six tools");
-            parts.push(Part::ToolCall { name: name.into(), arguments: "{}".into(), signature: None });
-            let decision = match self.rng.u32(0..10) {
-                0 => Decision::Deny,
-                1..4 => Decision::Ask,
-                _ => Decision::Allow,
-            };
-            let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
-            planned.push(match self.rng.u32(0..12) {
-                0 => PlannedCall { problem: Some("unknown tool".into()), ..PlannedCall::default() },
-                1 => {
-                    let answer = Some("answered at once".into());
-                    PlannedCall { tool: Some(name.into()), verdict: Some(verdict), answer, ..PlannedCall::default() }
-                }
-                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
-            });
-        }
-        let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
-        let goals = (0..self.rng.usize(0..4)).map(|_| goal_op(&mut self.rng)).collect();
-        let tokens = self.rng.u32(1..60);
-        Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
-    }
-
-    fn decision(&mut self, call: CallId) -> InputKind {
-        let by = Principal::local_user();
-        let edit = |decision| Edit {
-            arguments: "{\"edited\":true}".into(),
-            verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
-        };
-        match self.rng.u32(0..6) {
-            0 => InputKind::Deny { call, by, reason: Some("not today".into()) },
-            1 => InputKind::Approve { call, by, edit: Some(edit(Decision::Deny)), rule: None },
-            2 => InputKind::Approve { call, by, edit: Some(edit(Decision::Ask)), rule: None },
-            _ => InputKind::Approve { call, by, edit: None, rule: None },
-        }
-    }
-
-    fn output(&mut self) -> ToolOutput {
-        let long_term_memory = self.rng.bool().then(|| "it was tried".to_string());
-        let include_output_only_once = self.rng.u32(0..3) == 0;
-        let output = if self.rng.u32(0..4) == 0 {
-            ToolOutput { transient: self.rng.bool(), ..ToolOutput::failed("exit_code", "it failed") }
-        } else {
-            ToolOutput::text("it worked, and this is what came of it")
-        };
-        ToolOutput { long_term_memory, include_output_only_once, ..output }
-    }
-
-    /// The summary by rules that is waited for, now and then far too long.
-    fn summary(&mut self, effect: &Effect) -> InputKind {
-        let Effect::Summarise { most } = effect else { unreachable!("a summary key has a summary") };
-        let (text, tokens) = summary_text(summarise(self.machine.state(), &self.bodies), *most);
-        InputKind::Summarised { text, tokens: if self.rng.u32(0..5) == 0 { 9_999 } else { tokens } }
-    }
-
     fn say(&mut self, mode: MessageMode) {
         let mut text = format!("message at {}.", self.now);
         let demands = match self.rng.u32(0..4) {
@@ -408,25 +357,6 @@ impl World {
         self.offer_any(InputKind::ChangeGoals { ops, by: Principal::local_user() });
     }
 
-    fn nonsense(&mut self) -> InputKind {
-        let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
-        let attempt = self.rng.u32(0..3);
-        let by = Principal::local_user();
-        match self.rng.u32(0..10) {
-            8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: hook_texts(&mut self.rng) },
-            9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
-            0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
-            1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
-            2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
-            3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None, rule: None },
-            4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
-            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, demands: 0, by },
-            6 => InputKind::RecallCalls { calls: vec![call] },
-            7 => InputKind::Interrupt { call },
-            _ => InputKind::Timer { key: TimerKey::Call(call) },
-        }
-    }
-
     /// The process dies inside the last batch: any part of it may be lost, but nothing before.
     fn crash(&mut self) {
         let from = self.log.len() - self.last_batch;
@@ -440,6 +370,7 @@ impl World {
         self.bodies.extend(&self.log);
         self.machine = Machine::fold(self.machine.state().trace.clone(), &self.log);
         self.packs.retain(|request, _| *request <= self.machine.state().requests);
+        self.asides.retain(|request| *request <= self.machine.state().requests);
         if self.log.is_empty() {
             return;
         }
@@ -511,11 +442,16 @@ impl World {
         if let Some(first) = self.packs.get(&model.request) {
             assert_eq!(*first, packed, "seed {}: the pack of a pending request changed", self.seed);
         } else {
-            if let Some((last, before)) = self.packs.last_key_value() {
+            // A look aside leaves no trace in the chain of requests.
+            let mut chain = self.packs.iter().rev().filter(|(request, _)| !self.asides.contains(request));
+            if let Some((last, before)) = chain.next() {
                 let since = self.log.iter().rev().take_while(
                     |event| !matches!(&event.kind, EventKind::ModelRequested(data) if data.request == *last),
                 );
                 check::prefix(before, &packed, since).unwrap_or_else(fail);
+            }
+            if state.branch.is_some_and(|branch| branch.kind == BranchKind::Aside) {
+                self.asides.insert(model.request);
             }
             self.packs.insert(model.request, packed);
         }

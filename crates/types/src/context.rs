@@ -12,6 +12,8 @@ pub enum BranchKind {
     Repair,
     /// The conversation is summarised.
     Compaction,
+    /// The model looks into what is no longer shown.
+    Aside,
 }
 
 /// `branch_opened`.
@@ -132,4 +134,11 @@ pub struct ContextCut {
     pub shortened: Vec<Shortened>,
     /// Why.
     pub cause: CutCause,
+}
+
+/// `calls_recalled`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallsRecalled {
+    /// The calls, oldest first.
+    pub calls: Vec<CallId>,
 }

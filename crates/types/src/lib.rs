@@ -7,6 +7,7 @@
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
 mod access;
+mod call;
 mod context;
 mod erasure;
 mod event;
@@ -24,6 +25,7 @@ mod turning;
 mod usage;
 
 pub use access::*;
+pub use call::*;
 pub use context::*;
 pub use erasure::*;
 pub use event::*;

@@ -86,14 +86,16 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         Item::Summary { event } => {
             let text = match bodies.get(*event)? {
                 EventKind::Compacted(data) => data.text.clone()?,
-                EventKind::ModelFinished(data) => text_of(&data.parts),
-                _ => return None,
+                _ => text_of(&answer(bodies, *event)?),
             };
             note(&format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
         }
         Item::ReflectPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(REFLECT_PROMPT)]),
         Item::SummaryPrompt { seq, reflected, asked } => {
-            let asked = asked.and_then(|event| bodies.get(event));
+            let asked = match asked {
+                Some(event) => Some(bodies.get(*event)?),
+                None => None,
+            };
             let text = summary_prompt(*reflected, asked);
             numbered(*seq, Role::User, vec![Part::text(text)])
         }

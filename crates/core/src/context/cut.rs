@@ -83,8 +83,11 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         return None;
     }
     if state.compaction.is_some() || run.rules_next {
-        let by = if run.rules_next { SummaryMode::Rules } else { spec.limits.summary };
+        let by = if run.rules_next || too_large { SummaryMode::Rules } else { spec.limits.summary };
         return Some(compact::opened(state, by).into());
+    }
+    if let Some(cut) = state.expand.and_then(|by| expand(state, by).ok()) {
+        return Some(cut.into());
     }
     if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
         let mut loss = Loss::new(state);
@@ -107,7 +110,9 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     let grown = run.compacted_to.is_none_or(|to| tokens >= to.saturating_add(room.most / 10));
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
     if fresh && state.tree.shown_count(state.tree.head) > 4 {
-        return Some(compact::opened(state, spec.limits.summary).into());
+        // The model cannot be asked about what does not fit.
+        let by = if too_large { SummaryMode::Rules } else { spec.limits.summary };
+        return Some(compact::opened(state, by).into());
     }
     too_large.then(|| last_resort(state, run, spec))
 }
@@ -118,6 +123,11 @@ fn last_resort(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
     let cut = Loss { first_kept, ..Loss::new(state) }.cut(CutCause::Overflow);
     let helps = first_kept.is_some_and(|first| state.tree.left_out_by(state.tree.head, first, &cut.pinned) > 0);
     if run.compacted_to.is_none() && helps { cut.into() } else { too_much(state, run, spec) }
+}
+
+/// Whether the next request is small enough.
+pub(crate) fn fits(state: &State, spec: &SpecHead) -> bool {
+    state.request_tokens() <= Room::of(spec).most
 }
 
 /// The end of a run whose request cannot be made to fit, with the reason in words.
@@ -177,10 +187,7 @@ fn giants(state: &State, room: &Room) -> Option<ContextCut> {
 
 /// Shows `by` more messages of those that are left out, the newest first, with the rest of a call group that this would split, as
 /// far as there is room.
-pub(crate) fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
-    if state.branch.is_some() {
-        return Err(Refusal::InBranch);
-    }
+pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
     let (tree, head) = (&state.tree, state.tree.head);
     let cut = tree.cut_at(head).ok_or(Refusal::NothingCut)?;
     let floor = tree.floor(head);
@@ -319,10 +326,15 @@ impl<'a> Loss<'a> {
         let (pinned, demands) = pins(self.state, first);
         self.shortened.retain(|short| short.call.seq >= first);
         let tree = &self.state.tree;
-        let path = || tree.up(tree.head).take_while(|(seq, _)| *seq >= first);
-        // Of the reminders the newest alone is of use.
-        self.gone.extend(path().filter(|(_, node)| node.kind == NodeKind::Injected).skip(1).map(|(seq, _)| seq));
-        let path: Vec<Seq> = path().filter(|(_, node)| node.kind != NodeKind::Cut).map(|(seq, _)| seq).collect();
+        let path: Vec<Seq> = tree
+            .up(tree.head)
+            .take_while(|(seq, _)| *seq >= first)
+            .filter(|(_, node)| node.kind != NodeKind::Cut)
+            .map(|(seq, _)| seq)
+            .collect();
+        // Of the reminders the newest alone stays: the others are out of date.
+        let reminders = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
+        self.gone.extend(reminders.skip(1).filter(|seq| *seq >= first));
         let omitted = spans(&path, &self.gone);
         Left { first_kept: self.first_kept, pinned, demands, omitted, shortened: self.shortened }
     }
@@ -351,23 +363,19 @@ fn task(state: &State) -> Option<Seq> {
     state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
 }
 
-/// What last reminded the model of its plan.
-fn newest_reminder(state: &State) -> Option<Seq> {
-    state.tree.up(state.tree.head).find(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq)
-}
-
-/// The messages before one that stay in any case: whole are the task, what opened the run, the newest reminder, and short demands; of long messages what
-/// they demand. Demands may take half of the summary's share; the newest count first, since they may correct the older.
+/// The messages before one that stay in any case: whole are the task, what opened the run, the newest reminder, and short
+/// demands; of long messages what they demand. Demands may take half of the summary's share; the newest count first, since they may correct the older.
 pub(crate) fn pins(state: &State, before: Seq) -> (Vec<Seq>, Vec<Seq>) {
     let room = state.coming_spec().map_or(0, |spec| {
         let room = Room::of(spec);
         room.share(room.shares.summary) / 2
     });
-    let whole: Vec<Seq> = [task(state), state.run.as_ref().and_then(|run| run.first)].into_iter().flatten().collect();
+    let reminder = state.tree.up(state.tree.head).find(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
+    let first = state.run.as_ref().and_then(|run| run.first);
+    let whole: Vec<Seq> = [task(state), first, reminder].into_iter().flatten().collect();
     let (mut pinned, mut demands, mut size) = (Vec::new(), Vec::new(), 0u64);
-    let newest = newest_reminder(state);
     for (seq, node) in state.tree.up(state.tree.head).filter(|(seq, _)| *seq < before) {
-        if whole.contains(&seq) || Some(seq) == newest {
+        if whole.contains(&seq) {
             pinned.push(seq);
         } else if node.demands > 0 {
             size += u64::from(node.demands);
@@ -406,6 +414,9 @@ impl State {
             (CutCause::Expand, Some(most)) => self.window_extra = (shown + most / 2).saturating_sub(most),
             (CutCause::Expand | CutCause::Window | CutCause::Overflow, _) => self.window_extra = 0,
             (CutCause::Goals | CutCause::Full | CutCause::Once, _) => {}
+        }
+        if data.cause == CutCause::Expand {
+            self.expand = None;
         }
         if data.cause == CutCause::Overflow
             && let Some(run) = &mut self.run

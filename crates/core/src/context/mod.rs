@@ -1,8 +1,10 @@
 //! What the model is shown: which messages, and where their texts are.
 
+pub mod aside;
 pub mod bodies;
 pub mod compact;
 pub mod cut;
 pub mod estimate;
+pub mod layout;
 pub mod pack;
 pub mod rules;

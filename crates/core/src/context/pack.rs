@@ -134,6 +134,22 @@ pub enum Shown {
 }
 
 impl Item {
+    /// Its number; `None` for what is rendered for one request only, and for a summary.
+    pub fn seq(&self) -> Option<Seq> {
+        match self {
+            Item::User { seq, .. }
+            | Item::Assistant { seq, .. }
+            | Item::Result { seq, .. }
+            | Item::Demands { seq, .. }
+            | Item::Malformed { seq, .. }
+            | Item::RepairPrompt { seq, .. }
+            | Item::Injected { seq, .. }
+            | Item::ReflectPrompt { seq }
+            | Item::SummaryPrompt { seq, .. } => Some(*seq),
+            Item::Summary { .. } | Item::Recalled { .. } | Item::LastAnswer => None,
+        }
+    }
+
     /// Where its body is; `None` if it has the same words in every trace.
     pub fn event(&self) -> Option<EventId> {
         match self {
@@ -218,6 +234,23 @@ fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
         items.push(Item::Summary { event });
     }
     items
+}
+
+/// The messages of a path that are not shown, newest first, as they were.
+pub(crate) fn left_out(state: &State, tip: Option<Seq>) -> impl Iterator<Item = Item> {
+    let (tree, cut) = (&state.tree, state.tree.cut_at(tip));
+    let floor = tree.floor(tip);
+    tree.up(tip).filter_map(move |(seq, node)| {
+        let early = seq < floor && !cut.is_some_and(|cut| cut.pinned.contains(&seq));
+        let event = node.event;
+        match node.kind {
+            _ if !early && !cut.is_some_and(|cut| cut.omits(seq)) => None,
+            NodeKind::User => Some(Item::User { seq, event }),
+            NodeKind::Assistant { .. } => Some(Item::Assistant { seq, event }),
+            NodeKind::Result(call) => Some(Item::Result { seq, call, event, shown: Shown::Whole }),
+            _ => None,
+        }
+    })
 }
 
 fn shown(cut: Option<&Cut>, call: CallId) -> Shown {

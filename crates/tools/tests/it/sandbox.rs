@@ -10,9 +10,9 @@ async fn a_command_sees_the_workspace_and_changes_nothing() {
     assert_eq!(run("cat a.txt").await, ("ok".into(), "old".into()));
     let (code, text) = run("echo new > a.txt").await;
     assert!(code == "exit_code" && text.contains("Read-only file system"), "{code}: {text}");
-    assert_eq!(run("echo kept > /tmp/x && cat /tmp/x").await, ("ok".into(), "kept\n".into()));
+    assert_eq!(run("echo kept > /tmp/of-the-cage && cat /tmp/of-the-cage").await, ("ok".into(), "kept\n".into()));
     assert_eq!(world.get("a.txt"), "old");
-    assert!(!std::path::Path::new("/tmp/x").exists());
+    assert!(!std::path::Path::new("/tmp/of-the-cage").exists());
 }
 
 #[tokio::test]

@@ -1,0 +1,92 @@
+//! What models, tools, people and fools say in a simulated life.
+
+use super::*;
+
+impl World {
+    pub(super) fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {
+        let mut parts = vec![Part::text(format!("answer {request}"))];
+        let mut planned = Vec::new();
+        for _ in 0..calls {
+            let (name, effect, _) = *self.rng.choice(&TOOLS).expect("six tools");
+            parts.push(Part::ToolCall { name: name.into(), arguments: "{}".into(), signature: None });
+            let decision = match self.rng.u32(0..10) {
+                0 => Decision::Deny,
+                1..4 => Decision::Ask,
+                _ => Decision::Allow,
+            };
+            let verdict = Verdict { decision, rule: "sim".into(), reason: format!("{effect:?}") };
+            planned.push(match self.rng.u32(0..12) {
+                0 => PlannedCall { problem: Some("unknown tool".into()), ..PlannedCall::default() },
+                1 => {
+                    let answer = Some("answered at once".into());
+                    PlannedCall { tool: Some(name.into()), verdict: Some(verdict), answer, ..PlannedCall::default() }
+                }
+                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
+            });
+        }
+        let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
+        let goals = (0..self.rng.usize(0..4)).map(|_| goal_op(&mut self.rng)).collect();
+        let tokens = self.rng.u32(1..60);
+        let aside = calls > 0 && self.rng.u32(0..8) == 0;
+        if aside {
+            for call in &mut planned {
+                let verdict = Verdict { decision: Decision::Allow, rule: "sim".into(), reason: String::new() };
+                (call.verdict, call.answer) = (Some(verdict), Some("as it was said then".into()));
+            }
+        }
+        let expand = (self.rng.u32(0..10) == 0).then(|| self.rng.u32(0..6));
+        let tolerated = false;
+        Reply { request, parts, calls: planned, goals, stop, tolerated, tokens, usage, sent: None, aside, expand }
+    }
+
+    pub(super) fn decision(&mut self, call: CallId) -> InputKind {
+        let by = Principal::local_user();
+        let edit = |decision| Edit {
+            arguments: "{\"edited\":true}".into(),
+            verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
+        };
+        match self.rng.u32(0..6) {
+            0 => InputKind::Deny { call, by, reason: Some("not today".into()) },
+            1 => InputKind::Approve { call, by, edit: Some(edit(Decision::Deny)), rule: None },
+            2 => InputKind::Approve { call, by, edit: Some(edit(Decision::Ask)), rule: None },
+            _ => InputKind::Approve { call, by, edit: None, rule: None },
+        }
+    }
+
+    pub(super) fn output(&mut self) -> ToolOutput {
+        let long_term_memory = self.rng.bool().then(|| "it was tried".to_string());
+        let include_output_only_once = self.rng.u32(0..3) == 0;
+        let output = if self.rng.u32(0..4) == 0 {
+            ToolOutput { transient: self.rng.bool(), ..ToolOutput::failed("exit_code", "it failed") }
+        } else {
+            ToolOutput::text("it worked, and this is what came of it")
+        };
+        ToolOutput { long_term_memory, include_output_only_once, ..output }
+    }
+
+    /// The summary by rules that is waited for, now and then far too long.
+    pub(super) fn summary(&mut self, effect: &Effect) -> InputKind {
+        let Effect::Summarise { most } = effect else { unreachable!("a summary key has a summary") };
+        let (text, tokens) = summary_text(summarise(self.machine.state(), &self.bodies), *most);
+        InputKind::Summarised { text, tokens: if self.rng.u32(0..5) == 0 { 9_999 } else { tokens } }
+    }
+
+    pub(super) fn nonsense(&mut self) -> InputKind {
+        let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
+        let attempt = self.rng.u32(0..3);
+        let by = Principal::local_user();
+        match self.rng.u32(0..11) {
+            8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: hook_texts(&mut self.rng) },
+            9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
+            0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
+            1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
+            2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
+            3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None, rule: None },
+            4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
+            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, demands: 0, by },
+            6 => InputKind::RecallCalls { calls: vec![call] },
+            7 => InputKind::Interrupt { call },
+            _ => InputKind::Timer { key: TimerKey::Call(call) },
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What events say about calls.
+
+use crate::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `action_started`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ActionStarted {
+    /// The call.
+    pub call: CallId,
+    /// From 1; higher when a repeatable call runs again after a crash.
+    pub attempt: u32,
+    /// The rule that allowed it.
+    pub rule: String,
+}
+
+/// `approval_granted`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalGranted {
+    /// The call.
+    pub call: CallId,
+    /// Who approved.
+    pub by: Principal,
+    /// Arguments to use instead of the model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
+    /// What rules said about the edited arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// A rule that was made of the approval. It allows calls like this one for the rest of the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// `call_delayed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallDelayed {
+    /// The call.
+    pub call: CallId,
+    /// When it may start.
+    pub until: Millis,
+}
+
+/// `call_due`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallDue {
+    /// The call.
+    pub call: CallId,
+}
+
+/// `call_retried`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallRetried {
+    /// The call.
+    pub call: CallId,
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// How it failed.
+    pub output: ToolOutput,
+}
+
+/// Why a started call is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelCause {
+    /// Its time was up.
+    Timeout,
+    /// The run is closing.
+    Closing,
+    /// Somebody interrupted it.
+    Interrupt,
+}
+
+/// `call_cancelling`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallCancelling {
+    /// The call.
+    pub call: CallId,
+    /// Why.
+    pub cause: CancelCause,
+}
+
+/// `call_probing`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallProbing {
+    /// The call.
+    pub call: CallId,
+}
+
+/// Why a call ended, where nothing came back from a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolveCause {
+    /// The tool, the person or the child answered.
+    Result,
+    /// A person said no.
+    DeniedByPerson,
+    /// Nobody decided in time.
+    ApprovalExpired,
+    /// The run ended before it started.
+    Closing,
+    /// A person steered away before it started.
+    Steer,
+    /// More calls than a turn may have.
+    TurnCap,
+    /// More calls than the run may have.
+    CallBudget,
+    /// More calls of its tool than the run may have.
+    ToolCap,
+    /// Only a last answer was asked for.
+    LastAnswer,
+    /// While a summary is made, only what changes nothing may run, or nothing at all.
+    Summary,
+    /// It was ended after its time was up.
+    Timeout,
+    /// It was ended because the run was stopped or somebody interrupted it.
+    Stopped,
+    /// A crash, and the profile wants the model to be told rather than the call to run again.
+    Crash,
+    /// A crash, and nobody can tell whether it was done.
+    Uncertain,
+}
+
+/// `call_resolved`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallResolved {
+    /// The call.
+    pub call: CallId,
+    /// The attempt that ended; 0 when it never started.
+    pub attempt: u32,
+    /// How it ended.
+    pub resolution: Resolution,
+    /// Why.
+    pub cause: ResolveCause,
+    /// What came back, if something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<ToolOutput>,
+    /// A person's reason for a denial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who decided, where a person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
+    /// The result's estimated size.
+    pub tokens: u32,
+    /// The size of its long-term line, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u32>,
+    /// From start to end, in milliseconds.
+    #[serde(default)]
+    pub elapsed_ms: u64,
+}
+
+/// `late_result`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LateResult {
+    /// The call.
+    pub call: CallId,
+    /// The attempt that answered.
+    pub attempt: u32,
+    /// What came back.
+    pub output: ToolOutput,
+}
