@@ -54,6 +54,7 @@ pub(crate) fn refresh(
     }
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut refreshed = Refreshed::default();
+    let mut known = Sum::read(&transaction)?;
     let mut writer = Writer::new(&transaction)?;
     let mut look: BTreeSet<TraceId> = live.into_iter().collect();
     let mut there = None;
@@ -65,24 +66,25 @@ pub(crate) fn refresh(
             there = Some(names);
         }
     }
-    take_in(&transaction, &mut writer, (store, scope), look, empty, &mut refreshed)?;
+    take_in(&transaction, (&mut writer, &mut known), (store, scope), look, empty, &mut refreshed)?;
     // Whoever copies a trace in or away by hand notes nothing, but the folder's time changes.
     if !names_are_known {
         let names = match there {
             Some(names) => names,
             None => store.names(scope)?,
         };
-        if sum(&names) != sum(&tables::all(&transaction)?) {
-            let known: HashSet<TraceId> = tables::all(&transaction)?.into_iter().collect();
+        if Sum::of(&names) != known {
+            let listed: HashSet<TraceId> = tables::all(&transaction)?.into_iter().collect();
             let there: HashSet<TraceId> = names.into_iter().collect();
-            let differ: BTreeSet<TraceId> = known.symmetric_difference(&there).cloned().collect();
-            take_in(&transaction, &mut writer, (store, scope), differ, false, &mut refreshed)?;
+            let differ: BTreeSet<TraceId> = listed.symmetric_difference(&there).cloned().collect();
+            take_in(&transaction, (&mut writer, &mut known), (store, scope), differ, false, &mut refreshed)?;
         }
     }
     drop(writer);
     tables::set_mark(&transaction, "token", &changed.mark.token)?;
     tables::set_mark(&transaction, "offset", &changed.mark.offset.to_string())?;
     tables::set_mark(&transaction, "folder", &folder)?;
+    tables::set_mark(&transaction, "names", &format!("{} {}", known.count, known.sum))?;
     transaction.commit()?;
     Ok(refreshed)
 }
@@ -94,20 +96,43 @@ fn folder_time(store: &FilesStore, scope: &Scope) -> String {
     at.unwrap_or_default().as_nanos().to_string()
 }
 
-/// A number for a set of names, whatever their order.
-fn sum(names: &[TraceId]) -> (usize, u64) {
-    let hash = |name: &TraceId| {
+/// A set of names in two numbers, whatever their order: kept with the list, so that the names need not be read from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    count: usize,
+    sum: u64,
+}
+
+impl Sum {
+    fn of(names: &[TraceId]) -> Sum {
+        let mut sum = Sum::default();
+        names.iter().for_each(|name| sum.toggle(name, true));
+        sum
+    }
+
+    /// As it was kept; counted anew where it was not.
+    fn read(db: &Connection) -> Result<Sum, rusqlite::Error> {
+        let kept = tables::mark(db, "names")?;
+        let kept = kept.split_once(' ').and_then(|(count, sum)| Some((count.parse().ok()?, sum.parse().ok()?)));
+        match kept {
+            Some((count, sum)) => Ok(Sum { count, sum }),
+            None => Ok(Sum::of(&tables::all(db)?)),
+        }
+    }
+
+    /// A name comes, or goes.
+    fn toggle(&mut self, name: &TraceId, comes: bool) {
         let mut hasher = DefaultHasher::new();
         name.as_str().hash(&mut hasher);
-        hasher.finish()
-    };
-    (names.len(), names.iter().fold(0, |sum, name| sum ^ hash(name)))
+        self.sum ^= hasher.finish();
+        self.count = if comes { self.count + 1 } else { self.count.saturating_sub(1) };
+    }
 }
 
 /// Reads those of the traces whose logs are not as they were, and removes those that are gone.
 fn take_in(
     db: &Connection,
-    writer: &mut Writer<'_>,
+    (writer, names): (&mut Writer<'_>, &mut Sum),
     (store, scope): (&FilesStore, &Scope),
     look: BTreeSet<TraceId>,
     empty: bool,
@@ -135,6 +160,7 @@ fn take_in(
             Ok(_) => stale.push((trace, known.is_none())),
             Err(_) if known.is_some() => {
                 writer.remove(&trace)?;
+                names.toggle(&trace, false);
                 refreshed.gone += 1;
             }
             Err(_) => {}
@@ -144,6 +170,9 @@ fn take_in(
         for (trace, is_new) in &stale {
             if let Some(found) = read(store, scope, trace) {
                 writer.put(&found, *is_new)?;
+                if *is_new {
+                    names.toggle(trace, true);
+                }
                 refreshed.read += 1;
             }
         }
@@ -170,7 +199,12 @@ fn take_in(
         drop(found);
         for (found, is_new) in came {
             match writer.put(&found, is_new) {
-                Ok(()) => refreshed.read += 1,
+                Ok(()) => {
+                    if is_new {
+                        names.toggle(&found.row.trace, true);
+                    }
+                    refreshed.read += 1;
+                }
                 Err(error) => {
                     failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
                     break;

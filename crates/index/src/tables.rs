@@ -199,6 +199,7 @@ pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {
     let mut remover = Remover::new(&transaction)?;
     traces.iter().try_for_each(|trace| remover.remove(trace))?;
     drop(remover);
+    transaction.execute("DELETE FROM mark WHERE name = 'names'", [])?;
     transaction.commit()?;
     // The log of changes is emptied too.
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).map(drop)
