@@ -44,6 +44,10 @@ pub enum Command {
     Index(IndexCommand),
     /// Show a trace: its main path, all of its tree, or its events
     Show(ShowArgs),
+    /// Say where every token of a request goes, and what was left out and why
+    Context(ContextArgs),
+    /// Summarise the older part of a trace, so that its requests become smaller
+    Compact(CompactArgs),
     /// End the run of a trace at the next checkpoint
     Stop(OneTrace),
     /// Say something to a run now: after the running tool, in place of what it had planned
@@ -393,6 +397,31 @@ pub struct ShowArgs {
     /// Two traces beside each other: what they have in common, where they part, what each used
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["trace", "all", "events"])]
     pub diff: Vec<String>,
+}
+
+/// `mainpath context`
+#[derive(Args, Debug)]
+pub struct ContextArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    /// The request of this turn [default: the one in flight, or the one that would be made now]
+    #[arg(long, value_name = "N")]
+    pub turn: Option<u32>,
+    /// Every message, not the newest of each section
+    #[arg(short, long)]
+    pub all: bool,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath compact`
+#[derive(Args, Debug)]
+pub struct CompactArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: Option<String>,
+    /// What the summary should keep in mind
+    pub hint: Option<String>,
 }
 
 /// `mainpath stats`

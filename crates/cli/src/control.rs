@@ -30,6 +30,13 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// Sends mail to a trace that no process drives, and does here what follows from it.
+pub async fn deliver(app: &App, trace: &TraceId, mail: &Mail) -> Result<(), Failure> {
+    let runtime = app.runtime()?;
+    runtime.send(&app.scope, trace, mail).await?;
+    settle(app, &runtime, trace).await
+}
+
 /// Drives a trace until nothing is left but waiting.
 async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
     let mut phases = runtime.watch(&app.scope, trace, u64::MAX).phase();

@@ -11,6 +11,7 @@ mod caged;
 mod choose;
 mod compare;
 mod config;
+mod context;
 mod control;
 mod doctor;
 mod exit;
@@ -114,6 +115,8 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Index(command) => list::index(command).await,
             Command::Show(args) => browse::show(args).await,
             Command::Stats(args) => stats::stats(args).await,
+            Command::Context(args) => context::context(args).await,
+            Command::Compact(args) => context::compact(args).await,
             Command::Verify(args) => browse::verify(args).await,
             Command::Replay(args) => browse::replay(args).await,
             Command::Stop(args) => control::stop(args).await,

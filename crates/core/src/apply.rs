@@ -95,9 +95,6 @@ impl SpecHead {
             max_calls: tool.max_calls,
             rate: tool.rate,
         };
-        let size = |tool: &ToolSpec| {
-            estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
-        };
         let model = |context_window, reserved_output, price| ModelHead { context_window, reserved_output, price };
         let first = model(spec.context_window, spec.reserved_output, spec.price);
         let others = spec.fallback.iter().map(|other| model(other.context_window, other.reserved_output, other.price));
@@ -107,7 +104,7 @@ impl SpecHead {
             confinement: spec.access.confinement(spec.network),
             tools: spec.tools.iter().map(head).collect(),
             has_context_hooks: !spec.context_hooks.is_empty(),
-            fixed_tokens: estimate(&spec.instructions) + spec.tools.iter().map(size).sum::<u32>(),
+            fixed_tokens: SpecHead::fixed(spec),
             models: std::iter::once(first).chain(others).collect(),
             using: 0,
             since: Seq(1),
@@ -162,9 +159,17 @@ impl State {
     }
 
     fn finish_run(&mut self, reason: FinishReason) {
-        self.run = None;
+        let run = self.run.take();
+        let summarises = run.as_ref().is_some_and(|run| run.cause == RunCause::Compact);
         self.finished = Some(reason);
-        self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+        // Whoever stops does not want a summary either; one that came to nothing is not tried for ever.
+        if summarises || reason == FinishReason::Stopped {
+            self.compaction = None;
+        }
+        // A run that only summarised says nothing about what waits.
+        if !summarises || run.is_some_and(|run| run.closing.is_some()) {
+            self.queues.held = reason != FinishReason::Final && !self.queues.is_empty();
+        }
     }
 
     fn join(&mut self, of: EventId) {

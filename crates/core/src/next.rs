@@ -135,7 +135,14 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
         if branch.rounds >= 5 {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());
         }
-        return Some(budget(state, run, spec).unwrap_or_else(|| request(state, spec, None)));
+        if let Some(end) = budget(state, run, spec) {
+            return Some(end);
+        }
+        // What was said on it has outgrown the window: the model would refuse.
+        if branch.kind == BranchKind::Compaction && branch.rounds > 0 && !cut::fits(state, spec) {
+            return Some(BranchClosed { kind: branch.kind, done: false }.into());
+        }
+        return Some(request(state, spec, None));
     }
     if run.cause == RunCause::Compact && state.compaction.is_none() && !run.rules_next {
         // As the run before it, unless what was taken in since wants an answer.

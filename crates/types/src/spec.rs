@@ -373,17 +373,19 @@ impl Profile {
                 call_timeout_ms: Some(30_000),
                 repeated_failures: Some(2),
                 observation_chars: Some(256),
+                summary: SummaryMode::Rules,
                 ..base
             },
             Profile::Skills => {
                 Limits { turns: Some(12), calls: Some(30), calls_per_turn: Some(1), repeated_failures: Some(3), ..base }
             }
-            Profile::Trace => Limits { turns: Some(200), ..base },
+            Profile::Trace => Limits { turns: Some(200), summary: SummaryMode::Agent, ..base },
             Profile::Kernel => Limits {
                 turns: Some(6),
                 calls_per_turn: Some(3),
                 repeated_failures: Some(3),
                 window_messages: Some(20),
+                summary: SummaryMode::Rules,
                 ..base
             },
         }

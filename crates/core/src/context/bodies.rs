@@ -93,7 +93,10 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         }
         Item::ReflectPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(REFLECT_PROMPT)]),
         Item::SummaryPrompt { seq, reflected, asked } => {
-            let asked = asked.and_then(|event| bodies.get(event));
+            let asked = match asked {
+                Some(event) => Some(bodies.get(*event)?),
+                None => None,
+            };
             let text = summary_prompt(*reflected, asked);
             numbered(*seq, Role::User, vec![Part::text(text)])
         }

@@ -16,16 +16,12 @@ pub(crate) fn opened(state: &State, by: SummaryMode) -> BranchOpened {
 }
 
 /// The first message that a summary keeps: what is newer takes half of what the newest turn and what is recent may. Where the
-/// request does not fit, it takes at most half of what there is.
+/// request does not fit, or a person wants it smaller, also at most half of what there is.
 pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Option<Seq> {
     let room = Room::of(spec);
     let half = state.tree.shown_tokens(state.tree.head) / 2;
     let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
-    let keep = match squeezes {
-        false => usual,
-        true if state.request_tokens() > room.most => half.min(usual),
-        true => half,
-    };
+    let keep = if squeezes { half.min(usual) } else { usual };
     state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep)
 }
 
@@ -56,7 +52,8 @@ fn compacted(state: &State, first_kept: Option<Seq>, summary: EventId, text: Opt
 
 /// What becomes of a model's summary: one that is larger than it may be helps nobody.
 pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
-    let first_kept = first_kept(state, spec, false);
+    let squeezes = state.branch.is_some_and(|branch| branch.keeps_less());
+    let first_kept = first_kept(state, spec, squeezes);
     if u64::from(tokens) > most(state, spec, first_kept) {
         return BranchClosed { kind: BranchKind::Compaction, done: false }.into();
     }
@@ -67,7 +64,7 @@ pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, token
 pub(crate) fn by_rules(state: &State, text: &str, tokens: u32) -> Result<EventKind, Refusal> {
     let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done).ok_or(Refusal::NoSummaryWanted)?;
     let spec = state.coming_spec().ok_or(Refusal::NoSpec)?;
-    let first_kept = first_kept(state, spec, branch.squeezes);
+    let first_kept = first_kept(state, spec, branch.keeps_less());
     if u64::from(tokens) > most(state, spec, first_kept) {
         return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
@@ -78,7 +75,7 @@ pub(crate) fn by_rules(state: &State, text: &str, tokens: u32) -> Result<EventKi
 pub(crate) fn wanted(state: &State) -> Option<u32> {
     let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done)?;
     let spec = state.coming_spec()?;
-    let most = most(state, spec, first_kept(state, spec, branch.squeezes));
+    let most = most(state, spec, first_kept(state, spec, branch.keeps_less()));
     Some(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
@@ -152,6 +149,11 @@ impl Branch {
         self.kind == BranchKind::Compaction && self.by == SummaryMode::Rules
     }
 
+    /// Whether no more than half of the conversation is to be left.
+    fn keeps_less(&self) -> bool {
+        self.squeezes || self.asked.is_some()
+    }
+
     /// Whether a call may start on it. Nobody is asked to approve one for a summary.
     pub(crate) fn lets(&self, call: &Call) -> bool {
         match (self.kind, self.by) {
@@ -187,6 +189,9 @@ impl State {
     pub(crate) fn close_branch(&mut self, data: &BranchClosed) {
         let Some(branch) = self.branch.take() else { return };
         let failed = branch.kind == BranchKind::Compaction && !data.done;
+        if failed && !branch.is_by_rules() && self.closing().is_none() {
+            self.compaction = branch.asked;
+        }
         self.with_run(|run| {
             run.rules_next = failed && !branch.is_by_rules() && run.closing.is_none();
             if failed && branch.squeezes {

@@ -83,7 +83,7 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         return None;
     }
     if state.compaction.is_some() || run.rules_next {
-        let by = if run.rules_next { SummaryMode::Rules } else { spec.limits.summary };
+        let by = if run.rules_next || too_large { SummaryMode::Rules } else { spec.limits.summary };
         return Some(compact::opened(state, by).into());
     }
     if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
@@ -107,7 +107,9 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     let grown = run.compacted_to.is_none_or(|to| tokens >= to.saturating_add(room.most / 10));
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
     if fresh && state.tree.shown_count(state.tree.head) > 4 {
-        return Some(compact::opened(state, spec.limits.summary).into());
+        // The model cannot be asked about what does not fit.
+        let by = if too_large { SummaryMode::Rules } else { spec.limits.summary };
+        return Some(compact::opened(state, by).into());
     }
     too_large.then(|| last_resort(state, run, spec))
 }
@@ -118,6 +120,11 @@ fn last_resort(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
     let cut = Loss { first_kept, ..Loss::new(state) }.cut(CutCause::Overflow);
     let helps = first_kept.is_some_and(|first| state.tree.left_out_by(state.tree.head, first, &cut.pinned) > 0);
     if run.compacted_to.is_none() && helps { cut.into() } else { too_much(state, run, spec) }
+}
+
+/// Whether the next request is small enough.
+pub(crate) fn fits(state: &State, spec: &SpecHead) -> bool {
+    state.request_tokens() <= Room::of(spec).most
 }
 
 /// The end of a run whose request cannot be made to fit, with the reason in words.

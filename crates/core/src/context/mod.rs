@@ -4,5 +4,6 @@ pub mod bodies;
 pub mod compact;
 pub mod cut;
 pub mod estimate;
+pub mod layout;
 pub mod pack;
 pub mod rules;

@@ -134,6 +134,22 @@ pub enum Shown {
 }
 
 impl Item {
+    /// Its number; `None` for what is rendered for one request only, and for a summary.
+    pub fn seq(&self) -> Option<Seq> {
+        match self {
+            Item::User { seq, .. }
+            | Item::Assistant { seq, .. }
+            | Item::Result { seq, .. }
+            | Item::Demands { seq, .. }
+            | Item::Malformed { seq, .. }
+            | Item::RepairPrompt { seq, .. }
+            | Item::Injected { seq, .. }
+            | Item::ReflectPrompt { seq }
+            | Item::SummaryPrompt { seq, .. } => Some(*seq),
+            Item::Summary { .. } | Item::Recalled { .. } | Item::LastAnswer => None,
+        }
+    }
+
     /// Where its body is; `None` if it has the same words in every trace.
     pub fn event(&self) -> Option<EventId> {
         match self {

@@ -92,7 +92,7 @@ fn a_summary_keeps_the_newest_messages_up_to_half_of_what_is_recent_and_current(
     for (tokens, kept) in [(52, 4), (53, 6)] {
         let mut agent = Agent::with_window(no_limits(), 400);
         agent.says(MessageMode::Message, "do it");
-        turn(&mut agent, 150, 1);
+        turn(&mut agent, 130, 1);
         turn(&mut agent, tokens, 1);
         let opened = turn(&mut agent, 55, 1);
         assert_eq!(opened[2..], ["branch_opened Compaction 8", "model_requested 4 at 8"]);
@@ -118,7 +118,7 @@ fn four_messages_are_not_summarised_and_five_are() {
 fn there_is_no_second_summary_until_a_tenth_more_has_been_said() {
     let mut agent = Agent::with_window(no_limits(), 400);
     agent.says(MessageMode::Message, "do it");
-    for tokens in [50, 30, 200] {
+    for tokens in [40, 20, 180] {
         turn(&mut agent, tokens, 1);
     }
     let decided = answer(&mut agent, 30);
@@ -130,10 +130,10 @@ fn there_is_no_second_summary_until_a_tenth_more_has_been_said() {
     ];
     assert_eq!(decided, events);
     // The newest turn alone is that large.
-    assert_eq!(input(&agent), 64 + 10 + 30 + 205);
-    let decided = turn(&mut agent, 12, 1);
-    assert_eq!((decided[2].as_str(), input(&agent)), ("model_requested 6 at 12", 326));
-    let decided = turn(&mut agent, 12, 1);
+    assert_eq!(input(&agent), 64 + 10 + 30 + 185);
+    let decided = turn(&mut agent, 27, 1);
+    assert_eq!((decided[2].as_str(), input(&agent)), ("model_requested 6 at 12", 321));
+    let decided = turn(&mut agent, 5, 1);
     assert_eq!(decided[2..], ["branch_opened Compaction 15", "model_requested 7 at 15"]);
 }
 

@@ -178,9 +178,13 @@ fn nothing_can_be_shown_again_where_nothing_was_cut() {
 
 /// A conversation in a window of 400 tokens: message 1, two turns of calls with long texts (2 to 5).
 fn long(limits: Limits, second: u32) -> Agent {
-    let mut agent = Agent::with_window(limits, 400);
+    filled(limits, 400, [120, second])
+}
+
+fn filled(limits: Limits, window: u32, sizes: [u32; 2]) -> Agent {
+    let mut agent = Agent::with_window(limits, window);
     agent.says(MessageMode::Message, "do it");
-    for (id, tokens) in [("2.0", 120), ("4.0", second)] {
+    for (id, tokens) in ["2.0", "4.0"].into_iter().zip(sizes) {
         let reply = Box::new(Reply { tokens, ..*agent.reply("a long text", &[allowed("read")]) });
         agent.takes(InputKind::ModelFinished(reply));
         agent.takes(done(id, 1));
@@ -193,9 +197,9 @@ fn full() -> Agent {
     long(no_limits(), 120)
 }
 
-/// The same, with an agent that summarises: it is asked to reflect (6).
+/// The same in a larger window, with an agent that summarises: it is asked to reflect (6).
 fn reflecting() -> Agent {
-    long(Limits { summary: SummaryMode::Agent, ..no_limits() }, 120)
+    filled(Limits { summary: SummaryMode::Agent, ..no_limits() }, 2_000, [620, 910])
 }
 
 fn malformed(agent: &Agent) -> InputKind {
@@ -228,7 +232,7 @@ fn a_summary_by_an_agent_may_read_and_is_not_steered_and_nobody_is_asked_for_it(
 
 #[test]
 fn a_summary_in_one_answer_runs_nothing() {
-    let mut agent = full();
+    let mut agent = filled(no_limits(), 2_000, [620, 910]);
     let reply = agent.reply("", &[allowed("read")]);
     let events = [
         "model_finished 7 calls=1",
@@ -309,7 +313,7 @@ fn a_budget_that_is_spent_on_a_side_branch_ends_the_run_without_a_last_answer() 
 #[test]
 fn a_new_spec_waits_for_the_end_of_a_side_branch() {
     let mut agent = reflecting();
-    agent.takes(InputKind::SetSpec { spec: Box::new(mainpath_testkit::world::spec(no_limits(), 400)) });
+    agent.takes(InputKind::SetSpec { spec: Box::new(mainpath_testkit::world::spec(no_limits(), 2_000)) });
     let set = agent.log.last().unwrap().id;
     agent.works();
     assert_eq!(pack(agent.state()).unwrap().under.spec, 1);
@@ -516,4 +520,50 @@ fn what_a_vendor_signed_holds_only_where_nothing_before_it_has_changed() {
     agent.says(MessageMode::Message, "and now");
     agent.works();
     assert_eq!(signed(&agent), [13, 15]);
+}
+
+#[test]
+fn a_summary_that_somebody_asks_for_is_made_while_nothing_goes_on_and_the_run_before_keeps_its_reason() {
+    let mut agent = Agent::asked(Limits { turns: Some(3), ..no_limits() });
+    (0..3).for_each(|_| agent.works());
+    assert_eq!(agent.ended().reason, FinishReason::MaxTurns);
+    let compact = InputKind::Compact { hint: Some("the numbers".into()), by: user() };
+    let events =
+        ["compaction_requested", "run_started 2 Compact", "branch_opened Compaction 8", "model_requested 4 at 8"];
+    agent.gives(compact.clone(), &events);
+    assert!(
+        agent.shown().last().unwrap().ends_with("Do not call tools. Keep in mind: the numbers"),
+        "{:?}",
+        agent.shown()
+    );
+    // The model does not want to, and rules find nothing that would be shorter than this.
+    let refused = model_failed(4, ModelErrorKind::ContentFilter, None);
+    let events = [
+        "model_failed ContentFilter retry=false",
+        "branch_closed Compaction done=false",
+        "branch_opened Compaction 9 by Rules",
+    ];
+    agent.gives(refused, &events);
+    assert_eq!(agent.summarises(), ["branch_closed Compaction done=false", "run_finished max_turns turns=0 calls=0"]);
+    assert_eq!(agent.state().finished, Some(FinishReason::MaxTurns));
+    agent.takes(compact);
+    let events = ["model_finished 10 calls=0", "compacted 11 keeps 6 pins 1", "branch_closed Compaction done=true"];
+    assert_eq!(agent.answers("it was long")[..3], events);
+    assert_eq!(agent.ended().reason, FinishReason::MaxTurns);
+}
+
+#[test]
+fn a_summary_is_refused_where_nothing_was_said() {
+    let mut agent = Agent::new(no_limits());
+    agent.refuses(InputKind::Compact { hint: None, by: user() }, Refusal::NothingToSummarise);
+    agent.refuses(InputKind::Summarised { text: "?".into(), tokens: 1 }, Refusal::NoSummaryWanted);
+}
+
+#[test]
+fn what_an_agent_reflects_must_leave_room_for_the_summary() {
+    let mut agent = reflecting();
+    let reply = Box::new(Reply { tokens: 400, ..*agent.reply("so much was learned", &[]) });
+    let events =
+        ["model_finished 7 calls=0", "branch_closed Compaction done=false", "branch_opened Compaction 9 by Rules"];
+    agent.gives(InputKind::ModelFinished(reply), &events);
 }

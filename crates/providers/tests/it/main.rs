@@ -20,6 +20,7 @@ mod gemini_property;
 mod gemini_stream;
 mod histories;
 mod lives;
+mod long_run;
 mod names;
 mod played;
 mod recordings;

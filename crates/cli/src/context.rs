@@ -1,0 +1,325 @@
+//! `context`: where every token of a request goes, and what was left out and why. `compact`: a summary on request.
+
+use crate::app::App;
+use crate::args::{CompactArgs, ContextArgs};
+use crate::browse::out;
+use crate::control::{deliver, driven_elsewhere};
+use crate::exit::{Exit, Failure};
+use crate::text::{number, plain};
+use mainpath_core::*;
+use mainpath_runtime::Mail;
+use mainpath_types::*;
+use serde_json::{Value, json};
+
+/// So many messages of a section are listed one by one.
+const LISTED: usize = 12;
+
+/// A request, and the log that it is of.
+struct Look<'a> {
+    state: State,
+    bodies: &'a Log,
+    spec: &'a Spec,
+    layout: Layout,
+    /// The vendor's count of it, where it has been answered and counted.
+    counted: Option<u64>,
+}
+
+/// `mainpath context`
+pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (log, _, bodies) = app.read(&trace).await?;
+    let look = look(&trace, &log.events, &bodies, args.turn)?;
+    if args.json {
+        out(&as_json(&trace, &look).to_string())?;
+    } else {
+        let width = width();
+        for line in as_text(&trace, &look, args.all, width) {
+            out(&line)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath compact`
+pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let trace = app.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.read(&trace).await?;
+    if state.tree.head.is_none() {
+        return Err(Failure::error(format!("nothing has been said in {trace} yet: there is nothing to summarise")));
+    }
+    let before = state.tree.shown_tokens(state.tree.head);
+    let hint = args.hint.filter(|hint| !hint.trim().is_empty());
+    let mail = Mail::Compact { hint };
+    if state.run.is_some() {
+        // To go on with the run is not what was asked for.
+        app.runtime()?.send(&app.scope, &trace, &mail).await?;
+        let when = match driven_elsewhere(&app, &trace)? {
+            true => "before its next turn".into(),
+            false => format!("when its run goes on: mainpath resume {trace}"),
+        };
+        out(&format!("{trace} will be summarised {when}"))?;
+        return Ok(Exit::Ok);
+    }
+    deliver(&app, &trace, &mail).await?;
+    let (log, state, _) = app.read(&trace).await?;
+    let done = log.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::Compacted(data) => Some(Some(data)),
+        EventKind::CompactionRequested(_) => Some(None),
+        _ => None,
+    });
+    match done.flatten() {
+        Some(data) => {
+            let after = state.tree.shown_tokens(state.tree.head);
+            let by = if data.text.is_some() { "by rules" } else { "by the model" };
+            out(&format!("{trace} is summarised {by}: {} tokens instead of {}", number(after), number(before)))?;
+            Ok(Exit::Ok)
+        }
+        None => Err(Failure::error(format!("{trace} was not summarised: a summary would not be shorter"))),
+    }
+}
+
+/// The request of a turn; without one, the request in flight or the one that would be made now.
+fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<u32>) -> Result<Look<'a>, Failure> {
+    let is_asked = |event: &Event| matches!(event.kind, EventKind::ModelRequested(_)) && Some(event.turn) == turn;
+    let upto = match turn {
+        None => events.len(),
+        Some(turn) => {
+            1 + events.iter().rposition(is_asked).ok_or_else(|| {
+                let last = events.last().map_or(0, |event| event.turn);
+                Failure::usage(format!("{trace} has no turn {turn}: it has {last}"))
+            })?
+        }
+    };
+    let (known, later) = events.split_at(upto);
+    let mut state = State::new(trace.clone());
+    known.iter().for_each(|event| apply(&mut state, event));
+    let nothing = || Failure::error(format!("nothing has been said in {trace} yet"));
+    let layout = layout(&state).ok_or_else(nothing)?;
+    let event = state.coming_spec().map(|spec| spec.event);
+    let spec = known.iter().rev().find_map(|one| match &one.kind {
+        EventKind::SpecChanged(data) if Some(one.id) == event => Some(&*data.spec),
+        _ => None,
+    });
+    let request = state.model.map(|model| model.request);
+    let counted = later.iter().find_map(|event| match &event.kind {
+        EventKind::ModelFinished(data) if Some(data.request) == request && data.counted => Some(data.usage.input),
+        _ => None,
+    });
+    let spec = spec.ok_or_else(|| Failure::error(format!("the agent of {trace} was erased")))?;
+    Ok(Look { state, bodies, spec, layout, counted })
+}
+
+fn estimate_of(layout: &Layout) -> u64 {
+    layout.sections.iter().map(|(_, _, tokens)| tokens).sum()
+}
+
+fn as_json(trace: &TraceId, look: &Look<'_>) -> Value {
+    let Look { state, layout, .. } = look;
+    let sections = layout
+        .sections
+        .iter()
+        .map(|(section, share, tokens)| (section.as_str().to_string(), json!({"share": share, "tokens": tokens})));
+    let fixed = fixed_parts(look.spec)
+        .into_iter()
+        .map(|(name, tokens)| json!({"section": "system", "what": name, "tokens": tokens}));
+    let parts = layout.parts.iter().map(|part| {
+        let (what, how) = kind(&part.item);
+        json!({
+            "section": part.section.as_str(), "what": what, "how": how, "message": part.item.seq(), "event": part.item.event(),
+            "tokens": part.tokens,
+        })
+    });
+    let left_out = layout.left_out.iter().map(|left| {
+        json!({
+            "first": left.first, "last": left.last, "messages": left.messages, "tokens": left.tokens, "shown": left.shown,
+            "by": left.by, "why": why(look.bodies, left.by),
+        })
+    });
+    json!({
+        "trace_id": trace, "turn": state.turn_number, "request": state.model.map(|model| model.request), "model": look.spec.model,
+        "window": layout.window, "reserved": layout.reserved, "most": layout.most, "full": layout.full,
+        "estimate": estimate_of(layout), "counted": look.counted,
+        "sections": sections.collect::<serde_json::Map<_, _>>(),
+        "parts": fixed.chain(parts).collect::<Vec<_>>(), "left_out": left_out.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<String> {
+    let Look { state, layout, .. } = look;
+    let estimate = estimate_of(layout);
+    let request = match state.model {
+        Some(model) => format!("request {}", model.request),
+        None => "the next request".into(),
+    };
+    let mut lines = vec![
+        format!("{trace} · turn {} · {request} · {}", state.turn_number, plain(&look.spec.model)),
+        format!(
+            "window {} · for the answer {} · leaves {} · nearly full from {}",
+            number(layout.window.into()),
+            number(layout.reserved.into()),
+            number(layout.most),
+            number(layout.full)
+        ),
+        String::new(),
+        format!("{:<9}{:>10}{:>10}   of the window", "section", "tokens", "share"),
+    ];
+    for (section, share, tokens) in &layout.sections {
+        let over = if tokens > share { "  over its share" } else { "" };
+        let bar = bar(*tokens, layout.most, width.saturating_sub(54).min(60));
+        lines.push(format!("{:<9}{:>10}{:>10}   {bar}{over}", section.as_str(), number(*tokens), number(*share)));
+    }
+    let free = layout.most.saturating_sub(estimate);
+    let counted = look.counted.map_or(String::new(), |count| format!("   the vendor counted {}", number(count)));
+    lines.push(format!("{:<9}{:>10}{:>10}{counted}", "total", number(estimate), ""));
+    lines.push(format!("{:<9}{:>10}", "free", number(free)));
+    for (section, ..) in &layout.sections {
+        let rows: Vec<(String, u32, String)> = match section {
+            Section::System => {
+                fixed_parts(look.spec).into_iter().map(|(name, tokens)| (name, tokens, String::new())).collect()
+            }
+            _ => layout.parts.iter().filter(|part| part.section == *section).map(|part| row(look, part)).collect(),
+        };
+        list(&mut lines, section.as_str(), &rows, all, width);
+    }
+    if !layout.left_out.is_empty() {
+        lines.extend([String::new(), "left out".into()]);
+    }
+    let shown = if all { layout.left_out.len() } else { 2 * LISTED };
+    for left in layout.left_out.iter().take(shown) {
+        let messages = match left.messages {
+            1 => format!("#{}", left.first),
+            n => format!("#{}–#{} ({n})", left.first, left.last),
+        };
+        let shrunk = if left.shown > 0 { format!(" → {}", number(left.shown)) } else { String::new() };
+        let line = format!("   {messages:<20}{:>9}{shrunk}  {}", number(left.tokens), why(look.bodies, left.by));
+        lines.push(fit(&line, width));
+    }
+    if layout.left_out.len() > shown {
+        lines.push(format!("   … and {} more: --all", layout.left_out.len() - shown));
+    }
+    lines
+}
+
+/// The rows of a section: its newest, or all.
+fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all: bool, width: usize) {
+    if rows.is_empty() {
+        return;
+    }
+    lines.extend([String::new(), name.into()]);
+    let listed = if all || rows.len() <= LISTED { rows.len() } else { LISTED - 1 };
+    let (earlier, newest) = rows.split_at(rows.len() - listed);
+    if !earlier.is_empty() {
+        let tokens = earlier.iter().map(|(_, tokens, _)| u64::from(*tokens)).sum();
+        lines.push(format!("   {:<24}{:>9}", format!("{} earlier: --all", earlier.len()), number(tokens)));
+    }
+    for (what, tokens, text) in newest {
+        let line = format!("   {:<24}{:>9}  {text}", fit(what, 24), number(u64::from(*tokens)));
+        lines.push(fit(line.trim_end(), width));
+    }
+}
+
+fn row(look: &Look<'_>, part: &Placed) -> (String, u32, String) {
+    let (what, how) = kind(&part.item);
+    let number = part.item.seq().map_or(String::new(), |seq| format!("#{seq} "));
+    let said = match message(&look.state, look.bodies, &part.item) {
+        Some(message) => gist(&message),
+        None => "(erased)".into(),
+    };
+    let how = if how.is_empty() { String::new() } else { format!("[{how}] ") };
+    (format!("{number}{what}"), part.tokens, format!("{how}{said}"))
+}
+
+/// What a message of a request is, and how it is shown if not as it is.
+fn kind(item: &Item) -> (&'static str, &'static str) {
+    match item {
+        Item::User { .. } => ("user", ""),
+        Item::Assistant { .. } => ("assistant", ""),
+        Item::Result { shown: Shown::Whole, .. } => ("result", ""),
+        Item::Result { shown: Shown::Line, .. } => ("result", "long-term line"),
+        Item::Result { shown: Shown::Excerpt(_), .. } => ("result", "excerpt"),
+        Item::Demands { .. } => ("user", "what it demands"),
+        Item::Malformed { .. } => ("malformed answer", ""),
+        Item::RepairPrompt { .. } => ("repair asked for", ""),
+        Item::Injected { .. } => ("reminder", ""),
+        Item::Summary { .. } => ("summary", ""),
+        Item::ReflectPrompt { .. } => ("reflection asked for", ""),
+        Item::SummaryPrompt { .. } => ("summary asked for", ""),
+        Item::Recalled { .. } => ("recalled result", ""),
+        Item::LastAnswer => ("last answer asked for", ""),
+    }
+}
+
+/// Why an event left something out.
+fn why(bodies: &Log, event: EventId) -> String {
+    let why = match bodies.get(event) {
+        Some(EventKind::Compacted(data)) if data.text.is_some() => "summarised by rules",
+        Some(EventKind::Compacted(_)) => "summarised by the model",
+        Some(EventKind::ContextCut(data)) => match data.cause {
+            CutCause::Window => "more messages than the window holds",
+            CutCause::Overflow => "the request did not fit",
+            CutCause::Expand => "left out when more was shown",
+            CutCause::Goals => "its goal is finished",
+            CutCause::Full => "the window was nearly full",
+            CutCause::Once => "shown once, as its tool wants",
+        },
+        _ => "erased",
+    };
+    format!("{why} (event {event})")
+}
+
+/// What a message says, on one line.
+fn gist(message: &Message) -> String {
+    let part = |part: &Part| match part {
+        Part::Text { text } => plain(&text.chars().take(400).collect::<String>()),
+        Part::StoredText { bytes, .. } => format!("[{} bytes of text]", number(*bytes)),
+        Part::ToolCall { name, arguments, .. } => format!("→ {}: {}", plain(name), crate::text::gist(arguments)),
+        Part::ToolResult { content, .. } => gist(&Message { seq: None, role: Role::Tool, parts: content.clone() }),
+        Part::Thinking { .. } => "(thinking)".into(),
+        Part::Image { .. } => "[image]".into(),
+        Part::Audio { .. } => "[sound]".into(),
+        Part::Document { .. } => "[document]".into(),
+    };
+    let parts: Vec<String> = message.parts.iter().map(part).collect();
+    parts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A share of the whole as a bar and in hundredths.
+fn bar(tokens: u64, most: u64, width: usize) -> String {
+    let hundredths = tokens.saturating_mul(100) / most.max(1);
+    let filled = usize::try_from(tokens.saturating_mul(width as u64) / most.max(1)).unwrap_or(width).min(width);
+    format!("{}{} {hundredths:>3} %", "█".repeat(filled), "·".repeat(width - filled))
+}
+
+/// A line cut to so many cells of a terminal; a letter of a wide script takes two.
+fn fit(line: &str, cells: usize) -> String {
+    let wide = |c: char| {
+        if matches!(u32::from(c), 0x1100..=0x115F | 0x2E80..=0xA4CF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0xFE30..=0xFE4F | 0xFF00..=0xFF60 | 0x1F300..=0x1FAFF | 0x20000..=0x3FFFF)
+        {
+            2
+        } else {
+            1
+        }
+    };
+    if line.chars().map(wide).sum::<usize>() <= cells {
+        return line.into();
+    }
+    let (mut fitted, mut used) = (String::new(), 1);
+    for c in line.chars() {
+        used += wide(c);
+        if used > cells {
+            break;
+        }
+        fitted.push(c);
+    }
+    fitted.push('…');
+    fitted
+}
+
+/// How wide the terminal is; 80 where there is none, unless `COLUMNS` says otherwise.
+fn width() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(terminal).filter(|width| *width >= 40).unwrap_or(80)
+}
