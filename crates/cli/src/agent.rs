@@ -9,7 +9,6 @@ use crate::exit::Failure;
 use crate::servers;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
-use mainpath_tools::{GoalTool, Tool};
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,8 +48,9 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
     set_limits(&mut limits, args);
     let mut tools = app.tools.specs();
-    // The others plan in their text, or not at all.
-    tools.retain(|tool| profile == Profile::Trace || tool.name != GoalTool::NAME);
+    // The others plan in their text, or not at all, and are short enough to see everything.
+    let internal = |name: &str| app.tools.doc(name).is_some_and(|doc| doc.internal);
+    tools.retain(|tool| profile == Profile::Trace || !internal(&tool.name));
     let mut spec = Spec {
         tools,
         limits,

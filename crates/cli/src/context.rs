@@ -181,7 +181,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
             }
             _ => layout.parts.iter().filter(|part| part.section == *section).map(|part| row(look, part)).collect(),
         };
-        list(&mut lines, section.as_str(), &rows, all, width);
+        list(&mut lines, section.as_str(), &rows, all);
     }
     if !layout.left_out.is_empty() {
         lines.extend([String::new(), "left out".into()]);
@@ -194,16 +194,16 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         };
         let shrunk = if left.shown > 0 { format!(" → {}", number(left.shown)) } else { String::new() };
         let line = format!("   {messages:<20}{:>9}{shrunk}  {}", number(left.tokens), why(look.bodies, left.by));
-        lines.push(fit(&line, width));
+        lines.push(line);
     }
     if layout.left_out.len() > shown {
         lines.push(format!("   … and {} more: --all", layout.left_out.len() - shown));
     }
-    lines
+    lines.iter().map(|line| fit(line, width)).collect()
 }
 
 /// The rows of a section: its newest, or all.
-fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all: bool, width: usize) {
+fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all: bool) {
     if rows.is_empty() {
         return;
     }
@@ -216,7 +216,7 @@ fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all
     }
     for (what, tokens, text) in newest {
         let line = format!("   {:<24}{:>9}  {text}", fit(what, 24), number(u64::from(*tokens)));
-        lines.push(fit(line.trim_end(), width));
+        lines.push(line.trim_end().into());
     }
 }
 

@@ -6,7 +6,7 @@ use mainpath_net::{
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
     WebSearch, WebSearchConfig,
 };
-use mainpath_tools::{DynTool, GoalTool, JsonTransform, Tool, ToolDoc, Tools};
+use mainpath_tools::{DynTool, JsonTransform, Tool, ToolDoc, Tools};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl ToolsConfig {
 
     /// All tools that can be used, and those that could if something were not missing.
     fn build(&self, reach: &Reach, secret: Secret<'_>) -> (Tools, Vec<Unready>) {
-        let (tools, client, mut unready) = (Tools::kernel().with(GoalTool), Client::new(reach), Vec::new());
+        let (tools, client, mut unready) = (Tools::kernel().with_internal(), Client::new(reach), Vec::new());
         let mut note = |name, made: Result<(), NotReady>| {
             if let Err(NotReady(why)) = made {
                 unready.push(Unready { name, why });
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_said_about_switching_a_tool_on_does_it() {
-        let always = Tools::kernel().with(GoalTool).specs().len();
+        let always = Tools::kernel().with_internal().specs().len();
         for Optional { name, how, .. } in OPTIONAL {
             let config: ConfigFile = toml::from_str(how).unwrap_or_else(|error| panic!("{name}: {error}"));
             let (tools, unready) = config.tools.build(&config.net, &|_| Some("http://a.test/secret".into()));

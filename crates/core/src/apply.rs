@@ -202,6 +202,7 @@ impl State {
             last: data.last.is_some(),
             minimal: data.minimal,
         });
+        self.expand = None;
         self.with_run(|run| (run.last_answer, run.remedy) = (data.last.or(run.last_answer), None));
         match &mut self.branch {
             Some(branch) => branch.rounds += 1,
@@ -219,7 +220,10 @@ impl State {
     /// A valid answer. In a repair it is the turn that was asked for, so it continues the main path.
     fn answer(&mut self, id: EventId, data: &ModelFinished) {
         let model = self.settle(data.usage, data.cost);
-        let repaired = self.branch.is_some_and(|branch| branch.kind == BranchKind::Repair);
+        if data.aside {
+            return self.answer_aside(id, data);
+        }
+        let repaired = self.branch.is_some_and(|branch| branch.kind != BranchKind::Compaction);
         if repaired {
             self.branch = None;
             self.counted = None;
@@ -248,6 +252,7 @@ impl State {
             return;
         }
         self.recalled.clear();
+        self.expand = data.expand;
         if model.is_some_and(|model| model.minimal) {
             // What was counted is not the path.
             self.counted = None;
@@ -256,13 +261,14 @@ impl State {
         }
         self.with_run(|run| {
             run.asking = false;
+            run.asides = 0;
             run.model_failures = 0;
             run.answered = calls == 0;
         });
     }
 
     /// A call enters the table: to wait, to be asked for, or as good as ended.
-    fn plan(&mut self, event: EventId, id: CallId, planned: &PlannedCall) {
+    pub(crate) fn plan(&mut self, event: EventId, id: CallId, planned: &PlannedCall) {
         let named = |tool: &&ToolHead| planned.tool.as_deref() == Some(&*tool.name);
         let tool = self.spec.as_ref().and_then(|spec| spec.tools.iter().find(named)).cloned();
         let ended = planned.ended();

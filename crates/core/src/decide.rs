@@ -1,6 +1,6 @@
 //! From a state and an input to the one event that it decides, or a refusal. What follows is `next_step`'s.
 
-use crate::context::{compact, cut};
+use crate::context::{aside, compact, cut};
 use crate::inject;
 use crate::input::*;
 use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate, estimate_parts};
@@ -45,6 +45,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::Approve { call, by, edit, rule } => approve(state, *call, by, edit.as_ref(), rule.as_deref()),
         InputKind::Deny { call, by, reason } => deny(state, *call, by, reason.as_deref()),
         InputKind::Timer { key } => timer(state, at, *key),
+        InputKind::ExpandContext { .. } if state.branch.is_some() => Err(Refusal::InBranch),
         InputKind::ExpandContext { by } => cut::expand(state, *by).map(EventKind::from),
         InputKind::Compact { hint, by } => compact(state, hint.as_deref(), by),
         InputKind::Summarised { text, tokens } => compact::by_rules(state, text, *tokens),
@@ -160,6 +161,8 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
         cost: cost(state, &usage),
         elapsed_ms: at.saturating_sub(model.since),
         sent: reply.sent.clone(),
+        aside: reply.aside && aside::may(state, reply),
+        expand: reply.expand,
     };
     Ok(finished.into())
 }

@@ -277,6 +277,12 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// The hash of the request as it was sent.
     pub sent: Option<String>,
+    /// Whether it only looks into what is no longer shown.
+    #[serde(default)]
+    pub aside: bool,
+    /// How many more messages it wants to be shown from here on.
+    #[serde(default)]
+    pub expand: Option<u32>,
 }
 
 impl Reply {
@@ -284,7 +290,19 @@ impl Reply {
     pub fn new(request: u32, parts: Vec<Part>, calls: Vec<PlannedCall>) -> Reply {
         let stop = if calls.is_empty() { StopReason::End } else { StopReason::ToolCalls };
         let (goals, tokens) = (Vec::new(), estimate_parts(&parts));
-        Reply { request, parts, calls, goals, stop, tolerated: false, tokens, usage: None, sent: None }
+        Reply {
+            request,
+            parts,
+            calls,
+            goals,
+            stop,
+            tolerated: false,
+            tokens,
+            usage: None,
+            sent: None,
+            aside: false,
+            expand: None,
+        }
     }
 }
 

@@ -139,7 +139,8 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
             return Some(end);
         }
         // What was said on it has outgrown the window: the model would refuse.
-        if branch.kind == BranchKind::Compaction && branch.rounds > 0 && !cut::fits(state, spec) {
+        let added = branch.kind == BranchKind::Aside || branch.kind == BranchKind::Compaction && branch.rounds > 0;
+        if added && !cut::fits(state, spec) {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());
         }
         return Some(request(state, spec, None));

@@ -52,6 +52,8 @@ pub struct Run {
     pub compacted_at: Option<u32>,
     /// The size of the request after it.
     pub compacted_to: Option<u64>,
+    /// How often in this turn the model has looked into what is no longer shown.
+    pub asides: u32,
     /// Whether a model's summary came to nothing, so that rules are to make one.
     pub rules_next: bool,
     /// What the run will end with once nothing is open.
@@ -103,6 +105,7 @@ impl Run {
             last_answer: None,
             compacted_at: None,
             compacted_to: None,
+            asides: 0,
             rules_next: false,
             closing: None,
         }

@@ -66,6 +66,8 @@ pub struct State {
     pub compaction: Option<EventId>,
     /// Whether messages of finished goals may be shown.
     pub unswept: bool,
+    /// How many more messages the model wants to be shown.
+    pub expand: Option<u32>,
     /// The event that says why the last run ended, where its reason alone does not.
     pub ended_by: Option<EventId>,
     /// Past calls that the next request shows again.
@@ -248,6 +250,7 @@ impl State {
             window_extra: 0,
             compaction: None,
             unswept: false,
+            expand: None,
             ended_by: None,
             recalled: Vec::new(),
             counted: None,

@@ -8,6 +8,7 @@ use crate::context_hooks::{ask_hooks, in_short, summary};
 use crate::effects::{Around, Asking, call_model, finished, probe_tool, run_tool, unusable};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::judge::Gate;
+use crate::look_back;
 use crate::mail::Mail;
 use crate::media;
 use crate::origins::{Origins, origin_of};
@@ -302,6 +303,7 @@ impl Driver {
             false => None,
         };
         let kind = plan::settle(kind, self.machine.state(), &self.shared.config.tools, task);
+        let kind = if look_back::looks_back(&kind) { self.look_back(kind).await? } else { kind };
         self.offer_or_drop(kind, None).await
     }
 

@@ -154,6 +154,8 @@ impl<'a> Gate<'a> {
             tokens,
             usage: reply.usage,
             sent: Some(sent),
+            aside: false,
+            expand: None,
         });
         if problem.is_none() && empty {
             problem = Some((nothing(judged.stop).into(), Breach::Protocol));

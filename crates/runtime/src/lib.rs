@@ -24,6 +24,7 @@ mod hub;
 pub mod import;
 mod judge;
 mod live;
+mod look_back;
 mod mail;
 mod media;
 mod models;

@@ -68,6 +68,8 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
     let mut tools: HashMap<CallId, String> = HashMap::new();
     for event in events {
         match &event.kind {
+            // To look into what is no longer shown is no work.
+            EventKind::ModelFinished(data) if data.aside => {}
             EventKind::ModelFinished(data) => {
                 for (index, planned) in (0u16..).zip(&data.calls) {
                     let tool = planned.tool.clone().unwrap_or_else(|| "(unknown)".into());

@@ -35,6 +35,8 @@ pub struct World {
     last_batch: usize,
     recovered_batch: bool,
     packs: BTreeMap<u32, Packed>,
+    /// The requests that show what the model has looked into.
+    asides: BTreeSet<u32>,
     not_done: BTreeSet<CallId>,
 }
 
@@ -109,6 +111,7 @@ impl World {
             last_batch: 0,
             recovered_batch: false,
             packs: BTreeMap::new(),
+            asides: BTreeSet::new(),
             not_done: BTreeSet::new(),
         };
         let mut spec = spec(limits, window);
@@ -294,7 +297,16 @@ impl World {
         let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
         let goals = (0..self.rng.usize(0..4)).map(|_| goal_op(&mut self.rng)).collect();
         let tokens = self.rng.u32(1..60);
-        Reply { request, parts, calls: planned, goals, stop, tolerated: false, tokens, usage, sent: None }
+        let aside = calls > 0 && self.rng.u32(0..8) == 0;
+        if aside {
+            for call in &mut planned {
+                let verdict = Verdict { decision: Decision::Allow, rule: "sim".into(), reason: String::new() };
+                (call.verdict, call.answer) = (Some(verdict), Some("as it was said then".into()));
+            }
+        }
+        let expand = (self.rng.u32(0..10) == 0).then(|| self.rng.u32(0..6));
+        let tolerated = false;
+        Reply { request, parts, calls: planned, goals, stop, tolerated, tokens, usage, sent: None, aside, expand }
     }
 
     fn decision(&mut self, call: CallId) -> InputKind {
@@ -440,6 +452,7 @@ impl World {
         self.bodies.extend(&self.log);
         self.machine = Machine::fold(self.machine.state().trace.clone(), &self.log);
         self.packs.retain(|request, _| *request <= self.machine.state().requests);
+        self.asides.retain(|request| *request <= self.machine.state().requests);
         if self.log.is_empty() {
             return;
         }
@@ -511,11 +524,16 @@ impl World {
         if let Some(first) = self.packs.get(&model.request) {
             assert_eq!(*first, packed, "seed {}: the pack of a pending request changed", self.seed);
         } else {
-            if let Some((last, before)) = self.packs.last_key_value() {
+            // A look aside leaves no trace in the chain of requests.
+            let mut chain = self.packs.iter().rev().filter(|(request, _)| !self.asides.contains(request));
+            if let Some((last, before)) = chain.next() {
                 let since = self.log.iter().rev().take_while(
                     |event| !matches!(&event.kind, EventKind::ModelRequested(data) if data.request == *last),
                 );
                 check::prefix(before, &packed, since).unwrap_or_else(fail);
+            }
+            if state.branch.is_some_and(|branch| branch.kind == BranchKind::Aside) {
+                self.asides.insert(model.request);
             }
             self.packs.insert(model.request, packed);
         }

@@ -60,6 +60,7 @@ mod ignored;
 mod json_transform;
 mod kept;
 mod list_files;
+mod look_back;
 mod matching;
 mod output;
 mod process_tools;
@@ -84,6 +85,9 @@ pub use grep::Grep;
 pub use json_transform::JsonTransform;
 pub use kept::FileNow;
 pub use list_files::ListFiles;
+pub use look_back::{
+    ExpandArgs, ExpandWindow, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
+};
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
 pub use processes::Processes;
 pub use read::ReadTextFile;

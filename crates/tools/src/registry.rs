@@ -4,6 +4,7 @@ use crate::arguments::{Arguments, map_strings, typed};
 use crate::tool::count;
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
+use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
 use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
 use mainpath_types::{Millis, Origin, Part, RateLimit, ToolOutput, ToolSpec, own_tool_name};
@@ -92,6 +93,13 @@ impl Tools {
         let files = Tools::new().with(EditTextFile).with(ReadTextFile).with(WriteTextFile);
         let search = files.with(Glob).with(Grep).with(ListFiles);
         search.with(Bash).with(ProcessList).with(ProcessOutput).with(ProcessStop).with(Sandbox)
+    }
+
+    /// These and the internal ones, which change or look into the trace and nothing else: `expand_window`, `goal`, `list_calls`,
+    /// `load_older_messages`, `recall_result`.
+    pub fn with_internal(self) -> Tools {
+        let looking = self.with(LoadOlderMessages).with(ListCalls).with(RecallResult);
+        looking.with(ExpandWindow).with(GoalTool)
     }
 
     /// These and one more. A tool of the same name is replaced.

@@ -12,6 +12,8 @@ pub enum BranchKind {
     Repair,
     /// The conversation is summarised.
     Compaction,
+    /// The model looks into what is no longer shown.
+    Aside,
 }
 
 /// `branch_opened`.

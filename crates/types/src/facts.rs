@@ -215,6 +215,12 @@ pub struct ModelFinished {
     /// The hash of the request as it was sent: see `replay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<String>,
+    /// Whether it only looks into what is no longer shown: it and what it is told are in the next request and in no other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
+    /// How many more messages it wants to be shown from here on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expand: Option<u32>,
 }
 
 /// What a malformed answer does not keep to.

@@ -8,6 +8,7 @@ mod attachments;
 mod background;
 mod bad_input;
 mod commands;
+mod context;
 mod crash;
 mod every_model;
 mod forks;

@@ -157,7 +157,7 @@ impl Branch {
     /// Whether a call may start on it. Nobody is asked to approve one for a summary.
     pub(crate) fn lets(&self, call: &Call) -> bool {
         match (self.kind, self.by) {
-            (BranchKind::Repair, _) => true,
+            (BranchKind::Repair | BranchKind::Aside, _) => true,
             (BranchKind::Compaction, SummaryMode::Agent) => {
                 call.effect.is_read_only() && call.state != CallState::Asked
             }

@@ -86,6 +86,9 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         let by = if run.rules_next || too_large { SummaryMode::Rules } else { spec.limits.summary };
         return Some(compact::opened(state, by).into());
     }
+    if let Some(cut) = state.expand.and_then(|by| expand(state, by).ok()) {
+        return Some(cut.into());
+    }
     if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
         let mut loss = Loss::new(state);
         loss.omit_finished_goals();
@@ -184,10 +187,7 @@ fn giants(state: &State, room: &Room) -> Option<ContextCut> {
 
 /// Shows `by` more messages of those that are left out, the newest first, with the rest of a call group that this would split, as
 /// far as there is room.
-pub(crate) fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
-    if state.branch.is_some() {
-        return Err(Refusal::InBranch);
-    }
+pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
     let (tree, head) = (&state.tree, state.tree.head);
     let cut = tree.cut_at(head).ok_or(Refusal::NothingCut)?;
     let floor = tree.floor(head);
@@ -413,6 +413,9 @@ impl State {
             (CutCause::Expand, Some(most)) => self.window_extra = (shown + most / 2).saturating_sub(most),
             (CutCause::Expand | CutCause::Window | CutCause::Overflow, _) => self.window_extra = 0,
             (CutCause::Goals | CutCause::Full | CutCause::Once, _) => {}
+        }
+        if data.cause == CutCause::Expand {
+            self.expand = None;
         }
         if data.cause == CutCause::Overflow
             && let Some(run) = &mut self.run

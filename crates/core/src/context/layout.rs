@@ -2,7 +2,7 @@
 
 use crate::context::cut::{NOTE, Room};
 use crate::{Item, Node, NodeKind, Packed, Shown, SpecHead, State, estimate, pack};
-use mainpath_types::{EventId, Seq, Spec, ToolSpec};
+use mainpath_types::{EventId, Protocol, Seq, Spec, ToolSpec};
 use std::collections::BTreeMap;
 
 /// A section of a request. The names are fixed.
@@ -109,9 +109,22 @@ pub fn layout(state: &State) -> Option<Layout> {
     Some(Layout { window, reserved, most: room.most, full: room.full, sections, parts, left_out })
 }
 
-/// What goes with every request under a spec, by name and size: the system text, then each tool.
+/// What goes with every request under a spec, by name and size: the system text with what files and the owner added to it, then
+/// each tool. Under the text protocol the system text describes the tools.
 pub fn fixed_parts(spec: &Spec) -> Vec<(String, u32)> {
-    let mut parts = vec![("instructions".to_string(), estimate(&spec.instructions))];
+    let added: u32 = spec.instruction_parts.iter().map(|part| part.tokens).sum();
+    let whole = estimate(&spec.instructions);
+    let mut parts = vec![("instructions".to_string(), whole.saturating_sub(added))];
+    // Sizes of parts are rounded up; together they are no more than the whole.
+    let mut left = whole.min(added);
+    for part in &spec.instruction_parts {
+        let tokens = part.tokens.min(left);
+        left -= tokens;
+        parts.push((part.source.clone(), tokens));
+    }
+    if spec.protocol == Protocol::Json {
+        return parts;
+    }
     parts.extend(spec.tools.iter().map(|tool| (format!("tool {}", tool.name), tool_tokens(tool))));
     parts
 }

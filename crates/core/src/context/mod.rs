@@ -1,5 +1,6 @@
 //! What the model is shown: which messages, and where their texts are.
 
+pub mod aside;
 pub mod bodies;
 pub mod compact;
 pub mod cut;

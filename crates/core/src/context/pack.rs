@@ -236,6 +236,23 @@ fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
     items
 }
 
+/// The messages of a path that are not shown, newest first, as they were.
+pub(crate) fn left_out(state: &State, tip: Option<Seq>) -> impl Iterator<Item = Item> {
+    let (tree, cut) = (&state.tree, state.tree.cut_at(tip));
+    let floor = tree.floor(tip);
+    tree.up(tip).filter_map(move |(seq, node)| {
+        let early = seq < floor && !cut.is_some_and(|cut| cut.pinned.contains(&seq));
+        let event = node.event;
+        match node.kind {
+            _ if !early && !cut.is_some_and(|cut| cut.omits(seq)) => None,
+            NodeKind::User => Some(Item::User { seq, event }),
+            NodeKind::Assistant { .. } => Some(Item::Assistant { seq, event }),
+            NodeKind::Result(call) => Some(Item::Result { seq, call, event, shown: Shown::Whole }),
+            _ => None,
+        }
+    })
+}
+
 fn shown(cut: Option<&Cut>, call: CallId) -> Shown {
     match cut.and_then(|cut| cut.shortened(call)) {
         None => Shown::Whole,

@@ -567,3 +567,32 @@ fn what_an_agent_reflects_must_leave_room_for_the_summary() {
         ["model_finished 7 calls=0", "branch_closed Compaction done=false", "branch_opened Compaction 9 by Rules"];
     agent.gives(InputKind::ModelFinished(reply), &events);
 }
+
+#[test]
+fn a_look_aside_is_in_the_next_request_and_in_no_other() {
+    let mut agent = told();
+    agent.says(MessageMode::Message, "more");
+    let looked = PlannedCall { answer: Some("as it was".into()), ..allowed("read") };
+    let reply = Box::new(Reply { aside: true, ..*agent.reply("let me see", &[looked.clone()]) });
+    let events = ["model_finished 6 calls=1", "turn_finished 7 results=1", "model_requested 4 at 7"];
+    agent.gives(InputKind::ModelFinished(reply), &events);
+    assert_eq!(agent.shown()[5..], ["Assistant: let me see <read>", "Tool: 6.0 as it was"]);
+    assert_eq!(agent.state().turn_number, 3, "it is no turn");
+    // Another look takes its place.
+    let reply = Box::new(Reply { aside: true, ..*agent.reply("and that", &[looked.clone()]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    assert_eq!(agent.shown()[5..], ["Assistant: and that <read>", "Tool: 8.0 as it was"]);
+    agent.calls(&[allowed("bash")]);
+    agent.takes(done("10.0", 1));
+    assert_eq!(agent.shown()[5..], ["Assistant: let me see <bash>", "Tool: 10.0 it worked"]);
+    // One that plans or starts something is no aside, and neither is the sixth in a row.
+    let reply = Box::new(Reply { aside: true, ..*agent.reply("", &[allowed("bash")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    assert_eq!(agent.state().branch, None);
+    agent.takes(done("12.0", 1));
+    for _ in 0..6 {
+        let reply = Box::new(Reply { aside: true, ..*agent.reply("", &[looked.clone()]) });
+        agent.takes(InputKind::ModelFinished(reply));
+    }
+    assert_eq!((agent.state().branch, agent.state().turn_number), (None, 6));
+}

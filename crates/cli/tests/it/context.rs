@@ -1,0 +1,93 @@
+//! Where the tokens of a request go, summaries on request, and what a model looks back with.
+
+use crate::support::*;
+use mainpath_testkit::model_server::Answer;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a request shows.
+fn shown(server: &mainpath_testkit::model_server::ModelServer, request: usize) -> String {
+    server.requests()[request].body()["messages"].to_string()
+}
+
+#[test]
+fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
+    let asked = AtomicUsize::new(0);
+    // By their order: a look aside leaves nothing that one could count.
+    let answers = vec![
+        Answer::call("read_text_file", json!({"path": "a.txt"})),
+        Answer::call("list_calls", json!({})),
+        Answer::call("recall_result", json!({"call": "2.0", "from": 4})),
+        Answer::call("recall_result", json!({"call": "9.0"})),
+        Answer::call("expand_window", json!({"by": 3})),
+        Answer::text("It says hello."),
+    ];
+    let server = server(move |_| answers[asked.fetch_add(1, Ordering::Relaxed)].clone().into());
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "one hello\n").unwrap();
+    let done = place.run_on(&server, &["Read."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "It says hello.\n"), "{done:#?}");
+    assert!(shown(&server, 2).contains("2.0 read_text_file ok, "), "{}", shown(&server, 2));
+    assert!(!shown(&server, 3).contains("read_text_file ok"), "{}", shown(&server, 3));
+    assert!(shown(&server, 3).contains("\"content\":\"hello\\n\""), "{}", shown(&server, 3));
+    assert!(shown(&server, 4).contains("There is no finished call 9.0"), "{}", shown(&server, 4));
+    let last = shown(&server, 5);
+    assert!(!last.contains("recall_result") && last.contains("nothing is left out of the context"), "{last}");
+    // No call is recorded of what was looked up, and the log gives the same requests again.
+    let stats = place.ok(&["stats"]);
+    assert!(!stats.contains("recall_result") && !stats.contains("list_calls"), "{stats}");
+    assert!(place.ok(&["show"]).contains("read_text_file") && !place.ok(&["show"]).contains("recall_result"));
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn a_summary_is_made_on_request_and_context_says_what_it_stands_for() {
+    let server = server(|request| {
+        let body = String::from_utf8_lossy(&request.bytes).into_owned();
+        match (body.contains("Keep in mind: the lines"), body.contains("look back"), body.matches("a line").count()) {
+            (true, ..) => Answer::text("Goal: read. Tool Facts: a.txt has lines.").into(),
+            (_, true, _) => Answer::text("Nothing was learned.").into(),
+            (_, _, 0..200) => Answer::call("read_text_file", json!({"path": "a.txt"})).into(),
+            _ => Answer::text("Read.").into(),
+        }
+    });
+    let place = Place::new();
+    place.run(&["compact"]).fails(1, "there are no traces yet");
+    std::fs::write(place.work.join("a.txt"), "a line of text\n".repeat(60)).unwrap();
+    assert_eq!(place.run_on(&server, &["Read. You must change nothing."]).code, 0);
+    let trace = place.trace();
+    let before: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
+    assert_eq!(before["left_out"], json!([]));
+    let said = place.ok(&["compact", &trace, "the lines"]);
+    assert!(said.contains("is summarised by the model") && said.contains("tokens instead of"), "{said}");
+    let after: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
+    assert!(after["estimate"].as_u64() < before["estimate"].as_u64(), "{after:#}");
+    let left_out = &after["left_out"][0];
+    assert_eq!(left_out["first"], json!(2));
+    assert!(left_out["why"].as_str().unwrap().starts_with("summarised by the model (event "), "{left_out}");
+    let parts = after["parts"].as_array().unwrap();
+    let summary: Vec<&str> =
+        parts.iter().filter(|part| part["section"] == "summary").map(|part| part["what"].as_str().unwrap()).collect();
+    assert_eq!(summary, ["user", "summary"]);
+    let sum: u64 = parts.iter().map(|part| part["tokens"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), after["estimate"].as_u64(), "every token is somewhere");
+    let text = place.ok(&["context"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for words in ["section", "system", "left out", "#1 user", "You must change nothing."] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let turn = place.ok(&["context", "--turn", "1"]);
+    assert!(turn.contains("turn 1 · request 1") && turn.contains("the vendor counted"), "{turn}");
+    place.run(&["context", "--turn", "99"]).fails(2, "has no turn 99");
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn a_task_that_is_larger_than_the_window_is_refused_before_any_request() {
+    let server = scripted(vec![Answer::text("Never asked.")]);
+    let place = Place::new();
+    place.config("context_window = 8000\nreserved_output = 300\n");
+    let done = place.run_on(&server, &[&"many words ".repeat(4_000)]);
+    assert!(done.code != 0 && done.err.contains("the task and what goes with every request take about"), "{done:#?}");
+    assert_eq!(server.count(), 0);
+}

@@ -1,0 +1,47 @@
+//! What the model looks into that is no longer shown: older messages, past calls, a past result. What it is told is in the next
+//! request and in no other, and is no larger than what the window has free.
+
+use crate::context::cut::Room;
+use crate::context::pack::left_out;
+use crate::{Branch, Item, Reply, State};
+use mainpath_types::*;
+
+/// So often in a row a model may look aside before its looks become turns.
+const MOST: u32 = 5;
+
+/// Whether an answer may be an aside: only if all its calls are answered and it plans nothing, not for ever, not on a side branch for something else, not where a last answer is asked for.
+pub(crate) fn may(state: &State, reply: &Reply) -> bool {
+    let answered = !reply.calls.is_empty() && reply.calls.iter().all(|planned| planned.ended().is_some());
+    let elsewhere = state.branch.is_some_and(|branch| branch.kind != BranchKind::Aside);
+    let last = state.model.is_some_and(|model| model.last || model.minimal);
+    answered && reply.goals.is_empty() && !elsewhere && !last && state.run.as_ref().is_some_and(|run| run.asides < MOST)
+}
+
+/// How many tokens the next request has room for until it is nearly full.
+pub fn free_tokens(state: &State) -> u64 {
+    state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()))
+}
+
+/// The newest messages that the main path has and does not show, so many of them, oldest first.
+pub fn older(state: &State, count: usize) -> Vec<Item> {
+    let mut items: Vec<Item> = left_out(state, state.tree.head).take(count).collect();
+    items.reverse();
+    items
+}
+
+impl State {
+    /// An answer that only looks aside hangs off the frozen path. One look takes the place of the one before.
+    pub(crate) fn answer_aside(&mut self, id: EventId, data: &ModelFinished) {
+        let Some(head) = self.tree.head else { return };
+        self.with_run(|run| (run.asides, run.model_failures) = (run.asides + 1, 0));
+        let calls = u16::try_from(data.calls.len()).unwrap_or(u16::MAX);
+        let seq = self.tree.push(Some(head), id, crate::NodeKind::Assistant { calls }, data.tokens, self.goals.focus);
+        let rounds = self.branch.map_or(0, |branch| branch.rounds);
+        self.branch = Some(Branch { rounds, ..Branch::new(BranchKind::Aside, seq) });
+        self.tree.set_apart(seq);
+        for (index, planned) in (0..calls).zip(&data.calls) {
+            self.plan(id, CallId { seq, index }, planned);
+        }
+        self.turn = Some(crate::Turn { assistant: seq, last: false });
+    }
+}

@@ -1,0 +1,187 @@
+//! What a model is told when it looks back: answered from the log, as much as the window has room for.
+
+use crate::texts::Whole;
+use mainpath_core::*;
+use mainpath_store::{Scope, Store};
+use mainpath_tools::{
+    ExpandArgs, ExpandWindow, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult, Tool, Tools,
+};
+use mainpath_types::*;
+use serde::de::DeserializeOwned;
+
+/// With less room than this in the window, nothing is shown again.
+const LEAST: u64 = 100;
+/// So many characters are a token at least: two where a script is wide.
+const CHARS_A_TOKEN: usize = 2;
+
+const ASIDE: [&str; 3] = [LoadOlderMessages::NAME, ListCalls::NAME, RecallResult::NAME];
+
+/// Whether an answer looks back, so that the log is needed.
+pub(crate) fn looks_back(kind: &InputKind) -> bool {
+    matches!(kind, InputKind::ModelFinished(reply) if reply.calls.iter().any(|call| is_one_of(call, &ASIDE) || is_one_of(call, &[ExpandWindow::NAME])))
+}
+
+fn is_one_of(call: &PlannedCall, names: &[&str]) -> bool {
+    call.ended().is_none() && call.tool.as_deref().is_some_and(|tool| names.contains(&tool))
+}
+
+/// Answers the calls of an answer that look back. One that does nothing else is an aside.
+pub(crate) async fn settle(
+    kind: InputKind,
+    state: &State,
+    tools: &Tools,
+    log: &Log,
+    at: (&dyn Store, &Scope),
+) -> InputKind {
+    let InputKind::ModelFinished(mut reply) = kind else { return kind };
+    let alone = reply.calls.iter().all(|call| is_one_of(call, &ASIDE));
+    let arguments = reply.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { arguments, .. } => Some(arguments.clone()),
+        _ => None,
+    });
+    let arguments: Vec<String> = arguments.collect();
+    let room = free_tokens(state).saturating_sub(reply.tokens.into()) / reply.calls.len().max(1) as u64;
+    for (call, made) in reply.calls.iter_mut().zip(arguments) {
+        let arguments = call.arguments.clone().unwrap_or(made);
+        let said = match call.tool.as_deref() {
+            _ if call.ended().is_some() => continue,
+            Some(tool) if ASIDE.contains(&tool) && !alone => {
+                Err("Call this alone: what it says is only for the next answer.".into())
+            }
+            Some(tool) if ASIDE.contains(&tool) && room < LEAST => {
+                Err(format!("The window has room for {room} more tokens only."))
+            }
+            Some(LoadOlderMessages::NAME) => match read::<OlderArgs>(tools, LoadOlderMessages::NAME, &arguments) {
+                Ok(args) => older_messages(state, log, at, args, room).await,
+                Err(problem) => Err(problem),
+            },
+            Some(ListCalls::NAME) => {
+                read(tools, ListCalls::NAME, &arguments).map(|args| past_calls(state, &args, room))
+            }
+            Some(RecallResult::NAME) => match read::<RecallArgs>(tools, RecallResult::NAME, &arguments) {
+                Ok(args) => past_result(state, log, at, args, room).await,
+                Err(problem) => Err(problem),
+            },
+            Some(ExpandWindow::NAME) => read::<ExpandArgs>(tools, ExpandWindow::NAME, &arguments).and_then(|args| {
+                let by = u32::from(args.by);
+                expand(state, by).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
+                reply.expand = Some(by);
+                Ok("More is shown from the next turn on, as far as there is room.".into())
+            }),
+            _ => continue,
+        };
+        match said {
+            Ok(answer) => call.answer = Some(answer),
+            Err(problem) => call.problem = Some(problem),
+        }
+    }
+    reply.aside = alone;
+    InputKind::ModelFinished(reply)
+}
+
+fn read<T: DeserializeOwned>(tools: &Tools, name: &str, arguments: &str) -> Result<T, String> {
+    let value = tools.arguments(name, arguments).map_err(|problem| problem.text)?;
+    serde_json::from_value(value).map_err(|error| format!("The arguments cannot be read: {error}."))
+}
+
+async fn older_messages(
+    state: &State,
+    log: &Log,
+    (store, scope): (&dyn Store, &Scope),
+    args: OlderArgs,
+    room: u64,
+) -> Result<String, String> {
+    let items = older(state, args.count.into());
+    if items.is_empty() {
+        return Err("Nothing is left out: all messages are shown.".into());
+    }
+    let mut whole = Whole::new(log);
+    let (mut said, mut size) = (Vec::new(), 0);
+    // The newest first, so that what there is no room for is the oldest.
+    for item in items.iter().rev() {
+        if let Some(event) = item.event() {
+            let _ = whole.load(store, scope, event).await;
+        }
+        let Some(message) = message(state, &whole, item) else { continue };
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "result",
+        };
+        let text = format!("#{} {role}: {}", item.seq().unwrap_or(Seq(0)), words(&message.parts));
+        let tokens = u64::from(estimate(&text));
+        if size + tokens > room {
+            said.push(format!("({} older ones do not fit beside these.)", items.len() - said.len()));
+            break;
+        }
+        size += tokens;
+        said.push(text);
+    }
+    said.reverse();
+    Ok(said.join("\n\n"))
+}
+
+/// What parts say, calls and results included.
+fn words(parts: &[Part]) -> String {
+    let said = parts.iter().map(|part| match part {
+        Part::Text { text } => text.clone(),
+        Part::ToolCall { name, arguments, .. } => format!("[call of {name}: {arguments}]"),
+        Part::ToolResult { call, content, .. } => format!("[{call}] {}", text_of(content)),
+        Part::StoredText { .. } | Part::Thinking { .. } => String::new(),
+        Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => "[an attachment]".into(),
+    });
+    said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn past_calls(state: &State, args: &ListArgs, room: u64) -> String {
+    let wanted = args.tool.as_deref().map(own_tool_name);
+    let on_path: std::collections::BTreeSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
+    let calls = state.calls.iter().rev().filter(|call| on_path.contains(&call.id.seq));
+    let calls = calls.filter(|call| wanted.is_none_or(|tool| call.tool.as_deref() == Some(tool)));
+    let (mut lines, mut size) = (Vec::new(), 0);
+    for call in calls.take(args.limit.unwrap_or(50).into()) {
+        let how = match call.state {
+            CallState::Done(resolution) => format!("{resolution:?}").to_lowercase(),
+            _ => "open".into(),
+        };
+        let line =
+            format!("{} {} {how}, {} tokens", call.id, call.tool.as_deref().unwrap_or("(no such tool)"), call.tokens);
+        size += u64::from(estimate(&line)) + 1;
+        if size > room {
+            break;
+        }
+        lines.push(line);
+    }
+    lines.reverse();
+    if lines.is_empty() { "No such call was made.".into() } else { lines.join("\n") }
+}
+
+async fn past_result(
+    state: &State,
+    log: &Log,
+    (store, scope): (&dyn Store, &Scope),
+    args: RecallArgs,
+    room: u64,
+) -> Result<String, String> {
+    let unknown = || format!("There is no finished call {}; list_calls has them.", args.call);
+    let call = state.calls.get(args.call).filter(|call| call.state.is_done()).ok_or_else(unknown)?;
+    let mut whole = Whole::new(log);
+    let _ = whole.load(store, scope, call.result).await;
+    let item = Item::Result { seq: call.id.seq, call: call.id, event: call.result, shown: Shown::Whole };
+    let message = message(state, &whole, &item).ok_or("That result was erased.")?;
+    let content = message.parts.iter().map(|part| match part {
+        Part::ToolResult { content, .. } => words(content),
+        _ => String::new(),
+    });
+    let text: String = content.collect::<String>().chars().skip(args.from as usize).collect();
+    if text.is_empty() {
+        return Err(format!("The result of {} ends before character {}.", args.call, args.from));
+    }
+    let most = usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(40).saturating_mul(CHARS_A_TOKEN);
+    let shown: String = text.chars().take(most).collect();
+    if shown.len() == text.len() {
+        return Ok(text);
+    }
+    let next = args.from as usize + shown.chars().count();
+    Ok(format!("{shown}\n[… it goes on: call recall_result with from {next}]"))
+}
