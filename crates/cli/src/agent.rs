@@ -46,6 +46,10 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
     let mut limits = profile.limits();
     limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
+    limits.summary = config.summary.unwrap_or(limits.summary);
+    limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
+    limits.context_chars = config.max_context_chars.or(limits.context_chars);
+    limits.shares = shares(config.shares.unwrap_or_default())?;
     set_limits(&mut limits, args);
     let mut tools = app.tools.specs();
     // The others plan in their text, or not at all, and are short enough to see everything.
@@ -221,6 +225,7 @@ pub fn sizes(facts: &ModelFacts, config: &ConfigFile) -> (u32, u32) {
 
 fn set_limits(limits: &mut Limits, args: &AgentArgs) {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    limits.context_chars = args.max_context_chars.or(limits.context_chars);
     limits.turns = args.max_turns.or(limits.turns);
     limits.calls = args.max_calls.or(limits.calls);
     limits.tokens = args.max_tokens.or(limits.tokens);
@@ -239,4 +244,15 @@ fn instructions(workspace: &Path) -> String {
          words: what you did, what you found, and what is left.",
         workspace.display()
     )
+}
+
+/// Shares that a request can have. Errors: they are more than all of it, or leave nothing to what is said.
+fn shares(shares: Shares) -> Result<Shares, Failure> {
+    let Shares { system, summary, recent, current } = shares;
+    let sum: u32 = [system, summary, recent, current].into_iter().map(u32::from).sum();
+    if sum > 100 || recent == 0 || current == 0 || summary == 0 {
+        let wrong = format!("[shares] of the configuration: {system} + {summary} + {recent} + {current} is {sum}");
+        return Err(Failure::usage(format!("{wrong}; together they may be 100, and none but system may be 0")));
+    }
+    Ok(shares)
 }

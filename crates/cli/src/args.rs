@@ -208,6 +208,9 @@ pub struct AgentArgs {
     /// The most tool calls of the run
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u32>,
+    /// The most characters of one request, at four a token; older parts are left out or summarised to keep to it
+    #[arg(long, value_name = "N")]
+    pub max_context_chars: Option<u32>,
     /// The most tokens of the run, input and output together
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,

@@ -8,7 +8,7 @@ use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
-use mainpath_types::{Access, Millis, Profile, RateLimit, TraceId};
+use mainpath_types::{Access, Finished, Millis, Profile, RateLimit, Shares, SummaryMode, TraceId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -56,6 +56,14 @@ pub struct ConfigFile {
     pub context_hooks: Vec<ContextHookEntry>,
     /// After so many turns agents are reminded of their plan and their budgets; 0 is never.
     pub inject_every: Option<u32>,
+    /// Who summarises when the window is nearly full.
+    pub summary: Option<SummaryMode>,
+    /// When the messages of finished goals are left out.
+    pub finished_goals: Option<Finished>,
+    /// Characters of a request, at four a token.
+    pub max_context_chars: Option<u32>,
+    /// The shares of a request's sections, in hundredths.
+    pub shares: Option<Shares>,
     /// What is added to the system text of agents.
     pub instructions: String,
     /// Whether the AGENTS.md files of a workspace are part of it; they are, without it.

@@ -72,7 +72,7 @@ fn line(name: &str, tool: &Listed) -> Result<(), Failure> {
         Listed::Unready(why) => ('!', String::new(), why.as_str()),
         Listed::Off(optional) => ('-', String::new(), optional.what),
     };
-    out(&format!("{mark} {name:<16} {effect:<15} {}", short(what, 43)))
+    out(&format!("{mark} {name:<19} {effect:<15} {}", short(what, 40)))
 }
 
 /// All that is known of a tool.

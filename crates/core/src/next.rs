@@ -146,12 +146,6 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
         return Some(request(state, spec, None));
     }
     if run.cause == RunCause::Compact && state.compaction.is_none() && !run.rules_next {
-        return Some(finish(run, state.finished.unwrap_or(FinishReason::Stopped)));
-    }
-    if run.cause == RunCause::Compact {
-        return cut::due(state, run, spec);
-    }
-    if run.cause == RunCause::Compact && state.compaction.is_none() && !run.rules_next {
         // As the run before it, unless what was taken in since wants an answer.
         let ended = state.finished.filter(|reason| *reason != FinishReason::Final || state.tree.is_answered());
         return Some(finish(run, ended.unwrap_or(FinishReason::Stopped)));

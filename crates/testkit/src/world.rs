@@ -187,15 +187,7 @@ impl World {
                 assert_eq!(before, pending(self.machine.state()), "seed {}: files are no effect", self.seed);
             }
             9 if self.rng.u32(0..6) == 0 => self.offer_any(InputKind::Clear { by: Principal::local_user() }),
-            11 if self.rng.u32(0..3) == 0 => {
-                let hint = self.rng.bool().then(|| "the numbers".into());
-                self.offer_any(InputKind::Compact { hint, by: Principal::local_user() });
-            }
             9 if self.rng.bool() => self.import(),
-            11 if self.rng.u32(0..3) == 0 => {
-                let hint = self.rng.bool().then(|| "the numbers".into());
-                self.offer_any(InputKind::Compact { hint, by: Principal::local_user() });
-            }
             _ => self.work(),
         }
     }

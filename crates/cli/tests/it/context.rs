@@ -14,7 +14,7 @@ fn shown(server: &mainpath_testkit::model_server::ModelServer, request: usize) -
 fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
     let asked = AtomicUsize::new(0);
     // By their order: a look aside leaves nothing that one could count.
-    let answers = [
+    let answers = vec![
         Answer::call("read_text_file", json!({"path": "a.txt"})),
         Answer::call("list_calls", json!({})),
         Answer::call("recall_result", json!({"call": "2.0", "from": 4})),
@@ -90,4 +90,17 @@ fn a_task_that_is_larger_than_the_window_is_refused_before_any_request() {
     let done = place.run_on(&server, &[&"many words ".repeat(4_000)]);
     assert!(done.code != 0 && done.err.contains("the task and what goes with every request take about"), "{done:#?}");
     assert_eq!(server.count(), 0);
+}
+
+#[test]
+fn the_shares_and_the_limit_in_characters_are_the_owners() {
+    let server = scripted(vec![Answer::text("Done.")]);
+    let place = Place::new();
+    place.config("summary = \"rules\"\nmax_context_chars = 20000\n[shares]\nsummary = 30\nrecent = 40\n");
+    assert_eq!(place.run_on(&server, &["Go."]).code, 0);
+    let context: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
+    assert_eq!((&context["most"], &context["full"]), (&json!(5_000), &json!(4_000)));
+    assert_eq!(context["sections"]["summary"]["share"], json!(1_500));
+    place.config("[shares]\nsummary = 60\n");
+    place.run_on(&server, &["Go."]).fails(2, "10 + 60 + 50 + 20 is 140; together they may be 100");
 }
