@@ -14,7 +14,7 @@ fn shown(server: &mainpath_testkit::model_server::ModelServer, request: usize) -
 fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
     let asked = AtomicUsize::new(0);
     // By their order: a look aside leaves nothing that one could count.
-    let answers = vec![
+    let answers = [
         Answer::call("read_text_file", json!({"path": "a.txt"})),
         Answer::call("list_calls", json!({})),
         Answer::call("recall_result", json!({"call": "2.0", "from": 4})),
