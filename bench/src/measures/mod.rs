@@ -6,6 +6,7 @@ mod latency;
 mod long;
 mod models;
 mod open;
+mod packing;
 mod sandbox;
 mod start;
 mod traces;
@@ -18,7 +19,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 15] = [
+const MEASURES: [(&str, Measure); 16] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -27,6 +28,7 @@ const MEASURES: [(&str, Measure); 15] = [
     ("open", open::open),
     ("long", long::long),
     ("gate", gate::gate),
+    ("packing", packing::packing),
     ("encoding", models::encoding),
     ("deltas", models::deltas),
     ("sandbox", sandbox::sandbox),

@@ -53,7 +53,7 @@ pub use context::compact::{summarise, summary_events, summary_text};
 pub use context::cut::expand;
 pub use context::estimate::{estimate, estimate_parts};
 pub use context::layout::{Layout, LeftOut, Placed, Section, fixed_parts, layout};
-pub use context::pack::{Item, PACK_VERSION, Packed, Shown, Under, is_as_signed, pack};
+pub use context::pack::{Item, PACK_VERSION, Packed, Packer, Shown, Under, is_as_signed, pack};
 pub use context::rules::{Said, Summary, demands_of, is_constraint, rule_summary};
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;

@@ -76,6 +76,7 @@ pub(crate) struct Driver {
     /// Whether `bodies` holds the whole log.
     whole: bool,
     prefix: Prefix,
+    packer: Packer,
     prepared: Option<((EventId, usize), Arc<Prepared>)>,
     in_flight: BTreeMap<EffectKey, Running>,
     work: FuturesUnordered<Work>,
@@ -114,6 +115,7 @@ impl Driver {
             bodies,
             whole: true,
             prefix: Prefix::default(),
+            packer: Packer::default(),
             prepared: None,
             in_flight: BTreeMap::new(),
             work: FuturesUnordered::new(),
@@ -169,7 +171,9 @@ impl Driver {
                     }
                 }
                 () = self.handle.wake.notified() => {}
-                () = tokio::time::sleep(keep), if !self.prefix.is_empty() => self.prefix = Prefix::default(),
+                () = tokio::time::sleep(keep), if !self.prefix.is_empty() => {
+                    (self.prefix, self.packer) = (Prefix::default(), Packer::default());
+                }
                 () = sleep(due) => Box::pin(self.ring()).await?,
             }
         }
@@ -475,15 +479,15 @@ impl Driver {
     async fn body(&mut self, prepared: &Prepared) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
         let state = self.machine.state();
         let missing = || DriveError::Spec("the trace has no spec".into());
-        let packed = pack(state).ok_or_else(missing)?;
+        let packed = self.packer.pack(state).ok_or_else(missing)?;
         let store = (&*self.shared.config.store, &self.scope);
         let (before, after) = prepared.frames.of(packed.under);
         let provider = (&*prepared.provider, &before[..], prepared.text);
-        if extend(&mut self.prefix, provider, (state, &self.bodies), &packed, store).await?.is_none() {
+        if extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?.is_none() {
             // The prefix broke, and what is shown again lies further back in the log.
             let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
             self.bodies.extend(&log.events);
-            let whole = extend(&mut self.prefix, provider, (state, &self.bodies), &packed, store).await?;
+            let whole = extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?;
             let erased = || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
             whole.ok_or_else(erased)?;
         }

@@ -36,6 +36,8 @@ pub struct World {
     last_batch: usize,
     recovered_batch: bool,
     packs: BTreeMap<u32, Packed>,
+    /// What packs the requests of one process, one after the other.
+    packer: Packer,
     /// The requests that show what the model has looked into.
     asides: BTreeSet<u32>,
     not_done: BTreeSet<CallId>,
@@ -112,6 +114,7 @@ impl World {
             last_batch: 0,
             recovered_batch: false,
             packs: BTreeMap::new(),
+            packer: Packer::default(),
             asides: BTreeSet::new(),
             not_done: BTreeSet::new(),
         };
@@ -361,6 +364,7 @@ impl World {
         self.bodies = Log::default();
         self.bodies.extend(&self.log);
         self.machine = Machine::fold(self.machine.state().trace.clone(), &self.log);
+        self.packer = Packer::default();
         self.packs.retain(|request, _| *request <= self.machine.state().requests);
         self.asides.retain(|request| *request <= self.machine.state().requests);
         if self.log.is_empty() {
@@ -425,6 +429,8 @@ impl World {
         check::alive(state, &pending).unwrap_or_else(fail);
         let Some(model) = state.model else { return };
         let packed = pack(state).expect("a run has a spec");
+        let next = self.packer.pack(state);
+        assert_eq!(next, Some(&packed), "seed {}: what is new alone makes another pack", self.seed);
         check::packed(state, &self.bodies, &packed).unwrap_or_else(fail);
         check::fits(state).unwrap_or_else(fail);
         // The least there is belongs to no chain of requests.

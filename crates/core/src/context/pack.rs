@@ -1,6 +1,6 @@
 //! Packing: from a state to the ordered list of what a request shows, as references with their provenance.
 
-use crate::{Cut, NodeKind, State};
+use crate::{Cut, Node, NodeKind, State};
 use mainpath_types::{CallId, EventId, Seq, SummaryMode};
 
 /// The version of the packer. A request is rebuilt by the version that its event names.
@@ -170,23 +170,54 @@ impl Item {
 
 /// Packs the request in flight, or the one that would be made now. Pure: the same state packs the same, always.
 pub fn pack(state: &State) -> Option<Packed> {
-    let spec = state.spec.as_ref()?;
-    let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
-    let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
-    let summary = state.wants_summary();
-    let under = Under { spec: spec.event, model: spec.using, cut, since: spec.since, summary };
-    let mut items = path(state, tip);
-    if state.model.is_some_and(|model| model.minimal) {
-        let last = items.iter().rfind(|item| matches!(item, Item::User { .. })).copied();
-        return Some(Packed { under, items: last.into_iter().collect() });
+    let mut packer = Packer::default();
+    packer.pack(state)?;
+    packer.packed
+}
+
+/// Packs one request of a trace after the other. Where a request begins as the one before it did, only what is new is looked at.
+/// It is of use as long as nothing of the log is lost that it has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Packer {
+    packed: Option<Packed>,
+    /// How many of its items are the path's, and the last message of these.
+    path: (usize, Option<Seq>),
+}
+
+impl Packer {
+    /// What [`pack`] gives for this state, a state of the same trace as all before it. `None` without a spec.
+    pub fn pack(&mut self, state: &State) -> Option<&Packed> {
+        let spec = state.spec.as_ref()?;
+        let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
+        let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
+        let summary = state.wants_summary();
+        let under = Under { spec: spec.event, model: spec.using, cut, since: spec.since, summary };
+        let mut items =
+            self.packed.take().filter(|last| last.under.cut == cut).map_or_else(Vec::new, |last| last.items);
+        items.truncate(self.path.0);
+        let last = match self.path.1.filter(|_| !items.is_empty() && state.branch.is_none()) {
+            Some(end) => follow(state, tip, end, &mut items),
+            None => None,
+        };
+        let last = last.unwrap_or_else(|| {
+            items.clear();
+            path(state, tip, &mut items)
+        });
+        // What a side branch asks depends on more than its path.
+        self.path = if state.branch.is_none() { (items.len(), last) } else { (0, None) };
+        if state.model.is_some_and(|model| model.minimal) {
+            let last = items.iter().rfind(|item| matches!(item, Item::User { .. })).copied();
+            (items, self.path) = (last.into_iter().collect(), (0, None));
+            return Some(self.packed.insert(Packed { under, items }));
+        }
+        for call in state.recalled.iter().filter_map(|id| state.calls.get(*id)) {
+            items.push(Item::Recalled { call: call.id, event: call.result });
+        }
+        if state.model.is_some_and(|model| model.last) {
+            items.push(Item::LastAnswer);
+        }
+        Some(self.packed.insert(Packed { under, items }))
     }
-    for call in state.recalled.iter().filter_map(|id| state.calls.get(*id)) {
-        items.push(Item::Recalled { call: call.id, event: call.result });
-    }
-    if state.model.is_some_and(|model| model.last) {
-        items.push(Item::LastAnswer);
-    }
-    Some(Packed { under, items })
 }
 
 /// Whether what stands before a message in a request is still what stood there when its vendor signed it.
@@ -195,12 +226,39 @@ pub fn is_as_signed(state: &State, under: Under, seq: Seq) -> bool {
     seq >= since && state.tree.node(seq).is_some_and(|node| !node.apart)
 }
 
-fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
+/// Adds the messages of a path that come after `end` under the same cut; gives the last one. `None`, and nothing is added, where
+/// the path does not lead there.
+fn follow(state: &State, tip: Option<Seq>, end: Seq, items: &mut Vec<Item>) -> Option<Option<Seq>> {
     let tree = &state.tree;
     let cut = tree.cut_at(tip);
-    let mut items = Vec::new();
+    let (mut new, mut reached) = (Vec::new(), false);
+    for (seq, node) in tree.up(tip).take_while(|(seq, _)| *seq >= end) {
+        reached = seq == end;
+        if !reached {
+            new.push((seq, node));
+        }
+    }
+    if !reached || tree.node(end).is_some_and(|node| node.cut != tip.and_then(|tip| tree.node(tip)?.cut)) {
+        return None;
+    }
+    let open = state.turn.map(|turn| turn.assistant);
+    if open.is_some_and(|open| open <= end) {
+        return None;
+    }
+    let mut last = end;
+    for (seq, node) in new.into_iter().rev().take_while(|(seq, _)| Some(*seq) != open) {
+        items.extend(item(state, cut, seq, node));
+        last = seq;
+    }
+    Some(Some(last))
+}
+
+/// Adds all messages of a path; gives the last one.
+fn path(state: &State, tip: Option<Seq>, items: &mut Vec<Item>) -> Option<Seq> {
+    let tree = &state.tree;
+    let cut = tree.cut_at(tip);
     let mut summary = cut.and_then(|cut| cut.summary);
-    let floor = tree.floor(tip);
+    let (floor, mut last) = (tree.floor(tip), None);
     // A message whose calls have not all joined ends the pack before it.
     let open = state.turn.map(|turn| turn.assistant);
     for seq in tree.shown(tip).into_iter().take_while(|seq| Some(*seq) != open) {
@@ -210,30 +268,38 @@ fn path(state: &State, tip: Option<Seq>) -> Vec<Item> {
         {
             items.push(Item::Summary { event });
         }
-        let event = node.event;
-        items.push(match node.kind {
+        match node.kind {
             NodeKind::User if seq < floor && cut.is_some_and(|cut| cut.demands.contains(&seq)) => {
-                Item::Demands { seq, event }
+                items.push(Item::Demands { seq, event: node.event });
             }
-            NodeKind::User => Item::User { seq, event },
-            NodeKind::Assistant { .. } => Item::Assistant { seq, event },
-            NodeKind::Result(call) => Item::Result { seq, call, event, shown: shown(cut, call) },
-            NodeKind::Malformed => Item::Malformed { seq, event },
-            NodeKind::RepairPrompt => Item::RepairPrompt { seq, event },
-            NodeKind::Injected => Item::Injected { seq, event },
-            NodeKind::ReflectPrompt => Item::ReflectPrompt { seq },
-            NodeKind::SummaryPrompt => {
-                let branch = state.branch;
-                let reflected = branch.is_some_and(|branch| branch.by == SummaryMode::Agent);
-                Item::SummaryPrompt { seq, reflected, asked: branch.and_then(|branch| branch.asked) }
-            }
-            NodeKind::Cut => continue,
-        });
+            _ => items.extend(item(state, cut, seq, node)),
+        }
+        last = Some(seq);
     }
     if let Some(event) = summary {
         items.push(Item::Summary { event });
     }
-    items
+    last
+}
+
+/// What a message is in a request; `None` for a cut.
+fn item(state: &State, cut: Option<&Cut>, seq: Seq, node: &Node) -> Option<Item> {
+    let event = node.event;
+    Some(match node.kind {
+        NodeKind::User => Item::User { seq, event },
+        NodeKind::Assistant { .. } => Item::Assistant { seq, event },
+        NodeKind::Result(call) => Item::Result { seq, call, event, shown: shown(cut, call) },
+        NodeKind::Malformed => Item::Malformed { seq, event },
+        NodeKind::RepairPrompt => Item::RepairPrompt { seq, event },
+        NodeKind::Injected => Item::Injected { seq, event },
+        NodeKind::ReflectPrompt => Item::ReflectPrompt { seq },
+        NodeKind::SummaryPrompt => {
+            let branch = state.branch;
+            let reflected = branch.is_some_and(|branch| branch.by == SummaryMode::Agent);
+            Item::SummaryPrompt { seq, reflected, asked: branch.and_then(|branch| branch.asked) }
+        }
+        NodeKind::Cut => return None,
+    })
 }
 
 /// The messages of a path that are not shown, newest first, as they were.

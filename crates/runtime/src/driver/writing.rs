@@ -65,6 +65,7 @@ impl Driver {
                 let mut state = self.machine.state().clone();
                 apply(&mut state, &event);
                 self.machine = Machine::resume(state);
+                self.packer = Packer::default();
                 self.bodies.extend(std::slice::from_ref(&event));
                 self.publish(vec![event]);
                 Ok(())
@@ -177,6 +178,7 @@ impl Driver {
         writable(&log)?;
         self.lease = lease;
         self.machine = Machine::fold(trace, &log.events);
+        self.packer = Packer::default();
         self.bodies.extend(&log.events);
         self.whole = true;
         let at = (self.shared.config.clock)();
