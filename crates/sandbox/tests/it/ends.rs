@@ -53,7 +53,8 @@ async fn commands_start_all_the_same_when_what_bears_their_launchers_was_killed(
     }
 }
 
-/// The oldest child of this process that bears launchers or was borne: the zygote.
+/// The zygote: of what is called so, the oldest that has no child, as what it bears are children of this process. Other tests
+/// have launchers of theirs, each with the first process of a cage.
 fn zygote() -> Option<Pid> {
     let own = std::process::id().to_string();
     let born = |pid: i32| {
@@ -61,7 +62,8 @@ fn zygote() -> Option<Pid> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // After the name in brackets: state, parent, …; the twentieth is when it was started.
         let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-        let is_ours = words.ends_with(b"__zygote\0") && fields[1] == own;
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        let is_ours = words.ends_with(b"__zygote\0") && fields[1] == own && children.is_empty();
         is_ours.then(|| (fields[19].parse::<u64>().unwrap(), pid))
     };
     let pids =
