@@ -156,7 +156,7 @@ async fn connection(mut stream: TcpStream, shared: Shared) -> std::io::Result<()
         }
         let start = body.get(..body.len().min(8192)).unwrap_or_default();
         let plan = between(start, b"\"model\":\"", b'"').and_then(Plan::read);
-        let (Some(plan), Some(run)) = (plan, between(start, b"@", b';').map(String::from)) else {
+        let (Some(plan), Some(run)) = (plan, name(body)) else {
             stream.write_all(b"HTTP/1.1 400 Bad\r\ncontent-length: 0\r\n\r\n").await?;
             buffer.clear();
             continue;
@@ -221,6 +221,17 @@ fn control(shared: &Shared, path: &str) -> String {
 /// Where some bytes are in others.
 pub fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
+/// The name that a task begins with: `@name;`. System text and tools may stand before it.
+fn name(body: &[u8]) -> Option<String> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let begins = (0..body.len().min(1 << 17)).filter(|at| body[*at] == b'@');
+    begins.map(|at| &body[at + 1..]).find_map(|rest| {
+        let length = rest.iter().take_while(|byte| is_name(byte)).count();
+        let whole = length > 0 && rest.get(length) == Some(&b';');
+        whole.then(|| String::from_utf8_lossy(&rest[..length]).into_owned())
+    })
 }
 
 fn between<'a>(bytes: &'a [u8], start: &[u8], end: u8) -> Option<&'a str> {
