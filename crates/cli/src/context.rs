@@ -156,7 +156,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
     let mut lines = vec![
         format!("{trace} · turn {} · {request} · {}", state.turn_number, plain(&look.spec.model)),
         format!(
-            "window {} · for the answer {} · leaves {} · nearly full from {}",
+            "window {} · for the answer {} · leaves {} · full at {}",
             number(layout.window.into()),
             number(layout.reserved.into()),
             number(layout.most),

@@ -38,7 +38,7 @@ pub async fn deliver(app: &App, trace: &TraceId, mail: &Mail) -> Result<(), Fail
 }
 
 /// Drives a trace until nothing is left but waiting.
-async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
+pub async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
     let mut phases = runtime.watch(&app.scope, trace, u64::MAX).phase();
     runtime.resume(&app.scope, trace);
     loop {

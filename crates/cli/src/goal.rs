@@ -3,11 +3,11 @@
 use crate::app::App;
 use crate::args::{GoalArgs, GoalCommand, PatchArgs};
 use crate::browse::out;
-use crate::control::driven_elsewhere;
+use crate::control::{driven_elsewhere, settle};
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
 use mainpath_core::{LEGEND, State};
-use mainpath_runtime::{Mail, Phase, Runtime, views};
+use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
 use mainpath_types::*;
 use serde::Deserialize;
@@ -53,20 +53,6 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
             out(&format!("sent to {trace}, which reads it when it goes on: mainpath resume {trace}"))?;
             Ok(Exit::Ok)
         }
-    }
-}
-
-/// Drives the trace until nothing is left to be done.
-async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
-    let mut phases = runtime.watch(&app.scope, trace, u64::MAX).phase();
-    runtime.resume(&app.scope, trace);
-    loop {
-        match phases.borrow_and_update().clone() {
-            Phase::Running => {}
-            Phase::Idle | Phase::Parked(_) => return Ok(()),
-            Phase::Failed(problem) => return Err(Failure::error(problem)),
-        }
-        phases.changed().await.map_err(|_| Failure::error("the runtime is gone"))?;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The message tree: heads of messages, the main path, and what is left out of it.
 
-use mainpath_types::{CallId, EventId, GoalId, Seq, Shortened, Span};
+use mainpath_types::{CallId, EventId, GoalId, Keeps, Seq, Shortened};
 use std::collections::BTreeMap;
 
 /// The messages of a trace as a tree. Nothing is ever removed.
@@ -66,19 +66,11 @@ pub enum NodeKind {
     Cut,
 }
 
-/// What is shown below a node: everything from one message on, but for a few, and a few before it.
+/// What is shown below a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// The first message that is shown; `None`: only what comes after the cut.
-    pub first_kept: Option<Seq>,
-    /// Earlier messages that are shown all the same, oldest first.
-    pub pinned: Vec<Seq>,
-    /// Earlier messages of which what they demand is shown, oldest first.
-    pub demands: Vec<Seq>,
-    /// Later messages that are left out.
-    pub omitted: Vec<Span>,
-    /// Results of which only a part is shown, by call.
-    pub shortened: Vec<Shortened>,
+    /// Of the path above.
+    pub keeps: Keeps,
     /// The event whose text stands for what is left out.
     pub summary: Option<EventId>,
     /// The summary's size.
@@ -94,14 +86,14 @@ pub struct Cut {
 impl Cut {
     /// Whether a message after the first kept one is left out.
     pub fn omits(&self, seq: Seq) -> bool {
-        let after = self.omitted.partition_point(|(_, last)| *last < seq);
-        self.omitted.get(after).is_some_and(|(first, _)| *first <= seq)
+        let after = self.keeps.omitted.partition_point(|(_, last)| *last < seq);
+        self.keeps.omitted.get(after).is_some_and(|(first, _)| *first <= seq)
     }
 
     /// How a result is shown that is not shown whole.
     pub fn shortened(&self, call: CallId) -> Option<&Shortened> {
-        let at = self.shortened.binary_search_by_key(&call, |short| short.call).ok()?;
-        self.shortened.get(at)
+        let at = self.keeps.shortened.binary_search_by_key(&call, |short| short.call).ok()?;
+        self.keeps.shortened.get(at)
     }
 
     /// The size at which a message is shown.
@@ -194,8 +186,8 @@ impl Tree {
     pub fn push_cut(&mut self, event: EventId, mut cut: Cut) -> Seq {
         cut.once = self.path_once_shown(self.head);
         let seq = self.push(self.head, event, NodeKind::Cut, 0, None);
-        if !cut.omitted.is_empty() || !cut.shortened.is_empty() {
-            let floor = cut.first_kept.unwrap_or(seq);
+        if !cut.keeps.omitted.is_empty() || !cut.keeps.shortened.is_empty() {
+            let floor = cut.keeps.first_kept.unwrap_or(seq);
             let (mut gone, mut saved) = (0, 0);
             for (at, node) in self.up(Some(seq)).take_while(|(at, _)| *at >= floor) {
                 let size = u64::from(node.tokens);
@@ -271,7 +263,7 @@ impl Tree {
         if let Some(cut) = cut {
             let floor = self.floor(tip);
             let mut early: Vec<Seq> =
-                cut.pinned.iter().chain(&cut.demands).copied().filter(|seq| *seq < floor).collect();
+                cut.keeps.pinned.iter().chain(&cut.keeps.demands).copied().filter(|seq| *seq < floor).collect();
             early.sort_unstable();
             early.append(&mut shown);
             return early;
@@ -296,7 +288,7 @@ impl Tree {
             let nodes = seqs.iter().filter(|seq| **seq < floor).filter_map(|seq| self.node(*seq));
             nodes.map(|node| u64::from(size(node))).sum()
         };
-        let pinned = early(&cut.pinned, |node| node.tokens) + early(&cut.demands, |node| node.demands);
+        let pinned = early(&cut.keeps.pinned, |node| node.tokens) + early(&cut.keeps.demands, |node| node.demands);
         node.path_tokens.saturating_sub(before).saturating_sub(cut.saved) + pinned + u64::from(cut.tokens)
     }
 
@@ -365,6 +357,6 @@ impl Tree {
     /// The first message of the path ending at `tip` that is shown for itself; 0 where all are.
     pub(crate) fn floor(&self, tip: Option<Seq>) -> Seq {
         let Some(cut) = self.cut_at(tip) else { return Seq(0) };
-        cut.first_kept.or_else(|| self.node(tip?)?.cut).unwrap_or(Seq(0))
+        cut.keeps.first_kept.or_else(|| self.node(tip?)?.cut).unwrap_or(Seq(0))
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests share: a seeded world for the core, the invariants as checks, a local model server, files to attach.
+//! What the tests share: a seeded world for the core, the invariants as checks, a local model server, a Redis server, files to attach.
 //!
 //! Only tests and benches depend on this crate, so a failed expectation panics with its reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
@@ -7,5 +7,6 @@ pub mod check;
 pub mod files;
 pub mod model_server;
 mod plans;
+pub mod redis;
 pub mod secrets;
 pub mod world;

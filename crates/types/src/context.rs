@@ -67,6 +67,26 @@ pub struct Shortened {
     pub excerpt: bool,
 }
 
+/// What of the main path is shown below a node: everything from one message on, but for a few, and a few before it. The sets
+/// are whole: they say what is left out from there on, also what an earlier node had left out before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Keeps {
+    /// The first message that is shown; `None`: nothing before the node is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<Seq>,
+    /// Earlier messages that are shown all the same, oldest first.
+    pub pinned: Vec<Seq>,
+    /// Earlier messages of which what they demand is shown, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<Seq>,
+    /// Later messages that are left out. A call and its results are left out together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<Span>,
+    /// Results of which only a part is shown, in the order of calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened: Vec<Shortened>,
+}
+
 /// `compacted`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compacted {
@@ -77,20 +97,9 @@ pub struct Compacted {
     /// A summary that was made by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The first message that is still shown after the summary; `None`: nothing before the node is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<Seq>,
-    /// Messages that are shown before the summary all the same.
-    pub pinned: Vec<Seq>,
-    /// Messages of which what they demand is shown before the summary.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub demands: Vec<Seq>,
-    /// What is left out after the first kept message: see [`ContextCut`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub omitted: Vec<Span>,
-    /// What is shown in part only, in the order of calls.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shortened: Vec<Shortened>,
+    /// What is shown from here on.
+    #[serde(flatten)]
+    pub keeps: Keeps,
     /// The summary's size.
     pub tokens: u32,
 }
@@ -113,25 +122,14 @@ pub enum CutCause {
     Once,
 }
 
-/// `context_cut`. Its sets are whole: they say what is left out from here on, also what an earlier cut had left out before.
+/// `context_cut`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextCut {
     /// The node's number.
     pub seq: Seq,
-    /// The first message that is still shown; `None`: all are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<Seq>,
-    /// Messages that are shown before it all the same.
-    pub pinned: Vec<Seq>,
-    /// Messages of which what they demand is shown before it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub demands: Vec<Seq>,
-    /// What is left out after the first kept message. A call and its results are left out together.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub omitted: Vec<Span>,
-    /// What is shown in part only, in the order of calls.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shortened: Vec<Shortened>,
+    /// What is shown from here on.
+    #[serde(flatten)]
+    pub keeps: Keeps,
     /// Why.
     pub cause: CutCause,
 }

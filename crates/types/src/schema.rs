@@ -67,6 +67,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         Shares,
         Finished,
         SummaryMode,
+        Keeps,
         Shortened,
         CutCause,
     ]

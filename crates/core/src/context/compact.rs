@@ -1,6 +1,6 @@
 //! A summary takes the place of what is old: made by the model on a side branch, or by rules where no model can.
 
-use crate::context::cut::{Left, Room, left_after, pins};
+use crate::context::cut::{Room, kept_after, pins};
 use crate::context::rules::{Said, Summary, rule_summary};
 use crate::{Bodies, Branch, Call, CallState, Cut, NodeKind, Refusal, SpecHead, State, estimate, result_text};
 use mainpath_types::*;
@@ -45,9 +45,8 @@ fn most(state: &State, spec: &SpecHead, first_kept: Option<Seq>) -> u64 {
 }
 
 fn compacted(state: &State, first_kept: Option<Seq>, summary: EventId, text: Option<&str>, tokens: u32) -> Compacted {
-    let Left { first_kept, pinned, demands, omitted, shortened } = left_after(state, first_kept);
-    let seq = state.tree.next_seq();
-    Compacted { seq, summary, text: text.map(Into::into), first_kept, pinned, demands, omitted, shortened, tokens }
+    let (seq, keeps) = (state.tree.next_seq(), kept_after(state, first_kept));
+    Compacted { seq, summary, text: text.map(Into::into), keeps, tokens }
 }
 
 /// What becomes of a model's summary: one that is larger than it may be helps nobody.
@@ -217,19 +216,8 @@ impl State {
     }
 
     pub(crate) fn compacted(&mut self, id: EventId, data: &Compacted) {
-        self.cut(
-            id,
-            Cut {
-                first_kept: data.first_kept,
-                pinned: data.pinned.clone(),
-                demands: data.demands.clone(),
-                omitted: data.omitted.clone(),
-                shortened: data.shortened.clone(),
-                summary: Some(data.summary),
-                tokens: data.tokens,
-                ..Cut::default()
-            },
-        );
+        let (keeps, summary, tokens) = (data.keeps.clone(), Some(data.summary), data.tokens);
+        self.cut(id, Cut { keeps, summary, tokens, ..Cut::default() });
         if let Some(branch) = &mut self.branch {
             branch.done = true;
         }

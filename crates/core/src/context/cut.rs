@@ -121,7 +121,7 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
 fn last_resort(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
     let first_kept = compact::first_kept(state, spec, true);
     let cut = Loss { first_kept, ..Loss::new(state) }.cut(CutCause::Overflow);
-    let helps = first_kept.is_some_and(|first| state.tree.left_out_by(state.tree.head, first, &cut.pinned) > 0);
+    let helps = first_kept.is_some_and(|first| state.tree.left_out_by(state.tree.head, first, &cut.keeps.pinned) > 0);
     if run.compacted_to.is_none() && helps { cut.into() } else { too_much(state, run, spec) }
 }
 
@@ -162,7 +162,7 @@ fn window(state: &State, spec: &SpecHead) -> Option<ContextCut> {
     let first_kept = tree.keep_from(head, |count, _| count <= most - window / 2)?;
     let loss = Loss { first_kept: Some(first_kept), ..Loss::new(state) };
     let cut = loss.cut(CutCause::Window);
-    (tree.left_out_by(head, first_kept, &cut.pinned) > 0).then_some(cut)
+    (tree.left_out_by(head, first_kept, &cut.keeps.pinned) > 0).then_some(cut)
 }
 
 /// Results that alone take more than the newest turn's share, when the request does not fit: their beginning and end stay.
@@ -192,7 +192,7 @@ pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
     let cut = tree.cut_at(head).ok_or(Refusal::NothingCut)?;
     let floor = tree.floor(head);
     let left_out = |(seq, node): &(Seq, &Node)| {
-        let is_out = if *seq < floor { !cut.pinned.contains(seq) } else { cut.omits(*seq) };
+        let is_out = if *seq < floor { !cut.keeps.pinned.contains(seq) } else { cut.omits(*seq) };
         !matches!(node.kind, NodeKind::Cut | NodeKind::Injected) && is_out
     };
     let free = state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()));
@@ -242,7 +242,7 @@ impl<'a> Loss<'a> {
         let path = tree.up(head).take_while(|(seq, _)| *seq >= floor);
         let gone = path.filter(|(seq, _)| held.is_some_and(|cut| cut.omits(*seq))).map(|(seq, _)| seq).collect();
         let first_kept = Some(floor.max(Seq(1)));
-        let shortened = held.map(|cut| cut.shortened.clone()).unwrap_or_default();
+        let shortened = held.map(|cut| cut.keeps.shortened.clone()).unwrap_or_default();
         let mut loss = Loss { state, old, first_kept, gone, shortened, saved: 0 };
         let once = loss.old.iter().filter_map(|(_, node)| loss.result(node)).filter(|call| call.once);
         let once: Vec<Shortened> = once.map(brief).collect();
@@ -317,11 +317,10 @@ impl<'a> Loss<'a> {
 
     fn cut(self, cause: CutCause) -> ContextCut {
         let seq = self.state.tree.next_seq();
-        let Left { first_kept, pinned, demands, omitted, shortened } = self.left();
-        ContextCut { seq, first_kept, pinned, demands, omitted, shortened, cause }
+        ContextCut { seq, keeps: self.keeps(), cause }
     }
 
-    fn left(mut self) -> Left {
+    fn keeps(mut self) -> Keeps {
         let first = self.first_kept.unwrap_or(Seq(u32::MAX));
         let (pinned, demands) = pins(self.state, first);
         self.shortened.retain(|short| short.call.seq >= first);
@@ -336,22 +335,13 @@ impl<'a> Loss<'a> {
         let reminders = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
         self.gone.extend(reminders.skip(1).filter(|seq| *seq >= first));
         let omitted = spans(&path, &self.gone);
-        Left { first_kept: self.first_kept, pinned, demands, omitted, shortened: self.shortened }
+        Keeps { first_kept: self.first_kept, pinned, demands, omitted, shortened: self.shortened }
     }
 }
 
-/// What a cut or a summary says is shown.
-pub(crate) struct Left {
-    pub first_kept: Option<Seq>,
-    pub pinned: Vec<Seq>,
-    pub demands: Vec<Seq>,
-    pub omitted: Vec<Span>,
-    pub shortened: Vec<Shortened>,
-}
-
-/// What a summary leaves that stands for everything before a message: the sets that hold now, as far as they still matter.
-pub(crate) fn left_after(state: &State, first_kept: Option<Seq>) -> Left {
-    Loss { first_kept, ..Loss::new(state) }.left()
+/// What a summary keeps that stands for everything before a message: the sets that hold now, as far as they still matter.
+pub(crate) fn kept_after(state: &State, first_kept: Option<Seq>) -> Keeps {
+    Loss { first_kept, ..Loss::new(state) }.keeps()
 }
 
 fn short(shortened: &[Shortened], call: CallId) -> Option<&Shortened> {
@@ -394,19 +384,7 @@ impl State {
     pub(crate) fn context_cut(&mut self, event: EventId, data: &ContextCut) {
         let above = self.tree.cut_at(self.tree.head);
         let (summary, tokens) = above.map_or((None, 0), |cut| (cut.summary, cut.tokens));
-        self.cut(
-            event,
-            Cut {
-                first_kept: data.first_kept,
-                pinned: data.pinned.clone(),
-                demands: data.demands.clone(),
-                omitted: data.omitted.clone(),
-                shortened: data.shortened.clone(),
-                summary,
-                tokens,
-                ..Cut::default()
-            },
-        );
+        self.cut(event, Cut { keeps: data.keeps.clone(), summary, tokens, ..Cut::default() });
         // What was asked for is shown until half a window more has been said.
         let window = self.coming_spec().and_then(|spec| spec.limits.window_messages);
         let shown = self.tree.shown_count(self.tree.head);

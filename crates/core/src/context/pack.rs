@@ -195,11 +195,8 @@ impl Packer {
         let mut items =
             self.packed.take().filter(|last| last.under.cut == cut).map_or_else(Vec::new, |last| last.items);
         items.truncate(self.path.0);
-        let last = match self.path.1.filter(|_| !items.is_empty() && state.branch.is_none()) {
-            Some(end) => follow(state, tip, end, &mut items),
-            None => None,
-        };
-        let last = last.unwrap_or_else(|| {
+        let end = self.path.1.filter(|_| !items.is_empty() && state.branch.is_none());
+        let last = end.and_then(|end| follow(state, tip, end, &mut items)).or_else(|| {
             items.clear();
             path(state, tip, &mut items)
         });
@@ -228,7 +225,7 @@ pub fn is_as_signed(state: &State, under: Under, seq: Seq) -> bool {
 
 /// Adds the messages of a path that come after `end` under the same cut; gives the last one. `None`, and nothing is added, where
 /// the path does not lead there.
-fn follow(state: &State, tip: Option<Seq>, end: Seq, items: &mut Vec<Item>) -> Option<Option<Seq>> {
+fn follow(state: &State, tip: Option<Seq>, end: Seq, items: &mut Vec<Item>) -> Option<Seq> {
     let tree = &state.tree;
     let cut = tree.cut_at(tip);
     let (mut new, mut reached) = (Vec::new(), false);
@@ -250,7 +247,7 @@ fn follow(state: &State, tip: Option<Seq>, end: Seq, items: &mut Vec<Item>) -> O
         items.extend(item(state, cut, seq, node));
         last = seq;
     }
-    Some(Some(last))
+    Some(last)
 }
 
 /// Adds all messages of a path; gives the last one.
@@ -269,7 +266,7 @@ fn path(state: &State, tip: Option<Seq>, items: &mut Vec<Item>) -> Option<Seq> {
             items.push(Item::Summary { event });
         }
         match node.kind {
-            NodeKind::User if seq < floor && cut.is_some_and(|cut| cut.demands.contains(&seq)) => {
+            NodeKind::User if seq < floor && cut.is_some_and(|cut| cut.keeps.demands.contains(&seq)) => {
                 items.push(Item::Demands { seq, event: node.event });
             }
             _ => items.extend(item(state, cut, seq, node)),
@@ -307,7 +304,7 @@ pub(crate) fn left_out(state: &State, tip: Option<Seq>) -> impl Iterator<Item = 
     let (tree, cut) = (&state.tree, state.tree.cut_at(tip));
     let floor = tree.floor(tip);
     tree.up(tip).filter_map(move |(seq, node)| {
-        let early = seq < floor && !cut.is_some_and(|cut| cut.pinned.contains(&seq));
+        let early = seq < floor && !cut.is_some_and(|cut| cut.keeps.pinned.contains(&seq));
         let event = node.event;
         match node.kind {
             _ if !early && !cut.is_some_and(|cut| cut.omits(seq)) => None,

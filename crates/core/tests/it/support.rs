@@ -381,12 +381,12 @@ pub fn show(event: &Event) -> String {
         EventKind::BranchOpened(data) => format!("{name} {:?} {} by {:?}", data.kind, data.seq, data.by),
         EventKind::BranchClosed(data) => format!("{name} {:?} done={}", data.kind, data.done),
         EventKind::Compacted(data) => {
-            let sets = sets(&data.demands, &data.omitted, &data.shortened);
-            format!("{name} {} keeps {} pins {}{sets}", data.seq, at(data.first_kept), list(&data.pinned))
+            let sets = sets(&data.keeps);
+            format!("{name} {} keeps {} pins {}{sets}", data.seq, at(data.keeps.first_kept), list(&data.keeps.pinned))
         }
         EventKind::ContextCut(data) => {
-            let sets = sets(&data.demands, &data.omitted, &data.shortened);
-            let (kept, pinned) = (at(data.first_kept), list(&data.pinned));
+            let sets = sets(&data.keeps);
+            let (kept, pinned) = (at(data.keeps.first_kept), list(&data.keeps.pinned));
             format!("{name} {} keeps {kept} pins {pinned} {:?}{sets}", data.seq, data.cause)
         }
         EventKind::Injected(data) => format!("{name} {}", data.seq),
@@ -412,7 +412,7 @@ pub fn show(event: &Event) -> String {
 }
 
 /// The sets of a cut, where there are any.
-fn sets(demands: &[Seq], omitted: &[Span], shortened: &[Shortened]) -> String {
+fn sets(Keeps { demands, omitted, shortened, .. }: &Keeps) -> String {
     let mut text = String::new();
     demands.iter().for_each(|seq| text.push_str(&format!(" demands {seq}")));
     omitted.iter().for_each(|(first, last)| text.push_str(&format!(" omits {first}-{last}")));

@@ -2,62 +2,24 @@
 
 use crate::support::{World, pair};
 use mainpath_net::{NotReady, RedisContext, RedisContextConfig};
+use mainpath_testkit::redis::Redis;
 use mainpath_tools::Tools;
 use mainpath_types::EffectClass;
 use serde_json::{Value, json};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
 
-/// A Redis server with the password `redis-pass`. It is ended when this is dropped.
-struct Redis {
-    port: u16,
-    process: Child,
-    _folder: tempfile::TempDir,
+async fn direct(redis: &Redis, words: &[&str]) -> redis::Value {
+    let client = redis::Client::open(redis.open_url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = redis::cmd(words[0]);
+    words[1..].iter().for_each(|word| {
+        command.arg(word);
+    });
+    command.query_async(&mut connection).await.unwrap()
 }
 
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Redis {
-    async fn new() -> Redis {
-        loop {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let folder = tempfile::tempdir().unwrap();
-            let mut process = Command::new("redis-server")
-                .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--requirepass", "redis-pass"])
-                .args(["--port", &port.to_string(), "--dir", &folder.path().display().to_string()])
-                .stdout(Stdio::null())
-                .spawn()
-                .expect("redis-server cannot be started: `make test` installs it from Debian's package redis-server");
-            // Somebody else may have taken the port meanwhile: then the server ends by itself.
-            while process.try_wait().unwrap().is_none() {
-                let redis = redis::Client::open(format!("redis://:redis-pass@127.0.0.1:{port}/")).unwrap();
-                if redis.get_multiplexed_async_connection().await.is_ok() {
-                    return Redis { port, process, _folder: folder };
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
-        }
-    }
-
-    async fn direct(&self, words: &[&str]) -> redis::Value {
-        let redis = redis::Client::open(format!("redis://:redis-pass@127.0.0.1:{}/", self.port)).unwrap();
-        let mut connection = redis.get_multiplexed_async_connection().await.unwrap();
-        let mut command = redis::cmd(words[0]);
-        words[1..].iter().for_each(|word| {
-            command.arg(word);
-        });
-        command.query_async(&mut connection).await.unwrap()
-    }
-
-    fn world(&self, prefix: &str) -> World {
-        let url = format!("redis://127.0.0.1:{}/0", self.port);
-        world(json!({"url": url, "password": "PASS", "prefix": prefix, "ttl_s": 100})).unwrap()
-    }
+fn world_on(redis: &Redis, prefix: &str) -> World {
+    let url = redis.url();
+    world(json!({"url": url, "password": "PASS", "prefix": prefix, "ttl_s": 100})).unwrap()
 }
 
 fn world(config: Value) -> Result<World, NotReady> {
@@ -68,8 +30,8 @@ fn world(config: Value) -> Result<World, NotReady> {
 
 #[tokio::test]
 async fn values_are_kept_under_the_prefix_and_for_the_time() {
-    let redis = Redis::new().await;
-    let world = redis.world("mp:");
+    let redis = Redis::start();
+    let world = world_on(&redis, "mp:");
     let act = async |args: Value| world.say("redis_context", args).await;
     assert_eq!(act(json!({"op": "get", "key": "a"})).await, pair("not_found", "There is no key \"a\"."));
     assert_eq!(
@@ -86,8 +48,8 @@ async fn values_are_kept_under_the_prefix_and_for_the_time() {
     );
     assert_eq!(act(json!({"op": "get", "key": "a"})).await, pair("ok", "één"));
     assert_eq!(act(json!({"op": "get", "key": "b"})).await, pair("ok", ""));
-    assert_eq!(redis.direct(&["GET", "mp:a"]).await, redis::Value::BulkString("één".into()));
-    let redis::Value::Int(ttl) = redis.direct(&["TTL", "mp:b"]).await else { panic!("no number") };
+    assert_eq!(direct(&redis, &["GET", "mp:a"]).await, redis::Value::BulkString("één".into()));
+    let redis::Value::Int(ttl) = direct(&redis, &["TTL", "mp:b"]).await else { panic!("no number") };
     assert!((1..=7).contains(&ttl), "{ttl}");
     assert_eq!(act(json!({"op": "delete", "key": "a"})).await, pair("ok", "Deleted \"a\"."));
     assert_eq!(act(json!({"op": "delete", "key": "a"})).await, pair("ok", "There was no key \"a\"."));
@@ -97,12 +59,12 @@ async fn values_are_kept_under_the_prefix_and_for_the_time() {
 
 #[tokio::test]
 async fn nothing_outside_the_prefix_is_seen_or_changed_whatever_the_pattern() {
-    let redis = Redis::new().await;
+    let redis = Redis::start();
     // A prefix in which Redis would see a pattern.
-    let world = redis.world("m*[p]:");
+    let world = world_on(&redis, "m*[p]:");
     let act = async |args: Value| world.say("redis_context", args).await;
     for key in ["mine", "other:x", "mp:x", "m1p:x"] {
-        redis.direct(&["SET", key, "theirs"]).await;
+        direct(&redis, &["SET", key, "theirs"]).await;
     }
     for key in ["k:1", "k:2", "l"] {
         act(json!({"op": "set", "key": key, "value": "1"})).await;
@@ -114,27 +76,27 @@ async fn nothing_outside_the_prefix_is_seen_or_changed_whatever_the_pattern() {
         assert_ne!(act(json!({"op": "get", "key": key})).await.0, "ok");
     }
     act(json!({"op": "delete", "key": "*"})).await;
-    assert_eq!(redis.direct(&["DBSIZE"]).await, redis::Value::Int(7));
+    assert_eq!(direct(&redis, &["DBSIZE"]).await, redis::Value::Int(7));
 }
 
 #[tokio::test]
 async fn sizes_and_numbers_are_bounded() {
-    let redis = Redis::new().await;
-    let world = redis.world("mp:");
+    let redis = Redis::start();
+    let world = world_on(&redis, "mp:");
     let act = async |args: Value| world.say("redis_context", args).await;
     let told = "The value has 65537 bytes; 65536 are the most.";
     assert_eq!(act(json!({"op": "set", "key": "a", "value": "x".repeat(65_537)})).await, pair("too_large", told));
     assert_eq!(act(json!({"op": "set", "key": "k".repeat(513), "value": ""})).await.0, "invalid_arguments");
-    redis.direct(&["SETRANGE", "mp:huge", "50000000", "x"]).await;
+    direct(&redis, &["SETRANGE", "mp:huge", "50000000", "x"]).await;
     let (code, text) = act(json!({"op": "get", "key": "huge"})).await;
     assert_eq!(
         (code.as_str(), text.len(), text.ends_with("\n[only the first 65536 of 50000001 bytes]")),
         ("ok", 65_536 + 41, true)
     );
-    redis.direct(&["EVAL", "for i = 1, 300 do redis.call('SET', 'mp:n' .. i, i) end", "0"]).await;
+    direct(&redis, &["EVAL", "for i = 1, 300 do redis.call('SET', 'mp:n' .. i, i) end", "0"]).await;
     let (_, text) = act(json!({"op": "list"})).await;
     assert_eq!((text.lines().count(), text.lines().last()), (201, Some("[there are more; give a narrower pattern]")));
-    redis.direct(&["LPUSH", "mp:list", "1"]).await;
+    direct(&redis, &["LPUSH", "mp:list", "1"]).await;
     assert_eq!(
         act(json!({"op": "get", "key": "list"})).await,
         pair("redis", "That key holds something else than a text.")
@@ -143,7 +105,7 @@ async fn sizes_and_numbers_are_bounded() {
 
 #[tokio::test]
 async fn wrong_calls_and_servers_are_told() {
-    let redis = Redis::new().await;
+    let redis = Redis::start();
     let world_of = |port: u16, password: bool| {
         let mut config = json!({"url": format!("redis://127.0.0.1:{port}"), "prefix": "mp:"});
         if password {

@@ -62,8 +62,8 @@ impl Life {
             match &event.kind {
                 EventKind::ContextCut(data) => {
                     self.seen.cuts += 1;
-                    self.seen.shortened |= !data.shortened.is_empty();
-                    self.seen.omitted |= !data.omitted.is_empty();
+                    self.seen.shortened |= !data.keeps.shortened.is_empty();
+                    self.seen.omitted |= !data.keeps.omitted.is_empty();
                     broken = true;
                 }
                 EventKind::Compacted(data) => {

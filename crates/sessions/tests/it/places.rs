@@ -1,66 +1,25 @@
 use mainpath_sessions::*;
+use mainpath_testkit::redis::Redis;
 use mainpath_types::{Message, Part, Role, Seq};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-use tempfile::TempDir;
 
-/// A Redis server with the password `redis-pass`. It is ended when this is dropped.
-pub(crate) struct Redis {
-    pub(crate) url: String,
-    process: Child,
-    _folder: TempDir,
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+/// Where sessions are kept on it.
+fn server(redis: &Redis) -> RedisServer {
+    RedisServer {
+        url: redis.url(),
+        password: Some(Redis::PASSWORD.into()),
+        prefix: "mp:".into(),
+        ..RedisServer::default()
     }
 }
 
-impl Redis {
-    pub(crate) async fn start() -> Redis {
-        loop {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let folder = tempfile::tempdir().unwrap();
-            let mut process = Command::new("redis-server")
-                .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--requirepass", "redis-pass"])
-                .args(["--port", &port.to_string(), "--dir", &folder.path().display().to_string()])
-                .stdout(Stdio::null())
-                .spawn()
-                .expect("redis-server cannot be started: `make test` installs it from Debian's package redis-server");
-            // Somebody else may have taken the port meanwhile: then the server ends by itself.
-            while process.try_wait().unwrap().is_none() {
-                let client = redis::Client::open(format!("redis://:redis-pass@127.0.0.1:{port}/")).unwrap();
-                if client.get_multiplexed_async_connection().await.is_ok() {
-                    let url = format!("redis://127.0.0.1:{port}/0");
-                    return Redis { url, process, _folder: folder };
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        }
+async fn direct<T: redis::FromRedisValue>(redis: &Redis, words: &[&str]) -> T {
+    let client = redis::Client::open(redis.open_url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = redis::cmd(words[0]);
+    for word in &words[1..] {
+        command.arg(word);
     }
-
-    pub(crate) fn server(&self) -> RedisServer {
-        RedisServer {
-            url: self.url.clone(),
-            password: Some("redis-pass".into()),
-            prefix: "mp:".into(),
-            ..RedisServer::default()
-        }
-    }
-
-    async fn direct<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
-        let url = self.url.replace("redis://", "redis://:redis-pass@");
-        let client = redis::Client::open(url).unwrap();
-        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-        let mut command = redis::cmd(words[0]);
-        for word in &words[1..] {
-            command.arg(word);
-        }
-        command.query_async(&mut connection).await.unwrap()
-    }
+    command.query_async(&mut connection).await.unwrap()
 }
 
 fn kept(head: u64, messages: u32) -> Kept {
@@ -128,21 +87,21 @@ async fn a_database_keeps_messages_that_others_can_read() {
 
 #[tokio::test]
 async fn a_redis_server_keeps_messages_for_their_time() {
-    let redis = Redis::start().await;
-    let place = RedisPlace::new(&redis.server()).unwrap();
+    let redis = Redis::start();
+    let place = RedisPlace::new(&server(&redis)).unwrap();
     conforms(&place).await;
     place.put("chat", &kept(7, 2), Some(90_000)).await.unwrap();
     for key in ["mp:session:chat", "mp:session:chat:of"] {
-        let left: i64 = redis.direct(&["PTTL", key]).await;
+        let left: i64 = direct(&redis, &["PTTL", key]).await;
         assert!((1..=90_000).contains(&left), "{key}: {left}");
     }
-    let texts: Vec<String> = redis.direct(&["LRANGE", "mp:session:chat", "0", "-1"]).await;
+    let texts: Vec<String> = direct(&redis, &["LRANGE", "mp:session:chat", "0", "-1"]).await;
     assert_eq!(serde_json::from_str::<Message>(&texts[0]).unwrap(), kept(7, 2).messages[0]);
-    let _: i64 = redis.direct(&["RPUSH", "mp:session:chat", "no message"]).await;
+    let _: i64 = direct(&redis, &["RPUSH", "mp:session:chat", "no message"]).await;
     assert_eq!(place.get("chat", 0).await.unwrap(), None, "what others spoilt is as none");
-    let refused = RedisServer { password: Some("wrong".into()), ..redis.server() };
+    let refused = RedisServer { password: Some("wrong".into()), ..server(&redis) };
     let refused = RedisPlace::new(&refused).unwrap().get("chat", 0).await.unwrap_err().to_string();
-    assert!(refused.starts_with(&redis.url) && !refused.contains("wrong"), "{refused}");
+    assert!(refused.starts_with(&redis.url()) && !refused.contains("wrong"), "{refused}");
     let url = "redis://user:secretpass@127.0.0.1/".to_string();
     let bad = RedisPlace::new(&RedisServer { url, ..RedisServer::default() }).err().unwrap().to_string();
     assert!(bad.contains("user and password are set beside it") && !bad.contains("secretpass"), "{bad}");

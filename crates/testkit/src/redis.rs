@@ -1,0 +1,71 @@
+//! A real Redis server on a free port of this machine.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A Redis server with a password. It is ended when this is dropped.
+#[derive(Debug)]
+pub struct Redis {
+    /// Where it listens, on 127.0.0.1.
+    pub port: u16,
+    process: Child,
+    _folder: tempfile::TempDir,
+}
+
+impl Redis {
+    /// Its password.
+    pub const PASSWORD: &str = "redis-pass";
+
+    /// Starts one, and waits until it answers. Panics where `redis-server` is not installed.
+    pub fn start() -> Redis {
+        loop {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let folder = tempfile::tempdir().unwrap();
+            let mut process = Command::new("redis-server")
+                .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--requirepass", Self::PASSWORD])
+                .args(["--port", &port.to_string(), "--dir", &folder.path().display().to_string()])
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("redis-server cannot be started: `make test` installs it from Debian's package redis-server");
+            // Somebody else may have taken the port meanwhile: then the server ends by itself.
+            while process.try_wait().unwrap().is_none() {
+                if answers(port) {
+                    return Redis { port, process, _folder: folder };
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+
+    /// Its address without the password.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    /// Its address with the password.
+    pub fn open_url(&self) -> String {
+        format!("redis://:{}@127.0.0.1:{}/", Self::PASSWORD, self.port)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Whether a server with the password is there and takes commands.
+fn answers(port: u16) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut server = TcpStream::connect(("127.0.0.1", port))?;
+        server.set_read_timeout(Some(Duration::from_secs(1)))?;
+        server.write_all(format!("AUTH {}\r\n", Redis::PASSWORD).as_bytes())?;
+        let mut said = [0; 5];
+        server.read_exact(&mut said)?;
+        Ok(&said == b"+OK\r\n")
+    };
+    ask().unwrap_or(false)
+}
