@@ -165,7 +165,7 @@ fn the_list_names_every_trace_with_its_state_and_task() {
 }
 
 /// A run with one call; its messages are 1 to 4.
-fn one_call() -> (Place, ModelServer, String) {
+pub fn one_call() -> (Place, ModelServer, String) {
     let place = Place::new();
     std::fs::write(place.work.join("a.txt"), "content of a\n").unwrap();
     let server = server(|request| match request.count("tool") {
@@ -402,73 +402,6 @@ fn after_a_limit_the_trace_goes_on() {
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
     assert_eq!(place.text("effects"), "1\n");
     place.run(&["resume", "--yes"]).fails(1, "ended with its final answer");
-}
-
-#[test]
-fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
-    let (place, _server, trace) = one_call();
-    let views = ["meta.json", "goal.json", "state.json", "final.md", "inputs/request.txt"];
-    let read = || views.map(|name| std::fs::read(place.file(&trace, name)).unwrap());
-    let before = read();
-    assert!(place.ok(&["replay"]).contains("2 requests and 6 views rebuilt identically"));
-    views.iter().for_each(|name| std::fs::remove_file(place.file(&trace, name)).unwrap());
-    place.run(&["replay"]);
-    assert_eq!(read(), before);
-    std::fs::write(place.file(&trace, "final.md"), "Something better.\n").unwrap();
-    let done = place.run(&["replay"]);
-    done.fails(1, "1 differences");
-    assert!(done.out.contains("differs: ") && done.out.contains("final.md"), "{done:#?}");
-    assert_eq!(read(), before);
-    place.ok(&["replay"]);
-}
-
-#[test]
-fn one_changed_byte_is_found_and_named_by_file_and_line() {
-    let (place, _server, trace) = one_call();
-    assert_eq!(place.ok(&["verify"]).lines().last(), Some("the chain holds"));
-    let path = place.file(&trace, "events.jsonl");
-    let log = std::fs::read_to_string(&path).unwrap();
-    // Inside a text, so that the line stays JSON.
-    let changed = log.replacen("content of a", "content of b", 1);
-    assert_ne!(log, changed);
-    let line = 1 + log.lines().position(|line| line.contains("content of a")).unwrap();
-    std::fs::write(&path, &changed).unwrap();
-    let done = place.run(&["verify"]);
-    assert!(done.code == 1 && done.own_lines().len() == 1, "{done:#?}");
-    let said = done.own_lines()[0];
-    let found = (line..=line + 1).any(|line| said.contains(&format!("line {line}")));
-    assert!(said.contains(path.to_str().unwrap()) && found, "line {line}: {said}");
-    let answer = std::fs::read(place.file(&trace, "final.md")).unwrap();
-    let replayed = place.run(&["replay"]);
-    replayed.fails(1, "1 differences");
-    assert!(replayed.out.contains("was not replayed") && replayed.out.contains("line "), "{replayed:#?}");
-    assert_eq!(std::fs::read(place.file(&trace, "final.md")).unwrap(), answer);
-    // Nothing is written to it any more, and what is before the damage can be read.
-    let resumed = place.run(&["run", "-c", "More."]);
-    assert!(resumed.code == 1 && resumed.err.contains("damaged"), "{resumed:#?}");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), changed);
-    let shown = place.run(&["show"]);
-    assert!(shown.code == 1 && shown.out.contains("Read a."), "{shown:#?}");
-}
-
-#[test]
-fn a_torn_last_line_is_cut_and_kept_and_the_trace_goes_on() {
-    let (place, _server, trace) = one_call();
-    let path = place.file(&trace, "events.jsonl");
-    let log = std::fs::read(&path).unwrap();
-    let last = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-    std::fs::write(&path, &log[..log.len() - 9]).unwrap();
-    let done = place.run(&["resume"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "Answer 2.\n"), "{done:#?}");
-    let cut: Vec<Value> = place.events(&trace).into_iter().filter(|event| event["type"] == "tail_cut").collect();
-    let bytes = log.len() - 9 - last;
-    assert_eq!(
-        cut.iter().map(|event| &event["data"]).collect::<Vec<_>>(),
-        [&json!({"bytes": bytes, "kept": "events.torn"})]
-    );
-    assert_eq!(std::fs::read(place.file(&trace, "events.torn")).unwrap(), [&log[last..log.len() - 9], b"\n"].concat());
-    place.ok(&["verify"]);
-    place.ok(&["replay"]);
 }
 
 #[test]

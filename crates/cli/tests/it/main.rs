@@ -14,6 +14,7 @@ mod every_model;
 mod forks;
 mod hooks;
 mod injections;
+mod integrity;
 mod lists;
 mod long_texts;
 mod mcp;
