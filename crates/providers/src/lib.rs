@@ -40,6 +40,7 @@ mod scripted;
 pub mod sse;
 mod strict;
 mod substitutions;
+mod text;
 mod wire;
 mod words;
 

@@ -1,5 +1,6 @@
 //! Small helpers for error lines and JSON.
 
+use crate::text::Compact;
 use mainpath_types::{ModelError, ModelErrorKind};
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ pub(crate) fn snippet(body: &[u8]) -> String {
 /// Appends a value as JSON. Serialising text, numbers and JSON values into memory cannot fail.
 pub(crate) fn push_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
-    if serde_json::to_writer(&mut *out, value).is_err() {
+    if value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Compact)).is_err() {
         out.truncate(start);
         out.extend_from_slice(b"null");
     }

@@ -1,6 +1,7 @@
 //! Messages as the API's content blocks.
 
 use crate::codec::wire_call_id;
+use crate::text::as_text;
 use crate::wire::{placeholder, wire_arguments, wire_name};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -30,6 +31,7 @@ pub(super) struct Element<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block<'a> {
     Text {
+        #[serde(serialize_with = "as_text")]
         text: Cow<'a, str>,
     },
     Image {
@@ -41,6 +43,7 @@ enum Block<'a> {
         title: Option<String>,
     },
     Thinking {
+        #[serde(serialize_with = "as_text")]
         thinking: &'a str,
         signature: &'a str,
     },
@@ -65,9 +68,19 @@ enum Block<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Bytes<'a> {
-    Url { url: &'a str },
-    Base64 { media_type: &'static str, data: &'a str },
-    Text { media_type: &'static str, data: String },
+    Url {
+        url: &'a str,
+    },
+    Base64 {
+        media_type: &'static str,
+        #[serde(serialize_with = "as_text")]
+        data: &'a str,
+    },
+    Text {
+        media_type: &'static str,
+        #[serde(serialize_with = "as_text")]
+        data: String,
+    },
 }
 
 impl<'a> Element<'a> {

@@ -3,6 +3,7 @@
 use super::function_name;
 use super::signed::{Mark, divide, mark};
 use crate::codec::wire_call_id;
+use crate::text::as_text;
 use crate::wire::{placeholder, result_text, wire_arguments};
 use crate::words::push_json;
 use mainpath_types::{CallId, Message, Part, Role, Seq, Source};
@@ -95,6 +96,7 @@ impl<'o> Content<'o> {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TextPart<'a> {
+    #[serde(serialize_with = "as_text")]
     text: &'a str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     thought: bool,
@@ -106,7 +108,11 @@ struct TextPart<'a> {
 #[serde(rename_all = "camelCase")]
 enum MediaPart<'a> {
     #[serde(rename_all = "camelCase")]
-    InlineData { mime_type: &'a str, data: &'a str },
+    InlineData {
+        mime_type: &'a str,
+        #[serde(serialize_with = "as_text")]
+        data: &'a str,
+    },
     #[serde(rename_all = "camelCase")]
     FileData { mime_type: &'a str, file_uri: &'a str },
 }
@@ -249,8 +255,8 @@ struct FunctionResponse<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Response<'a> {
-    Output(Cow<'a, str>),
-    Error(Cow<'a, str>),
+    Output(#[serde(serialize_with = "as_text")] Cow<'a, str>),
+    Error(#[serde(serialize_with = "as_text")] Cow<'a, str>),
 }
 
 fn result(part: &Part, content: &mut Content<'_>) {

@@ -14,6 +14,7 @@ use crate::endpoint::{Endpoint, OutputLimit, Quirks};
 use crate::errors;
 use crate::event_stream::EventStream;
 use crate::strict::allows_strict;
+use crate::text::as_text;
 use crate::wire::{data_url, effort, placeholder, result_text, texts, wire_arguments, wire_name};
 use crate::words::push_json;
 use mainpath_types::{CallId, Message, ModelError, ModelReply, Part, RequestHead, Role, Seq, Source};
@@ -65,7 +66,7 @@ impl OpenAiChat {
             })
             .collect();
         // Content may be null only beside calls.
-        let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
+        let content = (!text.is_empty() || tool_calls.is_empty()).then_some(Content::Text(text));
         let (reasoning_details, reasoning) = kept::of(&message.parts, &self.issuer);
         // Such a server misses the field where there was no reasoning, too.
         let reasoning_content = self.quirks.return_reasoning.then_some(reasoning);
@@ -220,13 +221,14 @@ fn tool(spec: &mainpath_types::ToolSpec) -> Tool<'_> {
 #[serde(tag = "role", rename_all = "lowercase")]
 enum Element<'a> {
     System {
+        #[serde(serialize_with = "as_text")]
         content: &'a str,
     },
     User {
         content: Content<'a>,
     },
     Assistant {
-        content: Option<Cow<'a, str>>,
+        content: Option<Content<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,6 +238,7 @@ enum Element<'a> {
     },
     Tool {
         tool_call_id: String,
+        #[serde(serialize_with = "as_text")]
         content: Cow<'a, str>,
     },
 }
@@ -243,7 +246,7 @@ enum Element<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
-    Text(Cow<'a, str>),
+    Text(#[serde(serialize_with = "as_text")] Cow<'a, str>),
     Parts(Vec<serde_json::Value>),
 }
 
@@ -257,6 +260,7 @@ struct CallElement<'a> {
 #[derive(Serialize)]
 struct CallFunction<'a> {
     name: Cow<'a, str>,
+    #[serde(serialize_with = "as_text")]
     arguments: Cow<'a, str>,
 }
 

@@ -1,6 +1,7 @@
 //! From messages to the items of the request's `input`.
 
 use crate::codec::wire_call_id;
+use crate::text::as_text;
 use crate::wire::{data_url, placeholder, result_text, wire_arguments, wire_name};
 use crate::words::push_json;
 use mainpath_types::{CallId, Message, Part, Role, Seq, Signature, Source};
@@ -25,6 +26,7 @@ enum Item<'a> {
         r#type: &'static str,
         call_id: String,
         name: Cow<'a, str>,
+        #[serde(serialize_with = "as_text")]
         arguments: Cow<'a, str>,
     },
     Output {
@@ -37,7 +39,7 @@ enum Item<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
-    Text(Cow<'a, str>),
+    Text(#[serde(serialize_with = "as_text")] Cow<'a, str>),
     Parts(Vec<Value>),
 }
 
