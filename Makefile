@@ -43,7 +43,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) xtask tidy
 
-## The table of the README. Takes about a minute after its build.
+## The table of docs/figures.md. Takes about a minute after its build.
 bench: build
 	$(CARGO) run --release --locked -p mainpath-bench
 

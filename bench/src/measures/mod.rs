@@ -40,7 +40,7 @@ const MEASURES: [(&str, Measure); 16] = [
 
 fn build(_: bool) -> Result<Vec<Row>, Fail> {
     let what = "clean build by `make run`";
-    Ok(vec![Row { reach: "< 6 min".into(), ..Row::note(what, "see README".into()) }])
+    Ok(vec![Row { reach: "< 6 min".into(), ..Row::note(what, "see docs/figures.md".into()) }])
 }
 
 /// The program as people call it.

@@ -31,7 +31,9 @@ pub enum PromptError {
         problem: std::io::Error,
     },
     /// A template is wrong.
-    #[error("the template {name}, line {line}: {problem}; the names that a template may use are listed in the README")]
+    #[error(
+        "the template {name}, line {line}: {problem}; the names that a template may use are listed in docs/models.md"
+    )]
     Render {
         /// The user's file, or the bundled template's name.
         name: String,
