@@ -49,7 +49,6 @@
 mod arguments;
 mod bash;
 mod context;
-mod cost;
 mod edit;
 mod filter;
 mod follow;
@@ -68,7 +67,6 @@ mod processes;
 mod read;
 mod registry;
 mod sandbox;
-mod schema;
 mod snapshot;
 mod tool;
 mod walk;
@@ -88,12 +86,12 @@ pub use list_files::ListFiles;
 pub use look_back::{
     ExpandArgs, ExpandWindow, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
 };
+pub use mainpath_schema::Schema;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
 pub use processes::Processes;
 pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
 pub use sandbox::Sandbox;
-pub use schema::Schema;
 pub use snapshot::{MOST_CHANGES, Snapshot};
 pub use tool::{DynTool, Fut, ProbeAnswer, Problem, Rate, Tool, ToolDoc, Touched, Touches};
 pub use workspace::{PathProblem, Resolved, Workspace};

@@ -1,6 +1,9 @@
 //! JSON Schemas that values are held to: a tool's arguments, a final answer.
+//!
+//! A crate of its own for the sake of builds: `jsonschema` is generic over the JSON that it reads, so whoever calls it compiles it.
 
-use crate::cost;
+mod cost;
+
 use jsonschema::PatternOptions;
 use serde_json::Value;
 
