@@ -99,9 +99,37 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMore<T> {
 pub(crate) struct Parsed {
     pub rules: Vec<Rule>,
     pub off: Vec<String>,
+    examples: Vec<Example>,
 }
 
-/// Reads a rule file. `name` stands in the errors. Errors: file, line, what is wrong, and what may have been meant.
+/// A call that a rule's author says the rule is about, or is not.
+struct Example {
+    /// The rule's place in the file.
+    rule: usize,
+    call: String,
+    /// Whether the rule is to match it.
+    expected: bool,
+    /// What is named in the error.
+    place: String,
+}
+
+impl Parsed {
+    /// Holds every rule to its examples. Errors: file, line, what is wrong.
+    pub fn test(&self, folders: &Folders) -> Result<(), PolicyError> {
+        for Example { rule, call, expected, place } in &self.examples {
+            let Some(rule) = self.rules.get(*rule) else { continue };
+            let at = |problem: String| PolicyError { place: place.clone(), problem };
+            if fits(rule, call, folders).map_err(at)? != *expected {
+                let not = if *expected { "does not match" } else { "matches" };
+                return Err(at(format!("the rule {} {not} its example {call:?}", rule.id)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a rule file. Its examples are left to [`Parsed::test`]. `name` stands in the errors. Errors: file, line, what is
+/// wrong, and what may have been meant.
 pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> Result<Parsed, PolicyError> {
     let line = |start: usize| text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
     let at = |start: usize, problem: String| PolicyError { place: format!("{name}, line {}", line(start)), problem };
@@ -118,7 +146,7 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
     if let (Some(off), Layer::Project) = (raw.off.first(), layer) {
         return Err(at(off.span().start, "a project cannot switch rules off".into()));
     }
-    let (mut rules, mut ids) = (Vec::new(), BTreeSet::new());
+    let (mut rules, mut ids, mut kept) = (Vec::new(), BTreeSet::new(), Vec::new());
     for (number, raw) in (1..).zip(raw.rule) {
         let start = raw.span().start;
         let raw = raw.into_inner();
@@ -162,19 +190,14 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
             ignored: None,
         };
         for (examples, expected) in [(raw.examples.r#match, true), (raw.examples.no_match, false)] {
-            for example in examples {
-                let start = example.span().start;
-                let found = fits(&rule, example.get_ref(), folders).map_err(|problem| at(start, problem))?;
-                if found != expected {
-                    let not = if expected { "does not match" } else { "matches" };
-                    let problem = format!("the rule {} {not} its example {:?}", rule.id, example.get_ref());
-                    return Err(at(start, problem));
-                }
-            }
+            kept.extend(examples.into_iter().map(|example| {
+                let place = format!("{name}, line {}", line(example.span().start));
+                Example { rule: rules.len(), call: example.into_inner(), expected, place }
+            }));
         }
         rules.push(rule);
     }
-    Ok(Parsed { rules, off: raw.off.into_iter().map(Spanned::into_inner).collect() })
+    Ok(Parsed { rules, off: raw.off.into_iter().map(Spanned::into_inner).collect(), examples: kept })
 }
 
 /// A rule that stands alone, such as `bash(git push *) if origin = web`; several patterns stand on lines of their own.

@@ -1,6 +1,7 @@
 //! One word of a pattern: letters that stand for themselves, and `*`, `?`, `[…]`, `{…,…}`.
 
 use globset::{GlobBuilder, GlobMatcher};
+use std::sync::{Arc, OnceLock};
 
 /// The longest pattern, in bytes. What is longer was not written by a person.
 const LONGEST: usize = 1_000;
@@ -19,8 +20,16 @@ pub(crate) enum Glob {
     Plain(Vec<Plain>),
     /// The last name of a path is any of these.
     Name(Vec<Plain>),
-    /// Anything else.
-    Pattern(Box<GlobMatcher>),
+    /// Anything else. Shared by the copies of a policy, so that it is compiled once.
+    Pattern(Arc<Lazy>),
+}
+
+/// A pattern that is read, and compiled when a text is first compared with it: most never are, and compiling takes longer
+/// than all the rest of loading a rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Lazy {
+    read: globset::Glob,
+    compiled: OnceLock<GlobMatcher>,
 }
 
 /// Pieces of text with a star between each two of them.
@@ -59,14 +68,14 @@ impl Glob {
             _ if is_path => None,
             _ => all(text).map(Glob::Plain),
         };
-        plain.map_or_else(|| Glob::compiled(text, is_path), Ok)
+        plain.map_or_else(|| Glob::pattern(text, is_path), Ok)
     }
 
-    fn compiled(text: &str, is_path: bool) -> Result<Glob, String> {
+    fn pattern(text: &str, is_path: bool) -> Result<Glob, String> {
         let glob =
             GlobBuilder::new(text).literal_separator(is_path).backslash_escape(true).empty_alternates(true).build();
         let glob = glob.map_err(|error| format!("the pattern {text:?} cannot be read: {}", error.kind()))?;
-        Ok(Glob::Pattern(Box::new(glob.compile_matcher())))
+        Ok(Glob::Pattern(Arc::new(Lazy { read: glob, compiled: OnceLock::new() })))
     }
 
     /// Whether the whole text matches.
@@ -78,7 +87,7 @@ impl Glob {
                 let name = text.rsplit('/').next().unwrap_or_default();
                 all.iter().any(|plain| plain.matches(name))
             }
-            Glob::Pattern(matcher) => matcher.is_match(text),
+            Glob::Pattern(lazy) => lazy.compiled.get_or_init(|| lazy.read.compile_matcher()).is_match(text),
         }
     }
 }
@@ -219,7 +228,7 @@ mod tests {
         ];
         let paths = ["**/a", "**/{a,b}", "**/*.x", "**/{.x,a*}", "**/*", "**/a*b"];
         for (pattern, is_path) in words.map(|word| (word, false)).into_iter().chain(paths.map(|path| (path, true))) {
-            let (fast, slow) = (Glob::new(pattern, is_path).unwrap(), Glob::compiled(pattern, is_path).unwrap());
+            let (fast, slow) = (Glob::new(pattern, is_path).unwrap(), Glob::pattern(pattern, is_path).unwrap());
             assert!(!matches!(fast, Glob::Pattern(_)), "{pattern}");
             for text in texts {
                 assert_eq!(fast.matches(text), slow.matches(text), "{pattern} {text}");

@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 
 /// The rules that come with Mainpath.
 const BUILTIN: &str = include_str!("builtin.toml");
+/// What errors in them call their file.
+const BUILTIN_NAME: &str = "builtin.toml";
 
 /// Every rule that holds for a run. Deny beats ask beats allow, whatever layer they come from.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +37,10 @@ impl Policy {
 
     /// The rules that come with Mainpath. Errors: none, unless Mainpath itself is broken.
     pub fn builtin(folders: Folders) -> Result<Policy, PolicyError> {
-        let mut policy = Policy::new(folders);
-        policy.add_file(Layer::Builtin, "builtin.toml", BUILTIN)?;
+        // Its examples are the business of a test, not of every start.
+        let rules = parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders)?.rules;
+        let mut policy = Policy { folders, rules, hash: String::new() };
+        policy.rehash();
         Ok(policy)
     }
 
@@ -44,6 +48,7 @@ impl Policy {
     /// Errors: file, line, what is wrong; nothing is added.
     pub fn add_file(&mut self, layer: Layer, name: &str, text: &str) -> Result<(), PolicyError> {
         let parsed = parse(layer, name, text, &self.folders)?;
+        parsed.test(&self.folders)?;
         for id in &parsed.off {
             let known = self.rules.iter_mut().filter(|rule| rule.id == *id && rule.layer != Layer::Organisation);
             let mut found = false;
@@ -118,5 +123,27 @@ impl Policy {
             hash.update(rule.fingerprint());
         }
         self.hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_mainpath_hold_to_their_examples_wherever_the_folders_are() {
+        for (workspace, home) in [("/work", "/home/somebody"), ("/home/somebody/work", "/home/somebody"), ("/w", "")] {
+            let folders = Folders { workspace: workspace.into(), home: home.into() };
+            let tested =
+                parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders).and_then(|parsed| parsed.test(&folders));
+            assert_eq!(tested, Ok(()), "{workspace} {home}");
+        }
+        let folders = Folders { workspace: "/work".into(), home: "/home/somebody".into() };
+        let spoilt = BUILTIN.replacen("bash(rm -rf /)", "bash(ls)", 1);
+        let tested = parse(Layer::Builtin, BUILTIN_NAME, &spoilt, &folders).and_then(|parsed| parsed.test(&folders));
+        assert_eq!(
+            tested.map_err(|error| error.problem),
+            Err("the rule builtin.destroy does not match its example \"bash(ls)\"".into())
+        );
     }
 }
