@@ -197,41 +197,6 @@ pub fn fits(state: &State) -> Check {
     })
 }
 
-/// Between two requests the earlier one's items stay the beginning of the later's, or an event says what broke that.
-pub fn prefix<'a>(before: &Packed, after: &Packed, mut since: impl Iterator<Item = &'a Event>) -> Check {
-    let breaks = |event: &Event| {
-        matches!(
-            event.kind,
-            EventKind::Rewound(_)
-                | EventKind::SessionCleared(_)
-                | EventKind::Compacted(_)
-                | EventKind::ContextCut(_)
-                | EventKind::ModelRequested(ModelRequested { minimal: true, .. })
-                | EventKind::ModelFailed(ModelFailed { remedy: Some(Remedy::Fallback), .. })
-                | EventKind::BranchOpened(_)
-                | EventKind::BranchClosed(_)
-                | EventKind::ModelMalformed(_)
-                | EventKind::SpecChanged(_)
-                | EventKind::CallsRecalled(_)
-        )
-    };
-    let branchy = |packed: &Packed| {
-        packed.items.iter().any(|item| {
-            matches!(
-                item,
-                Item::SummaryPrompt { .. } | Item::RepairPrompt { .. } | Item::LastAnswer | Item::Recalled { .. }
-            )
-        })
-    };
-    // A new run begins with the first model again.
-    let first_again = |event: &Event| after.under.model == 0 && matches!(event.kind, EventKind::RunStarted(_));
-    let same = after.items.starts_with(&before.items) && before.under.spec == after.under.spec;
-    let holds = same && before.under.model == after.under.model;
-    ensure(holds || branchy(before) || since.any(|event| breaks(event) || same && first_again(event)), || {
-        format!("the prefix broke for no reason:\n{before:?}\n{after:?}")
-    })
-}
-
 /// What must hold of a whole log.
 pub fn log(log: &[Event]) -> Check {
     let (mut resolved, mut joined) = (BTreeSet::new(), BTreeSet::new());

@@ -7,6 +7,7 @@ pub mod check;
 pub mod files;
 pub mod model_server;
 mod plans;
+pub mod prefix;
 pub mod redis;
 pub mod secrets;
 pub mod world;

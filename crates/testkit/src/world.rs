@@ -4,8 +4,8 @@
 mod drawn;
 mod forks;
 
-use crate::check;
 use crate::plans::{goal_op, hook_texts};
+use crate::{check, prefix};
 use fastrand::Rng;
 use mainpath_core::*;
 use mainpath_types::*;
@@ -38,8 +38,8 @@ pub struct World {
     packs: BTreeMap<u32, Packed>,
     /// What packs the requests of one process, one after the other.
     packer: Packer,
-    /// The requests that show what the model has looked into.
-    asides: BTreeSet<u32>,
+    /// The events that broke what the main path showed, and how many items of it stand after each.
+    broken: BTreeMap<EventId, usize>,
     not_done: BTreeSet<CallId>,
 }
 
@@ -115,7 +115,7 @@ impl World {
             recovered_batch: false,
             packs: BTreeMap::new(),
             packer: Packer::default(),
-            asides: BTreeSet::new(),
+            broken: BTreeMap::new(),
             not_done: BTreeSet::new(),
         };
         let mut spec = spec(limits, window);
@@ -366,7 +366,7 @@ impl World {
         self.machine = Machine::fold(self.machine.state().trace.clone(), &self.log);
         self.packer = Packer::default();
         self.packs.retain(|request, _| *request <= self.machine.state().requests);
-        self.asides.retain(|request| *request <= self.machine.state().requests);
+        self.broken.retain(|event, _| *event <= self.machine.state().last);
         if self.log.is_empty() {
             return;
         }
@@ -404,17 +404,21 @@ impl World {
             self.recovered_batch = false;
             self.last_batch = batch.len();
         }
+        self.bodies.extend(&batch);
+        let fail = |problem: String| panic!("seed {}: {problem}", self.seed);
         let mut live = before;
         for event in &batch {
-            check::event(&live, event, &self.not_done)
-                .unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+            check::event(&live, event, &self.not_done).unwrap_or_else(fail);
+            let before = live.clone();
             apply(&mut live, event);
             if let EventKind::RunFinished(finished) = &event.kind {
-                check::finished(&live, finished).unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+                check::finished(&live, finished).unwrap_or_else(fail);
             }
+            let broken = prefix::broken(&before, event, &live, &self.bodies);
+            let broken = broken.unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+            self.broken.extend(broken.map(|stands| (event.id, stands)));
         }
         assert_eq!(live, *self.machine.state(), "seed {}: the live state is not the fold of its log", self.seed);
-        self.bodies.extend(&batch);
         self.log.extend(batch);
         self.check();
         Ok(())
@@ -433,26 +437,17 @@ impl World {
         assert_eq!(next, Some(&packed), "seed {}: what is new alone makes another pack", self.seed);
         check::packed(state, &self.bodies, &packed).unwrap_or_else(fail);
         check::fits(state).unwrap_or_else(fail);
-        // The least there is belongs to no chain of requests.
-        if model.minimal {
-            return;
-        }
+        prefix::request(state, &packed).unwrap_or_else(fail);
         if let Some(first) = self.packs.get(&model.request) {
             assert_eq!(*first, packed, "seed {}: the pack of a pending request changed", self.seed);
-        } else {
-            // A look aside leaves no trace in the chain of requests.
-            let mut chain = self.packs.iter().rev().filter(|(request, _)| !self.asides.contains(request));
-            if let Some((last, before)) = chain.next() {
-                let since = self.log.iter().rev().take_while(
-                    |event| !matches!(&event.kind, EventKind::ModelRequested(data) if data.request == *last),
-                );
-                check::prefix(before, &packed, since).unwrap_or_else(fail);
-            }
-            if state.branch.is_some_and(|branch| branch.kind == BranchKind::Aside) {
-                self.asides.insert(model.request);
-            }
-            self.packs.insert(model.request, packed);
+            return;
         }
+        if let Some((last, before)) = self.packs.last_key_value() {
+            let made = |event: &Event| matches!(&event.kind, EventKind::ModelRequested(data) if data.request == *last);
+            let since = self.log.iter().rposition(made).expect("it is in the log");
+            prefix::under(before, &packed, &self.log, &self.log[since..]).unwrap_or_else(fail);
+        }
+        self.packs.insert(model.request, packed);
     }
 
     /// Everything that is pending is answered kindly until nothing is, then nothing may be left over.
