@@ -74,6 +74,7 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         EventKind::MailRefused(MailRefused { .. })
         | EventKind::TailCut(TailCut { .. })
+        | EventKind::FilesKept(FilesKept { .. })
         | EventKind::FilesRestored(FilesRestored { .. })
         | EventKind::Omitted(Omitted {}) => {}
         EventKind::MessageImported(data) => state.import(id, data),

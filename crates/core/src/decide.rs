@@ -20,7 +20,11 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::Rewind { after, parts, tokens, demands, by } => {
             rewind(state, *after, parts.as_deref(), (*tokens, *demands), by)
         }
-        InputKind::RestoreFiles { changes, .. } if changes.is_empty() => Err(Refusal::Empty),
+        InputKind::RestoreFiles { changes, .. } | InputKind::KeepFiles { changes, .. } if changes.is_empty() => {
+            Err(Refusal::Empty)
+        }
+        InputKind::KeepFiles { call, attempt, changes } => running(state, *call, *attempt)
+            .map(|_| FilesKept { call: *call, attempt: *attempt, changes: changes.clone() }.into()),
         InputKind::RestoreFiles { to, changes, by } => {
             Ok(FilesRestored { to: *to, changes: changes.clone(), by: by.clone() }.into())
         }

@@ -68,6 +68,15 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
+    /// A running call is about to change files. What they hold is kept; the call goes on once that is durable.
+    KeepFiles {
+        /// The call.
+        call: CallId,
+        /// Its attempt.
+        attempt: u32,
+        /// What they hold, and what they are to hold.
+        changes: Vec<FileChange>,
+    },
     /// Files are about to be put back to what they were.
     RestoreFiles {
         /// To what they were after this event.

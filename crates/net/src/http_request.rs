@@ -4,6 +4,7 @@ use crate::allow::{Allow, METHODS};
 use crate::client::{Answer, Ask, Caps, Client};
 use crate::settings::{CallRate, Seconds, web};
 use crate::show::{doc, failed, head, is_text, keep, media_type, shown, status_code, text};
+use mainpath_policy::UrlFact;
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{EffectClass, ToolOutput};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -210,7 +211,7 @@ impl Tool for HttpRequest {
                     return Err(Problem::new("not_allowed", text));
                 }
                 let follow = |method: &Method, url: &Url| match covered(method, url) {
-                    true => Ok(()),
+                    true => (ctx.sent_on)(UrlFact { method: method.to_string(), url: url.to_string() }),
                     false => Err(format!("{method} to there is not allowed")),
                 };
                 self.client.send(ask, Caps::within(limit), &follow).await

@@ -6,6 +6,7 @@ use crate::page::page;
 use crate::settings::{CallRate, Seconds, web};
 use crate::show::{aside, doc, failed, head, is_text, media_type, refused, shown, text};
 use mainpath_media::pdf_text;
+use mainpath_policy::UrlFact;
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{EffectClass, ToolOutput};
 use reqwest::header::{ACCEPT, HeaderValue};
@@ -100,11 +101,10 @@ impl WebFetch {
             ));
         }
         let begin = url.clone();
-        // Policy has judged the address that was asked for, and knows nothing of another site.
-        let follow = |_: &Method, to: &Url| match (self.allows(to), same_site(&begin, to)) {
+        let follow = |method: &Method, to: &Url| match (self.allows(to), same_site(&begin, to)) {
             (false, _) => Err("it is not among what may be fetched here".into()),
             (true, false) => Err("it is another site; fetch that address if it is wanted".to_string()),
-            (true, true) => Ok(()),
+            (true, true) => (ctx.sent_on)(UrlFact { method: method.to_string(), url: to.to_string() }),
         };
         let mut ask = Ask::get(url);
         ask.headers

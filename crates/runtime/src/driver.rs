@@ -5,7 +5,7 @@ mod summing;
 mod writing;
 
 use crate::context_hooks::{ask_hooks, in_short, summary};
-use crate::effects::{Around, Asking, call_model, finished, probe_tool, run_tool, unusable};
+use crate::effects::{Around, Asking, Ruled, call_model, finished, probe_tool, run_tool, unusable};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::judge::Gate;
 use crate::look_back;
@@ -139,6 +139,9 @@ impl Driver {
             // What is boxed here takes room only while it goes on: the future of a trace that waits stays small.
             if self.handle.wakes.load(Ordering::Acquire) != self.seen_wakes {
                 Box::pin(self.read_mail()).await?;
+            }
+            for announced in self.handle.take_announced() {
+                Box::pin(self.record(announced)).await?;
             }
             match Box::pin(self.reconcile()).await {
                 // The request is made again under the spec that came meanwhile.
@@ -371,7 +374,8 @@ impl Driver {
                 Effect::RunTool { grant, arguments } => {
                     let around = self.around().await?;
                     let text = self.arguments(grant.call(), arguments).await?;
-                    self.start(key, |cancel| run_tool(around, grant, text, cancel));
+                    let ruled = self.ruled();
+                    self.start(key, |cancel| run_tool(around, grant, text, ruled, cancel));
                 }
                 Effect::Probe { grant, arguments } => {
                     let around = self.around().await?;
@@ -438,13 +442,16 @@ impl Driver {
             begins: run
                 .filter(|run| run.model_failures == 0 && state.branch.is_none())
                 .map(|run| (state.turn_number, run.turns == 1)),
-            origins: self.origins.clone(),
-            approved: state.rules.clone(),
+            ruled: self.ruled(),
         };
         // A task of its own: an answer comes in thousands of pieces, and none of them is the driver's business.
         let call = AbortOnDropHandle::new(tokio::spawn(call_model(around, request, body, sent, how)));
         self.start(key, |_| finished(call));
         Ok(())
+    }
+
+    fn ruled(&self) -> Ruled {
+        Ruled { origins: self.origins.clone(), approved: self.machine.state().rules.clone() }
     }
 
     /// Takes in where what was said since the last look came from.

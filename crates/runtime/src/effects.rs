@@ -1,7 +1,7 @@
 //! Carrying effects out: what runs beside the driver, each as a future that ends in an input.
 
 use crate::hooks::{Forbidden, HookPoint};
-use crate::hub::{Handle, Live};
+use crate::hub::{Announced, Handle, Live};
 use crate::judge::{Gate, starts_processes};
 use crate::live::LiveTurn;
 use crate::origins::Origins;
@@ -16,13 +16,14 @@ use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, Store};
-use mainpath_tools::{BlobSink, Fut, MOST_CHANGES, ProbeAnswer, Snapshot, ToolContext};
+use mainpath_tools::{BlobSink, Changing, Fut, MOST_CHANGES, ProbeAnswer, SentOn, Snapshot, ToolContext};
 use mainpath_types::*;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -36,6 +37,14 @@ pub(crate) struct Around {
     pub prepared: Arc<Prepared>,
 }
 
+/// What judging needs of a trace.
+pub(crate) struct Ruled {
+    /// Where the texts of the trace came from.
+    pub origins: Option<Arc<Origins>>,
+    /// The rules that approvals have made of the trace.
+    pub approved: Vec<Arc<str>>,
+}
+
 /// How a request is made, and how its answer is looked at.
 pub(crate) struct Asking {
     /// How many requests in a row have failed before.
@@ -44,10 +53,8 @@ pub(crate) struct Asking {
     pub summary: bool,
     /// The turn that begins with the request, if one does, and whether it is the first of its run.
     pub begins: Option<(u32, bool)>,
-    /// Where the texts of the trace came from.
-    pub origins: Option<Arc<Origins>>,
-    /// The rules that approvals have made of the trace.
-    pub approved: Vec<Arc<str>>,
+    /// What judging its calls needs.
+    pub ruled: Ruled,
 }
 
 /// Asks the model and judges its answer.
@@ -79,7 +86,7 @@ pub(crate) async fn call_model(
                 vault.redact_turn(&mut reply.parts);
             }
             vault.redact_parts(&mut reply.parts);
-            let gate = Gate::of(&shared.config, prepared, asking.origins, &asking.approved);
+            let gate = Gate::of(&shared.config, prepared, asking.ruled.origins, &asking.ruled.approved);
             let gate = Gate { summary: asking.summary, ..gate };
             let mut kind = gate.reply(request, reply, sent);
             if let InputKind::ModelFinished(reply) = &mut kind {
@@ -187,14 +194,21 @@ fn backoff(failures: u32) -> u64 {
 }
 
 /// Runs a tool. The answer comes only when nothing of the call runs any more.
-pub(crate) async fn run_tool(around: Around, grant: Grant, arguments: String, cancel: CancellationToken) -> InputKind {
+pub(crate) async fn run_tool(
+    around: Around,
+    grant: Grant,
+    arguments: String,
+    ruled: Ruled,
+    cancel: CancellationToken,
+) -> InputKind {
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let store = Arc::clone(&around.shared);
     let scope = around.scope.clone();
     let handle = Arc::clone(&around.handle);
     let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle, EffectKey::Tool(call, attempt))));
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
-    let context = context(around.clone(), grant, cancel.clone(), Arc::clone(&pieces));
+    let mut context = context(around.clone(), grant, cancel.clone(), Arc::clone(&pieces));
+    context.sent_on = sent_on(&around, (&name, &arguments), ruled);
     let before = match around.prepared.snapshots && may_change_any_file(&name, &context.grant) {
         true => Some(look_before(&around, &context).await),
         false => None,
@@ -272,7 +286,7 @@ pub(crate) async fn probe_tool(around: Around, grant: Grant, arguments: String) 
 }
 
 fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<Mutex<Pieces>>) -> ToolContext {
-    let call = grant.call();
+    let (call, attempt) = (grant.call(), grant.attempt());
     let Around { shared, handle, scope, prepared, .. } = around;
     let config = &shared.config;
     let workspace = Arc::clone(&prepared.workspace);
@@ -290,11 +304,35 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
     context.processes = Arc::clone(&handle.processes);
     context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope, vault: config.vault.clone() });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });
+    context.changing = changing(handle, config.vault.clone(), (call, attempt));
     context.progress = Arc::new(move |piece: &str| {
         let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
         pieces.say(Delta::ToolOutput { call, text: piece.into() });
     });
     context
+}
+
+/// What the rules say of an address that an answer sends a call on to.
+fn sent_on(around: &Around, (name, arguments): (&str, &str), ruled: Ruled) -> SentOn {
+    let (shared, prepared) = (Arc::clone(&around.shared), Arc::clone(&around.prepared));
+    let (name, arguments) = (name.to_string(), arguments.to_string());
+    Arc::new(move |to| {
+        let gate = Gate::of(&shared.config, &prepared, ruled.origins.clone(), &ruled.approved);
+        gate.sent_on((&name, &arguments), to)
+    })
+}
+
+/// Has the driver put on record what a call is about to do to files.
+fn changing(handle: Arc<Handle>, vault: Vault, (call, attempt): (CallId, u32)) -> Changing {
+    Arc::new(move |mut changes: Vec<FileChange>| {
+        changes.iter_mut().for_each(|change| change.path = vault.redact(&change.path));
+        let (recorded, answer) = oneshot::channel();
+        handle.announce(Announced { call, attempt, changes, recorded });
+        Box::pin(async move {
+            let no_answer = |_| "the log cannot be written".to_string();
+            answer.await.map_err(no_answer).flatten().map_err(io::Error::other)
+        })
+    })
 }
 
 struct Blobs {

@@ -103,7 +103,8 @@ fn holders(state: &State, events: &[Event], seqs: &[Seq]) -> Result<BTreeSet<Eve
             let is_of = match (&event.kind, node.kind) {
                 // Its first result is in its node's event, or was refused there.
                 (EventKind::CallRetried(CallRetried { call, .. }), NodeKind::Result(of))
-                | (EventKind::LateResult(LateResult { call, .. }), NodeKind::Result(of)) => *call == of,
+                | (EventKind::LateResult(LateResult { call, .. }), NodeKind::Result(of))
+                | (EventKind::FilesKept(FilesKept { call, .. }), NodeKind::Result(of)) => *call == of,
                 (EventKind::ApprovalGranted(data), NodeKind::Assistant { .. }) => data.call.seq == *seq,
                 _ => false,
             };

@@ -39,8 +39,8 @@ struct Track {
     then: FileState,
     /// What it was after the last change.
     last: FileState,
-    /// What it was before that, if that was a restore, which may not have come to the file.
-    unrestored: Option<FileState>,
+    /// What it was before that, where it may not have come to that: a restore or a call may have been killed before it.
+    undone: Option<FileState>,
 }
 
 /// The changes of files under a workspace after an event, by path.
@@ -48,7 +48,7 @@ fn tracks(events: &[Event], workspace: &str, after: EventId) -> BTreeMap<String,
     let mut tracks: BTreeMap<String, Track> = BTreeMap::new();
     let mut here = false;
     for event in events {
-        let (changes, is_restore): (&[FileChange], bool) = match &event.kind {
+        let (changes, is_plan): (&[FileChange], bool) = match &event.kind {
             EventKind::SpecChanged(data) => {
                 here = data.spec.workspace == workspace;
                 continue;
@@ -56,17 +56,18 @@ fn tracks(events: &[Event], workspace: &str, after: EventId) -> BTreeMap<String,
             EventKind::CallResolved(CallResolved { output: Some(output), .. })
             | EventKind::LateResult(LateResult { output, .. })
             | EventKind::CallRetried(CallRetried { output, .. }) => (&output.changes, false),
-            EventKind::FilesRestored(data) => (&data.changes, true),
+            EventKind::FilesRestored(FilesRestored { changes, .. })
+            | EventKind::FilesKept(FilesKept { changes, .. }) => (changes, true),
             _ => continue,
         };
         if event.id <= after || !here {
             continue;
         }
         for FileChange { path, before, after } in changes {
-            let new = || Track { then: before.clone(), last: FileState::Unknown, unrestored: None };
+            let new = || Track { then: before.clone(), last: FileState::Unknown, undone: None };
             let track = tracks.entry(path.clone()).or_insert_with(new);
             track.last = after.clone();
-            track.unrestored = is_restore.then(|| before.clone());
+            track.undone = is_plan.then(|| before.clone());
         }
     }
     tracks
@@ -87,7 +88,7 @@ pub async fn plan(
             Err(problem) => (FileNow::Large, Some(problem.text)),
         };
         let state = now.state();
-        let known = state.holds_same(&track.last) || track.unrestored.is_some_and(|before| state.holds_same(&before));
+        let known = state.holds_same(&track.last) || track.undone.is_some_and(|before| state.holds_same(&before));
         let fate = match (&track.then, seen) {
             (_, Some(why)) => Fate::Lost(why),
             (then, None) if state == *then => Fate::Same,
@@ -236,8 +237,7 @@ mod tests {
             late(vec![change("f", a.clone(), b.clone())]),
             late(vec![change("f", b.clone(), c.clone())]),
         ]);
-        let then =
-            |after| tracks(&log, "/here", after).remove("f").map(|track| (track.then, track.last, track.unrestored));
+        let then = |after| tracks(&log, "/here", after).remove("f").map(|track| (track.then, track.last, track.undone));
         assert_eq!(then(4), None);
         assert_eq!(then(3), Some((b, c.clone(), None)));
         assert_eq!(then(2), Some((a, c.clone(), None)));
@@ -256,6 +256,22 @@ mod tests {
         ]);
         let tracks = tracks(&log, "/here", 1);
         let [(path, track)] = &tracks.iter().collect::<Vec<_>>()[..] else { panic!("one file") };
-        assert_eq!((path.as_str(), &track.then, &track.last, &track.unrestored), ("f", &a, &a, &Some(b)));
+        assert_eq!((path.as_str(), &track.then, &track.last, &track.undone), ("f", &a, &a, &Some(b)));
+    }
+
+    #[test]
+    fn a_change_that_was_announced_counts_whether_it_was_made_or_not() {
+        let [a, b] = ["a", "b"].map(state);
+        let kept = |changes| FilesKept { call: CallId { seq: Seq(2), index: 0 }, attempt: 1, changes }.into();
+        let unsure = change("f", FileState::Unknown, b.clone());
+        let announced = [spec("/here"), kept(vec![change("f", a.clone(), b.clone())])];
+        let then = |more: Vec<EventKind>| {
+            let log = log(announced.iter().cloned().chain(more).collect());
+            tracks(&log, "/here", 1).remove("f").map(|track| (track.then, track.last, track.undone))
+        };
+        assert_eq!(then(vec![]), Some((a.clone(), b.clone(), Some(a.clone()))));
+        // A probe found the change and knows nothing of before.
+        assert_eq!(then(vec![late(vec![unsure])]), Some((a.clone(), b.clone(), None)));
+        assert_eq!(then(vec![late(vec![change("f", a.clone(), b.clone())])]), Some((a, b, None)));
     }
 }

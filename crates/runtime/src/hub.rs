@@ -8,7 +8,7 @@ use mainpath_types::*;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, broadcast, oneshot, watch};
 
 /// Something that a watcher sees.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,11 +65,22 @@ pub(crate) struct Handle {
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
     /// driven again.
     pub unsaid: Mutex<Option<Box<Input>>>,
+    /// What running calls are about to do to files, until the driver has put it on record.
+    announced: Mutex<Vec<Announced>>,
     /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
     pub processes: Arc<Processes>,
     /// What the files were when they were last looked at, so that they need not be read again.
     pub snapshot: Mutex<Snapshot>,
     live: Mutex<Option<broadcast::Sender<Live>>>,
+}
+
+/// What a running call is about to do to files. It waits for the answer; without one it does nothing.
+pub(crate) struct Announced {
+    pub call: CallId,
+    pub attempt: u32,
+    pub changes: Vec<FileChange>,
+    /// Whether it is on record, or one line that says why not.
+    pub recorded: oneshot::Sender<Result<(), String>>,
 }
 
 /// The right to drive a trace in this process. It ends when this is dropped, however that comes about.
@@ -97,6 +108,17 @@ impl Drop for Driving {
 const LAG: usize = 512;
 
 impl Handle {
+    /// Has the driver put on record what a call is about to do.
+    pub fn announce(&self, announced: Announced) {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner).push(announced);
+        self.wake.notify_one();
+    }
+
+    /// What has been announced since the last look.
+    pub fn take_announced(&self) -> Vec<Announced> {
+        std::mem::take(&mut *self.announced.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub fn subscribe(&self) -> broadcast::Receiver<Live> {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe()

@@ -7,7 +7,7 @@ use crate::request::Prepared;
 use crate::runtime::Config;
 use crate::schema::OutputSchema;
 use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
-use mainpath_policy::{CallFacts, Rules, judge, narrowest};
+use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::*;
@@ -56,19 +56,7 @@ impl<'a> Gate<'a> {
     pub fn plan(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan(name, arguments, self.workspace) {
             Ok(Planned { tool, mut facts }) => {
-                facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
-                if let Some(origins) = &self.origins {
-                    facts.origins = origins.of(&facts.arguments);
-                }
-                let verdict = match tool != facts.tool && self.rules.allowed_tools.contains(&tool) {
-                    false => judge(&self.rules, &facts),
-                    // It hands on: who may use it may use what it reaches, as far as the rules for that allow it.
-                    true => {
-                        let mut rules = Rules::clone(&self.rules);
-                        rules.allowed_tools.push(facts.tool.clone());
-                        judge(&rules, &facts)
-                    }
-                };
+                let verdict = self.judge(&tool, &mut facts);
                 let internal = self.tools.doc(&tool).is_some_and(|doc| doc.internal);
                 let verdict = if internal { settled(verdict) } else { verdict };
                 let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
@@ -79,6 +67,37 @@ impl<'a> Gate<'a> {
                 let tool = self.tools.resolve(name);
                 PlannedCall { tool, problem: Some(problem.to_string()), ..PlannedCall::default() }
             }
+        }
+    }
+
+    fn judge(&self, tool: &str, facts: &mut CallFacts) -> Verdict {
+        facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
+        if let Some(origins) = &self.origins {
+            facts.origins = origins.of(&facts.arguments);
+        }
+        match tool != facts.tool && self.rules.allowed_tools.iter().any(|allowed| allowed == tool) {
+            false => judge(&self.rules, facts),
+            // It hands on: who may use it may use what it reaches, as far as the rules for that allow it.
+            true => {
+                let mut rules = Rules::clone(&self.rules);
+                rules.allowed_tools.push(facts.tool.clone());
+                judge(&rules, facts)
+            }
+        }
+    }
+
+    /// Whether a call that runs may ask another address, to which an answer has sent it on: as if it had been called with
+    /// that. What somebody would have to be asked about, the model has to call for itself.
+    pub fn sent_on(&self, (name, arguments): (&str, &str), to: UrlFact) -> Result<(), String> {
+        let Planned { tool, facts } =
+            self.tools.plan(name, arguments, self.workspace).map_err(|problem| problem.to_string())?;
+        let mut facts = CallFacts { urls: vec![to], ..facts };
+        let verdict = self.judge(&tool, &mut facts);
+        let reason = verdict.reason.trim_end_matches('.');
+        match verdict.decision {
+            Decision::Allow => Ok(()),
+            Decision::Deny => Err(reason.into()),
+            Decision::Ask => Err(format!("{reason}; call for that address if it is wanted")),
         }
     }
 

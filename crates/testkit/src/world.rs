@@ -183,10 +183,9 @@ impl World {
             }
             7 if self.rng.bool() => self.plan(),
             10 if self.rng.u32(0..6) == 0 => {
-                let change = FileChange { path: "a".into(), before: FileState::Unknown, after: FileState::Absent };
                 let (to, by) = (self.rng.u64(0..9), Principal::local_user());
                 let before = pending(self.machine.state());
-                self.offer_any(InputKind::RestoreFiles { to, changes: vec![change], by });
+                self.offer_any(InputKind::RestoreFiles { to, changes: vec![drawn::change()], by });
                 assert_eq!(before, pending(self.machine.state()), "seed {}: files are no effect", self.seed);
             }
             9 if self.rng.u32(0..6) == 0 => self.offer_any(InputKind::Clear { by: Principal::local_user() }),
@@ -201,6 +200,7 @@ impl World {
         let Some((key, effect)) = self.rng.choice(&pending).cloned() else { return self.say(MessageMode::Message) };
         let kind = match (key, &effect) {
             (EffectKey::Model(request), _) => self.model(request),
+            (EffectKey::Tool(call, attempt), _) if self.rng.u32(0..8) == 0 => return self.keeps_files(call, attempt),
             (EffectKey::Tool(call, attempt), _) => {
                 let output = self.output();
                 let tokens = if self.rng.u32(0..12) == 0 { self.rng.u32(60..900) } else { self.rng.u32(1..60) };

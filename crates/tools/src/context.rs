@@ -1,9 +1,9 @@
 //! What a running call has at hand.
 
 use crate::{Fut, Processes, Workspace};
-use mainpath_policy::Grant;
+use mainpath_policy::{Grant, UrlFact};
 use mainpath_sandbox::{Cage, Launcher};
-use mainpath_types::{BlobHash, ToolOutput};
+use mainpath_types::{BlobHash, FileChange, ToolOutput};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -26,6 +26,12 @@ pub struct ToolContext {
     pub timeout: Option<Duration>,
     /// Where outputs too large to show are kept.
     pub blobs: Arc<dyn BlobSink>,
+    /// Says whether the rules let the call ask another address, to which an answer has sent it on. Policy judged the address that
+    /// was asked for; it knows nothing of this one.
+    pub sent_on: SentOn,
+    /// Takes what the call is about to do to files of which it has kept what they hold. Nothing is to be changed before it has
+    /// answered: then the change is on record, and can be undone whatever becomes of the process.
+    pub changing: Changing,
     /// Takes output while the call runs, as it comes: whoever takes it hides secrets in it, since only they see the whole
     /// stream. Ephemeral: nothing depends on anybody listening.
     pub progress: Arc<dyn Fn(&str) + Send + Sync>,
@@ -41,7 +47,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// A context with no limits and no secrets, which drops progress and keeps blobs in memory. Set the fields that
+    /// A context with no limits, no rules and no secrets, which drops progress, records nothing and keeps blobs in memory. Set the fields that
     /// matter. Its cage is that of the grant.
     pub fn new(workspace: Arc<Workspace>, grant: Grant, launcher: Launcher) -> ToolContext {
         let cage = Cage::new(grant.confinement(), workspace.root(), workspace.protected().to_vec());
@@ -51,6 +57,8 @@ impl ToolContext {
             cancel: CancellationToken::new(),
             timeout: None,
             blobs: Arc::new(MemoryBlobs::default()),
+            sent_on: Arc::new(|_| Ok(())),
+            changing: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
             progress: Arc::new(|_| {}),
             secrets: Arc::new(NoSecrets),
             launcher,
@@ -83,6 +91,12 @@ impl ToolContext {
         }
     }
 }
+
+/// Whether an address may be asked without a person. Errors: why not, in words that the model is told.
+pub type SentOn = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
+
+/// Puts changes of files on record before they are made. Errors: they cannot be, so they are not to be made.
+pub type Changing = Arc<dyn Fn(Vec<FileChange>) -> Fut<'static, io::Result<()>> + Send + Sync>;
 
 /// Where outputs too large to show are kept.
 pub trait BlobSink: Send + Sync {

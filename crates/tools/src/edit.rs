@@ -97,7 +97,7 @@ async fn edit(ctx: &ToolContext, args: EditArgs) -> Result<ToolOutput, Problem> 
         Ok((place, FileNow::File { content: old.into_bytes(), mode }, new, output))
     };
     let (place, now, new, output) = blocking(work).await??;
-    let mut change = keep(&*ctx.blobs, &place, now).await?;
+    let mut change = keep(ctx, &place, now, new.as_bytes()).await?;
     let write = move || -> Result<FileState, Problem> {
         Ok(written(new.as_bytes(), workspace.replace(&place, new.as_bytes(), &tag)?))
     };

@@ -1,7 +1,7 @@
 //! Files as they were: looking at one before it is changed, and putting it back.
 
 use crate::workspace::{Place, Workspace};
-use crate::{BlobSink, Problem};
+use crate::{Problem, ToolContext};
 use mainpath_types::{BlobHash, FileChange, FileState, MOST_KEPT};
 use rustix::fs::AtFlags;
 use sha2::{Digest, Sha256};
@@ -99,19 +99,31 @@ impl Workspace {
     }
 }
 
-/// A change that is about to be made: what the file was is kept. Errors: it cannot be kept, so the file is not to be
-/// changed.
-pub(crate) async fn keep(blobs: &dyn BlobSink, place: &Place, before: FileNow) -> Result<FileChange, Problem> {
+/// A file is about to be given this content: what it holds is kept, and that is put on record. Errors: it cannot be kept, so
+/// the file is not to be changed.
+pub(crate) async fn keep(
+    ctx: &ToolContext,
+    place: &Place,
+    before: FileNow,
+    content: &[u8],
+) -> Result<FileChange, Problem> {
     let path = place.relative().to_string_lossy().into_owned();
+    let refused = |error: io::Error| {
+        let text = format!("{:?} was not changed, as what it holds now cannot be kept: {error}.", place.path);
+        Problem::new("io", text)
+    };
     let state = before.state();
-    if let FileNow::File { content, .. } = before {
-        let kept = blobs.keep(content).await;
-        kept.map_err(|error: io::Error| {
-            let text = format!("{:?} was not changed, as what it holds now cannot be kept: {error}.", place.path);
-            Problem::new("io", text)
-        })?;
+    // A new file gets this mode at most.
+    let mut mode = 0o666;
+    if let FileNow::File { content, mode: old } = before {
+        mode = old;
+        ctx.blobs.keep(content).await.map_err(refused)?;
     }
-    Ok(FileChange { path, before: state, after: FileState::Unknown })
+    let change = FileChange { path, before: state, after: written(content, mode) };
+    if change.after != change.before {
+        (ctx.changing)(vec![change.clone()]).await.map_err(refused)?;
+    }
+    Ok(change)
 }
 
 /// What a file was after its content was written with this mode.

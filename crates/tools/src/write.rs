@@ -81,7 +81,7 @@ async fn write(ctx: &ToolContext, args: WriteArgs) -> Result<ToolOutput, Problem
     };
     let (place, now) = blocking(look).await??;
     let verb = if now == FileNow::Absent { "Created" } else { "Overwrote" };
-    let mut change = keep(&*ctx.blobs, &place, now).await?;
+    let mut change = keep(ctx, &place, now, args.content.as_bytes()).await?;
     let output = report(&args, verb);
     let write = move || -> Result<FileState, Problem> {
         let content = args.content.as_bytes();

@@ -107,6 +107,7 @@ impl EventKind {
             EventKind::Rewound(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::SessionCleared(data) => data.goal_tree_snapshot.iter_mut().for_each(wipe_goal),
             EventKind::FilesRestored(data) => data.changes.clear(),
+            EventKind::FilesKept(data) => data.changes.clear(),
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(|op| wipe_op(op, names)),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
             EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
@@ -158,6 +159,7 @@ impl EventKind {
             }
             EventKind::CallResolved(data) => data.output.iter().for_each(|output| in_output(output, &mut found)),
             EventKind::FilesRestored(data) => kept(&data.changes, &mut found),
+            EventKind::FilesKept(data) => kept(&data.changes, &mut found),
             _ => {}
         }
         found

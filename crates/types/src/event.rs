@@ -103,6 +103,8 @@ events! {
     CallCancelling = "call_cancelling",
     /// A started call is asked whether it was done.
     CallProbing = "call_probing",
+    /// What files hold is kept, as a call is about to change them. Written before it does.
+    FilesKept = "files_kept",
     /// A call ended.
     CallResolved = "call_resolved",
     /// A result came after its call had ended; it is not used.

@@ -1,6 +1,6 @@
 //! What became of files: what a call changed, and what they held before.
 
-use crate::{BlobHash, EventId, Principal};
+use crate::{BlobHash, CallId, EventId, Principal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub enum FileState {
         /// Its mode bits, the low twelve.
         mode: u32,
     },
-    /// There was one, perhaps, of which nothing is known: it was too large to be kept, or Mainpath was killed at the change.
+    /// There was one, perhaps, of which nothing is known: it was too large to be kept, say.
     Unknown,
 }
 
@@ -46,6 +46,17 @@ impl FileState {
             _ => false,
         }
     }
+}
+
+/// `files_kept`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FilesKept {
+    /// The call that is about to change them.
+    pub call: CallId,
+    /// Which of its attempts.
+    pub attempt: u32,
+    /// What they hold, and what they are to hold. Whether it came to that, the call's result says, or a look at the file.
+    pub changes: Vec<FileChange>,
 }
 
 /// `files_restored`.

@@ -24,6 +24,7 @@ mod optional_tools;
 mod plan;
 mod policy;
 mod recordings;
+mod redirects;
 mod removal;
 mod restores;
 mod secrets;

@@ -241,3 +241,70 @@ fn with_snapshots_what_a_command_did_is_undone_as_well() {
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     assert_eq!(place.ok(&["restore", &newest(&place), "--to", "1"]), "every file is as it was then\n");
 }
+
+/// The end of the call that was killed, after the trace was resumed, and what the log says was kept for it.
+fn resumed(place: &Place, trace: &str) -> (Value, Vec<Value>) {
+    let resumed = place.run(&["resume", trace, "--yes"]);
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "Done.\n"), "{resumed:#?}");
+    let events = place.events(trace);
+    let of = |name: &str| events.iter().filter(|event| event["type"] == name).cloned().collect::<Vec<_>>();
+    (of("call_resolved")[0]["data"]["resolution"].clone(), of("files_kept"))
+}
+
+#[test]
+fn a_write_whose_result_was_lost_in_a_kill_is_undone_as_any_other() {
+    let write = || write("kept.txt", "written\n");
+    // Whether such an edit was made, nobody can tell from the file.
+    let edits = json!({"path": "kept.txt", "edits": [{"old_text": "as it was", "new_text": "as it was, as it was"}]});
+    let edit = || Answer::call("edit_text_file", edits.clone());
+    let made = || self::write("made.txt", "new\n");
+    let cases: [(&dyn Fn() -> Answer, &str, &str); 3] =
+        [(&write, "written\n", "ok"), (&edit, "as it was, as it was\n", "unknown"), (&made, "as it was\n", "ok")];
+    for (call, holds, end) in cases {
+        let place = Place::new();
+        std::fs::write(place.work.join("kept.txt"), "as it was\n").unwrap();
+        // The result is recorded when this hook has ended, which it never does.
+        let hook = "[[hooks]]\nname = \"slow\"\ncommand = [\"sh\", \"-c\", \"echo > reached; sleep 100\"]\n";
+        place.config(&format!("{hook}on = [\"after_tool\"]\ntimeout = \"100s\"\n"));
+        let server = scripted(vec![call(), Answer::text("Done.")]);
+        let process = place.start_run(&server, &["--yes", "Do it."]);
+        let names = || std::fs::read_dir(&place.work).unwrap().count();
+        wait_until("it has written", || place.text("kept.txt") != "as it was\n" || names() > 1);
+        assert!(process.kill().1);
+        place.config("");
+        let trace = place.trace();
+        assert!(place.events(&trace).iter().all(|event| event["type"] != "call_resolved"));
+        // At once, before anybody has resumed it, and after that.
+        let (_, told) = (place.ok(&["verify", &trace]), place.ok(&["restore", &trace, "--to", "1", "--dry-run"]));
+        assert!(told.contains("put back") || told.contains("removed"), "{told}");
+        let (resolution, kept) = resumed(&place, &trace);
+        assert_eq!((resolution.as_str(), kept.len(), place.text("kept.txt").as_str()), (Some(end), 1, holds));
+        place.ok(&["restore", &trace, "--to", "1"]);
+        assert_eq!((place.text("kept.txt").as_str(), place.work.join("made.txt").exists()), ("as it was\n", false));
+        place.ok(&["restore", &trace, "--undo"]);
+        assert_eq!(place.text("kept.txt"), holds);
+        place.ok(&["verify", &trace]);
+        place.ok(&["replay", &trace]);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_around_a_write_the_file_goes_back() {
+    for round in 0..12u64 {
+        let place = Place::new();
+        std::fs::write(place.work.join("kept.txt"), "as it was\n").unwrap();
+        let server = scripted(vec![write("kept.txt", "written\n"), Answer::text("Done.")]);
+        let mut process = place.start_run(&server, &["--yes", "--json", "Do it."]);
+        process.event(if round % 2 == 0 { "files_kept" } else { "action_started" });
+        std::thread::sleep(Duration::from_micros(round * 150));
+        process.kill();
+        let trace = place.trace();
+        place.ok(&["restore", &trace, "--to", "1"]);
+        assert_eq!(place.text("kept.txt"), "as it was\n", "round {round}");
+        let done = place.run(&["resume", &trace, "--yes"]);
+        assert_eq!(done.code, 0, "{done:#?}");
+        place.ok(&["restore", &trace, "--to", "1"]);
+        assert_eq!(place.text("kept.txt"), "as it was\n", "round {round}");
+        place.ok(&["replay", &trace]);
+    }
+}

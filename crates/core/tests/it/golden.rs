@@ -94,8 +94,10 @@ fn life() -> Vec<Event> {
     let hash: BlobHash = "0f".repeat(32).try_into().unwrap();
     let before = FileState::File { hash, bytes: 3, mode: 0o644 };
     let change = FileChange { path: "a.txt".into(), before, after: FileState::Absent };
+    let call = CallId { seq: Seq(2), index: 0 };
+    let kept = FilesKept { call, attempt: 1, changes: vec![change.clone()] };
     let restored = FilesRestored { to: 4, changes: vec![change], by: user() };
-    for kind in [Omitted {}.into(), forked.into(), restored.into()] {
+    for kind in [Omitted {}.into(), forked.into(), kept.into(), restored.into()] {
         agent.log.push(Event { id: agent.log.len() as u64 + 1, kind, ..last.clone() });
     }
     // The only event that no input decides: whoever erases writes it.

@@ -397,6 +397,7 @@ pub fn show(event: &Event) -> String {
         | EventKind::CallsRecalled(_)
         | EventKind::GoalsChanged(_)
         | EventKind::MailRefused(_)
+        | EventKind::FilesKept(_)
         | EventKind::FilesRestored(_)
         | EventKind::ClearRequested(_)
         | EventKind::Omitted(_)

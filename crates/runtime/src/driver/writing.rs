@@ -3,7 +3,7 @@
 use super::{DriveError, Driver};
 use crate::effects::store_pause;
 use crate::hooks::HookPoint;
-use crate::hub::Live;
+use crate::hub::{Announced, Live};
 use mainpath_core::*;
 use mainpath_store::{Appended, Opened, ReadLog, Refused};
 use mainpath_types::*;
@@ -23,6 +23,21 @@ impl Driver {
             Err(DriveError::Refused(_)) => Ok(()),
             other => other,
         }
+    }
+
+    /// Puts on record what a call is about to do to files, and lets it do so. Where the log cannot be written, it gets no answer.
+    pub(super) async fn record(&mut self, announced: Announced) -> Result<(), DriveError> {
+        let Announced { call, attempt, changes, recorded } = announced;
+        if recorded.is_closed() {
+            return Ok(());
+        }
+        let told = match self.offer(InputKind::KeepFiles { call, attempt, changes }, None).await {
+            Err(DriveError::Refused(refusal)) => Err(refusal.to_string()),
+            other => Ok(other?),
+        };
+        // A call that was dropped meanwhile changes nothing.
+        let _ = recorded.send(told);
+        Ok(())
     }
 
     /// Offers an input and makes what follows durable. Kept until it is: after an append with no known outcome the log is

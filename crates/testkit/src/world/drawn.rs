@@ -71,11 +71,20 @@ impl World {
         InputKind::Summarised { text, tokens: if self.rng.u32(0..5) == 0 { 9_999 } else { tokens } }
     }
 
+    /// A running call is about to change a file, and goes on running.
+    pub(super) fn keeps_files(&mut self, call: CallId, attempt: u32) {
+        let before = pending(self.machine.state());
+        let kept = self.offer(InputKind::KeepFiles { call, attempt, changes: vec![change()] });
+        assert_eq!(kept, Ok(()), "seed {}: {call} runs", self.seed);
+        assert_eq!(before, pending(self.machine.state()), "seed {}: files are no effect", self.seed);
+    }
+
     pub(super) fn nonsense(&mut self) -> InputKind {
         let call = CallId { seq: Seq(self.rng.u32(0..30)), index: self.rng.u16(0..4) };
         let attempt = self.rng.u32(0..3);
         let by = Principal::local_user();
-        match self.rng.u32(0..11) {
+        match self.rng.u32(0..12) {
+            10 => InputKind::KeepFiles { call, attempt: attempt + 7, changes: vec![change()] },
             8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: hook_texts(&mut self.rng) },
             9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
             0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
@@ -89,4 +98,9 @@ impl World {
             _ => InputKind::Timer { key: TimerKey::Call(call) },
         }
     }
+}
+
+/// What becomes of some file.
+pub(super) fn change() -> FileChange {
+    FileChange { path: "a".into(), before: FileState::Unknown, after: FileState::Absent }
 }

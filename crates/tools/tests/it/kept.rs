@@ -1,10 +1,11 @@
 //! Files as they were before a call changed them.
 
-use crate::support::World;
-use mainpath_tools::{BlobSink, FileNow};
+use crate::support::{World, pair, said};
+use mainpath_tools::{BlobSink, FileNow, ToolContext};
 use mainpath_types::*;
 use serde_json::json;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::{Arc, Mutex};
 
 /// The state of a file with this content, whose hash the blobs make.
 async fn file(world: &World, content: &[u8], mode: u32) -> FileState {
@@ -100,4 +101,59 @@ async fn nothing_is_looked_at_or_put_back_through_a_link_or_outside() {
     }
     assert_eq!(std::fs::read_to_string(outside.path().join("a")).unwrap(), "secret");
     assert_eq!(std::fs::read_to_string(world.path("real/a")).unwrap(), "x");
+}
+
+/// A context that notes what is announced, with what the file held then, and answers like this.
+fn noting(world: &World, tool: &str, answer: Result<(), &'static str>) -> (ToolContext, Arc<Mutex<Vec<FileChange>>>) {
+    let (mut ctx, noted) = (world.context(tool), Arc::<Mutex<Vec<FileChange>>>::default());
+    let (to, root, blobs) = (noted.clone(), world.path(""), world.blobs.clone());
+    ctx.changing = Arc::new(move |changes| {
+        for change in &changes {
+            let now = std::fs::read(root.join(&change.path)).ok();
+            let kept = match &change.before {
+                FileState::File { hash, .. } => blobs.get(hash),
+                FileState::Absent | FileState::Unknown => None,
+            };
+            assert_eq!(now, kept, "it is kept already, and not yet changed");
+        }
+        to.lock().unwrap().extend(changes);
+        Box::pin(std::future::ready(answer.map_err(std::io::Error::other)))
+    });
+    (ctx, noted)
+}
+
+#[tokio::test]
+async fn what_is_about_to_be_changed_is_on_record_before_it_is() {
+    let world = World::with(&[("a.txt", "one\n"), ("same", "x")]);
+    chmod(&world, "a.txt", 0o640);
+    let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "three"}]});
+    for (tool, args) in [
+        ("write_text_file", json!({"path": "a.txt", "content": "two\n"})),
+        ("edit_text_file", edit),
+        ("write_text_file", json!({"path": "made/new", "content": "x"})),
+    ] {
+        let (ctx, noted) = noting(&world, tool, Ok(()));
+        let output = world.tools.run(tool, &args.to_string(), &ctx).await;
+        let noted = noted.lock().unwrap().clone();
+        let states = |changes: &[FileChange]| {
+            let state = |change: &FileChange| (change.path.clone(), change.before.clone());
+            changes.iter().map(state).collect::<Vec<_>>()
+        };
+        assert_eq!((states(&noted), noted.len()), (states(&output.changes), 1), "{output:?}");
+        assert!(noted[0].after.holds_same(&output.changes[0].after), "{noted:?}");
+    }
+    let (ctx, noted) = noting(&world, "write", Ok(()));
+    let same = json!({"path": "same", "content": "x"}).to_string();
+    assert_eq!(world.tools.run("write", &same, &ctx).await.error, None);
+    assert_eq!(*noted.lock().unwrap(), [], "what stays the same is no change");
+}
+
+#[tokio::test]
+async fn what_cannot_be_put_on_record_is_not_changed() {
+    let world = World::with(&[("a.txt", "one\n")]);
+    let (ctx, noted) = noting(&world, "write", Err("the log cannot be written"));
+    let args = json!({"path": "a.txt", "content": "two\n"}).to_string();
+    let words = "\"a.txt\" was not changed, as what it holds now cannot be kept: the log cannot be written.";
+    assert_eq!(said(&world.tools.run("write", &args, &ctx).await), pair("io", words));
+    assert_eq!((world.get("a.txt").as_str(), noted.lock().unwrap().len()), ("one\n", 1));
 }
