@@ -1,5 +1,6 @@
 //! How the owner hands a plan to its launcher: over the socket, where nobody else can read it, with the command's standard
 //! streams as descriptors: output, errors, and input if it has any. Four bytes of length (little endian), then the plan.
+//! Before it may come a forecast, a plan without command and streams: what the launcher can get ready for.
 
 use crate::plan::Plan;
 use rustix::net::{
@@ -24,18 +25,27 @@ pub(crate) struct Streams {
 
 /// Errors: a text of the plan holds a NUL, it is too long, or nobody is there.
 pub(crate) fn send(mut to: &UnixStream, plan: &Plan, streams: &Streams) -> io::Result<()> {
-    let plan = plan.encode().ok_or(io::ErrorKind::InvalidInput)?;
-    if plan.len() > LONGEST {
-        return Err(io::ErrorKind::ArgumentListTooLong.into());
-    }
-    let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
-    let bytes = [&length.to_le_bytes(), plan.as_slice()].concat();
+    let bytes = framed(plan)?;
     let fds: Vec<_> = [&streams.output, &streams.errors].into_iter().chain(&streams.input).map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&fds));
     let sent = sendmsg(to, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
     to.write_all(bytes.get(sent..).unwrap_or_default())
+}
+
+/// Sends a plan without a command. Errors: as before.
+pub(crate) fn send_forecast(mut to: &UnixStream, plan: &Plan) -> io::Result<()> {
+    to.write_all(&framed(plan)?)
+}
+
+fn framed(plan: &Plan) -> io::Result<Vec<u8>> {
+    let plan = plan.encode().ok_or(io::ErrorKind::InvalidInput)?;
+    if plan.len() > LONGEST {
+        return Err(io::ErrorKind::ArgumentListTooLong.into());
+    }
+    let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
+    Ok([&length.to_le_bytes(), plan.as_slice()].concat())
 }
 
 /// The first byte of a plan, which stays where it is, once there is one. Errors: the owner is gone.
@@ -48,19 +58,18 @@ pub(crate) fn peek(from: &OwnedFd) -> io::Result<u8> {
     }
 }
 
-/// Sends the zygote the socket of a launcher that it is to bear. `early`: see [`receive_socket`].
-pub(crate) fn send_socket(to: &UnixStream, socket: BorrowedFd<'_>, early: bool) -> io::Result<()> {
+/// Sends the zygote the socket of a launcher that it is to bear.
+pub(crate) fn send_socket(to: &UnixStream, socket: BorrowedFd<'_>) -> io::Result<()> {
     let fds = [socket];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&fds));
-    sendmsg(to, &[IoSlice::new(&[early.into()])], &mut ancillary, SendFlags::NOSIGNAL)?;
+    sendmsg(to, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// The socket of a launcher to bear, and whether that is to start its first process before there is a plan. Errors: the owner
-/// is gone.
-pub(crate) fn receive_socket(from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
+/// The socket of a launcher to bear. Errors: the owner is gone.
+pub(crate) fn receive_socket(from: &OwnedFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -71,8 +80,7 @@ pub(crate) fn receive_socket(from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
         RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
         _ => None,
     });
-    let socket = rights.ok_or(io::ErrorKind::UnexpectedEof)?;
-    Ok((socket, byte == [1]))
+    rights.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
 pub(crate) fn receive(from: &OwnedFd) -> io::Result<(Plan, Streams)> {
@@ -93,16 +101,26 @@ pub(crate) fn receive(from: &OwnedFd) -> io::Result<(Plan, Streams)> {
     let (Some(output), Some(errors), input) = (fds.next(), fds.next(), fds.next()) else {
         return Err(io::ErrorKind::UnexpectedEof.into());
     };
+    let plan = receive_rest(from, length, got.bytes)?;
+    Ok((plan, Streams { output, errors, input }))
+}
+
+/// A plan without a command.
+pub(crate) fn receive_forecast(from: &OwnedFd) -> io::Result<Plan> {
+    receive_rest(from, [0; 4], 0)
+}
+
+/// The plan, of whose length the first `got` bytes are there already.
+fn receive_rest(from: &OwnedFd, mut length: [u8; 4], got: usize) -> io::Result<Plan> {
     let mut rest = std::fs::File::from(from.try_clone()?);
-    rest.read_exact(length.get_mut(got.bytes..).unwrap_or_default())?;
+    rest.read_exact(length.get_mut(got..).unwrap_or_default())?;
     let length = u32::from_le_bytes(length) as usize;
     if length > LONGEST {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut plan = vec![0; length];
     rest.read_exact(&mut plan)?;
-    let plan = Plan::decode(&plan).ok_or(io::ErrorKind::InvalidData)?;
-    Ok((plan, Streams { output, errors, input }))
+    Plan::decode(&plan).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]

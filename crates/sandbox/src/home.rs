@@ -226,7 +226,11 @@ fn aliases(path: &Path, mounts: &str) -> Vec<PathBuf> {
 /// some folder, that were moved, or that are made later. Outside of the hidden folders they can be reached; only Landlock of
 /// Linux 7.1 and newer holds them as well.
 fn sockets(outside: Pid) -> Vec<PathBuf> {
-    let list = std::fs::read_to_string(format!("/proc/{outside}/net/unix")).unwrap_or_default();
+    sockets_in(&std::fs::read_to_string(format!("/proc/{outside}/net/unix")).unwrap_or_default())
+}
+
+/// The paths in that list.
+pub(crate) fn sockets_in(list: &str) -> Vec<PathBuf> {
     let paths =
         list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
     let mut paths: Vec<PathBuf> = paths.take(4096).collect();

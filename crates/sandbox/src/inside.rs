@@ -34,13 +34,15 @@ pub(crate) fn settle(owner: Owner, own_network: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the cage around this process, which has settled. Errors: as before; then nothing may be started.
-pub(crate) fn enter(bounds: &Bounds, places: &Places) -> Result<(), String> {
+/// Builds the cage around this process, which has settled. Gives the paths at which its tree differs from the machine's, or
+/// would. Errors: as before; then nothing may be started.
+pub(crate) fn enter(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, String> {
     sys::own_mounts().step(|| "making a mount namespace".into())?;
-    build(bounds, places)?;
+    let set = build(bounds, places)?;
     give_up_privileges().step(|| "giving up privileges".into())?;
     restrict(bounds, places).map_err(|error| format!("restricting files with Landlock: {error}"))?;
-    seccomp::install().step(|| "filtering system calls".into())
+    seccomp::install().step(|| "filtering system calls".into())?;
+    Ok(set)
 }
 
 /// The same user and group inside as outside, and no others.

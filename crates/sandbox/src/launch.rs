@@ -1,14 +1,14 @@
 //! The program that stands between Mainpath and a command, and dies with its owner.
 //!
 //! It is started with one end of a socket pair as its standard input; the owner keeps the other end. It may be started long
-//! before there is anything to run, and then waits for its plan. Whatever happens to
-//! the owner, that end closes, and everything that the command has started is ended. In a cage the launcher's child, the
-//! first process of the cage, listens in its place; that child dies with the launcher, and the kernel ends whatever is in a
-//! PID namespace whose first process dies.
+//! before there is anything to run, with a forecast of its plan; then it makes the cage and waits in it. Whatever happens to the
+//! owner, that end closes, and everything that the command has started is ended. In a cage the launcher's child, the first
+//! process of the cage, listens in its place; that child dies with the launcher, and the kernel ends whatever is in a PID
+//! namespace whose first process dies.
 //!
 //! # The socket
-//! From the owner, first its plan (see `handover.rs`), then: the byte `T` asks for an end with a short grace; closing asks
-//! for an end at once.
+//! From the owner, first a forecast or none, and the plan (see `handover.rs`), then: the byte `T` asks for an end with a short
+//! grace; closing asks for an end at once.
 //! To the owner, one line, after which nothing of the command runs any more (`left` counts processes of other users,
 //! which the launcher may not end; `ended` those that it had to end after the command itself had finished):
 //! ```text
@@ -26,9 +26,11 @@ use crate::handover::{self, Streams};
 use crate::home::{Places, TEMPORARY, VARIABLES};
 use crate::inside::{Owner, enter, settle};
 use crate::limits::Group;
-use crate::plan::{ISOLATED, Plan};
+use crate::plan::{FORECAST, Plan};
+use crate::ready::Ready;
 use crate::supervise::{Terminal, supervise};
 use crate::sys;
+use crate::tree::Step;
 use mainpath_types::FileAccess;
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
@@ -50,7 +52,7 @@ pub(crate) const ZYGOTE: &str = "__zygote";
 
 /// The exit status when the owner has gone; nobody is left to read it but whoever looks at the process table.
 const OWNER_GONE: u8 = 107;
-/// The exit status of a first process whose namespaces do not fit the plan. No command's: nobody else sees it.
+/// The exit status of a first process whose cage was made ahead and does not hold. No command's: nobody else sees it.
 const UNFIT: u8 = 77;
 /// The exit status of a wrong use.
 const USAGE: u8 = 2;
@@ -68,7 +70,7 @@ pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let done = match word.is_some_and(|word| word == ZYGOTE) {
         true => bear(),
-        false => take_over(false),
+        false => take_over(),
     };
     done.unwrap_or(OWNER_GONE).into()
 }
@@ -81,7 +83,7 @@ fn bear() -> io::Result<u8> {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     loop {
-        let (theirs, early) = handover::receive_socket(&owner)?;
+        let theirs = handover::receive_socket(&owner)?;
         match sys::fork_beside()? {
             Some(born) => {
                 let number = born.as_raw_nonzero().get().to_ne_bytes();
@@ -91,7 +93,7 @@ fn bear() -> io::Result<u8> {
                 rustix::stdio::dup2_stdin(&theirs)?;
                 // Before all numbers from 3 on are closed: they would be closed twice.
                 drop((theirs, owner));
-                return take_over(early);
+                return take_over();
             }
         }
     }
@@ -101,9 +103,9 @@ fn is_socket(fd: BorrowedFd<'_>) -> bool {
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)
 }
 
-/// Takes the socket away from standard input, waits for the plan and carries it out. `early`: its first process is started
-/// before the plan is known, in the namespaces that most cages have.
-fn take_over(early: bool) -> io::Result<u8> {
+/// Takes the socket away from standard input, waits for the plan and carries it out. After a forecast the cage is made before
+/// the plan is known; where it does not hold, a fresh one is made.
+fn take_over() -> io::Result<u8> {
     sys::close_from(3);
     let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     // Its own session: no terminal, and the terminal's Ctrl-C does not reach it.
@@ -111,26 +113,42 @@ fn take_over(early: bool) -> io::Result<u8> {
     // From here on the kernel ends this process with the thread that started it, even while it is stopped, and the cage with
     // this process.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    if early
-        && let Ok(init) = begin(true, None, owner.as_fd(), |settled, outside| wait_inside(&owner, settled, outside))
-        && wait_for(init) != Ok(Some(UNFIT.into()))
-    {
-        return Ok(0);
+    if handover::peek(&owner)? == FORECAST {
+        let forecast = handover::receive_forecast(&owner)?;
+        if ready(&owner, &forecast) {
+            return Ok(0);
+        }
     }
     let plan = receive(&owner)?;
     Ok(launch(owner, &plan))
 }
 
-/// Waits for the plan in namespaces that are there already; one that wants others is left to the launcher.
-fn wait_inside(owner: &OwnedFd, settled: Result<(), String>, outside: Pid) -> u8 {
-    let Ok(first) = handover::peek(owner) else { return OWNER_GONE };
-    if first != ISOLATED || settled.is_err() {
-        return UNFIT;
-    }
+/// Starts the first process of a cage before its plan is known. Whether it has done what there was to do; otherwise the plan
+/// still lies in the socket.
+fn ready(owner: &OwnedFd, forecast: &Plan) -> bool {
+    let Some(bounds) = forecast.cage.bounds.as_ref().filter(|bounds| bounds.problem().is_none()) else { return false };
+    let group = group(forecast);
+    let init = begin(!bounds.confinement.network, group.as_ref(), owner.as_fd(), |settled, outside| {
+        let ready = settled.and_then(|()| Ready::make(bounds, || Places::of(forecast, outside), outside));
+        // Why it cannot be made is told by the one that is made for the command.
+        match ready.is_ok_and(|ready| ready.wait(owner.as_fd())) {
+            true => wait_inside(owner),
+            false => UNFIT,
+        }
+    });
+    init.is_ok_and(|init| wait_for(init) != Ok(Some(UNFIT.into())))
+}
+
+/// Carries out the plan, or finds that the owner is gone, in a cage that holds.
+fn wait_inside(owner: &OwnedFd) -> u8 {
     let Ok(plan) = receive(owner) else { return OWNER_GONE };
-    let Some(bounds) = &plan.cage.bounds else { return UNFIT };
-    let made = check(bounds).and_then(|()| shut(bounds, &Places::of(&plan, outside))).map_err(How::Refused);
-    finish(owner.as_fd(), made.and_then(|()| run(owner.as_fd(), &plan, Terminal::None)))
+    let done = close_folders().map_err(How::Refused);
+    finish(owner.as_fd(), done.and_then(|()| run(owner.as_fd(), &plan, Terminal::None)))
+}
+
+/// The cgroup of a plan's cage, if its launcher is in none and there is one to be had.
+fn group(plan: &Plan) -> Option<Group> {
+    if plan.limited { None } else { Group::make().ok() }
 }
 
 /// Takes the plan, and the command's streams in place of this process's.
@@ -152,7 +170,7 @@ fn launch(owner: OwnedFd, plan: &Plan) -> u8 {
         let _ = set_parent_process_death_signal(None);
         return finish(owner.as_fd(), run(owner.as_fd(), plan, Terminal::None));
     };
-    let group = if plan.limited { None } else { Group::make().ok() };
+    let group = group(plan);
     let started = start_init(
         bounds,
         group.as_ref(),
@@ -231,8 +249,8 @@ pub(crate) fn start_init(
 
 /// Makes the cage around this process, which has settled and has the command's streams.
 fn shut(bounds: &Bounds, places: &Places) -> Result<(), String> {
-    close_folders().map_err(|error| format!("closing folders: {error}"))?;
-    enter(bounds, places)
+    close_folders()?;
+    enter(bounds, places).map(drop)
 }
 
 fn check(bounds: &Bounds) -> Result<(), String> {
@@ -262,7 +280,11 @@ fn begin(
 }
 
 /// A standard stream that is a folder would lead out of the cage.
-fn close_folders() -> Result<(), Errno> {
+fn close_folders() -> Result<(), String> {
+    replace_folders().step(|| "closing folders".into())
+}
+
+fn replace_folders() -> Result<(), Errno> {
     let is_folder =
         |fd: BorrowedFd<'_>| fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
     let open = || rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty());

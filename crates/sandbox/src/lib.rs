@@ -28,6 +28,7 @@
 
 mod cage;
 mod ended;
+mod forecast;
 mod guard;
 mod handover;
 mod here;
@@ -38,6 +39,7 @@ mod launcher;
 mod limits;
 mod plan;
 mod pool;
+mod ready;
 mod seatbelt;
 mod seccomp;
 mod supervise;

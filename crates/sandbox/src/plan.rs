@@ -13,7 +13,7 @@ use std::process::Command;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub cage: Cage,
-    /// The command and its arguments.
+    /// The command and its arguments; none in a forecast.
     pub words: Vec<OsString>,
     /// Where it begins.
     pub folder: PathBuf,
@@ -23,8 +23,8 @@ pub(crate) struct Plan {
     pub limited: bool,
 }
 
-/// The first byte of a plan with a cage that has a network of its own.
-pub(crate) const ISOLATED: u8 = b'i';
+/// The first byte of a plan that has no command yet.
+pub(crate) const FORECAST: u8 = b'f';
 
 const FILES: [(FileAccess, &str); 3] =
     [(FileAccess::ReadOnly, "read-only"), (FileAccess::WorkspaceWrite, "workspace-write"), (FileAccess::Full, "full")];
@@ -68,9 +68,8 @@ impl Plan {
             bytes.push(0);
             parts.iter().all(|part| !part.as_bytes().contains(&0))
         };
-        // The first byte tells a launcher that has its namespaces already whether they fit.
-        let fits = self.cage.bounds.as_ref().is_some_and(|bounds| !bounds.confinement.network);
-        let mut whole = put(if fits { ISOLATED } else { b'x' }, &[]);
+        // The first byte tells a launcher whether to carry it out or to get ready for it.
+        let mut whole = put(if self.words.is_empty() { FORECAST } else { b'x' }, &[]);
         whole &= put(b'd', &[self.folder.as_os_str()]);
         if self.limited {
             whole &= put(b'l', &[]);
@@ -110,7 +109,7 @@ impl Plan {
             let (mark, rest) = entry.split_first()?;
             let bounds = plan.cage.bounds.as_mut();
             match mark {
-                &ISOLATED | b'x' => {}
+                &FORECAST | b'x' => {}
                 b'd' => plan.folder = path(rest),
                 b'l' => plan.limited = true,
                 b'w' => plan.words.push(text(rest)),
@@ -131,7 +130,8 @@ impl Plan {
                 _ => return None,
             }
         }
-        let complete = plan.folder != Path::new("") && !plan.words.is_empty();
+        let is_forecast = bytes.first() == Some(&FORECAST);
+        let complete = plan.folder != Path::new("") && plan.words.is_empty() == is_forecast;
         complete.then_some(plan)
     }
 }
@@ -159,7 +159,9 @@ mod tests {
             }
         }
         let sent = Plan { limited: false, ..plan(Cage::open()) };
-        assert_eq!(Plan::decode(&sent.encode().unwrap()), Some(sent));
+        assert_eq!(Plan::decode(&sent.encode().unwrap()), Some(sent.clone()));
+        let forecast = Plan { words: Vec::new(), ..sent };
+        assert_eq!(Plan::decode(&forecast.encode().unwrap()), Some(forecast));
     }
 
     #[test]
@@ -172,9 +174,17 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_none() {
-        for bytes in
-            ["", "d/w", "d/w\0", "wsh\0", "d/w\0wsh\0?x\0", "d/w\0wsh\0a/w\0", "d/w\0wsh\0cwrong\0", "d/w\0\0wsh\0"]
-        {
+        for bytes in [
+            "",
+            "d/w",
+            "d/w\0",
+            "wsh\0",
+            "d/w\0wsh\0?x\0",
+            "d/w\0wsh\0a/w\0",
+            "d/w\0wsh\0cwrong\0",
+            "d/w\0\0wsh\0",
+            "f\0d/w\0wsh\0",
+        ] {
             assert_eq!(Plan::decode(bytes.as_bytes()), None, "{bytes:?}");
         }
     }

@@ -2,9 +2,11 @@
 //! that started it, and inherits its cgroup.
 //!
 //! Starting a program takes about as long as making a cage, and this one is large. So it is started once, as the zygote, which
-//! forks launchers; and once one of these has been used, the next is borne before it is needed: it waits for its plan, with an
-//! empty environment and nothing open. All of them end with this process.
+//! forks launchers; and once one of these has been used, the next is borne before it is needed, and makes a cage like the last
+//! one ready (see `forecast.rs`, `ready.rs`), in which it waits for its plan. One whose cage does not fit the next command ends
+//! unused. All of them end with this process.
 
+use crate::forecast::Forecast;
 use crate::handover::{self, Streams};
 use crate::launch::ZYGOTE;
 use crate::limits;
@@ -30,6 +32,14 @@ pub(crate) struct Program {
 pub(crate) struct Started {
     pub launcher: Born,
     pub control: UnixStream,
+}
+
+impl Started {
+    /// Without its socket it ends.
+    fn end(self) {
+        drop(self.control);
+        reap(self.launcher);
+    }
 }
 
 /// A child process of this one. Its number is its own until it has been waited for.
@@ -84,27 +94,42 @@ struct Zygote {
     process: Started,
 }
 
+/// A launcher that waits for a plan, and what it has made ready for.
+struct Spare {
+    program: Program,
+    forecast: Option<Forecast>,
+    process: Started,
+}
+
 fn serve(orders: mpsc::Receiver<Order>) {
-    let mut spare: Option<(Program, Started)> = None;
+    let mut spare: Option<Spare> = None;
     let mut zygote: Option<Zygote> = None;
     for Order { program, mut plan, streams, answer } in orders {
         plan.limited = plan.cage.is_closed() && limits::join_shared();
         let limited = plan.limited;
-        let ready = spare.take().filter(|(known, _)| *known == program).map(|(_, started)| started);
+        let forecast = Forecast::of(&plan);
+        let is_known = |zygote: &Zygote| zygote.program == program && zygote.limited == limited;
+        let fits = |spare: &Spare| spare.program == program && spare.forecast == forecast;
+        let ready = match spare.take() {
+            Some(spare) if fits(&spare) => Some(spare.process),
+            other => {
+                other.into_iter().for_each(|unfit| unfit.process.end());
+                zygote.as_ref().filter(|zygote| is_known(zygote)).and_then(|zygote| zygote.bear(None).ok())
+            }
+        };
         let _ = answer.send(hand_over(ready, &program, &plan, &streams));
         drop(streams);
-        let known = zygote.take().filter(|known| known.program == program && known.limited == limited);
-        zygote = known.or_else(|| {
+        zygote = zygote.take().filter(is_known).or_else(|| {
             let process = launch(&program, Some(ZYGOTE)).ok()?;
             Some(Zygote { program: program.clone(), limited, process })
         });
-        spare = zygote.as_ref().and_then(|zygote| Some((program, zygote.bear().ok()?)));
-        if spare.is_none()
-            && let Some(Zygote { process: Started { launcher, control }, .. }) = zygote.take()
+        if let Some(zygote) = &zygote
+            && let Ok(process) = zygote.bear(forecast.as_ref())
         {
-            // It was killed, or cannot bear: without its socket it ends.
-            drop(control);
-            reap(launcher);
+            spare = Some(Spare { program, forecast, process });
+        } else if let Some(zygote) = zygote.take() {
+            // It was killed, or cannot bear.
+            zygote.process.end();
         }
     }
 }
@@ -123,15 +148,23 @@ fn hand_over(ready: Option<Started>, program: &Program, plan: &Plan, streams: &S
 }
 
 impl Zygote {
-    /// A launcher that waits for its plan; one that is limited waits in the namespaces of a cage, which take as long as the
-    /// rest to make.
-    fn bear(&self) -> io::Result<Started> {
+    /// A launcher that waits for its plan; in a cage that is ready, if it is told what to expect.
+    fn bear(&self, forecast: Option<&Forecast>) -> io::Result<Started> {
         let (control, theirs) = UnixStream::pair()?;
-        handover::send_socket(&self.process.control, theirs.as_fd(), self.limited)?;
+        handover::send_socket(&self.process.control, theirs.as_fd())?;
+        drop(theirs);
         let mut number = [0; 4];
         (&self.process.control).read_exact(&mut number)?;
         let pid = Pid::from_raw(i32::from_ne_bytes(number)).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Started { launcher: Born(pid), control })
+        let started = Started { launcher: Born(pid), control };
+        // One that is long is taken in parts, so somebody must be there.
+        match forecast.map_or(Ok(()), |forecast| handover::send_forecast(&started.control, &forecast.plan)) {
+            Ok(()) => Ok(started),
+            Err(error) => {
+                started.end();
+                Err(error)
+            }
+        }
     }
 }
 

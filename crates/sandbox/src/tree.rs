@@ -56,8 +56,9 @@ enum What {
     ReadOnly,
 }
 
-/// Makes the tree. To be called with all privileges over the mount namespace, which must be this process's own.
-pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<(), String> {
+/// Makes the tree. Gives the paths at which something was set in, or would have been if anything were there. To be called with
+/// all privileges over the mount namespace, which must be this process's own.
+pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, String> {
     let Bounds { confinement, workspace, own: ours, .. } = bounds;
     let own = own(
         ours,
@@ -91,8 +92,10 @@ pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<(), String> {
     // The sort is stable: of two things at one place the later one covers the earlier.
     items.sort_by_key(|item| item.at.components().count());
     let mut tree = Tree { scratch, caches: 0 };
+    let mut set = Vec::new();
     for Item { at, what } in items {
         tree.set(&at, what).step(|| format!("mounting {}", at.display()))?;
+        set.push(at);
     }
     let outside = places.sockets.iter().filter(|path| confined && !path.starts_with(workspace));
     for path in outside {
@@ -100,9 +103,10 @@ pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<(), String> {
             |fd: &OwnedFd| fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
         if open_place(path).as_ref().is_ok_and(is_socket) {
             tree.set(path, What::Hidden).step(|| format!("hiding {}", path.display()))?;
+            set.push(path.clone());
         }
     }
-    Ok(())
+    Ok(set)
 }
 
 fn devices() -> Result<Vec<Item>, Errno> {
