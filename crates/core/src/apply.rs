@@ -427,7 +427,7 @@ impl State {
 
     fn rewound(&mut self, data: &Rewound) {
         self.tree.head = data.head;
-        self.goals.rewind(data.head);
+        self.rewind_goals();
         self.window_extra = 0;
         self.counted = None;
         self.recalled.clear();
@@ -439,11 +439,20 @@ impl State {
         let seq = self.tree.push(self.tree.head, event, NodeKind::Injected, data.tokens, None);
         self.tree.head = Some(seq);
         (self.injected_at, self.plan_is_news) = (self.turn_number, false);
+        (self.plan_changed, self.plan_hidden) = (false, false);
+    }
+
+    /// The plan as it was made up to the head. Where something is cut away there, it may not be seen any more.
+    pub(crate) fn rewind_goals(&mut self) {
+        self.goals.rewind(self.tree.head);
+        let planned = !self.goals.is_empty();
+        (self.plan_changed, self.plan_hidden) = (planned, planned && self.tree.cut_at(self.tree.head).is_some());
     }
 
     fn change_goals(&mut self, ops: &[GoalOp]) {
         let head = self.tree.head;
         self.unswept |= !ops.is_empty();
+        self.plan_changed |= !ops.is_empty();
         for op in ops {
             // What was refused when it was offered is not in the log; an odd log changes nothing.
             let _ = self.goals.change(op, head);

@@ -35,6 +35,7 @@ impl State {
         self.cleared = data.upto;
         self.tree.head = None;
         self.goals.clear();
+        (self.plan_changed, self.plan_hidden) = (false, false);
         (self.window_extra, self.unswept) = (0, false);
         self.counted = None;
         (self.expand, self.recalled) = (None, Vec::new());

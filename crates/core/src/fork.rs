@@ -109,7 +109,7 @@ impl State {
         self.model = None;
         (self.usage, self.cost) = (Usage::default(), 0);
         self.with_run(|run| (run.usage, run.cost) = (Usage::default(), 0));
-        self.goals.rewind(self.tree.head);
+        self.rewind_goals();
         if self.run.as_ref().is_some_and(|run| !run.answered) {
             self.close(FinishReason::Stopped);
         }

@@ -10,10 +10,15 @@ use std::fmt::Write;
 const HOOK_CHARS: (usize, usize) = (2_000, 8_000);
 
 /// Whether it is time to remind the model: between two turns of a run, after results and not between what somebody said and
-/// its answer, once enough turns have passed or the plan was changed from outside.
+/// its answer, once enough turns have passed or the plan was changed from outside; and at once where a cut hides the plan,
+/// which the model must always know.
 pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
+    let quiet = state.branch.is_none() && state.turn.is_none() && state.model.is_none();
+    if quiet && state.plan_hidden {
+        return true;
+    }
     let Some(every) = spec.limits.inject_every.filter(|every| *every > 0) else { return false };
-    let quiet = state.branch.is_none() && state.turn.is_none() && state.model.is_none() && !run.asking;
+    let quiet = quiet && !run.asking;
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
     let after_results = last.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
     let passed = state.turn_number.saturating_sub(state.injected_at) >= every;

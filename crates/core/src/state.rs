@@ -58,6 +58,10 @@ pub struct State {
     pub injected_at: u32,
     /// Whether somebody else than the model has changed the plan since.
     pub plan_is_news: bool,
+    /// Whether anybody has changed it since.
+    pub plan_changed: bool,
+    /// Whether a cut has taken the plan, as it is now, out of sight.
+    pub plan_hidden: bool,
     /// Which mailbox entries have been consumed.
     pub mail: MailCursor,
     /// How many messages beyond its limit the window may show, after somebody asked to see more.
@@ -246,6 +250,8 @@ impl State {
             goals: Goals::default(),
             injected_at: 0,
             plan_is_news: false,
+            plan_changed: false,
+            plan_hidden: false,
             mail: MailCursor::default(),
             window_extra: 0,
             compaction: None,

@@ -8,6 +8,7 @@ use mainpath_tools::{
 };
 use mainpath_types::*;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 
 /// With less room than this in the window, nothing is shown again.
 const LEAST: u64 = 100;
@@ -135,7 +136,7 @@ fn words(parts: &[Part]) -> String {
 
 fn past_calls(state: &State, args: &ListArgs, room: u64) -> String {
     let wanted = args.tool.as_deref().map(own_tool_name);
-    let on_path: std::collections::BTreeSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
+    let on_path = on_path(state);
     let calls = state.calls.iter().rev().filter(|call| on_path.contains(&call.id.seq));
     let calls = calls.filter(|call| wanted.is_none_or(|tool| call.tool.as_deref() == Some(tool)));
     let (mut lines, mut size) = (Vec::new(), 0);
@@ -156,6 +157,11 @@ fn past_calls(state: &State, args: &ListArgs, room: u64) -> String {
     if lines.is_empty() { "No such call was made.".into() } else { lines.join("\n") }
 }
 
+/// What the conversation holds, shown or not: nothing that was cleared, or said on a branch that was left.
+fn on_path(state: &State) -> BTreeSet<Seq> {
+    state.tree.up(state.tree.head).map(|(seq, _)| seq).collect()
+}
+
 async fn past_result(
     state: &State,
     log: &Log,
@@ -164,7 +170,8 @@ async fn past_result(
     room: u64,
 ) -> Result<String, String> {
     let unknown = || format!("There is no finished call {}; list_calls has them.", args.call);
-    let call = state.calls.get(args.call).filter(|call| call.state.is_done()).ok_or_else(unknown)?;
+    let is_known = |call: &&Call| call.state.is_done() && on_path(state).contains(&call.id.seq);
+    let call = state.calls.get(args.call).filter(is_known).ok_or_else(unknown)?;
     let mut whole = Whole::new(log);
     let _ = whole.load(store, scope, call.result).await;
     let item = Item::Result { seq: call.id.seq, call: call.id, event: call.result, shown: Shown::Whole };

@@ -9,11 +9,13 @@ use mainpath_types::*;
 /// whose text plans what cannot be is malformed, unless it is the last one. `task`: what the agent was first asked to do, in short, where there is no plan yet.
 pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option<String>) -> InputKind {
     let InputKind::ModelFinished(mut reply) = kind else { return kind };
+    let task = task.filter(|task| !task.trim().is_empty());
     if task.is_none() && reply.goals.is_empty() && !reply.calls.iter().any(is_goal) {
         return InputKind::ModelFinished(reply);
     }
     let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
-    let mut ops = task.map_or(Vec::new(), |task| begin(&reply, task, plan.next_id()));
+    let works = reply.calls.iter().any(|planned| !is_goal(planned) && planned.ended().is_none());
+    let mut ops = task.iter().filter(|_| plan.is_empty()).flat_map(|task| mission(&reply, task)).collect::<Vec<_>>();
     let begun = plan.change_all(&ops, head).and_then(|()| plan.change_all(&reply.goals, head));
     // A final answer is not lost for its plan: what cannot be carried out of it is left out of its event.
     if let Err(refusal) = begun
@@ -35,6 +37,12 @@ pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option
             Err(problem) => planned.problem = Some(problem),
         }
     }
+    if let Some(task) = task.filter(|_| works && plan.list().is_empty()) {
+        ops.extend([
+            GoalOp::Add { description: task, reason: String::new(), under: None, after: None },
+            GoalOp::Focus { id: plan.next_id() },
+        ]);
+    }
     reply.goals = ops;
     InputKind::ModelFinished(reply)
 }
@@ -42,25 +50,13 @@ pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option
 /// Whether an answer may begin a plan, so that what it begins with has to be known.
 pub(crate) fn may_begin(kind: &InputKind, state: &State) -> bool {
     let begins = |reply: &Reply| !reply.calls.is_empty() || !reply.goals.is_empty();
-    matches!(kind, InputKind::ModelFinished(reply) if begins(reply)) && state.goals.is_empty()
+    matches!(kind, InputKind::ModelFinished(reply) if begins(reply)) && state.goals.list().is_empty()
 }
 
-/// What a first plan begins with. An agent that plans has the task for its mission; one that works without a plan works on the
-/// task itself.
-fn begin(reply: &Reply, task: String, first: GoalId) -> Vec<GoalOp> {
-    if task.trim().is_empty() {
-        return Vec::new();
-    }
+/// An agent that plans has the task for its mission. One that works without a goal works on the task itself.
+fn mission(reply: &Reply, task: &str) -> Option<GoalOp> {
     let plans = !reply.goals.is_empty() || reply.calls.iter().any(is_goal);
-    let works = reply.calls.iter().any(|planned| planned.ended().is_none());
-    match (plans, works) {
-        (true, _) => vec![GoalOp::Terms { mission: Some(task), assumptions: None, constraints: None }],
-        (false, true) => vec![
-            GoalOp::Add { description: task, reason: String::new(), under: None, after: None },
-            GoalOp::Focus { id: first },
-        ],
-        (false, false) => Vec::new(),
-    }
+    plans.then(|| GoalOp::Terms { mission: Some(task.into()), assumptions: None, constraints: None })
 }
 
 /// Whether a call is one of `goal` that is allowed and not answered yet.

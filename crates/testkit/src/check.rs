@@ -45,10 +45,15 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             let tip = before.tree.up(before.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
             let results = tip.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
             let quiet = before.turn.is_none() && before.model.is_none() && before.branch.is_none();
-            ensure(closing.is_none() && quiet && results, || format!("a reminder {} in the wrong place", data.seq))?;
+            let hidden = before.plan_hidden;
+            ensure(closing.is_none() && quiet && (results || hidden), || {
+                format!("a reminder {} in the wrong place", data.seq)
+            })?;
             let every = before.coming_spec().and_then(|spec| spec.limits.inject_every).unwrap_or(u32::MAX);
             let passed = before.turn_number - before.injected_at;
-            ensure(passed >= every || before.plan_is_news, || format!("a reminder {passed} turns after the last"))
+            ensure(passed >= every || before.plan_is_news || hidden, || {
+                format!("a reminder {passed} turns after the last")
+            })
         }
         EventKind::CallResolved(data) => {
             let open = before.calls.get(data.call).is_some_and(|call| !call.state.is_done());
@@ -129,7 +134,7 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     let task = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
     let shows = |task| packed.items.iter().any(|item| matches!(item, Item::User { seq, .. } if *seq == task));
     ensure(task.is_none_or(|(task, _)| shows(task)), || "the task is not shown".into())?;
-    // Of the reminders before the cut that holds, the newest is shown and no other.
+    // Of the reminders before the cut that holds, the newest is shown and no other; none if the plan has changed by then.
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
     let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
     let before_cut =
@@ -139,7 +144,27 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         Item::Injected { seq, .. } if cut.is_some_and(|cut| *seq < cut) => Some(*seq),
         _ => None,
     });
-    ensure(reminders.eq(newest.iter().copied()), || format!("the newest reminder is {newest:?}: {:?}", packed.items))?;
+    let (reminders, told): (Vec<Seq>, _) = (reminders.collect(), !state.plan_hidden);
+    let planned = !state.goals.is_empty();
+    ensure(reminders == newest || planned && reminders.is_empty(), || {
+        format!("the newest reminder is {newest:?}: {:?}", packed.items)
+    })?;
+    // After a cut the plan is in sight: as it was told last, and with what was changed since.
+    let says_plan = |item: &Item| {
+        let said = message(state, bodies, item).map(|message| text_of(&message.parts)).unwrap_or_default();
+        matches!(item, Item::Injected { .. }) && said.contains(&state.goals.short_view())
+    };
+    let in_sight = told && (state.plan_changed || packed.items.iter().any(says_plan));
+    let cut_away = cut.is_some() && planned && state.branch.is_none() && state.model.is_some() && tip == state.tip();
+    ensure(in_sight || !cut_away, || {
+        format!(
+            "the plan is out of sight: changed {}, hidden {}, {:?}, {:?}",
+            state.plan_changed,
+            state.plan_hidden,
+            state.goals.short_view(),
+            packed.items
+        )
+    })?;
     plan(&state.goals)?;
     demands(state, packed)
 }

@@ -41,6 +41,34 @@ fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
 }
 
 #[test]
+fn what_was_cleared_or_left_by_a_rewind_cannot_be_recalled() {
+    let asked = AtomicUsize::new(0);
+    let answers = [
+        Answer::call("read_text_file", json!({"path": "a.txt"})),
+        Answer::text("Read."),
+        Answer::call("recall_result", json!({"call": "2.0"})),
+        Answer::call("read_text_file", json!({"path": "a.txt"})),
+        Answer::text("Nothing."),
+        Answer::call("recall_result", json!({"call": "2.0"})),
+        Answer::text("Nothing again."),
+    ];
+    let server = server(move |_| answers[asked.fetch_add(1, Ordering::Relaxed)].clone().into());
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "the old secret\n").unwrap();
+    assert_eq!(place.run_on(&server, &["Read."]).code, 0);
+    std::fs::write(place.work.join("a.txt"), "news\n").unwrap();
+    let trace = place.trace();
+    assert_eq!(place.run(&["rewind", &trace, "--to", "0", "What did you read?"]).code, 0);
+    assert!(shown(&server, 3).contains("There is no finished call 2.0"), "{}", shown(&server, 3));
+    place.ok(&["clear", &trace]);
+    assert_eq!(place.run(&["run", "--trace", &trace, "What did you read?"]).code, 0);
+    assert!(shown(&server, 6).contains("There is no finished call 2.0"), "{}", shown(&server, 6));
+    for request in 2..7 {
+        assert!(!shown(&server, request).contains("the old secret"), "{request}");
+    }
+}
+
+#[test]
 fn a_summary_is_made_on_request_and_context_says_what_it_stands_for() {
     let server = server(|request| {
         let body = String::from_utf8_lossy(&request.bytes).into_owned();

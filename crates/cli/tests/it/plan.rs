@@ -102,6 +102,22 @@ fn an_agent_that_works_without_a_plan_works_on_its_task() {
 }
 
 #[test]
+fn an_agent_that_looks_at_its_plan_and_makes_none_works_on_its_task() {
+    let server = scripted(vec![
+        goal(json!({"op": "show"})),
+        Answer::call("list_files", json!({})),
+        Answer::call("list_files", json!({})),
+        Answer::text("Two files."),
+    ]);
+    let place = Place::new();
+    assert_eq!(place.run_on(&server, &["Count the files."]).code, 0);
+    let plan = view(&place, "goal.json");
+    let goals = plan["goals"].as_array().unwrap();
+    assert_eq!((goals.len(), &goals[0]["description"]), (1, &json!("Count the files.")));
+    assert_eq!(goals[0]["self_stats"]["calls"], json!(1), "what was called while it was in focus: {plan:#}");
+}
+
+#[test]
 fn the_plan_of_the_text_protocol_is_the_plan() {
     let turn = |turn: Value| Answer::text(&turn.to_string());
     let look = json!({"type": "tool", "tool": "list_files", "args": {}});

@@ -331,9 +331,9 @@ impl<'a> Loss<'a> {
             .filter(|(_, node)| node.kind != NodeKind::Cut)
             .map(|(seq, _)| seq)
             .collect();
-        // Of the reminders the newest alone stays: the others are out of date.
+        // Of the reminders the newest alone stays: the others are out of date. So may be the newest; then another follows.
         let reminders = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
-        self.gone.extend(reminders.skip(1).filter(|seq| *seq >= first));
+        self.gone.extend(reminders.skip(usize::from(!is_outdated(self.state))).filter(|seq| *seq >= first));
         let omitted = spans(&path, &self.gone);
         Keeps { first_kept: self.first_kept, pinned, demands, omitted, shortened: self.shortened }
     }
@@ -348,19 +348,25 @@ fn short(shortened: &[Shortened], call: CallId) -> Option<&Shortened> {
     shortened.get(shortened.binary_search_by_key(&call, |short| short.call).ok()?)
 }
 
+/// Whether the newest reminder tells a plan that has changed since.
+fn is_outdated(state: &State) -> bool {
+    state.plan_changed && !state.goals.is_empty()
+}
+
 /// The first thing that was asked for.
 fn task(state: &State) -> Option<Seq> {
     state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
 }
 
-/// The messages before one that stay in any case: whole are the task, what opened the run, the newest reminder, and short
-/// demands; of long messages what they demand. Demands may take half of the summary's share; the newest count first, since they may correct the older.
+/// The messages before one that stay in any case: whole are the task, what opened the run, the newest reminder if it holds, and
+/// short demands; of long messages what they demand. Demands may take half of the summary's share; the newest count first, since they may correct the older.
 pub(crate) fn pins(state: &State, before: Seq) -> (Vec<Seq>, Vec<Seq>) {
     let room = state.coming_spec().map_or(0, |spec| {
         let room = Room::of(spec);
         room.share(room.shares.summary) / 2
     });
-    let reminder = state.tree.up(state.tree.head).find(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
+    let mut reminders = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::Injected);
+    let reminder = reminders.next().map(|(seq, _)| seq).filter(|_| !is_outdated(state));
     let first = state.run.as_ref().and_then(|run| run.first);
     let whole: Vec<Seq> = [task(state), first, reminder].into_iter().flatten().collect();
     let (mut pinned, mut demands, mut size) = (Vec::new(), Vec::new(), 0u64);
@@ -406,6 +412,8 @@ impl State {
     pub(crate) fn cut(&mut self, event: EventId, cut: Cut) {
         self.tree.push_cut(event, cut);
         self.counted = None;
+        let reminded = || self.tree.up(self.tree.head).any(|(_, node)| node.kind == NodeKind::Injected);
+        self.plan_hidden = !self.goals.is_empty() && (self.plan_changed || !reminded());
         // The newest turn was left as it is, whatever it serves.
         let goals = &self.goals;
         let finished = |node: &Node| node.goal.and_then(|goal| goals.get(goal)).is_some_and(Goal::is_finished);

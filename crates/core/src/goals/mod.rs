@@ -25,6 +25,8 @@ pub struct Goals {
     pub focus: Option<GoalId>,
     /// What all of it is for and held to.
     pub terms: Terms,
+    /// What that was before each change of it, with the newest message at the change.
+    former: Vec<(Option<Seq>, Terms)>,
     /// The last number given; never given again.
     last: u32,
 }
@@ -98,6 +100,7 @@ impl Goals {
                 let assumptions = assumptions.as_deref().map(terms).transpose()?;
                 let constraints = constraints.as_deref().map(terms).transpose()?;
                 let old = std::mem::take(&mut self.terms);
+                self.former.push((head, old.clone()));
                 self.terms = Terms {
                     mission: mission.unwrap_or(old.mission),
                     assumptions: assumptions.unwrap_or(old.assumptions),
@@ -274,8 +277,13 @@ impl Goals {
         *self = Goals { last: self.last, ..Goals::default() };
     }
 
-    /// After a rewind: goals made after the new head go, with those under them; those in progress wait again; no focus.
+    /// After a rewind: goals made after the new head go, with those under them, and what the plan was held to since; those in
+    /// progress wait again; no focus.
     pub fn rewind(&mut self, head: Option<Seq>) {
+        let kept = self.former.iter().take_while(|(changed, _)| *changed <= head).count();
+        if let Some((_, terms)) = self.former.drain(kept..).next() {
+            self.terms = terms;
+        }
         self.list.retain(|goal| goal.made_after <= head);
         loop {
             let ids: BTreeSet<GoalId> = self.list.iter().map(|goal| goal.id).collect();

@@ -54,8 +54,8 @@ fn when_the_window_is_nearly_full_the_messages_of_finished_goals_go_first() {
     assert_eq!(last, 5, "nothing is cut while there is room");
     plain(&mut agent, 200);
     let decided = plain(&mut agent, 100);
-    assert_eq!(decided[2..], ["context_cut 10 keeps 1 pins  Full omits 2-5", "model_requested 5 at 10"]);
-    assert_eq!(agent.shown().len(), 5, "the message, and what serves the other goal");
+    assert_eq!(decided[2..], ["context_cut 10 keeps 1 pins  Full omits 2-5", "injected 11", "model_requested 5 at 11"]);
+    assert_eq!(agent.shown().len(), 6, "the message, what serves the other goal, and the plan");
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn with_every_turn_finished_goals_go_as_soon_as_that() {
     plain(&mut agent, 2);
     goals(&mut agent, vec![done_goal(1)]);
     let decided = plain(&mut agent, 2);
-    assert_eq!(decided[2..], ["context_cut 8 keeps 1 pins  Goals omits 2-5", "model_requested 4 at 8"]);
+    assert_eq!(decided[2..], ["context_cut 8 keeps 1 pins  Goals omits 2-5", "injected 9", "model_requested 4 at 9"]);
     let decided = plain(&mut agent, 2);
-    assert_eq!(decided[2..], ["model_requested 5 at 10"], "what serves no goal stays");
+    assert_eq!(decided[2..], ["model_requested 5 at 11"], "what serves no goal stays");
 }
 
 #[test]

@@ -54,6 +54,27 @@ fn a_finished_goal_gives_the_focus_to_the_one_that_it_serves() {
 }
 
 #[test]
+fn a_rewind_gives_back_what_the_plan_was_held_to() {
+    let terms = |mission: &str, constraint: &str| GoalOp::Terms {
+        mission: Some(mission.into()),
+        assumptions: None,
+        constraints: Some(vec![constraint.into()]),
+    };
+    let mut goals = Goals::default();
+    for (op, head) in [(terms("cheese", "only gouda"), 2), (add("buy", None), 4), (terms("bread", "only rye"), 6)] {
+        goals.change(&op, Some(Seq(head))).unwrap();
+    }
+    let held = |goals: &Goals| (goals.terms.mission.clone(), goals.terms.constraints.clone(), goals.list().len());
+    goals.rewind(Some(Seq(6)));
+    assert_eq!(held(&goals), ("bread".into(), vec!["only rye".into()], 1));
+    goals.rewind(Some(Seq(5)));
+    assert_eq!(held(&goals), ("cheese".into(), vec!["only gouda".into()], 1));
+    goals.change(&terms("wine", "only red"), Some(Seq(7))).unwrap();
+    goals.rewind(None);
+    assert_eq!((goals.is_empty(), goals.terms), (true, Terms::default()));
+}
+
+#[test]
 fn the_short_view_is_bounded_and_always_shows_what_is_in_focus() {
     let mut ops: Vec<GoalOp> = (0..100).map(|number| add(&format!("goal {number}"), None)).collect();
     ops.extend([add("deep", Some(99)), focus(101)]);

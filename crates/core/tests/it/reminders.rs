@@ -143,6 +143,33 @@ fn a_cut_keeps_the_newest_reminder_and_none_before_it() {
 }
 
 #[test]
+fn a_cut_that_takes_the_plan_out_of_sight_has_it_told_at_once_and_as_it_is_now() {
+    let mut agent = Agent::asked(Limits { inject_every: Some(0), window_messages: Some(6), ..no_limits() });
+    let ops = vec![GoalOp::Terms { mission: None, assumptions: None, constraints: Some(vec!["only by day".into()]) }];
+    let reply = Box::new(Reply { goals: ops, ..*agent.reply("let me see", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    agent.takes(done("2.0", 1));
+    while !agent.log.iter().any(|event| matches!(event.kind, EventKind::ContextCut(_))) {
+        assert_eq!(reminders(&agent), [], "what the model said itself is still shown");
+        agent.works();
+    }
+    assert!(agent.shown().last().unwrap().contains("## Current plan\nConstraints:\n- only by day\n"));
+    // The model changes its plan, and the next cut does not keep what was true before.
+    let reply = Box::new(Reply { goals: vec![add("by night")], ..*agent.reply("now", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    let call = agent.state().calls.iter().last().unwrap().id;
+    agent.takes(done(&call.to_string(), 1));
+    let cuts = |agent: &Agent| agent.log.iter().filter(|event| matches!(event.kind, EventKind::ContextCut(_))).count();
+    let before = cuts(&agent);
+    while cuts(&agent) == before {
+        agent.works();
+    }
+    let told: Vec<String> = agent.shown().into_iter().filter(|text| text.contains("## Current plan")).collect();
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(told[0].contains("- only by day\n[ ] 1. by night"), "{told:#?}");
+}
+
+#[test]
 fn a_rewind_forgets_the_reminders_after_it() {
     let mut agent = Agent::reminded(&[]);
     agent.says(MessageMode::Message, "do it");

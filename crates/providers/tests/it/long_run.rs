@@ -96,6 +96,10 @@ impl Life {
         for demanded in [TASK].iter().chain(&DEMANDS[..self.said]) {
             assert!(texts.iter().any(|text| text.contains(demanded)), "{demanded} is not shown in {texts:#?}");
         }
+        if broken && state.branch.is_none() && !state.goals.is_empty() {
+            let plan = state.goals.short_view();
+            assert!(texts.iter().any(|text| text.contains(&plan)), "the plan {plan} is not shown in {texts:#?}");
+        }
         let size: u32 = messages.iter().map(size).sum();
         let fixed = state.spec.as_ref().unwrap().fixed_tokens;
         // Those of a side branch add their prompt.
