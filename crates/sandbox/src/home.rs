@@ -4,6 +4,7 @@ use crate::plan::Plan;
 use mainpath_types::FileAccess;
 use rustix::process::Pid;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Read-only inside: toolchains and what git needs to commit. Everything else of a home is not there.
@@ -189,7 +190,8 @@ impl Places {
         let own = bounds.clone().flat_map(|bounds| &bounds.own).filter_map(|own| own.canonicalize().ok());
         let confined = bounds.clone().any(|bounds| bounds.confinement.files != FileAccess::Full);
         let hidden: Vec<PathBuf> = own.chain(home.clone().filter(|_| confined)).collect();
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let mounts = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+        let mounts = String::from_utf8_lossy(&mounts);
         let aliases = hidden.iter().flat_map(|path| aliases(path, &mounts)).collect();
         Places { home, cargo, sockets: sockets(outside), aliases }
     }
@@ -226,13 +228,16 @@ fn aliases(path: &Path, mounts: &str) -> Vec<PathBuf> {
 /// some folder, that were moved, or that are made later. Outside of the hidden folders they can be reached; only Landlock of
 /// Linux 7.1 and newer holds them as well.
 fn sockets(outside: Pid) -> Vec<PathBuf> {
-    sockets_in(&std::fs::read_to_string(format!("/proc/{outside}/net/unix")).unwrap_or_default())
+    sockets_in(&std::fs::read(format!("/proc/{outside}/net/unix")).unwrap_or_default())
 }
 
-/// The paths in that list.
-pub(crate) fn sockets_in(list: &str) -> Vec<PathBuf> {
-    let paths =
-        list.lines().filter_map(|line| line.split_once(" /").map(|(_, path)| PathBuf::from(format!("/{path}"))));
+/// The paths in that list. They are bytes: with one that is no text the others must be found as well.
+pub(crate) fn sockets_in(list: &[u8]) -> Vec<PathBuf> {
+    let path = |line: &[u8]| {
+        let blank = line.windows(2).position(|two| two == b" /")?;
+        Some(PathBuf::from(OsStr::from_bytes(line.get(blank + 1..)?)))
+    };
+    let paths = list.split(|byte| *byte == b'\n').filter_map(path);
     let mut paths: Vec<PathBuf> = paths.take(4096).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -251,6 +256,12 @@ pub(crate) fn own_home(home: &OsStr) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sockets_are_found_whatever_the_names_of_others_are() {
+        let list = b"Num RefCount Path\n0: 2 01 /srv/\xff\n0: 2 01 @abstract\n0: 2 01\n0: 2 01 /srv/a b\n";
+        assert_eq!(sockets_in(list), [OsStr::from_bytes(b"/srv/a b"), OsStr::from_bytes(b"/srv/\xff")].map(Path::new));
+    }
 
     #[test]
     fn what_is_mounted_twice_is_found_by_its_other_path() {

@@ -79,9 +79,9 @@ impl Ready {
 
     fn open_sockets(&mut self) -> io::Result<Vec<PathBuf>> {
         let Some(workspace) = &self.workspace else { return Ok(Vec::new()) };
-        let mut list = String::new();
+        let mut list = Vec::new();
         self.sockets.rewind()?;
-        self.sockets.read_to_string(&mut list)?;
+        self.sockets.read_to_end(&mut list)?;
         let is_socket = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
         let outside = |path: &PathBuf| !path.starts_with(workspace);
         Ok(sockets_in(&list).into_iter().filter(outside).filter(is_socket).collect())

@@ -6,6 +6,7 @@ use mainpath_sandbox::{Cage, How, Launcher, Talking};
 use mainpath_types::{Confinement, FileAccess};
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::Command;
@@ -183,12 +184,14 @@ async fn a_socket_that_was_made_since_is_hidden() {
     let world = World::new().await;
     world.prepare().await;
     let path = world.top.join("socket");
+    let odd = UnixListener::bind(world.top.join(OsStr::from_bytes(b"no text \xff"))).unwrap();
     let _listener = UnixListener::bind(&path).unwrap();
     // Where the tests lie in `/tmp`, no cage sees it anyway.
     let seen = format!("test -S {} && echo seen || echo hidden", path.display());
     assert_eq!(world.run(&seen).await.0, "hidden");
     world.prepare().await;
     assert_eq!(world.run(&seen).await, ("hidden".into(), true));
+    drop(odd);
 }
 
 #[tokio::test]
