@@ -4,11 +4,12 @@
 //! the judgement what to do where it cannot be used: the logs are the truth, and nothing is only here.
 //!
 //! Refreshing reads what changed: the traces that the store notes as leased, those that were still owned the last time, and
-//! whatever name appeared or is gone. A trace that is shown has been compared with its log's size and time.
+//! whatever name appeared or is gone.
 //!
 //! Chinese, Japanese and Korean letters are words of their own in the search, so that any part of such a text is found; in
 //! other scripts a word is found by its beginning.
 
+mod names;
 mod read;
 mod refresh;
 mod search;

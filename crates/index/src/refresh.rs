@@ -1,6 +1,7 @@
 //! Taking in what changed.
 
 use crate::Refreshed;
+use crate::names::{self, Names};
 use crate::read::{Found, read, stamp};
 use crate::tables::{self, Writer};
 use mainpath_store::files::Mark;
@@ -8,11 +9,9 @@ use mainpath_store::{FilesStore, Scope, StoreError};
 use mainpath_types::TraceId;
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::{BTreeSet, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::time::UNIX_EPOCH;
 
 /// Why it broke off; nothing was taken in then.
 #[derive(Debug)]
@@ -46,17 +45,19 @@ pub(crate) fn refresh(
     let earlier =
         Mark { token: tables::mark(db, "token")?, offset: tables::mark(db, "offset")?.parse().unwrap_or_default() };
     let changed = store.changed_since(scope, &earlier)?;
-    let folder = folder_time(store, scope);
-    let live = tables::live(db)?;
-    let names_are_known = changed.traces.is_some() && tables::mark(db, "folder")? == folder;
-    if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && live.is_empty() && names_are_known {
+    // After the notes: a step that is not among these leads to another time.
+    let folder = store.folder_time(scope);
+    let earlier = tables::mark(db, "folder")?.parse().unwrap_or_default();
+    let names_are_known = changed.traces.is_some() && changed.explains(earlier, folder);
+    // Looked at again, though nobody notes them: what was owned may have been written since, what was begun may be there.
+    let mut look: BTreeSet<TraceId> = tables::live(db)?.into_iter().chain(names::awaited(db)?).collect();
+    if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && look.is_empty() && names_are_known {
         return Ok(Refreshed::default());
     }
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut refreshed = Refreshed::default();
-    let mut known = Sum::read(&transaction)?;
+    let mut known = Names::read(&transaction)?;
     let mut writer = Writer::new(&transaction)?;
-    let mut look: BTreeSet<TraceId> = live.into_iter().collect();
     let mut there = None;
     match changed.traces {
         Some(traces) => look.extend(traces),
@@ -67,14 +68,15 @@ pub(crate) fn refresh(
         }
     }
     take_in(&transaction, (&mut writer, &mut known), (store, scope), look, empty, &mut refreshed)?;
-    // Whoever copies a trace in or away by hand notes nothing, but the folder's time changes.
+    // Whoever copies a trace in or away by hand notes nothing, but no step leads to the folder's time.
     if !names_are_known {
         let names = match there {
             Some(names) => names,
             None => store.names(scope)?,
         };
-        if Sum::of(&names) != known {
-            let listed: HashSet<TraceId> = tables::all(&transaction)?.into_iter().collect();
+        if !known.are(&names) {
+            let listed = tables::all(&transaction)?.into_iter().chain(known.awaited.iter().cloned());
+            let listed: HashSet<TraceId> = listed.collect();
             let there: HashSet<TraceId> = names.into_iter().collect();
             let differ: BTreeSet<TraceId> = listed.symmetric_difference(&there).cloned().collect();
             take_in(&transaction, (&mut writer, &mut known), (store, scope), differ, false, &mut refreshed)?;
@@ -83,56 +85,20 @@ pub(crate) fn refresh(
     drop(writer);
     tables::set_mark(&transaction, "token", &changed.mark.token)?;
     tables::set_mark(&transaction, "offset", &changed.mark.offset.to_string())?;
-    tables::set_mark(&transaction, "folder", &folder)?;
-    tables::set_mark(&transaction, "names", &format!("{} {}", known.count, known.sum))?;
+    tables::set_mark(&transaction, "folder", &folder.to_string())?;
+    known.keep(&transaction)?;
     transaction.commit()?;
+    if refreshed.read + refreshed.gone >= MANY {
+        // Best now: whoever opens the file next has to read what it has not taken in yet.
+        tables::settle(db)?;
+    }
     Ok(refreshed)
-}
-
-/// The time of the folder that holds the traces: it changes when one comes or goes.
-fn folder_time(store: &FilesStore, scope: &Scope) -> String {
-    let meta = std::fs::metadata(store.tenant_dir(&scope.tenant).join("traces"));
-    let at = meta.ok().and_then(|meta| meta.modified().ok()).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    at.unwrap_or_default().as_nanos().to_string()
-}
-
-/// A set of names in two numbers, whatever their order: kept with the list, so that the names need not be read from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sum {
-    count: usize,
-    sum: u64,
-}
-
-impl Sum {
-    fn of(names: &[TraceId]) -> Sum {
-        let mut sum = Sum::default();
-        names.iter().for_each(|name| sum.toggle(name, true));
-        sum
-    }
-
-    /// As it was kept; counted anew where it was not.
-    fn read(db: &Connection) -> Result<Sum, rusqlite::Error> {
-        let kept = tables::mark(db, "names")?;
-        let kept = kept.split_once(' ').and_then(|(count, sum)| Some((count.parse().ok()?, sum.parse().ok()?)));
-        match kept {
-            Some((count, sum)) => Ok(Sum { count, sum }),
-            None => Ok(Sum::of(&tables::all(db)?)),
-        }
-    }
-
-    /// A name comes, or goes.
-    fn toggle(&mut self, name: &TraceId, comes: bool) {
-        let mut hasher = DefaultHasher::new();
-        name.as_str().hash(&mut hasher);
-        self.sum ^= hasher.finish();
-        self.count = if comes { self.count + 1 } else { self.count.saturating_sub(1) };
-    }
 }
 
 /// Reads those of the traces whose logs are not as they were, and removes those that are gone.
 fn take_in(
     db: &Connection,
-    (writer, names): (&mut Writer<'_>, &mut Sum),
+    (writer, names): (&mut Writer<'_>, &mut Names),
     (store, scope): (&FilesStore, &Scope),
     look: BTreeSet<TraceId>,
     empty: bool,
@@ -141,11 +107,14 @@ fn take_in(
     let mut stale = Vec::new();
     for trace in look {
         if empty {
+            names.awaited.insert(trace.clone());
             stale.push((trace, true));
             continue;
         }
         let known = tables::stamp(db, &trace)?;
-        let path = store.trace_dir(&scope.tenant, &trace).join("events.jsonl");
+        let folder = store.trace_dir(&scope.tenant, &trace);
+        let path = folder.join("events.jsonl");
+        names.awaited.remove(&trace);
         match std::fs::metadata(&path) {
             Ok(meta) if known.is_some_and(|(known, _)| known == stamp(&meta)) => {
                 let is_live = known.is_some_and(|(_, live)| live);
@@ -157,12 +126,22 @@ fn take_in(
                     tables::give_free(db, &trace)?;
                 }
             }
-            Ok(_) => stale.push((trace, known.is_none())),
+            Ok(_) => {
+                // Until it has been read.
+                if known.is_none() {
+                    names.awaited.insert(trace.clone());
+                }
+                stale.push((trace, known.is_none()));
+            }
             Err(_) if known.is_some() => {
                 writer.remove(&trace)?;
-                names.toggle(&trace, false);
+                names.listed.toggle(&trace, false);
                 refreshed.gone += 1;
+                if folder.symlink_metadata().is_ok() {
+                    names.awaited.insert(trace);
+                }
             }
+            Err(_) if folder.symlink_metadata().is_ok() => drop(names.awaited.insert(trace)),
             Err(_) => {}
         }
     }
@@ -171,7 +150,7 @@ fn take_in(
             if let Some(found) = read(store, scope, trace) {
                 writer.put(&found, *is_new)?;
                 if *is_new {
-                    names.toggle(trace, true);
+                    names.add(trace);
                 }
                 refreshed.read += 1;
             }
@@ -201,7 +180,7 @@ fn take_in(
             match writer.put(&found, is_new) {
                 Ok(()) => {
                     if is_new {
-                        names.toggle(&found.row.trace, true);
+                        names.add(&found.row.trace);
                     }
                     refreshed.read += 1;
                 }

@@ -1,9 +1,11 @@
 //! The tables, and how rows get in and out of them.
 
 use crate::Row;
+use crate::names::Sum;
 use crate::read::Found;
 use crate::search::spaced;
 use mainpath_types::{Millis, TraceId};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -37,6 +39,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     db.busy_timeout(PATIENCE)?;
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
+    // Taking the log of changes into the file takes two syncs: not at every end, but once there are so many pages.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    db.pragma_update(None, "wal_autocheckpoint", 250)?;
     // What is taken out does not linger in the file.
     db.pragma_update(None, "secure_delete", "on")?;
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -201,7 +206,11 @@ pub(crate) fn forget(db: &mut Connection, traces: &[TraceId]) -> Result<()> {
     drop(remover);
     transaction.execute("DELETE FROM mark WHERE name = 'names'", [])?;
     transaction.commit()?;
-    // The log of changes is emptied too.
+    settle(db)
+}
+
+/// Takes the log of changes into the file, and empties it.
+pub(crate) fn settle(db: &Connection) -> Result<()> {
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).map(drop)
 }
 
@@ -232,8 +241,15 @@ pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> 
     let mut query = db.prepare(&format!("SELECT {COLUMNS} FROM trace ORDER BY modified DESC, id LIMIT ?1"))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let rows: Vec<Row> = query.query_map([most], row)?.collect::<Result<_>>()?;
-    let all: i64 = db.query_row("SELECT COUNT(*) FROM trace", [], |row| row.get(0))?;
-    Ok((rows, usize::try_from(all).unwrap_or(0)))
+    // Counting them takes as long as all the rest.
+    let all = match Sum::kept(db)? {
+        Some(kept) => kept.count,
+        None => {
+            let all: i64 = db.query_row("SELECT COUNT(*) FROM trace", [], |row| row.get(0))?;
+            usize::try_from(all).unwrap_or(0)
+        }
+    };
+    Ok((rows, all))
 }
 
 /// SQLite's numbers have a sign.

@@ -70,6 +70,75 @@ async fn a_trace_that_is_owned_is_looked_at_again() {
 }
 
 #[tokio::test]
+async fn traces_that_mainpath_makes_and_those_that_come_and_go_by_hand_in_between_are_all_seen() {
+    let place = Place::new();
+    place.talk("a", &[("one", "1")]).await;
+    let mut index = place.index();
+    index.refresh().unwrap();
+    let (inside, aside) = (place.file("traces"), place.file("aside"));
+    std::fs::create_dir(&aside).unwrap();
+    let mut expected = vec!["a completed 1".to_string()];
+    // By hand before, after and between two that are noted, coming and going: the folder's time is the same story each time.
+    for round in 0..4 {
+        let hand = |step: usize| {
+            let name = format!("hand{round}-{step}");
+            if step != round {
+                std::fs::create_dir(inside.join(&name)).unwrap();
+                std::fs::copy(inside.join("a/events.jsonl"), inside.join(&name).join("events.jsonl")).unwrap();
+                std::fs::rename(inside.join(&name), aside.join(&name)).unwrap();
+                return None;
+            }
+            std::fs::create_dir(inside.join(&name)).unwrap();
+            std::fs::copy(inside.join("a/events.jsonl"), inside.join(&name).join("events.jsonl")).unwrap();
+            Some(format!("{name} damaged 0"))
+        };
+        expected.extend(hand(0));
+        place.talk(&format!("x{round}"), &[("one", "1")]).await;
+        expected.extend(hand(1));
+        place.talk(&format!("y{round}"), &[("one", "1")]).await;
+        expected.extend(hand(2));
+        expected.extend([format!("x{round} completed 1"), format!("y{round} completed 1")]);
+        expected.sort();
+        assert_eq!(names(&place), expected, "{round}");
+    }
+    // Only what is noted, one by one and many at once; one of them is gone again.
+    for round in 0..3 {
+        place.talk(&format!("z{round}"), &[("one", "1")]).await;
+        expected.push(format!("z{round} completed 1"));
+        assert_eq!(names(&place), expected, "{round}");
+    }
+    for name in ["u", "v", "w"] {
+        place.talk(name, &[("one", "1")]).await;
+    }
+    std::fs::remove_dir_all(inside.join("v")).unwrap();
+    expected.extend(["u completed 1".to_string(), "w completed 1".to_string()]);
+    expected.sort();
+    assert_eq!(names(&place), expected);
+    assert_eq!(place.index().newest(1).unwrap().1, expected.len());
+}
+
+#[tokio::test]
+async fn a_trace_whose_log_comes_after_a_look_is_seen_at_the_next() {
+    let place = Place::new();
+    place.talk("a", &[("one", "1")]).await;
+    let mut index = place.index();
+    assert_eq!(index.refresh().unwrap(), Refreshed { read: 1, gone: 0 });
+    // A folder alone, as a process leaves it that is killed, or is not done yet.
+    std::fs::create_dir(place.file("traces/b")).unwrap();
+    assert_eq!(index.refresh().unwrap(), Refreshed::default());
+    assert_eq!(index.refresh().unwrap(), Refreshed::default());
+    std::fs::copy(place.file("traces/a/events.jsonl"), place.file("traces/b/events.jsonl")).unwrap();
+    assert_eq!(index.refresh().unwrap(), Refreshed { read: 1, gone: 0 });
+    std::fs::remove_file(place.file("traces/b/events.jsonl")).unwrap();
+    std::fs::remove_dir_all(place.file("traces/a")).unwrap();
+    assert_eq!(index.refresh().unwrap(), Refreshed { read: 0, gone: 1 });
+    assert_eq!(index.newest(9).unwrap().1, 1, "nobody said that the log of b went");
+    std::fs::remove_dir(place.file("traces/b")).unwrap();
+    assert_eq!(index.refresh().unwrap(), Refreshed { read: 0, gone: 1 });
+    assert_eq!(index.newest(9).unwrap(), (Vec::new(), 0));
+}
+
+#[tokio::test]
 async fn many_traces_are_read_side_by_side() {
     let place = Place::new();
     for n in 0..150 {

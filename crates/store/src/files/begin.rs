@@ -1,8 +1,8 @@
 //! A trace that is made with a log.
 
-use super::Inner;
 use super::layout::write_whole;
 use super::owner::take_lock;
+use super::{Inner, changes};
 use crate::append::encode_batch;
 use crate::line::HeadHash;
 use crate::store::StoreError;
@@ -13,8 +13,9 @@ use std::io;
 pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Event]) -> Result<(), StoreError> {
     let making = |e: io::Error| StoreError::io(format!("make trace {trace}"), e);
     let layout = &inner.layout;
-    layout.make_trace(tenant, trace).map_err(making)?;
+    let step = layout.make_trace(tenant, trace).map_err(making)?;
     let _lock = take_lock(&layout.trace(tenant, trace), trace)?;
+    changes::note(&layout.changes(), tenant, trace, step);
     let path = layout.log(tenant, trace);
     if path.try_exists().map_err(making)? {
         return Err(StoreError::Exists { trace: trace.clone() });

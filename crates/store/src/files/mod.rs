@@ -32,6 +32,7 @@ mod mailbox;
 mod owner;
 mod read;
 mod removal;
+mod steps;
 mod view_files;
 mod watch;
 
@@ -129,6 +130,12 @@ impl FilesStore {
     /// on. Errors: [`StoreError::Io`].
     pub fn changed_since(&self, scope: &Scope, mark: &Mark) -> Result<Changed, StoreError> {
         changes::since(&self.inner, &scope.tenant, mark)
+    }
+
+    /// The time of the folder that holds a tenant's traces, in nanoseconds: another one whenever a trace came or went. 0 while
+    /// there is none. Only to be compared, and for [`Changed::explains`].
+    pub fn folder_time(&self, scope: &Scope) -> i64 {
+        steps::folder_time(&self.inner.layout.traces(&scope.tenant)).unwrap_or(0)
     }
 
     /// A blob, read on this thread: see [`Store::get_blob`]. Errors: as there.
