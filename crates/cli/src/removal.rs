@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::mcp::person_only;
 use crate::text::{number, span};
 use mainpath_index::Index;
-use mainpath_runtime::erase::{What, erase as take_out};
+use mainpath_runtime::erase::{Done, Kin, What, copies, erase as take_out, erase_everywhere};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Collected, Store, StoreError, Sweep, TraceEntry};
 use mainpath_types::{Millis, TraceId};
@@ -119,10 +119,35 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
         let list = args.message.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         (What::Messages(args.message), format!("message {list} of {trace}"))
     };
-    confirm(args.yes, &format!("erase {words} for good"))?;
+    let copies = copies(&*app.store, &app.scope, &trace, &what).await?;
+    let others: Vec<TraceId> = copies.iter().map(|copy| copy.trace.clone()).collect();
+    let and_there =
+        if args.forks && !others.is_empty() { format!(", also in {}", several(&others)) } else { String::new() };
+    confirm(args.yes, &format!("erase {words} for good{and_there}"))?;
     let why = args.reason.map(|why| app.vault.redact(&why));
-    let done = take_out(&*app.store, (&app.scope, system_clock()), &trace, &what, why).await?;
-    Index::forget(&app.store, &app.scope, std::slice::from_ref(&trace))?;
+    let (at, store) = ((&app.scope, system_clock()), &*app.store);
+    let done = match args.forks {
+        true => erase_everywhere(store, at, &trace, &what, &copies, why).await,
+        false => take_out(store, at, &trace, &what, why).await.map(|done| vec![(trace.clone(), done)]),
+    };
+    for (trace, done) in done.iter().flatten() {
+        told(&app, trace, done)?;
+    }
+    for copy in copies.iter().filter(|_| !args.forks) {
+        let kin = match copy.kin {
+            Kin::Fork => "a fork of it",
+            Kin::Parent => "of which it is a fork",
+            Kin::Sibling => "a fork of the same trace",
+        };
+        out(&format!("the same words are in {}, {kin}; --forks erases them there as well", copy.trace))?;
+    }
+    done?;
+    Ok(Exit::Ok)
+}
+
+/// Says what was erased in a trace.
+fn told(app: &App, trace: &TraceId, done: &Done) -> Result<(), Failure> {
+    Index::forget(&app.store, &app.scope, std::slice::from_ref(trace))?;
     out(&format!("the words of {} events of {trace} are erased; its log still verifies", done.events))?;
     if done.blobs.removed > 0 {
         out(&format!("{} blobs with {} bytes went with them", done.blobs.removed, number(done.blobs.bytes)))?;
@@ -133,7 +158,7 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     for seq in &done.summaries {
         out(&format!("#{seq} is a summary that was made of it; see whether it has to go as well"))?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 fn several(traces: &[TraceId]) -> String {

@@ -3,7 +3,7 @@
 use crate::runtime::RuntimeError;
 use crate::views;
 use mainpath_core::{NodeKind, State, apply};
-use mainpath_store::{Appended, Collected, Opened, Scope, Store, StoreError, Sweep};
+use mainpath_store::{Appended, Collected, Opened, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry};
 use mainpath_types::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -31,6 +31,29 @@ pub struct Done {
 /// So long ago a blob must have been put for nobody to be about to name it.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// Another trace that holds the same words: one that was forked off, the one that this was
+/// forked off, or another fork of that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Which.
+    pub trace: TraceId,
+    /// How the two belong together.
+    pub kin: Kin,
+    /// The events there that hold the words.
+    events: BTreeSet<EventId>,
+}
+
+/// How another trace belongs to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kin {
+    /// It is a fork of it, or a fork of such a fork.
+    Fork,
+    /// The trace is a fork of it.
+    Parent,
+    /// Both are forks of a third.
+    Sibling,
+}
+
 /// Takes the words out of a trace that nobody drives, and writes its views anew. The fact that it was done, who asked and
 /// why are in the log; the state of the trace is what it was. Errors: the trace is being driven, its log cannot be written,
 /// there is no such message, or nothing is left to erase.
@@ -41,18 +64,143 @@ pub async fn erase(
     what: &What,
     why: Option<String>,
 ) -> Result<Done, RuntimeError> {
-    let Opened { lease, log } = store.lease(scope, trace, false).await?;
-    if let Some(damage) = &log.damage {
-        return Err(RuntimeError::Trace(format!("the log is damaged and stays as it is: {damage}")));
+    let opened = open(store, scope, trace).await?;
+    match take_out(store, (scope, now), opened, (what, None), why).await? {
+        Some(done) => Ok(done),
+        None => Err(RuntimeError::Trace(nothing_left(trace))),
     }
-    if log.newer {
-        return Err(RuntimeError::Trace("the log was written by a newer Mainpath, which can erase it".into()));
+}
+
+/// The same, also in these copies. All of them are taken before anything is erased, so that nothing is where one is being
+/// driven or damaged. Gives what was erased where. Errors: as [`erase`]'s; one in the middle says what is done by then, and the
+/// same erasure does the rest.
+pub async fn erase_everywhere(
+    store: &dyn Store,
+    (scope, now): (&Scope, Millis),
+    trace: &TraceId,
+    what: &What,
+    copies: &[Copy],
+    why: Option<String>,
+) -> Result<Vec<(TraceId, Done)>, RuntimeError> {
+    let mut all = vec![(trace, None, open(store, scope, trace).await?)];
+    for copy in copies {
+        let opened = open(store, scope, &copy.trace).await;
+        let opened = opened.map_err(|error| RuntimeError::Trace(format!("nothing was erased: {error}")))?;
+        all.push((&copy.trace, Some(&copy.events), opened));
     }
+    let mut done: Vec<(TraceId, Done)> = Vec::new();
+    for (at, events, opened) in all {
+        match take_out(store, (scope, now), opened, (what, events), why.clone()).await {
+            Ok(Some(erased)) => done.push((at.clone(), erased)),
+            Ok(None) => {}
+            Err(error) => {
+                let names: Vec<&str> = done.iter().map(|(trace, _)| trace.as_str()).collect();
+                let so_far = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
+                return Err(RuntimeError::Trace(format!("{at}: {error}; erased so far: {so_far}; erase again")));
+            }
+        }
+    }
+    if done.is_empty() { Err(RuntimeError::Trace(nothing_left(trace))) } else { Ok(done) }
+}
+
+/// The other traces in which words that are meant still are. Every log is read for it. Errors: a log cannot be read, or there
+/// is no such message.
+pub async fn copies(store: &dyn Store, scope: &Scope, trace: &TraceId, what: &What) -> Result<Vec<Copy>, RuntimeError> {
+    let own = store.read(scope, trace, 1).await?;
+    let state = folded(trace, &own.events);
+    if let What::Messages(seqs) = what {
+        holders(&state, &own.events, seqs)?;
+    }
+    let mut found = Vec::new();
+    for TraceEntry { trace: other, .. } in store.list(scope).await? {
+        let log = match store.read(scope, &other, 1).await {
+            _ if other == *trace => continue,
+            // Removed meanwhile.
+            Err(StoreError::NotFound { .. }) => continue,
+            log => log?,
+        };
+        let Some((last, kin)) = kinship(&own, &log) else { continue };
+        let meant: BTreeSet<EventId> = match what {
+            What::All => (1..=last).collect(),
+            What::Messages(seqs) => {
+                // Up to there the same messages have the same numbers.
+                let is_shared = |seq: &&Seq| state.tree.node(**seq).is_some_and(|node| node.event <= last);
+                let seqs: Vec<Seq> = seqs.iter().filter(is_shared).copied().collect();
+                holders(&folded(&other, &log.events), &log.events, &seqs)?
+            }
+        };
+        let gone: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
+        let has_words = |event: &&Event| meant.contains(&event.id) && event.kind != event.kind.without_words();
+        let events: BTreeSet<EventId> =
+            log.events.iter().filter(has_words).map(|event| event.id).filter(|id| !gone.contains(id)).collect();
+        if !events.is_empty() {
+            found.push(Copy { trace: other, kin, events });
+        }
+    }
+    found.sort_by(|a, b| a.trace.cmp(&b.trace));
+    Ok(found)
+}
+
+/// Up to which event two logs are one, if that is because one is a fork of the other or both are of a third, which may be gone.
+/// What was erased in one of them since is still the same event.
+fn kinship(own: &ReadLog, other: &ReadLog) -> Option<(EventId, Kin)> {
+    let is_same = |(a, b): &(&Event, &Event)| {
+        let erased = |log: &ReadLog, id| log.erased.iter().any(|erased| erased.id == id);
+        let omitted = |event: &Event| matches!(event.kind, EventKind::Omitted(_));
+        let unsure = || erased(own, a.id) || erased(other, b.id);
+        let alike = a.kind == b.kind || omitted(a) || omitted(b) || (a.kind.name() == b.kind.name() && unsure());
+        (a.id, a.ts, a.turn) == (b.id, b.ts, b.turn) && alike
+    };
+    let shared = own.events.iter().zip(&other.events).take_while(is_same).count();
+    let last = own.events.get(shared.checked_sub(1)?)?.id;
+    let is_fork =
+        |log: &ReadLog| log.events.get(shared).is_some_and(|event| matches!(event.kind, EventKind::Forked(_)));
+    match (is_fork(own), is_fork(other)) {
+        (false, true) => Some((last, Kin::Fork)),
+        (true, false) => Some((last, Kin::Parent)),
+        (true, true) => Some((last, Kin::Sibling)),
+        (false, false) => None,
+    }
+}
+
+fn nothing_left(trace: &TraceId) -> String {
+    format!("nothing is left to erase there in trace {trace}")
+}
+
+fn folded(trace: &TraceId, events: &[Event]) -> State {
     let mut state = State::new(trace.clone());
-    log.events.iter().for_each(|event| apply(&mut state, event));
-    let wanted = match what {
-        What::All => log.events.iter().map(|event| event.id).collect(),
-        What::Messages(seqs) => holders(&state, &log.events, seqs)?,
+    events.iter().for_each(|event| apply(&mut state, event));
+    state
+}
+
+/// A trace that can be erased. Errors: it is being driven, damaged, or newer than this.
+async fn open(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Opened, RuntimeError> {
+    let opened = store.lease(scope, trace, false).await?;
+    if let Some(damage) = &opened.log.damage {
+        return Err(RuntimeError::Trace(format!("the log of {trace} is damaged and stays as it is: {damage}")));
+    }
+    if opened.log.newer {
+        return Err(RuntimeError::Trace(format!(
+            "the log of {trace} was written by a newer Mainpath, which can erase it"
+        )));
+    }
+    Ok(opened)
+}
+
+/// Takes the words out: of these events, or of what is meant. `None`: there are none left.
+async fn take_out(
+    store: &dyn Store,
+    (scope, now): (&Scope, Millis),
+    Opened { lease, log }: Opened,
+    (what, events): (&What, Option<&BTreeSet<EventId>>),
+    why: Option<String>,
+) -> Result<Option<Done>, RuntimeError> {
+    let trace = &lease.trace().clone();
+    let state = folded(trace, &log.events);
+    let wanted = match (events, what) {
+        (Some(events), _) => events.clone(),
+        (None, What::All) => log.events.iter().map(|event| event.id).collect(),
+        (None, What::Messages(seqs)) => holders(&state, &log.events, seqs)?,
     };
     let gone: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
     let is_meant = |event: &&Event| wanted.contains(&event.id) && !gone.contains(&event.id);
@@ -62,7 +210,7 @@ pub async fn erase(
         .filter(|(event, left)| event.kind != *left)
         .collect();
     if meant.is_empty() {
-        return Err(RuntimeError::Trace(format!("nothing is left to erase there in trace {trace}")));
+        return Ok(None);
     }
     let blobs: Vec<BlobHash> = meant.iter().flat_map(|(event, _)| event.kind.blobs()).collect();
     let left = meant.iter().map(|(event, kind)| Left { event: event.id, kind: kind.clone() }).collect();
@@ -87,7 +235,7 @@ pub async fn erase(
         true => Collected::default(),
         false => store.collect_blobs(scope, Sweep { grace: GRACE, only: Some(blobs), dry_run: false }).await?,
     };
-    Ok(Done { events: meant.len(), blobs, summaries: summaries(&state, what) })
+    Ok(Some(Done { events: meant.len(), blobs, summaries: summaries(&state, what) }))
 }
 
 /// The events that hold the words of these messages.

@@ -44,6 +44,9 @@ pub struct EraseArgs {
     /// Everything that was said in the trace, and its instructions
     #[arg(long, conflicts_with = "message")]
     pub all: bool,
+    /// Also in the traces that hold the same words: forks of it, and what it is a fork of
+    #[arg(long)]
+    pub forks: bool,
     /// Why; it stays in the log
     #[arg(long)]
     pub reason: Option<String>,

@@ -165,6 +165,107 @@ fn a_damaged_log_is_not_erased_but_can_be_removed() {
     log.write_all_at(b"#", 400).unwrap();
     let refused = place.run(&["erase", &trace, "--all", "--yes"]);
     assert_eq!((refused.code, refused.err.contains("is damaged and stays as it is")), (1, true), "{refused:#?}");
+    // Also when the one that they all began as is gone.
     place.ok(&["rm", &trace, "--yes"]);
     assert!(place.traces().is_empty());
+}
+
+/// A trace, a fork of it at its answer, a fork of that at the first message, and one that has nothing to do with them. In all of
+/// them a heron was spoken of.
+fn family(place: &Place) -> [String; 4] {
+    let server = scripted(vec![
+        Answer::text("The heron is fine."),
+        Answer::text("A pelican."),
+        Answer::text("Once more: a heron."),
+        Answer::text("Another heron."),
+    ]);
+    let newest = |before: &[String]| place.traces().into_iter().find(|trace| !before.contains(trace)).unwrap();
+    let mut traces = Vec::new();
+    assert_eq!(place.run_on(&server, &["the heron is secret"]).code, 0);
+    traces.push(newest(&traces));
+    assert_eq!(place.run(&["fork", &traces[0], "--at", "2", "And who else?"]).code, 0);
+    traces.push(newest(&traces));
+    assert_eq!(place.run(&["fork", &traces[1], "--at", "1"]).code, 0);
+    traces.push(newest(&traces));
+    assert_eq!(place.run_on(&server, &["the heron is secret"]).code, 0);
+    traces.push(newest(&traces));
+    traces.try_into().unwrap()
+}
+
+fn sound(place: &Place, traces: &[&str]) {
+    for trace in traces {
+        place.ok(&["verify", trace]);
+        place.ok(&["replay", trace]);
+    }
+}
+
+#[test]
+fn an_erasure_names_the_forks_that_hold_the_same_words() {
+    let place = Place::new();
+    let [trace, fork, second, other] = family(&place);
+    let note =
+        |trace: &str, kin: &str| format!("the same words are in {trace}, {kin}; --forks erases them there as well");
+    let lines =
+        |out: &str| out.lines().filter(|line| line.starts_with("the same")).map(String::from).collect::<Vec<_>>();
+    let sorted = |mut notes: Vec<String>| {
+        notes.sort();
+        notes
+    };
+    // The answer is in the one fork only, the question in both.
+    let out = place.ok(&["erase", &trace, "--message", "2", "--yes"]);
+    assert_eq!(lines(&out), [note(&fork, "a fork of it")]);
+    let out = place.ok(&["erase", &second, "--message", "1", "--yes"]);
+    assert_eq!(
+        sorted(lines(&out)),
+        sorted(vec![note(&trace, "of which it is a fork"), note(&fork, "of which it is a fork")])
+    );
+    // Where nothing is left, the others are named all the same.
+    let again = place.run(&["erase", &trace, "--message", "2", "--yes"]);
+    assert_eq!((again.code, lines(&again.out)), (1, vec![note(&fork, "a fork of it")]), "{again:#?}");
+    let out = place.ok(&["erase", &fork, "--message", "2", "--yes"]);
+    assert_eq!(lines(&out), Vec::<String>::new(), "what was said anew is another's");
+    assert!(place.ok(&["show", &other]).contains("the heron is secret"));
+    sound(&place, &[&trace, &fork, &second, &other]);
+}
+
+#[test]
+fn with_forks_the_same_words_are_erased_everywhere_and_every_chain_holds() {
+    let place = Place::new();
+    let [trace, fork, second, other] = family(&place);
+    let out = place.ok(&["erase", &second, "--message", "1", "--forks", "--yes", "--reason", "asked for"]);
+    for trace in [&trace, &fork, &second] {
+        assert!(out.contains(&format!("of {trace} are erased; its log still verifies")), "{out}");
+        assert!(!place.ok(&["show", trace]).contains("the heron is secret"), "{trace}");
+        place.ok(&["verify", trace]);
+        place.ok(&["replay", trace]);
+    }
+    assert!(place.ok(&["show", &other]).contains("the heron is secret"), "it was said there as well, by itself");
+    assert!(!out.contains(&other), "{out}");
+    // Also when the one that they all began as is gone.
+    place.ok(&["rm", &trace, "--yes"]);
+    let out = place.ok(&["erase", &fork, "--all", "--forks", "--yes"]);
+    assert!(out.contains(&fork), "{out}");
+    assert!(place.ok(&["show", &second]).contains("heron"), "its own answer is its own: {out}");
+    let again = place.run(&["erase", &fork, "--all", "--forks", "--yes"]);
+    assert_eq!((again.code, again.err.contains("nothing is left to erase")), (1, true), "{again:#?}");
+    sound(&place, &[&fork, &second]);
+}
+
+#[test]
+fn where_one_of_the_forks_cannot_be_erased_none_is() {
+    let place = Place::new();
+    let [trace, fork, ..] = family(&place);
+    let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);
+    let model = server.model();
+    let mut running = place.start(&["run", "--trace", &fork, "--model", &model, "work"]);
+    wait_until("it runs", || server.count() == 1);
+    let refused = place.run(&["erase", &trace, "--message", "1", "--forks", "--yes"]);
+    let words = refused.err.contains("nothing was erased") && refused.err.contains(&fork);
+    assert_eq!((refused.code, words), (1, true), "{refused:#?}");
+    assert!(place.ok(&["show", &trace]).contains("the heron is secret"));
+    running.child.kill().unwrap();
+    running.end();
+    place.ok(&["erase", &trace, "--message", "1", "--forks", "--yes"]);
+    assert!(!place.ok(&["show", &fork]).contains("the heron is secret"));
+    place.ok(&["verify", &fork]);
 }
