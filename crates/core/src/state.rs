@@ -158,6 +158,10 @@ pub struct Branch {
     pub kind: BranchKind,
     /// Who summarises, where it is for that.
     pub by: SummaryMode,
+    /// The event that began it, where one did alone for that; else 0.
+    pub opened: EventId,
+    /// The size of the plan that this event holds.
+    pub plan_tokens: u32,
     /// The request of a person's that it follows.
     pub asked: Option<EventId>,
     /// Whether the model has yet to be asked for the summary itself.

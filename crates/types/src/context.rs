@@ -31,6 +31,18 @@ pub struct BranchOpened {
     /// The request of a person's that it follows, which may say what matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<EventId>,
+    /// The plan as the model that summarises is shown it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanView>,
+}
+
+/// A plan in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanView {
+    /// The words.
+    pub text: String,
+    /// Their estimated size.
+    pub tokens: u32,
 }
 
 /// `branch_closed`.

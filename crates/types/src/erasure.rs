@@ -112,6 +112,7 @@ impl EventKind {
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
             EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
             EventKind::Compacted(data) => wipe_text(&mut data.text),
+            EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| plan.text = ERASED.into()),
             EventKind::Injected(data) => {
                 data.text = ERASED.into();
                 for hook in data.hooks.iter_mut().filter(|hook| !hook.text.is_empty()) {
@@ -132,7 +133,6 @@ impl EventKind {
             | EventKind::CallProbing(_)
             | EventKind::TurnFinished(_)
             | EventKind::ContinueRequested(_)
-            | EventKind::BranchOpened(_)
             | EventKind::BranchClosed(_)
             | EventKind::ContextCut(_)
             | EventKind::CallsRecalled(_)

@@ -91,12 +91,13 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             note(&format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
         }
         Item::ReflectPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(REFLECT_PROMPT)]),
-        Item::SummaryPrompt { seq, reflected, asked } => {
+        Item::SummaryPrompt { seq, reflected, asked, opened } => {
             let asked = match asked {
                 Some(event) => Some(bodies.get(*event)?),
                 None => None,
             };
-            let text = summary_prompt(*reflected, asked);
+            let EventKind::BranchOpened(opened) = bodies.get(*opened)? else { return None };
+            let text = summary_prompt(*reflected, asked, opened.plan.as_ref());
             numbered(*seq, Role::User, vec![Part::text(text)])
         }
         Item::Recalled { call, event } => {
@@ -110,7 +111,7 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
 }
 
 /// What the model is told to summarise.
-fn summary_prompt(reflected: bool, asked: Option<&EventKind>) -> String {
+fn summary_prompt(reflected: bool, asked: Option<&EventKind>, plan: Option<&PlanView>) -> String {
     let mut text = match reflected {
         false => SUMMARY_PROMPT.to_string(),
         true => SUMMARY_PROMPT.replace(" Do not call tools.", " Tools that change anything do not run here."),
@@ -118,6 +119,10 @@ fn summary_prompt(reflected: bool, asked: Option<&EventKind>) -> String {
     if let Some(EventKind::CompactionRequested(CompactionRequested { hint: Some(hint), .. })) = asked {
         text.push_str(" Keep in mind: ");
         text.push_str(hint);
+    }
+    if let Some(plan) = plan {
+        text.push_str("\n\n## The plan, with what came of it\n");
+        text.push_str(&plan.text);
     }
     text
 }

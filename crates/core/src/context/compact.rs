@@ -2,6 +2,7 @@
 
 use crate::context::cut::{Room, kept_after, pins};
 use crate::context::rules::{Said, Summary, rule_summary};
+use crate::goals::view::LEGEND;
 use crate::{Bodies, Branch, Call, CallState, Cut, NodeKind, Refusal, SpecHead, State, estimate, result_text};
 use mainpath_types::*;
 
@@ -10,9 +11,28 @@ const PROMPT_TOKENS: u32 = 120;
 
 /// The beginning of a summary.
 pub(crate) fn opened(state: &State, by: SummaryMode) -> BranchOpened {
-    let tokens = if by == SummaryMode::Rules { 0 } else { PROMPT_TOKENS };
+    let plan = if by == SummaryMode::Rules { None } else { plan(state) };
+    let tokens = match by {
+        SummaryMode::Rules => 0,
+        SummaryMode::Single => PROMPT_TOKENS.saturating_add(plan.as_ref().map_or(0, |plan| plan.tokens)),
+        SummaryMode::Agent => PROMPT_TOKENS,
+    };
     let (kind, seq) = (BranchKind::Compaction, state.tree.next_seq());
-    BranchOpened { kind, seq, tokens, by, asked: state.compaction }
+    BranchOpened { kind, seq, tokens, by, asked: state.compaction, plan }
+}
+
+/// The plan for a summary: with what came of it, or in short where the request has not twice the room for that.
+fn plan(state: &State) -> Option<PlanView> {
+    let room = Room::of(state.coming_spec()?).most.saturating_sub(state.request_tokens() + u64::from(PROMPT_TOKENS));
+    if state.goals.is_empty() {
+        return None;
+    }
+    let views = [state.goals.full_view(), state.goals.short_view()].into_iter();
+    let mut sized = views.map(|view| {
+        let text = format!("{view}\n({LEGEND})");
+        PlanView { tokens: estimate(&text).saturating_add(12), text }
+    });
+    sized.find(|plan| u64::from(plan.tokens) <= room / 2)
 }
 
 /// The first message that a summary keeps: what is newer takes half of what the newest turn and what is recent may. Where the
@@ -135,6 +155,8 @@ impl Branch {
         Branch {
             kind,
             by,
+            opened: 0,
+            plan_tokens: 0,
             asked: None,
             reflects: false,
             squeezes: false,
@@ -177,8 +199,10 @@ impl State {
             SummaryMode::Single | SummaryMode::Agent => self.tree.push(self.tree.head, id, prompt, data.tokens, None),
         };
         let squeezes = self.run.as_ref().is_some_and(|run| run.asking);
-        let (by, asked) = (data.by, data.asked);
-        self.branch = Some(Branch { by, asked, reflects, squeezes, ..Branch::new(data.kind, head) });
+        let (by, asked, opened) = (data.by, data.asked, id);
+        let plan_tokens = data.plan.as_ref().map_or(0, |plan| plan.tokens);
+        let branch = Branch { by, asked, opened, plan_tokens, reflects, squeezes, ..Branch::new(data.kind, head) };
+        self.branch = Some(branch);
         self.compaction = None;
         self.with_run(|run| {
             (run.compacted_at, run.compacted_to) = (Some(run.turns), None);
@@ -210,8 +234,8 @@ impl State {
             return;
         }
         branch.reflects = false;
-        let above = Some(branch.head);
-        let prompt = self.tree.push(above, id, NodeKind::SummaryPrompt, PROMPT_TOKENS, None);
+        let (above, size) = (Some(branch.head), PROMPT_TOKENS.saturating_add(branch.plan_tokens));
+        let prompt = self.tree.push(above, id, NodeKind::SummaryPrompt, size, None);
         self.set_tip(prompt);
     }
 

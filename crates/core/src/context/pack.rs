@@ -110,6 +110,8 @@ pub enum Item {
         reflected: bool,
         /// The event that says what the summary should keep in mind, if somebody asked for it.
         asked: Option<EventId>,
+        /// The event that holds the plan as it was when the summary was begun.
+        opened: EventId,
     },
     /// A past call, shown again in this one request.
     Recalled {
@@ -162,7 +164,7 @@ impl Item {
             | Item::Injected { event, .. }
             | Item::Summary { event }
             | Item::Recalled { event, .. } => Some(*event),
-            Item::SummaryPrompt { asked, .. } => *asked,
+            Item::SummaryPrompt { asked, opened, .. } => asked.or(Some(*opened)),
             Item::ReflectPrompt { .. } | Item::LastAnswer => None,
         }
     }
@@ -293,7 +295,8 @@ fn item(state: &State, cut: Option<&Cut>, seq: Seq, node: &Node) -> Option<Item>
         NodeKind::SummaryPrompt => {
             let branch = state.branch;
             let reflected = branch.is_some_and(|branch| branch.by == SummaryMode::Agent);
-            Item::SummaryPrompt { seq, reflected, asked: branch.and_then(|branch| branch.asked) }
+            let opened = branch.map_or(0, |branch| branch.opened);
+            Item::SummaryPrompt { seq, reflected, asked: branch.and_then(|branch| branch.asked), opened }
         }
         NodeKind::Cut => return None,
     })

@@ -220,3 +220,56 @@ fn what_was_spent_on_a_goal_counts_for_all_that_it_serves() {
     both += kitchen;
     assert_eq!(all.into_iter().collect::<Vec<_>>(), [(GoalId(1), both), (GoalId(2), kitchen)]);
 }
+
+/// An agent with a plan of which a part is done, in a window of this size, that is asked for a summary when it has answered.
+fn summarising(summary: SummaryMode, window: u32) -> Agent {
+    let mut agent = Agent::with_window(Limits { summary, inject_every: None, ..no_limits() }, window);
+    agent.says(MessageMode::Message, "do it");
+    let ops = vec![add("house", None), add("kitchen", Some(1)), done_with(Some(2))];
+    agent.takes(InputKind::ChangeGoals { ops, by: user() });
+    (0..3).for_each(|_| agent.works());
+    agent.answers("so far");
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent
+}
+
+fn views(agent: &Agent) -> [String; 2] {
+    let goals = &agent.state().goals;
+    [goals.full_view(), goals.short_view()].map(|view| format!("## The plan, with what came of it\n{view}\n({LEGEND})"))
+}
+
+#[test]
+fn a_summary_is_asked_for_with_the_plan_and_what_came_of_it() {
+    let agent = summarising(SummaryMode::Single, 100_000);
+    let asked = agent.shown().pop().unwrap();
+    assert!(asked.ends_with(&views(&agent)[0]) && asked.contains("kitchen — because why → it works"), "{asked}");
+    let size = estimate(asked.strip_prefix("User: ").unwrap());
+    let counted = agent.state().tree.node(agent.state().tip().unwrap()).unwrap().tokens;
+    assert!(counted >= size && counted < size + 60, "{counted} are counted for {size}");
+}
+
+#[test]
+fn who_reflects_first_is_shown_the_plan_with_the_request_for_the_summary() {
+    let mut agent = summarising(SummaryMode::Agent, 100_000);
+    let plan = views(&agent)[0].clone();
+    assert!(!agent.shown().pop().unwrap().contains("## The plan"));
+    // What changes meanwhile does not change what is asked: it is as it was when the summary was begun.
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("garden", None)], by: user() });
+    agent.answers("much was learned");
+    assert!(agent.shown().pop().unwrap().ends_with(&plan), "{:?}", agent.shown());
+}
+
+#[test]
+fn a_plan_that_leaves_no_room_for_the_summary_is_shown_in_short_or_not_at_all() {
+    let asked = |window| {
+        // Where even the request for a summary does not fit, rules make it.
+        let agent = summarising(SummaryMode::Single, window);
+        let ([full, short], asked) = (views(&agent), agent.shown().pop().unwrap());
+        let by_model = asked.contains("Write a summary");
+        by_model.then(|| (asked.ends_with(&full), asked.ends_with(&short), asked.contains("## The plan")))
+    };
+    let seen: Vec<_> = (300..480).step_by(2).filter_map(asked).collect();
+    let is = |full, short| seen.iter().filter(|seen| **seen == (full, short, full || short)).count();
+    assert!(is(true, false) > 0 && is(false, true) > 0 && is(false, false) > 0, "{seen:?}");
+    assert!(seen.is_sorted_by_key(|(full, short, _)| (*full, *full || *short)), "{seen:?}");
+}
