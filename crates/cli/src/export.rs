@@ -8,6 +8,7 @@ use crate::session::messages;
 use crate::text::gist;
 use mainpath_core::{Bodies, Log, NodeKind, State, result_text};
 use mainpath_providers::history::write;
+use mainpath_runtime::artifacts::{self, Kept};
 use mainpath_runtime::{Whole, views, wire::Projector};
 use mainpath_store::{ReadLog, Store};
 use mainpath_types::*;
@@ -115,9 +116,9 @@ impl Export<'_> {
                     self.blob(hash, &folder.join("observations").join(format!("{hash}.txt"))).await?;
                 }
             }
-            for artifact in &output.artifacts {
-                self.blob(&artifact.hash, &folder.join("artifacts").join(artifact.hash.as_str())).await?;
-            }
+        }
+        for Kept { artifact, file, .. } in artifacts::list(&self.log.events) {
+            self.blob(&artifact.hash, &folder.join(file)).await?;
         }
         done(&folder)
     }

@@ -13,6 +13,7 @@
 //! - A trace that only waits has no driver: it is parked, and its next mail or its timer wakes it.
 //! - What a model or a tool says is redacted before anything is decided on it.
 
+pub mod artifacts;
 mod context_hooks;
 mod driver;
 mod effects;

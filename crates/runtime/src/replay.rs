@@ -1,5 +1,6 @@
 //! Replay: everything that was computed from a log is computed again and compared.
 
+use crate::artifacts;
 use crate::models::Models;
 use crate::prefix::Prefix;
 use crate::request::{Frames, extend, request_head, text_form};
@@ -62,7 +63,14 @@ async fn rebuild(
     replayed: &mut Replayed,
 ) -> Result<(), StoreError> {
     let mut before = HashMap::new();
+    let artifacts = artifacts::list(events);
+    for name in artifacts::changed(store, scope, trace, &artifacts).await? {
+        replayed.differences.push(format!("the view {name} was not what the log says"));
+    }
     for name in store.views(scope, trace).await? {
+        if artifacts.iter().any(|artifact| artifact.file == name) {
+            continue;
+        }
         if let Some(bytes) = store.get_view(scope, trace, &name).await? {
             before.insert(name, bytes);
         }
@@ -78,6 +86,8 @@ async fn rebuild(
         }
     }
     store.delete_views(scope, trace).await?;
+    artifacts::copy(store, scope, trace, &artifacts).await?;
+    replayed.views += store.views(scope, trace).await?.len() as u64;
     for (name, bytes) in views::build(store, scope, trace, events).await? {
         store.put_view(scope, trace, name, bytes).await?;
         let after = store.get_view(scope, trace, name).await?;

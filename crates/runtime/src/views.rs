@@ -1,6 +1,7 @@
 //! Views: files beside the log for people and other programs. Computed from the log alone, so they may be deleted and come
 //! back byte for byte.
 
+use crate::artifacts::{self, Kept};
 use crate::telemetry::by_tool;
 use crate::texts::{Whole, load, parts};
 pub use mainpath_core::status;
@@ -12,7 +13,7 @@ use mainpath_types::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The views of a trace with this log: name and content. Errors: a blob that a view quotes is missing.
+/// The views of a trace with this log: name and content, but for the artifacts themselves. Errors: a blob that a view quotes is missing.
 pub async fn build(
     store: &dyn Store,
     scope: &Scope,
@@ -34,7 +35,10 @@ pub async fn build(
         views.push(("final.md", format!("{}\n", end.answer.trim_end()).into_bytes()));
     }
     views.push(("summary.md", summary(store, scope, &state, &log).await?.into_bytes()));
-    let artifacts = artifacts(events);
+    let artifacts: Vec<Value> = artifacts::list(events)
+        .into_iter()
+        .map(|Kept { call, artifact, file }| json!({"call": call, "artifact": artifact, "file": file}))
+        .collect();
     if !artifacts.is_empty() {
         views.push(("artifacts/index.json", pretty(&Value::Array(artifacts))));
     }
@@ -118,9 +122,14 @@ pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<
     let log = store.read(scope, trace, 1).await?;
     let views = build(store, scope, trace, &log.events).await?;
     // One that the log no longer makes, such as the answer of a conversation that was cleared, must not be taken for its own.
-    if store.views(scope, trace).await?.iter().any(|old| !views.iter().any(|(name, _)| name == old)) {
+    let artifacts = artifacts::list(&log.events);
+    let is_view = |old: &String| {
+        views.iter().any(|(name, _)| name == old) || artifacts.iter().any(|artifact| artifact.file == *old)
+    };
+    if !store.views(scope, trace).await?.iter().all(is_view) {
         store.delete_views(scope, trace).await?;
     }
+    artifacts::copy(store, scope, trace, &artifacts).await?;
     for (name, bytes) in views {
         store.put_view(scope, trace, name, bytes).await?;
     }
@@ -261,17 +270,6 @@ fn open(state: &State) -> Value {
         "usage": state.usage,
         "cost_micros": state.cost,
     })
-}
-
-fn artifacts(events: &[Event]) -> Vec<Value> {
-    let outputs = events.iter().filter_map(|event| match &event.kind {
-        EventKind::CallResolved(data) => Some((data.call, data.output.as_ref()?)),
-        _ => None,
-    });
-    let listed = outputs.flat_map(|(call, output)| {
-        output.artifacts.iter().map(move |artifact| json!({"call": call, "artifact": artifact}))
-    });
-    listed.collect()
 }
 
 fn pretty(value: &Value) -> Vec<u8> {

@@ -91,3 +91,33 @@ fn a_long_result_reaches_the_model_whole() {
 fn long_result() -> ModelServer {
     scripted(vec![Answer::call("read_text_file", json!({"path": "long.txt"})), Answer::text("Read.")])
 }
+
+#[test]
+fn what_calls_have_kept_lies_under_its_name_comes_back_and_goes_with_an_erasure() {
+    let (place, server) = (Place::new(), scripted(vec![bash("seq 1 40000"), Answer::text("Counted.")]));
+    assert_eq!(place.run_on(&server, &["--yes", "Count."]).code, 0);
+    let trace = place.trace();
+    let whole: String = (1..=40_000).map(|n| format!("{n}\n")).collect();
+    let file = place.file(&trace, "artifacts/2.0/output");
+    let read = || std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(read() == whole, "{} bytes", read().len());
+    let index: Value =
+        serde_json::from_slice(&std::fs::read(place.file(&trace, "artifacts/index.json")).unwrap()).unwrap();
+    assert_eq!((&index[0]["file"], &index[0]["artifact"]["name"]), (&json!("artifacts/2.0/output"), &json!("output")));
+    std::fs::remove_dir_all(place.file(&trace, "artifacts")).unwrap();
+    assert!(place.ok(&["replay", &trace]).contains(" views rebuilt identically"));
+    assert!(read() == whole);
+    // A copy: who changes it changes nothing but the copy, and a replay says so and brings it back.
+    std::fs::write(&file, "changed").unwrap();
+    let told = place.run(&["replay", &trace]);
+    let words = "the view artifacts/2.0/output was not what the log says";
+    assert!(told.code != 0 && format!("{}{}", told.out, told.err).contains(words), "{told:#?}");
+    assert!(read() == whole);
+    // It is there for who exports a run as well.
+    let out = place.root().join("runs");
+    place.ok(&["export", &trace, "--format", "agent-run", "--out", out.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(out.join(&trace).join("artifacts/2.0/output")).unwrap() == whole);
+    place.ok(&["erase", &trace, "--message", "3", "--yes"]);
+    assert!(!place.file(&trace, "artifacts").join("2.0").exists());
+    assert!(place.ok(&["replay", &trace]).contains("rebuilt identically"));
+}
