@@ -134,7 +134,7 @@ fn as_json(trace: &TraceId, look: &Look<'_>) -> Value {
     let left_out = layout.left_out.iter().map(|left| {
         json!({
             "first": left.first, "last": left.last, "messages": left.messages, "tokens": left.tokens, "shown": left.shown,
-            "by": left.by, "why": why(look.bodies, left.by),
+            "demands": left.demands, "by": left.by, "why": why(look.bodies, left.by),
         })
     });
     json!({
@@ -193,7 +193,12 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
             n => format!("#{}–#{} ({n})", left.first, left.last),
         };
         let shrunk = if left.shown > 0 { format!(" → {}", number(left.shown)) } else { String::new() };
-        let line = format!("   {messages:<20}{:>9}{shrunk}  {}", number(left.tokens), why(look.bodies, left.by));
+        let unheld = match left.demands {
+            0 => String::new(),
+            n => format!("; {n} with demands, for which [shares] summary has no room"),
+        };
+        let why = why(look.bodies, left.by);
+        let line = format!("   {messages:<20}{:>9}{shrunk}  {why}{unheld}", number(left.tokens));
         lines.push(line);
     }
     if layout.left_out.len() > shown {

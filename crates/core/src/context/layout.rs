@@ -73,6 +73,8 @@ pub struct LeftOut {
     pub tokens: u64,
     /// What of that is shown all the same.
     pub shown: u64,
+    /// How many of them demand something for which there was no room.
+    pub demands: u32,
     /// The event that left them out: a cut or a summary.
     pub by: EventId,
 }
@@ -188,6 +190,7 @@ fn left_out(state: &State, tip: Option<Seq>, parts: &[Placed]) -> Vec<LeftOut> {
             continue;
         };
         let (tokens, shown) = (u64::from(node.tokens), u64::from(size.unwrap_or_default()));
+        let demands = u32::from(node.demands > 0 && size.is_none());
         match found
             .last_mut()
             .filter(|before| before.by == *by && last == Some(at.wrapping_sub(1)) && (before.shown > 0) == (shown > 0))
@@ -197,8 +200,9 @@ fn left_out(state: &State, tip: Option<Seq>, parts: &[Placed]) -> Vec<LeftOut> {
                 before.messages += 1;
                 before.tokens += tokens;
                 before.shown += shown;
+                before.demands += demands;
             }
-            None => found.push(LeftOut { first: *seq, last: *seq, messages: 1, tokens, shown, by: *by }),
+            None => found.push(LeftOut { first: *seq, last: *seq, messages: 1, tokens, shown, demands, by: *by }),
         }
         last = Some(at);
     }

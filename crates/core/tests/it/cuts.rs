@@ -175,3 +175,25 @@ fn what_people_demand_stays_in_their_own_words_and_of_long_messages_only_that() 
     assert_eq!(shown[2], demands);
     assert_eq!((at("Summary of the earlier"), at("nothing special")), (Some(3), Some(5)), "{shown:#?}");
 }
+
+#[test]
+fn demands_for_which_there_is_no_room_are_counted_where_they_are_left_out() {
+    let mut agent = window(no_limits());
+    agent.answers("yes");
+    for number in 0..8 {
+        said(&mut agent, &format!("You must keep file {number}."), 40, 40);
+        agent.answers("yes");
+    }
+    said(&mut agent, "nothing special", 10, 0);
+    for _ in 0..3 {
+        plain(&mut agent, 20);
+    }
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.works();
+    agent.answers("a summary");
+    let shown = agent.shown();
+    let held = (0..8).filter(|number| shown.iter().any(|text| text.contains(&format!("keep file {number}.")))).count();
+    let unheld: u32 = layout(agent.state()).unwrap().left_out.iter().map(|left| left.demands).sum();
+    assert!((1..8).contains(&held) && shown.iter().any(|text| text.contains("keep file 7.")), "the newest: {shown:#?}");
+    assert_eq!(unheld as usize + held, 8);
+}
