@@ -9,7 +9,7 @@ use crate::effects::{Around, Asking, Ruled, call_model, finished, probe_tool, ru
 use crate::hub::{Handle, Phase, Waiting};
 use crate::judge::Gate;
 use crate::look_back;
-use crate::mail::Mail;
+use crate::mail::{Mail, in_order};
 use crate::media;
 use crate::origins::{Origins, origin_of};
 use crate::plan;
@@ -157,7 +157,8 @@ impl Driver {
             }
             if self.in_flight.is_empty() && self.work.is_empty() {
                 let wakes = self.handle.wakes.load(Ordering::Acquire);
-                if wakes == self.seen_wakes {
+                // What another process has said may not have been announced yet.
+                if wakes == self.seen_wakes && !Box::pin(self.take_mail()).await? {
                     return Ok((self.parked(), wakes));
                 }
                 continue;
@@ -216,19 +217,25 @@ impl Driver {
         if waiting.is_empty() { Phase::Idle } else { Phase::Parked(waiting) }
     }
 
-    /// The mailbox, urgent entries first. An entry that says nothing useful is refused by an event, so it is read once.
+    /// Reads the mailbox if it was announced that there is something in it.
     async fn read_mail(&mut self) -> Result<(), DriveError> {
         let wakes = self.handle.wakes.load(Ordering::Acquire);
         if wakes == self.seen_wakes {
             return Ok(());
         }
         self.seen_wakes = wakes;
-        let after = self.machine.state().mail.upto;
+        self.take_mail().await.map(drop)
+    }
+
+    /// Takes in what the mailbox holds, and says whether that was anything. An entry that says nothing useful is refused by an
+    /// event, so it is read once.
+    async fn take_mail(&mut self) -> Result<bool, DriveError> {
+        let known = self.machine.state().mail.clone();
+        let after = known.upto;
         let mut mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
         mail.retain(|entry| !self.machine.state().mail.has(entry.id));
-        mail.sort_by_key(|entry| !entry.urgent);
-        for entry in mail {
-            let kind = match serde_json::from_str::<Mail>(&entry.body) {
+        for (mail, entry) in in_order(mail) {
+            let kind = match mail {
                 Ok(mail) => self.read(mail, entry.from).await?,
                 Err(error) => {
                     let problem = format!("no message that Mainpath knows: {error}");
@@ -237,7 +244,7 @@ impl Driver {
             };
             self.offer_or_drop(kind, Some(entry.id)).await?;
         }
-        Ok(())
+        Ok(self.machine.state().mail != known)
     }
 
     /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.

@@ -78,6 +78,23 @@ pub enum Mail {
     },
 }
 
+/// Entries in the order in which they are read: the urgent ones first, and of what was said in a row what is to be read now
+/// before what is for later.
+pub(crate) fn in_order(
+    mut entries: Vec<mainpath_store::Mail>,
+) -> Vec<(serde_json::Result<Mail>, mainpath_store::Mail)> {
+    entries.sort_by_key(|entry| !entry.urgent);
+    let read = |entry: mainpath_store::Mail| (serde_json::from_str::<Mail>(&entry.body), entry);
+    let mut mail: Vec<_> = entries.into_iter().map(read).collect();
+    let mode = |mail: &serde_json::Result<Mail>| match mail {
+        Ok(Mail::Message { mode, .. }) => Some(*mode),
+        _ => None,
+    };
+    mail.chunk_by_mut(|(a, _), (b, _)| mode(a).is_some() && mode(b).is_some())
+        .for_each(|said| said.sort_by_key(|(mail, _)| mode(mail) != Some(MessageMode::Steer)));
+    mail
+}
+
 impl Mail {
     /// Something said in plain text, to be read now or after the present run.
     pub fn message(text: impl Into<String>) -> Mail {

@@ -97,6 +97,20 @@ fn a_steer_goes_before_what_is_for_later() {
 }
 
 #[test]
+fn a_steer_goes_before_what_is_for_later_also_when_all_was_said_while_nobody_listened() {
+    let (place, server) = sums_up((0..5).map(|_| Answer::text("Yes.")).collect());
+    assert_eq!(place.run_on(&server, &["Do it."]).code, 0);
+    let trace = place.trace();
+    for (command, text) in [("next", "LATER-A"), ("next", "LATER-B"), ("steer", "NOW-C")] {
+        place.ok(&[command, &trace, text]);
+    }
+    assert_eq!(place.run(&["resume", &trace]).code, 0);
+    let told = conversation(server.requests().last().unwrap());
+    let order: Vec<usize> = ["NOW-C", "LATER-A", "LATER-B"].map(|words| told.find(words).unwrap()).into();
+    assert!(order.is_sorted(), "{told}");
+}
+
+#[test]
 fn an_interrupt_ends_the_running_call_alone_and_the_agent_goes_on() {
     let (place, server) = sums_up(vec![bash(WAITS), bash("echo other >> effects"), Answer::text("Done.")]);
     let mut process = place.start_run(&server, &["--yes", "Do it."]);
