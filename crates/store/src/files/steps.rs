@@ -1,8 +1,8 @@
 //! The time of the folder that holds all traces, and how it moves when one is made. Who knows the names at one time, and
 //! every step from there to the folder's time now, knows the names now, and need not read 100,000 of them.
 //!
-//! A step is told only where it is certain that the time is exact, and it is never certain on a file system whose times are
-//! those of the last tick: there another change within the tick would not show. Mainpath itself makes a step and removes a
+//! A step is told only where it is certain that the time is exact, not that of the last tick: there another change within the
+//! tick would not show. **As that is judged now, hardly a step is ever told**, and the names are read. Mainpath itself makes a step and removes a
 //! trace one at a time. What somebody does by hand in the microseconds between the two looks at the folder is not seen until
 //! the next change by hand.
 
@@ -38,8 +38,8 @@ pub(crate) fn step(folder: &Path, make: impl FnOnce() -> io::Result<()>) -> io::
         return make().map(|()| None);
     };
     let look = || held.metadata().and_then(|meta| time_of(&meta)).ok();
-    // Since Linux 6.13 a time that was looked at changes with the next change, however soon that is (multigrain timestamps:
-    // Documentation/filesystems/multigrain-ts.rst). Then the new time lies between two looks at the clock.
+    // Too strict to be of use yet. Measured on Linux 6.18, ext4: only a folder that changed within the same tick gets a time
+    // between two looks at the clock. One that has rested gets its tick's time, and then no step is told.
     let (from, began) = (look(), now());
     let made = make();
     let (ended, to) = (now(), look());
