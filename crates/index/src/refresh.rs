@@ -45,10 +45,8 @@ pub(crate) fn refresh(
     let earlier =
         Mark { token: tables::mark(db, "token")?, offset: tables::mark(db, "offset")?.parse().unwrap_or_default() };
     let changed = store.changed_since(scope, &earlier)?;
-    // After the notes: a step that is not among these leads to another time.
     let folder = store.folder_time(scope);
-    let earlier = tables::mark(db, "folder")?.parse().unwrap_or_default();
-    let names_are_known = changed.traces.is_some() && changed.explains(earlier, folder);
+    let names_are_known = changed.traces.is_some() && tables::mark(db, "folder")? == folder.to_string();
     // Looked at again, though nobody notes them: what was owned may have been written since, what was begun may be there.
     let mut look: BTreeSet<TraceId> = tables::live(db)?.into_iter().chain(names::awaited(db)?).collect();
     if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && look.is_empty() && names_are_known {
@@ -68,7 +66,7 @@ pub(crate) fn refresh(
         }
     }
     take_in(&transaction, (&mut writer, &mut known), (store, scope), look, empty, &mut refreshed)?;
-    // Whoever copies a trace in or away by hand notes nothing, but no step leads to the folder's time.
+    // Whoever copies a trace in or away by hand notes nothing; the folder's time tells.
     if !names_are_known {
         let names = match there {
             Some(names) => names,

@@ -13,9 +13,9 @@ use std::io;
 pub(crate) fn begin(inner: &Inner, tenant: &TenantId, trace: &TraceId, log: &[Event]) -> Result<(), StoreError> {
     let making = |e: io::Error| StoreError::io(format!("make trace {trace}"), e);
     let layout = &inner.layout;
-    let step = layout.make_trace(tenant, trace).map_err(making)?;
+    layout.make_trace(tenant, trace).map_err(making)?;
     let _lock = take_lock(&layout.trace(tenant, trace), trace)?;
-    changes::note(&layout.changes(), tenant, trace, step);
+    changes::note(&layout.changes(), tenant, trace);
     let path = layout.log(tenant, trace);
     if path.try_exists().map_err(making)? {
         return Err(StoreError::Exists { trace: trace.clone() });

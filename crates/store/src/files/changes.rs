@@ -1,13 +1,11 @@
 //! Which traces somebody took to write to: what a cache over many traces has to look at again. A trace is noted when it is
-//! leased, before anything can be written, and when it is removed. Where a trace was made, what that did to the time of the
-//! folder around it is noted too. Only a hint: what it cannot say is said to be unknown.
+//! leased, before anything can be written, and when it is removed. Only a hint: what it cannot say is said to be unknown.
 
 use super::layout::open_or_make;
-use super::steps::Step;
 use super::{Inner, bytes_from};
 use crate::store::StoreError;
 use mainpath_types::{TenantId, TraceId};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -32,28 +30,10 @@ pub struct Changed {
     pub traces: Option<BTreeSet<TraceId>>,
     /// Up to where they were read.
     pub mark: Mark,
-    /// From one time of the folder that holds the traces to the next.
-    steps: HashMap<i64, i64>,
 }
 
-impl Changed {
-    /// Whether all that came to the folder of the traces, or went, between two of its
-    /// [times](super::FilesStore::folder_time) is among what was noted.
-    pub fn explains(&self, from: i64, to: i64) -> bool {
-        let mut at = from;
-        // Each step is taken once: times that were noted wrong make no circle.
-        for _ in 0..self.steps.len() {
-            match self.steps.get(&at) {
-                Some(next) if at != to => at = *next,
-                _ => break,
-            }
-        }
-        at == to
-    }
-}
-
-/// Notes a trace, and the step that its making was. What goes wrong is let go: a cache can be made anew.
-pub(crate) fn note(path: &Path, tenant: &TenantId, trace: &TraceId, step: Option<Step>) {
+/// Notes a trace. What goes wrong is let go: the cache is checked against the logs it shows.
+pub(crate) fn note(path: &Path, tenant: &TenantId, trace: &TraceId) {
     let noted = || -> io::Result<()> {
         let mut file = open_or_make(path)?;
         let mut len = file.metadata()?.len();
@@ -62,9 +42,7 @@ pub(crate) fn note(path: &Path, tenant: &TenantId, trace: &TraceId, step: Option
             len = 0;
         }
         let begin = if len == 0 { format!("#{}\n", token()) } else { String::new() };
-        // A line of its own: who does not know steps passes it over.
-        let step = step.map(|Step { from, to }| format!("={tenant} {from} {to}\n")).unwrap_or_default();
-        file.write_all(format!("{begin}{tenant}/{trace}\n{step}").as_bytes())
+        file.write_all(format!("{begin}{tenant}/{trace}\n").as_bytes())
     };
     let _ = noted();
 }
@@ -94,11 +72,5 @@ pub(crate) fn since(inner: &Inner, tenant: &TenantId, mark: &Mark) -> Result<Cha
         (noted == tenant.as_str()).then(|| trace.parse().ok())?
     });
     let traces = reaches.then(|| traces.collect());
-    let steps = lines.lines().filter_map(|line| {
-        let mut words = line.strip_prefix('=')?.split(' ');
-        let is_ours = words.next()? == tenant.as_str();
-        let (from, to) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        is_ours.then_some((from, to))
-    });
-    Ok(Changed { traces, mark: Mark { token, offset: end as u64 }, steps: steps.collect() })
+    Ok(Changed { traces, mark: Mark { token, offset: end as u64 } })
 }

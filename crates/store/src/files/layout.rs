@@ -1,6 +1,5 @@
 //! Where everything lies, and how folders and files are made.
 
-use super::steps::{Step, step};
 use crate::checks::newest_first;
 use crate::store::{StoreError, TraceEntry};
 use mainpath_types::{Millis, TenantId, TraceId};
@@ -72,14 +71,13 @@ impl Layout {
         Ok(())
     }
 
-    /// Makes the trace's folder, and says what that did to the time of the folder around it, where that is certain. That it is
-    /// durable is the business of [`place`](Self::place), at the first append.
-    pub fn make_trace(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<Option<Step>> {
-        let (dir, traces) = (self.trace(tenant, trace), self.traces(tenant));
-        match step(&traces, || make_dir(&dir)) {
+    /// Makes the trace's folder. That it is durable is the business of [`place`](Self::place), at the first append.
+    pub fn make_trace(&self, tenant: &TenantId, trace: &TraceId) -> io::Result<()> {
+        let dir = self.trace(tenant, trace);
+        match make_dir(&dir) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                self.make_tenant_dir(tenant, &traces)?;
-                step(&traces, || make_dir(&dir))
+                self.make_tenant_dir(tenant, &self.traces(tenant))?;
+                make_dir(&dir)
             }
             made => made,
         }

@@ -32,7 +32,6 @@ mod mailbox;
 mod owner;
 mod read;
 mod removal;
-mod steps;
 mod view_files;
 mod watch;
 
@@ -50,7 +49,7 @@ use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use owner::Owned;
 use read::Marks;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -132,10 +131,12 @@ impl FilesStore {
         changes::since(&self.inner, &scope.tenant, mark)
     }
 
-    /// The time of the folder that holds a tenant's traces, in nanoseconds: another one whenever a trace came or went. 0 while
-    /// there is none. Only to be compared, and for [`Changed::explains`].
+    /// When a trace last came to the folder that holds a tenant's traces, or went: another time in nanoseconds for each, as
+    /// long as they are a tick apart. Linux's `ctime`, which nobody can set. 0 while there is no folder. Only to be compared.
     pub fn folder_time(&self, scope: &Scope) -> i64 {
-        steps::folder_time(&self.inner.layout.traces(&scope.tenant)).unwrap_or(0)
+        let time =
+            |meta: std::fs::Metadata| meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec());
+        std::fs::metadata(self.inner.layout.traces(&scope.tenant)).map_or(0, time)
     }
 
     /// A blob, read on this thread: see [`Store::get_blob`]. Errors: as there.

@@ -187,16 +187,15 @@ impl Drop for Owned {
 pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: bool) -> Result<Opened, StoreError> {
     let opening = |e: io::Error| StoreError::io(format!("open trace {trace}"), e);
     let layout = &inner.layout;
-    let step = if create {
-        layout.make_trace(tenant, trace).map_err(opening)?
+    if create {
+        layout.make_trace(tenant, trace).map_err(opening)?;
     } else {
         layout.existing_log(tenant, trace)?;
-        None
-    };
+    }
     let dir = layout.trace(tenant, trace);
     let (lock, earlier) = take_lock(&dir, trace)?;
     // Before there is a log: a trace that is not noted yet is not there yet.
-    changes::note(&layout.changes(), tenant, trace, step);
+    changes::note(&layout.changes(), tenant, trace);
     let path = layout.log(tenant, trace);
     let file = open_or_make(&path).map_err(opening)?;
     let scan = log::scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))).map_err(opening)?;

@@ -1,11 +1,11 @@
 //! What is taken away: the content of events, whole traces, blobs that nothing names any more.
 
+use super::changes;
 use super::commit::Job;
 use super::layout::{Layout, open_or_make, sync_dir, write_whole};
 use super::mailbox;
 use super::owner::{Owned, take_lock};
 use super::{Inner, bytes_from};
-use super::{changes, steps};
 use crate::append::erased_by;
 use crate::checks::Named;
 use crate::log::erase_lines;
@@ -71,9 +71,9 @@ pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
     if leaving.exists() {
         std::fs::remove_dir_all(&leaving).map_err(removing)?;
     }
-    steps::apart(&traces, || std::fs::rename(&dir, &leaving)).and_then(|()| sync_dir(&traces)).map_err(removing)?;
+    std::fs::rename(&dir, &leaving).and_then(|()| sync_dir(&traces)).map_err(removing)?;
     std::fs::remove_dir_all(&leaving).map_err(removing)?;
-    changes::note(&layout.changes(), tenant, trace, None);
+    changes::note(&layout.changes(), tenant, trace);
     drop(lock);
     Ok(())
 }
