@@ -39,7 +39,7 @@ pub trait Codec: Send + Sync {
     fn decode_reply(&self, body: &[u8]) -> Result<ModelReply, ModelError>;
 
     /// What a response without success means. `retry_after` is the header of that name, which counts if it is a number
-    /// of seconds (a date would need a clock).
+    /// of seconds; the driver, which has a clock, makes one of a date.
     fn decode_error(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError;
 
     /// A decoder for one streamed answer.

@@ -10,13 +10,14 @@ use crate::provider::{Call, Fut, Provider};
 use crate::words::{error, one_line};
 use bytes::Bytes;
 use futures_util::FutureExt;
+use httpdate::parse_http_date;
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, RequestHead};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// How much of the body of an error is read.
@@ -171,7 +172,8 @@ impl HttpProvider {
     async fn read_error(&self, mut response: reqwest::Response, url: &str) -> ModelError {
         let status = response.status();
         let text = |name: HeaderName| response.headers().get(name)?.to_str().ok().map(str::to_owned);
-        let retry_after = text(RETRY_AFTER);
+        let now = text(DATE).and_then(|date| parse_http_date(&date).ok()).unwrap_or_else(SystemTime::now);
+        let retry_after = text(RETRY_AFTER).map(|value| in_seconds(value, now));
         let milliseconds = text(HeaderName::from_static("retry-after-ms")).and_then(|value| value.trim().parse().ok());
         let location = text(LOCATION).filter(|_| status.is_redirection());
         let mut body = Vec::new();
@@ -191,6 +193,14 @@ impl HttpProvider {
             error.message = format!("the server redirects to {}; use that address", shown(&one_line(&location, 200)));
         }
         located(error, url)
+    }
+}
+
+/// How long to wait, in seconds, where it says until when; by the server's own clock, if it told the time.
+fn in_seconds(retry_after: String, now: SystemTime) -> String {
+    match parse_http_date(retry_after.trim()) {
+        Ok(at) => at.duration_since(now).unwrap_or_default().as_secs_f64().to_string(),
+        Err(_) => retry_after,
     }
 }
 

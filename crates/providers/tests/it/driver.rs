@@ -156,6 +156,12 @@ fn refusals_of_the_server_keep_their_status_waiting_time_and_words() {
         reply(401, &[], &format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}.\"}}}}")),
         reply(429, &[("retry-after", "7")], quota),
         reply(429, &[("retry-after", "7"), ("retry-after-ms", "6500")], quota),
+        reply(
+            429,
+            &[("date", "Sun, 06 Nov 1994 08:49:30 GMT"), ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")],
+            quota,
+        ),
+        reply(503, &[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], ""),
         reply(500, &[], "oops"),
         reply(307, &[("location", "http://elsewhere/v1?key=1")], ""),
     ]);
@@ -173,6 +179,9 @@ fn refusals_of_the_server_keep_their_status_waiting_time_and_words() {
     assert_eq!(refused(&provider, true), expected(Auth, 401, None, words));
     assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(7000), slow));
     assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(6500), slow));
+    // A date counts by the server's own clock; one that has passed asks for no wait.
+    assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(7000), slow));
+    assert_eq!(refused(&provider, true).retry_after_ms, Some(0));
     assert_eq!(refused(&provider, true), expected(Server, 500, None, "the server failed: oops"));
     let moved = "the server redirects to http://elsewhere/v1; use that address";
     assert_eq!(refused(&provider, true), expected(BadRequest, 307, None, moved));
