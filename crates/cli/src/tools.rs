@@ -2,7 +2,7 @@
 
 use crate::args::ToolsArgs;
 use crate::browse::out;
-use crate::config::Home;
+use crate::config::{Home, ToolLimit};
 use crate::exit::{Exit, Failure};
 use crate::text::{plain, short};
 use crate::toolbox::{OPTIONAL, Optional, Unready};
@@ -10,6 +10,7 @@ use mainpath_tools::{Rate, ToolDoc, Tools};
 use mainpath_types::ToolSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A tool and how it stands with it.
 enum Listed {
@@ -42,7 +43,8 @@ pub async fn tools(args: ToolsArgs) -> Result<Exit, Failure> {
     }
     let config = home.config_file.display().to_string();
     if !args.names.is_empty() {
-        listed.iter().try_for_each(|(name, tool)| describe(name, tool, &config))?;
+        let own = |name: &str| home.config.tool_limits.get(name).copied().unwrap_or_default();
+        listed.iter().try_for_each(|(name, tool)| describe(name, tool, &config, own(name)))?;
         return Ok(Exit::Ok);
     }
     listed.iter().try_for_each(|(name, tool)| line(name, tool))?;
@@ -76,13 +78,13 @@ fn line(name: &str, tool: &Listed) -> Result<(), Failure> {
 }
 
 /// All that is known of a tool.
-fn describe(name: &str, tool: &Listed, config: &str) -> Result<(), Failure> {
+fn describe(name: &str, tool: &Listed, config: &str, own: ToolLimit) -> Result<(), Failure> {
     match tool {
         Listed::On(spec, doc) => {
             out(&format!("+ {name}"))?;
             out(&plain(&spec.description))?;
             out(&format!("effect: {}; results come from: {}", word(json!(doc.effect)), word(json!(doc.origin))))?;
-            out(&format!("limits: {}", limits(doc)))?;
+            out(&format!("limits: {}", limits(doc, own)))?;
             out(&format!("arguments: {}\n", plain(&format!("{:#}", spec.input_schema))))
         }
         Listed::Unready(why) => out(&format!("! {name}: {}\n", plain(why))),
@@ -93,17 +95,18 @@ fn describe(name: &str, tool: &Listed, config: &str) -> Result<(), Failure> {
     }
 }
 
-fn limits(doc: &ToolDoc) -> String {
-    let mut told = Vec::new();
-    if let Some(Rate { calls, per }) = doc.rate {
-        told.push(format!("{calls} calls in {}", humantime::format_duration(per)));
-    }
-    if let Some(limit) = doc.timeout {
-        told.push(humantime::format_duration(limit).to_string());
-    }
-    if let Some(most) = doc.output_chars {
-        told.push(format!("{most} characters of output"));
-    }
+/// The limits of its own, and those that the configuration sets on it.
+fn limits(doc: &ToolDoc, own: ToolLimit) -> String {
+    let ms = |ms| humantime::format_duration(Duration::from_millis(ms)).to_string();
+    let rate = |calls: u32, per: String| format!("{calls} calls in {per}");
+    let theirs = doc.rate.map(|Rate { calls, per }| rate(calls, humantime::format_duration(per).to_string()));
+    let told = [
+        own.max_calls.map(|most| format!("{most} calls in a run")),
+        own.rate.map(|one| rate(one.0.calls, ms(one.0.per_ms))).or(theirs),
+        own.timeout.map(|time| ms(time.0)).or(doc.timeout.map(|time| humantime::format_duration(time).to_string())),
+        doc.output_chars.map(|most| format!("{most} characters of output")),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
     if told.is_empty() { "none but the run's".into() } else { told.join(", ") }
 }
 

@@ -158,10 +158,13 @@ impl Servers {
         if let Some(file) = run_file {
             let (entries, notes) =
                 entries(file)?.ok_or_else(|| format!("{}: there is no such file", file.display()))?;
-            warnings.extend(notes);
             for (name, entry) in entries {
-                found.insert(name.clone(), configured(&name, file, entry, false)?);
+                // What is not known of the file may be why something is missing.
+                let why =
+                    |problem: String| std::iter::once(problem).chain(notes.clone()).collect::<Vec<_>>().join("; ");
+                found.insert(name.clone(), configured(&name, file, entry, false).map_err(why)?);
             }
+            warnings.extend(notes);
         }
         Ok(Servers { servers: found.into_values().collect(), warnings })
     }
@@ -199,7 +202,8 @@ fn entries(file: &Path) -> Result<Option<Entries>, String> {
         // Other programs have fields of their own.
         let (known, unknown): (Vec<_>, Vec<_>) = fields.iter().partition(|(field, _)| FIELDS.contains(&field.as_str()));
         for (field, _) in unknown {
-            notes.push(bad(format!("{place}: the field {:?} is not known here", crate::clean::line(field, 40))));
+            let shown = crate::clean::line(field, 40);
+            notes.push(bad(format!("{place}: the field {shown:?} is not known here{}", meant(&shown))));
         }
         let known = known.into_iter().map(|(field, value)| (field.clone(), value.clone())).collect();
         let entry = serde_path_to_error::deserialize(Value::Object(known))
@@ -207,6 +211,13 @@ fn entries(file: &Path) -> Result<Option<Entries>, String> {
         entries.push((name.clone(), entry));
     }
     Ok(Some((entries, notes)))
+}
+
+/// The field that was meant, where one is nearly called so.
+fn meant(field: &str) -> String {
+    let near = FIELDS.iter().map(|known| (strsim::damerau_levenshtein(field, known), *known)).min();
+    let near = near.filter(|(letters, _)| *letters <= if field.len() < 5 { 1 } else { 2 });
+    near.map(|(_, known)| format!("; did you mean {known:?}?")).unwrap_or_default()
 }
 
 /// The entry with its preset, checked. Errors: file, place and what is wrong.

@@ -141,7 +141,10 @@ impl External {
     async fn ran(&self, ctx: &ToolContext, ran: Ran) -> ToolOutput {
         let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         let wrong = match ran.stopped {
-            true if ctx.cancel.is_cancelled() => Some((ctx.stop_code(), "it was ended".to_string())),
+            true if ctx.cancel.is_cancelled() => Some(match (ctx.stop_code(), ctx.timeout) {
+                (code @ "timeout", Some(limit)) => (code, format!("it was ended after {limit:?}")),
+                (code, _) => (code, "it was ended".to_string()),
+            }),
             true => Some(("timeout", format!("it was ended after {:?}", self.limit))),
             false => went_wrong(&ran.ended.how),
         };

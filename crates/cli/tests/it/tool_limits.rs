@@ -54,6 +54,15 @@ fn an_approval_that_comes_too_late_is_a_denial() {
 }
 
 #[test]
+fn the_limits_of_the_configuration_are_among_a_tools_own() {
+    let place = Place::new();
+    assert!(place.ok(&["tools", "bash"]).contains("limits: none but the run's"));
+    place.config("[tool_limits.bash]\nmax_calls = 3\nrate = \"2/1m\"\ntimeout = \"90s\"\n");
+    let said = place.ok(&["tools", "bash"]);
+    assert!(said.contains("limits: 3 calls in a run, 2 calls in 1m, 1m 30s"), "{said}");
+}
+
+#[test]
 fn a_limit_that_cannot_be_read_is_told_with_its_place() {
     let place = Place::new();
     for (text, words) in [

@@ -58,6 +58,18 @@ fn a_broken_file_of_a_workspace_is_told_and_stops_nothing() {
     let file = folder.path().join(".mcp.json").display().to_string();
     assert_eq!(servers.warnings, [format!("{file}: mcpServers.a: the field \"autoApprove\" is not known here")]);
     assert_eq!(names(&servers), [("a", true)]);
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own.json");
+    std::fs::write(&own, r#"{"mcpServers": {"a": {"comand": "x"}}}"#).unwrap();
+    let wrong = Servers::read((&McpConfig::default(), Path::new("/c/config.toml")), folder.path(), Some(&own));
+    let file = own.display();
+    assert_eq!(
+        wrong.unwrap_err(),
+        format!(
+            "{file}: the MCP server \"a\": it has neither a command nor a url; {file}: mcpServers.a: the field \"comand\" is \
+             not known here; did you mean \"command\"?"
+        )
+    );
 }
 
 #[test]
