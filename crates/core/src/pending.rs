@@ -73,7 +73,11 @@ fn due(state: &State, call: &Call) -> Option<Millis> {
     match call.state {
         CallState::Asked => Some(call.started.saturating_add(limits.approval_timeout_ms?)),
         CallState::Ready => (call.not_before > 0).then_some(call.not_before),
-        CallState::Started if !waits => Some(call.started.saturating_add(call.timeout_ms.or(limits.call_timeout_ms)?)),
+        CallState::Started if !waits => {
+            // The tool's own and the run's: whichever is sooner.
+            let most = [call.timeout_ms, limits.call_timeout_ms].into_iter().flatten().min()?;
+            Some(call.started.saturating_add(most))
+        }
         CallState::Started | CallState::Cancelling(_) | CallState::Probing | CallState::Done(_) => None,
     }
 }

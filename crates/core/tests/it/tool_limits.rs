@@ -165,3 +165,13 @@ fn a_rule_made_of_an_approval_is_kept_once_and_comes_back_with_the_log() {
     assert_eq!(rules, ["bash(make test)"]);
     assert_eq!(agent.crashed().state().rules, agent.state().rules);
 }
+
+#[test]
+fn a_call_may_take_no_longer_than_its_tool_and_the_run_both_let_it() {
+    for (own, run, most) in [(Some(900), Some(400), 400), (Some(300), Some(400), 300), (Some(900), None, 900)] {
+        let limits = Limits { call_timeout_ms: run, ..no_limits() };
+        let mut agent = limited(limits, "read", |tool| tool.timeout_ms = own);
+        agent.calls(&[allowed("read")]);
+        agent.refuses(time("2.0"), Refusal::NotDue(agent.now + most));
+    }
+}
