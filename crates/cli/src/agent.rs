@@ -73,6 +73,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     set_access(&mut spec, args);
     set_model(&mut spec, model, app);
     set_form(&mut spec, args, app)?;
+    priced(&spec, app)?;
     let notes = notes(&mut spec, app);
     spec.instructions = system_text(&spec, app, &notes)?;
     Ok(spec)
@@ -96,6 +97,9 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     set_limits(&mut new.limits, args);
     set_access(&mut new, args);
     set_form(&mut new, args, app)?;
+    if args.model.is_some() || args.max_cost.is_some() || !args.fallback.is_empty() {
+        priced(&new, app)?;
+    }
     if let Some(text) = &args.instructions {
         new.own_instructions.clone_from(text);
     } else if new.own_instructions.is_empty() {
@@ -214,6 +218,22 @@ fn on(model: String, profile: Profile, app: &App) -> Fallback {
     // Models that reason refuse any other temperature than their own, or do worse with it.
     let temperature = profile.temperature().filter(|_| !facts.abilities.reasoning);
     Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
+}
+
+/// A limit in money holds only for models whose price is known. Errors: one of the spec's has none.
+fn priced(spec: &Spec, app: &App) -> Result<(), Failure> {
+    if spec.limits.money.is_none() {
+        return Ok(());
+    }
+    let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
+    let mut unpriced = models.filter(|model| app.models.registry().facts(model).price.is_none());
+    let Some(model) = unpriced.next() else { return Ok(()) };
+    let file = app.home.config_dir().join("models.toml");
+    Err(Failure::usage(format!(
+        "a limit in money (--max-cost) does nothing for {model}, as no price of it is known; say what a million tokens \
+         cost in {}, $1.25 being 1250000: model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",
+        file.display()
+    )))
 }
 
 /// The window, and the part of it that is kept free for the answer.

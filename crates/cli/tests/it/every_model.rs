@@ -312,6 +312,26 @@ fn a_run_costs_no_more_than_it_may_and_says_what_it_cost() {
 }
 
 #[test]
+fn a_limit_in_money_is_refused_for_a_model_without_a_price() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Done.")]));
+    let model = server.model();
+    let wrong = format!("does nothing for {model}, as no price of it is known; say what a million tokens cost in ");
+    place.run(&["run", "-m", &model, "--max-cost", "1", "Go."]).fails(2, &wrong);
+    place.run(&["run", "-m", "scripted", "--fallback", &model, "--max-cost", "1", "Go."]).fails(2, &wrong);
+    assert_eq!((place.traces().len(), server.count()), (0, 0));
+    let file = place.home.join("models.toml");
+    std::fs::write(
+        &file,
+        format!("model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]"),
+    )
+    .unwrap();
+    assert_eq!(place.run(&["run", "-m", &model, "--max-cost", "1", "Go."]).code, 0);
+    std::fs::remove_file(file).unwrap();
+    let trace = place.trace();
+    place.run(&["run", "--trace", &trace, "-m", &model, "And?"]).fails(2, &wrong);
+}
+
+#[test]
 fn a_summary_is_held_to_no_schema_and_to_no_protocol() {
     for protocol in ["native", "json"] {
         let place = Place::new();
