@@ -39,8 +39,8 @@ impl Exit {
         match reason {
             Final => Exit::Ok,
             Stopped => Exit::Interrupted,
-            MaxTurns | MaxToolCalls | MaxScriptRuns | Timeout | TokenBudget | MoneyBudget | ContextLimit
-            | RepeatedFailure => Exit::Limit,
+            MaxTurns | MaxToolCalls | MaxScriptRuns | Timeout | TokenBudget | MoneyBudget | MaxOutput
+            | ContextLimit | RepeatedFailure => Exit::Limit,
             ApprovalNeeded => Exit::ApprovalNeeded,
             ModelError if failure == Some(ModelErrorKind::Auth) => Exit::Auth,
             ProtocolError | SchemaError | Denied | ModelError | ToolError | InternalError => Exit::Error,

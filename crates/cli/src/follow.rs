@@ -298,7 +298,10 @@ impl<'a> Follow<'a> {
         }
         let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
         if end.reason != FinishReason::Final {
-            let ended = format!("the run ended with {}", end.reason.as_str());
+            let ended = match end.reason {
+                FinishReason::MaxOutput => "the answer was cut off at the model's output limit (max_output)".into(),
+                reason => format!("the run ended with {}", reason.as_str()),
+            };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
             eprintln!("mainpath: {why}; go on with mainpath resume {}", self.trace);
@@ -310,10 +313,13 @@ impl<'a> Follow<'a> {
     fn answer(&self, answer: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         let terminal = out.is_terminal();
-        if terminal && std::io::stderr().is_terminal() && self.printer.shown == answer {
+        let seen = terminal && std::io::stderr().is_terminal();
+        // What follows an answer that was cut off has not been shown.
+        let rest = answer.strip_prefix(self.printer.shown.trim_end()).filter(|_| seen).unwrap_or(answer);
+        if rest.trim().is_empty() && seen {
             return Ok(());
         }
-        let text = if terminal { plain(answer) } else { answer.to_string() };
+        let text = if terminal { plain(rest) } else { answer.to_string() };
         match writeln!(out, "{}", text.trim_end()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),

@@ -98,6 +98,9 @@ async fn begin(
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }
 
+/// What a model is told whose answer was cut off.
+const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it broke off.";
+
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = App::open()?.with_rules(&args.agent.rules);
@@ -118,6 +121,8 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
             return Err(Failure::error(how));
         }
         (None, Some(FinishReason::Final), _) => None,
+        // What it said is said: it is told to go on with it.
+        (None, Some(FinishReason::MaxOutput), Some(_)) => Some(Mail::message(GO_ON)),
         // After a limit, a stop or a failure: the model goes on from where it was.
         (None, Some(_), Some(_)) => Some(Mail::Continue),
         (None, Some(_), None) => None,

@@ -184,7 +184,7 @@ impl State {
         self.tree.head = Some(seq);
         self.with_run(|run| {
             run.opening = None;
-            run.answered = false;
+            run.answered = None;
             run.first = run.first.or(Some(seq));
         });
     }
@@ -260,11 +260,15 @@ impl State {
         } else if data.counted && !repaired {
             self.counted = asked_at.map(|seq| (seq, data.usage.input));
         }
+        let ends = match data.stop {
+            StopReason::MaxTokens => FinishReason::MaxOutput,
+            StopReason::End | StopReason::ToolCalls | StopReason::ContentFilter => FinishReason::Final,
+        };
         self.with_run(|run| {
             run.asking = false;
             run.asides = 0;
             run.model_failures = 0;
-            run.answered = calls == 0;
+            run.answered = (calls == 0).then_some(ends);
         });
     }
 

@@ -37,7 +37,9 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ModelMalformed { reply, problem, breach, repair_tokens } => {
             malformed(state, at, reply, (problem, *breach), *repair_tokens)
         }
-        InputKind::ModelFailed { request, error, retry_at } => model_failed(state, *request, error, *retry_at),
+        InputKind::ModelFailed { request, error, retry_at, usage } => {
+            model_failed(state, *request, error, (*retry_at, *usage))
+        }
         InputKind::ToolFinished { call, attempt, output, tokens } => {
             finished(state, at, *call, *attempt, output, *tokens)
         }
@@ -207,15 +209,22 @@ fn malformed(
     Ok(malformed.into())
 }
 
-/// A request that may have run is charged in full, one that the server refused is free.
-fn model_failed(state: &State, request: u32, error: &ModelError, retry_at: Option<Millis>) -> Decided {
+/// A request of which the vendor says what it used is charged that, another that may have run in full; one that the server
+/// refused is free.
+fn model_failed(
+    state: &State,
+    request: u32,
+    error: &ModelError,
+    (retry_at, usage): (Option<Millis>, Option<Usage>),
+) -> Decided {
     let model = awaited(state, request)?;
     let failures = state.run.as_ref().map_or(0, |run| run.model_failures);
     let retries = state.limits().map_or(0, |limits| limits.model_retries);
     let may_retry = error.kind.is_retryable() && failures < retries;
-    let (usage, cost) = match error.kind {
-        ModelErrorKind::Timeout | ModelErrorKind::StreamCut => state.reserved(model),
-        _ => (Usage::default(), 0),
+    let (usage, cost) = match (usage, error.kind) {
+        (Some(usage), _) => (usage, cost(state, &usage)),
+        (None, ModelErrorKind::Timeout | ModelErrorKind::StreamCut) => state.reserved(model),
+        (None, _) => (Usage::default(), 0),
     };
     let retry_at = retry_at.filter(|_| may_retry);
     let remedy = if retry_at.is_none() { remedy(state, model, error.kind) } else { None };

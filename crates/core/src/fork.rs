@@ -110,7 +110,7 @@ impl State {
         (self.usage, self.cost) = (Usage::default(), 0);
         self.with_run(|run| (run.usage, run.cost) = (Usage::default(), 0));
         self.rewind_goals();
-        if self.run.as_ref().is_some_and(|run| !run.answered) {
+        if self.run.as_ref().is_some_and(|run| run.answered.is_none()) {
             self.close(FinishReason::Stopped);
         }
     }

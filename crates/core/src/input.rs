@@ -137,6 +137,9 @@ pub enum InputKind {
         error: ModelError,
         /// When to try again, should the limits allow it.
         retry_at: Option<Millis>,
+        /// What it used all the same, where the vendor said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
     },
     /// A tool has really begun. Fills the draft and makes no event.
     ToolStarted {

@@ -162,8 +162,8 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
     if let Some(reason) = run.last_answer.filter(|_| !run.asking) {
         return Some(closing(reason));
     }
-    if run.answered {
-        return Some(finish(run, FinishReason::Final));
+    if let Some(reason) = run.answered {
+        return Some(finish(run, reason));
     }
     let limits = &spec.limits;
     let failures = run.failures.as_ref().map_or(0, |(_, times)| *times);

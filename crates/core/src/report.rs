@@ -13,6 +13,9 @@ pub struct Ending {
     pub answer: String,
 }
 
+/// What follows an answer that was cut off.
+const CUT_OFF: &str = "\n\n[The answer was cut off here, at the model's output limit.]";
+
 /// How the last run ended; `None` while one is going on, before the first, and where it was cleared.
 pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
     let is_cleared = state.tree.head.is_none() && state.cleared > Seq(0);
@@ -25,6 +28,7 @@ pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
         (FinishReason::Final, said) => said.unwrap_or_default(),
         // A last answer that was asked for when a soft budget ran out.
         (FinishReason::TokenBudget | FinishReason::MoneyBudget, Some(said)) => said,
+        (FinishReason::MaxOutput, Some(said)) => format!("{}{CUT_OFF}", said.trim_end()),
         (reason, _) => degraded_answer(state, bodies, reason),
     };
     Some(Ending { reason, answer })
@@ -90,6 +94,7 @@ fn blocker(reason: FinishReason) -> &'static str {
         Timeout => "the time limit of the run.",
         TokenBudget => "the token budget.",
         MoneyBudget => "the money budget.",
+        MaxOutput => "the model's output limit cut its answer off.",
         ContextLimit => "the conversation does not fit the model's window.",
         RepeatedFailure => "the same tool failed several times in a row.",
         ProtocolError => "the model did not keep to the form of answer, also when asked again.",
@@ -108,6 +113,7 @@ fn advice(reason: FinishReason) -> &'static str {
         Final => "nothing.",
         Stopped | Timeout | MaxTurns | MaxToolCalls | MaxScriptRuns => "continue the trace; limits count per run.",
         TokenBudget | MoneyBudget => "continue the trace with a larger budget.",
+        MaxOutput => "continue the trace, so that the model goes on with its answer.",
         ContextLimit => "rewind, compact, or use a model with a larger window.",
         RepeatedFailure | ToolError => "look at the failure, then continue with an instruction.",
         ProtocolError | SchemaError => "use another model or another protocol.",

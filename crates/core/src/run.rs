@@ -44,8 +44,8 @@ pub struct Run {
     pub retry_at: Option<Millis>,
     /// What the next request does differently after a failure.
     pub remedy: Option<Remedy>,
-    /// Set by the model's final answer, until something else is said.
-    pub answered: bool,
+    /// Set by the model's final answer, until something else is said: what the run ends with.
+    pub answered: Option<FinishReason>,
     /// Set by a soft budget: one last answer has been asked for, and this is what the run will end with.
     pub last_answer: Option<FinishReason>,
     /// The number of turns at the last compaction.
@@ -101,7 +101,7 @@ impl Run {
             model_failures: 0,
             retry_at: None,
             remedy: None,
-            answered: false,
+            answered: None,
             last_answer: None,
             compacted_at: None,
             compacted_to: None,

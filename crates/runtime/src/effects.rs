@@ -106,7 +106,7 @@ pub(crate) async fn call_model(
             let wait = error.retry_after_ms.unwrap_or_else(|| backoff(asking.failures));
             // A server that wants to be left alone for longer is as good as gone.
             let retry_at = (wait <= LONGEST_WAIT).then(|| (shared.config.clock)().saturating_add(wait));
-            InputKind::ModelFailed { request, error, retry_at }
+            InputKind::ModelFailed { request, error, retry_at, usage: None }
         }
     }
 }
@@ -181,7 +181,7 @@ pub(crate) async fn finished(task: AbortOnDropHandle<InputKind>) -> InputKind {
 /// A fallback that cannot be used here (its key is missing, say) has failed like one that refuses the request.
 pub(crate) async fn unusable(request: u32, message: String) -> InputKind {
     let error = ModelError { kind: ModelErrorKind::Auth, message, status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at: None }
+    InputKind::ModelFailed { request, error, retry_at: None, usage: None }
 }
 
 /// The longest wait that a server may ask for, in milliseconds.

@@ -140,9 +140,12 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// A whole answer. One that says nothing and calls nothing is malformed, and so is one that does not keep to the text
+    /// A whole answer. What a filter has left of one is none. One that says nothing and calls nothing is malformed, and so is one that does not keep to the text
     /// protocol or to the final answer's schema.
     pub fn reply(&self, request: u32, mut reply: ModelReply, sent: String) -> InputKind {
+        if reply.stop == StopReason::ContentFilter {
+            return filtered(request, reply.usage);
+        }
         let read = self.text.map(|form| read_turn(&mut reply, form));
         let ((tolerated, goals), mut problem) = match read {
             None => ((false, Vec::new()), None),
@@ -209,12 +212,20 @@ pub(crate) fn starts_processes(effect: EffectClass) -> bool {
     matches!(effect, EffectClass::ProcessControl | EffectClass::SideEffecting)
 }
 
+/// An answer that its model or its vendor's filter refused or broke off: whatever there is of it, it is not the answer.
+fn filtered(request: u32, usage: Option<Usage>) -> InputKind {
+    let message = "the model's answer was refused or cut by a content filter; say it in other words (mainpath rewind), \
+                   or use another model";
+    let kind = ModelErrorKind::ContentFilter;
+    let error = ModelError { kind, message: message.into(), status: None, retry_after_ms: None };
+    InputKind::ModelFailed { request, error, retry_at: None, usage }
+}
+
 /// Why an answer without text and calls is none.
 fn nothing(stop: StopReason) -> &'static str {
     match stop {
         StopReason::MaxTokens => "it reached the output limit before it said anything.",
-        StopReason::ContentFilter => "the vendor's filter left nothing of it.",
-        StopReason::End | StopReason::ToolCalls => "it was empty.",
+        StopReason::End | StopReason::ToolCalls | StopReason::ContentFilter => "it was empty.",
     }
 }
 

@@ -78,7 +78,7 @@ pub fn finished(state: &State, finished: &RunFinished) -> Check {
         ensure(limits.money.is_none_or(|most| finished.cost <= most), || format!("{} micros", finished.cost))?;
     }
     // A run that only summarised keeps the reason of the one before it.
-    if finished.reason == FinishReason::Final && finished.turns > 0 {
+    if matches!(finished.reason, FinishReason::Final | FinishReason::MaxOutput) && finished.turns > 0 {
         let mut path = state.tree.up(state.tree.head).map(|(_, node)| node.kind);
         let tip = path.find(|kind| *kind != NodeKind::Cut);
         ensure(tip == Some(NodeKind::Assistant { calls: 0 }), || format!("final, but the tip is {tip:?}"))?;

@@ -248,10 +248,11 @@ impl World {
         match self.rng.u32(0..12) {
             0 => {
                 use ModelErrorKind::*;
-                let kinds = [RateLimit, StreamCut, Auth, NotFound, Overflow];
-                let kind = *self.rng.choice(&kinds).expect("five kinds");
+                let kinds = [RateLimit, StreamCut, Auth, NotFound, Overflow, ContentFilter];
+                let kind = *self.rng.choice(&kinds).expect("six kinds");
+                let usage = usage.filter(|_| kind == ContentFilter);
                 let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
-                InputKind::ModelFailed { request, error, retry_at: Some(self.now + self.rng.u64(1..900)) }
+                InputKind::ModelFailed { request, error, retry_at: Some(self.now + self.rng.u64(1..900)), usage }
             }
             1 => {
                 let reply = self.reply(request, 0, usage);

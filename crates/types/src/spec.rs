@@ -429,6 +429,8 @@ pub enum FinishReason {
     TokenBudget,
     /// The money was used up.
     MoneyBudget,
+    /// The answer was cut off at the model's output limit.
+    MaxOutput,
     /// The conversation does not fit the model's window.
     ContextLimit,
     /// The same tool failed too often in a row.
@@ -462,6 +464,7 @@ impl FinishReason {
             Timeout => "timeout",
             TokenBudget => "token_budget",
             MoneyBudget => "money_budget",
+            MaxOutput => "max_output",
             ContextLimit => "context_limit",
             RepeatedFailure => "repeated_failure",
             ProtocolError => "protocol_error",

@@ -1,7 +1,7 @@
 //! The text protocol, schemas for answers, and what happens when a model fails, with real processes.
 
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, Reply};
+use mainpath_testkit::model_server::{Answer, Behaviour, Format, ModelServer, Reply};
 use serde_json::{Value, json};
 
 fn action(tool: &str, args: Value) -> Answer {
@@ -329,6 +329,47 @@ fn a_limit_in_money_is_refused_for_a_model_without_a_price() {
     std::fs::remove_file(file).unwrap();
     let trace = place.trace();
     place.run(&["run", "--trace", &trace, "-m", &model, "And?"]).fails(2, &wrong);
+}
+
+#[test]
+fn an_answer_that_was_cut_or_filtered_is_never_passed_off_as_the_final_one() {
+    let ended = |word: &str, text: &str| Answer { finish_reason: Some(word.into()), ..Answer::text(text) };
+    for (format, cut, filtered) in [
+        (Format::Chat, "length", "content_filter"),
+        (Format::Responses, "max_output_tokens", "content_filter"),
+        (Format::Anthropic, "max_tokens", "refusal"),
+        (Format::Anthropic, "pause_turn", "refusal"),
+        (Format::Gemini, "MAX_TOKENS", "SAFETY"),
+    ] {
+        let replies = [ended(cut, "The first half"), Answer::text("The rest.")].map(Reply::from);
+        let (place, server) = (Place::new(), ModelServer::start(Behaviour::in_order(replies.to_vec())).unwrap());
+        let model = server.model_of(format);
+        let done = place.run(&["run", "-m", &model, "Tell."]);
+        let said = "The first half\n\n[The answer was cut off here, at the model's output limit.]\n";
+        assert_eq!((done.code, done.out.as_str()), (4, said), "{model}: {done:#?}");
+        let trace = place.trace();
+        let how = format!(
+            "the answer was cut off at the model's output limit (max_output); go on with mainpath resume {trace}"
+        );
+        assert!(done.err.contains(&how), "{model}: {done:#?}");
+        let done = place.run(&["resume"]);
+        assert_eq!((done.code, done.out.as_str()), (0, "The rest.\n"), "{model}: {done:#?}");
+        place.ok(&["replay"]);
+
+        for text in ["What it may not say", ""] {
+            let (place, server) = (Place::new(), scripted(vec![ended(filtered, text)]));
+            let model = server.model_of(format);
+            let done = place.run(&["run", "-m", &model, "Tell."]);
+            assert_eq!((done.code, server.count()), (1, 1), "{model}: {done:#?}");
+            assert!(!done.out.contains("What it may not say"), "{model}: {done:#?}");
+            assert!(done.err.contains("was refused or cut by a content filter"), "{model}: {done:#?}");
+            let events = place.events(&place.trace());
+            let failed = events.iter().find(|event| event["type"] == "model_failed").unwrap();
+            assert_eq!(failed["data"]["error"]["kind"], "content_filter", "{model}");
+            assert_eq!(events.last().unwrap()["data"]["reason"], "model_error", "{model}");
+            place.ok(&["replay"]);
+        }
+    }
 }
 
 #[test]

@@ -180,6 +180,39 @@ fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
 }
 
 #[test]
+fn an_answer_that_the_output_limit_cut_ends_the_run_as_such_and_is_marked() {
+    let mut agent = Agent::asked(no_limits());
+    let mut reply = agent.reply("The first half", &[]);
+    reply.stop = StopReason::MaxTokens;
+    agent.gives(
+        InputKind::ModelFinished(reply),
+        &["model_finished 2 calls=0", "run_finished max_output turns=1 calls=0"],
+    );
+    let answer = "The first half\n\n[The answer was cut off here, at the model's output limit.]";
+    let ended = Some(Ending { reason: FinishReason::MaxOutput, answer: answer.into() });
+    assert_eq!(ending(agent.state(), &agent.bodies), ended);
+    agent.refuses(InputKind::Continue { by: user() }, Refusal::NothingOpen);
+    agent.says(MessageMode::Message, "go on");
+    assert_eq!(agent.shown()[1..], ["Assistant: The first half", "User: go on"]);
+}
+
+#[test]
+fn what_a_filtered_answer_used_is_paid_for_and_its_model_is_not_asked_again() {
+    let mut agent = Agent::asked(no_limits());
+    let error = ModelError {
+        kind: ModelErrorKind::ContentFilter,
+        message: "filtered".into(),
+        status: None,
+        retry_after_ms: None,
+    };
+    let usage = Usage { input: 100, output: 7, ..Usage::default() };
+    let failed = InputKind::ModelFailed { request: 1, error, retry_at: Some(agent.now + 5), usage: Some(usage) };
+    agent.takes(failed);
+    let state = agent.state();
+    assert_eq!((state.finished, state.usage, state.cost), (Some(FinishReason::ModelError), usage, 405));
+}
+
+#[test]
 fn a_person_s_answer_and_a_child_s_end_are_results() {
     for (tool, key) in [("ask", "answer/2.0"), ("agent", "child/2.0")] {
         let mut agent = Agent::calling(no_limits(), &[allowed(tool)]);

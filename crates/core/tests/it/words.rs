@@ -74,6 +74,7 @@ fn the_words_for_every_way_that_a_run_ends() {
         Timeout,
         TokenBudget,
         MoneyBudget,
+        MaxOutput,
         ContextLimit,
         RepeatedFailure,
         ProtocolError,

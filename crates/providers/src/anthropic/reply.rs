@@ -389,12 +389,14 @@ impl event_stream::Draft for Draft {
 }
 
 /// By the format `end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal`,
-/// `model_context_window_exceeded`. A pause is for tools that the vendor runs, which are not asked for.
+/// `model_context_window_exceeded`. A pause is for tools that the vendor runs, which are not asked for; what it leaves is no
+/// whole answer.
 fn stop_reason(said: Option<&str>, has_calls: bool) -> StopReason {
     match said {
         Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxTokens,
         Some("refusal") => StopReason::ContentFilter,
         _ if has_calls => StopReason::ToolCalls,
+        Some("pause_turn") => StopReason::MaxTokens,
         _ => StopReason::End,
     }
 }

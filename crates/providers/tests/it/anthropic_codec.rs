@@ -385,9 +385,10 @@ fn every_stop_reason_has_a_meaning() {
         reply.stop
     };
     use StopReason::*;
-    for reason in ["end_turn", "stop_sequence", "tool_use", "pause_turn", "of_tomorrow"] {
+    for reason in ["end_turn", "stop_sequence", "tool_use", "of_tomorrow"] {
         assert_eq!((stop(json!(reason), false), stop(json!(reason), true)), (End, ToolCalls), "{reason}");
     }
+    assert_eq!((stop(json!("pause_turn"), false), stop(json!("pause_turn"), true)), (MaxTokens, ToolCalls));
     for reason in ["max_tokens", "model_context_window_exceeded"] {
         assert_eq!((stop(json!(reason), false), stop(json!(reason), true)), (MaxTokens, MaxTokens), "{reason}");
     }

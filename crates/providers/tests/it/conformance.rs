@@ -45,26 +45,30 @@ pub struct Vendor {
     pub headers: Vec<(String, String)>,
     /// Its word for the output limit.
     limit: &'static str,
+    /// Its word for a filter.
+    filter: &'static str,
 }
 
 pub fn vendor(format: Format, issuer: &str) -> Vendor {
     let quirks = Quirks::default();
-    let with = |codec: Box<dyn Codec>, limit| Vendor { codec, headers: Vec::new(), limit };
+    let with = |codec: Box<dyn Codec>, limit, filter| Vendor { codec, headers: Vec::new(), limit, filter };
     match format {
-        Format::Chat => with(Box::new(OpenAiChat::new(quirks, issuer)), "length"),
-        Format::Responses => with(Box::new(OpenAiResponses::new(quirks, issuer)), "max_output_tokens"),
+        Format::Chat => with(Box::new(OpenAiChat::new(quirks, issuer)), "length", "content_filter"),
+        Format::Responses => {
+            with(Box::new(OpenAiResponses::new(quirks, issuer)), "max_output_tokens", "content_filter")
+        }
         Format::Anthropic => {
             let headers = vec![("anthropic-version".to_owned(), "2026-10-21".to_owned())];
-            Vendor { headers, ..with(Box::new(Anthropic::new(quirks, issuer)), "max_tokens") }
+            Vendor { headers, ..with(Box::new(Anthropic::new(quirks, issuer)), "max_tokens", "refusal") }
         }
-        Format::Gemini => with(Box::new(Gemini::new(quirks, issuer)), "MAX_TOKENS"),
+        Format::Gemini => with(Box::new(Gemini::new(quirks, issuer)), "MAX_TOKENS", "SAFETY"),
     }
 }
 
 type Scenario = (&'static str, fn(Format));
 
 fn scenarios(format: Format) {
-    let all: [Scenario; 13] = [
+    let all: [Scenario; 14] = [
         ("a model is found by its full name", full_name),
         ("a text comes whole and streamed", text),
         ("a tool loop runs to its answer", tool_loop),
@@ -76,6 +80,7 @@ fn scenarios(format: Format) {
         ("the bytes before a new message never change", earlier_bytes),
         ("a connection that breaks, stalls or brings garbage is told apart", broken_connections),
         ("a call that the limit cut never looks complete", output_limit),
+        ("a text that was cut or filtered is told from a whole one", cut_texts),
         ("one wrong byte never panics", wrong_bytes),
         ("whatever the conversation, the request is accepted", odd_conversations),
     ];
@@ -362,6 +367,21 @@ fn output_limit(format: Format) {
             [] if format == Format::Gemini => {}
             [Part::ToolCall { name, arguments, .. }] => assert!(name == "look" && half(arguments), "{arguments}"),
             other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn cut_texts(format: Format) {
+    let Vendor { limit, filter, .. } = vendor(format, ISSUER);
+    for (word, stop) in [(limit, StopReason::MaxTokens), (filter, StopReason::ContentFilter)] {
+        for stream in [false, true] {
+            let answer = Answer { finish_reason: Some(word.into()), ..Answer::text("The first half") };
+            let reply = place(format, vec![answer.into()]).answer(&[user(1, "hi")], stream);
+            assert_eq!(
+                (reply.stop, mainpath_types::text_of(&reply.parts).as_str()),
+                (stop, "The first half"),
+                "{word}"
+            );
         }
     }
 }

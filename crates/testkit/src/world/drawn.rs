@@ -24,7 +24,11 @@ impl World {
                 _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
             });
         }
-        let stop = if calls > 0 { StopReason::ToolCalls } else { StopReason::End };
+        let stop = match calls {
+            _ if self.rng.u32(0..8) == 0 => StopReason::MaxTokens,
+            0 => StopReason::End,
+            _ => StopReason::ToolCalls,
+        };
         let goals = (0..self.rng.usize(0..4)).map(|_| goal_op(&mut self.rng)).collect();
         let tokens = self.rng.u32(1..60);
         let aside = calls > 0 && self.rng.u32(0..8) == 0;
