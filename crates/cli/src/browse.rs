@@ -2,11 +2,12 @@
 
 use crate::app::App;
 use crate::args::{OneTrace, SchemaArgs, ShowArgs};
+use crate::asked::asked;
 use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, spent};
-use mainpath_core::{Bodies, CallState, Node, NodeKind, State, ending, reminder, result_text};
+use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text};
 use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
 use mainpath_types::*;
@@ -91,12 +92,8 @@ async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodie
             out(&format!("   {line}"))?;
         }
     }
-    for call in state.turn_calls().iter().filter(|call| call.state == CallState::Asked) {
-        let name = call.tool.as_deref().unwrap_or_default();
-        out(&format!(
-            "\ncall {} ({name}) waits for an approval: mainpath approve {trace} --call {}",
-            call.id, call.id
-        ))?;
+    for asked in asked(app, trace, state).await? {
+        out(&format!("\n{}", plain(&asked.line(trace))))?;
     }
     if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
         out(&format!("\n{}", plain(&end.answer)))?;

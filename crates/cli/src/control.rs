@@ -3,11 +3,14 @@
 use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
+use crate::asked::{Asked, Standing, asked};
+use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::run::read_all;
+use crate::run::{read_all, spec_of};
 use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, Phase, Runtime, views};
 use mainpath_store::ReadLog;
+use mainpath_tools::Schema;
 use mainpath_types::{CallId, EffectClass, MessageMode, Part, TraceId};
 
 /// `mainpath stop`
@@ -21,12 +24,12 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     let runtime = app.runtime()?;
     runtime.send(&app.scope, &trace, &Mail::Stop).await?;
     if driven_elsewhere(&app, &trace)? {
-        println!("{trace} stops at its next checkpoint");
+        out(&format!("{trace} stops at its next checkpoint"))?;
         return Ok(Exit::Ok);
     }
     // Nobody drives it: what is open is closed here, so that it can be resumed or rewound at once.
     settle(&app, &runtime, &trace).await?;
-    println!("{trace} is stopped");
+    out(&format!("{trace} is stopped"))?;
     Ok(Exit::Ok)
 }
 
@@ -63,14 +66,14 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let runtime = app.runtime()?;
     runtime.send(&app.scope, &trace, &Mail::Clear).await?;
     if driven_elsewhere(&app, &trace)? {
-        println!("{trace} ends its run and is cleared");
+        out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
     }
     settle(&app, &runtime, &trace).await?;
     views::write(&*app.store, &app.scope, &trace).await?;
-    println!(
+    out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
-    );
+    ))?;
     Ok(Exit::Ok)
 }
 
@@ -98,9 +101,9 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
     }
     app.runtime()?.send(&app.scope, &trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
     if driven_elsewhere(&app, &trace)? {
-        println!("{trace} {when}");
+        out(&format!("{trace} {when}"))?;
     } else {
-        println!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}");
+        out(&format!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}"))?;
     }
     Ok(Exit::Ok)
 }
@@ -129,7 +132,7 @@ pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
         }
     };
     app.runtime()?.send(&app.scope, &trace, &Mail::Interrupt { call: *call }).await?;
-    println!("call {call} ({tool}) of {trace} is being ended; the agent goes on");
+    out(&format!("call {call} ({tool}) of {trace} is being ended; the agent goes on"))?;
     Ok(Exit::Ok)
 }
 
@@ -156,7 +159,10 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;
     }
     let app = App::open()?;
-    let (trace, call) = waiting(&app, args.trace.as_deref(), args.call).await?;
+    let (trace, call) = undecided(&app, args.trace.as_deref(), args.call, Standing::Approved).await?;
+    if let Some(arguments) = &args.arguments {
+        fits(&app, (&trace, call), arguments).await?;
+    }
     let mut rule = None;
     if args.reach != Reach::Once {
         let (log, ..) = app.read(&trace).await?;
@@ -165,9 +171,9 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         })?;
         if args.reach == Reach::Always {
             let file = keep(&app.home, &narrow, (&trace, call))?;
-            println!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display());
+            out(&format!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display()))?;
         } else {
-            println!("{} is allowed in {trace}", in_a_line(&narrow));
+            out(&format!("{} is allowed in {trace}", in_a_line(&narrow)))?;
         }
         rule = Some(narrow);
     }
@@ -177,39 +183,73 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
 /// `mainpath deny`
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let (trace, call) = waiting(&app, args.trace.as_deref(), args.call).await?;
+    let (trace, call) = undecided(&app, args.trace.as_deref(), args.call, Standing::Denied).await?;
     tell(&app, &trace, &Mail::Deny { call, reason: args.reason }, "denied", call).await
 }
 
 async fn tell(app: &App, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
     app.runtime()?.send(&app.scope, trace, mail).await?;
     if driven_elsewhere(app, trace)? {
-        println!("{done} call {call} of {trace}");
+        out(&format!("{done} call {call} of {trace}"))?;
     } else {
-        println!("{done} call {call} of {trace}; if nobody is running it, go on with: mainpath resume {trace}");
+        out(&format!("{done} call {call} of {trace}; if nobody is running it, go on with: mainpath resume {trace}"))?;
     }
     Ok(Exit::Ok)
 }
 
-/// The call that is meant, among those that wait.
-async fn waiting(app: &App, trace: Option<&str>, call: Option<CallId>) -> Result<(TraceId, CallId), Failure> {
+/// The call that is meant, among those that can still be approved, or denied. A denial wins over an approval as long as the
+/// call has not started; nothing else is decided twice.
+async fn undecided(
+    app: &App,
+    trace: Option<&str>,
+    call: Option<CallId>,
+    wanted: Standing,
+) -> Result<(TraceId, CallId), Failure> {
     let trace = app.find(trace).await?;
     let (_, state, _) = app.read(&trace).await?;
-    let asked = asked(&state);
-    let list = || asked.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match (call, asked.as_slice()) {
-        (_, []) => Err(Failure::error(format!("no call of {trace} waits for an approval"))),
-        (Some(call), _) if asked.contains(&call) => Ok((trace, call)),
-        (Some(call), _) => {
+    let all = asked(app, &trace, &state).await?;
+    let may = |one: &&Asked| match one.standing {
+        Standing::Open => true,
+        Standing::Approved => wanted == Standing::Denied,
+        Standing::Denied | Standing::Expired(_) => false,
+    };
+    let open: Vec<CallId> = all.iter().filter(may).map(|one| one.call).collect();
+    let list = || open.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let named = all.iter().find(|one| call.is_none_or(|call| call == one.call));
+    match (call, open.as_slice(), named) {
+        (_, [], None) => Err(Failure::error(format!("no call of {trace} waits for an approval"))),
+        (Some(call), _, Some(_)) if open.contains(&call) => Ok((trace, call)),
+        (Some(call), open, None) if !open.is_empty() => {
             Err(Failure::error(format!("call {call} of {trace} does not wait for an approval; these do: {}", list())))
         }
-        (None, [only]) => Ok((trace, *only)),
-        (None, _) => Err(Failure::usage(format!("several calls of {trace} wait: {}; name one with --call", list()))),
+        (None, [only], _) => Ok((trace, *only)),
+        (None, [_, _, ..], _) => {
+            Err(Failure::usage(format!("several calls of {trace} wait: {}; name one with --call", list())))
+        }
+        (_, _, Some(decided)) => Err(Failure::error(decided.line(&trace))),
+        (Some(call), ..) => Err(Failure::error(format!("call {call} of {trace} does not wait for an approval"))),
     }
 }
 
-fn asked(state: &State) -> Vec<CallId> {
-    state.turn_calls().iter().filter(|call| call.state == CallState::Asked).map(|call| call.id).collect()
+/// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
+async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
+    let (log, state, _) = app.read(trace).await?;
+    let wrong = |why: String| {
+        let why = why.replace("\n- ", " ").replace('\n', ". ");
+        Failure::error(format!("{}; call {call} of {trace} goes on waiting", why.trim_end_matches('.')))
+    };
+    let Some(tool) = state.calls.get(call).and_then(|call| call.tool.as_deref()) else { return Ok(()) };
+    if app.tools.doc(tool).is_some() {
+        return app.tools.arguments(tool, arguments).map(|_| ()).map_err(|problem| wrong(problem.to_string()));
+    }
+    // Of a server that is not connected here: as it described the tool when the run began.
+    let spec = spec_of(&log).and_then(|spec| spec.tools.iter().find(|one| one.name == tool));
+    let (Some(spec), Ok(value)) = (spec, serde_json::from_str(arguments)) else { return Ok(()) };
+    let violations = Schema::new(&spec.input_schema).map(|schema| schema.violations(&value)).unwrap_or_default();
+    match violations.as_slice() {
+        [] => Ok(()),
+        wrongs => Err(wrong(format!("wrong arguments for {tool}: {}", wrongs.join("; ")))),
+    }
 }
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.

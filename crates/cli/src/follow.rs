@@ -135,13 +135,18 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    /// The first call that nobody has decided on.
-    fn undecided(&self, waiting: &[Waiting]) -> Option<CallId> {
-        let mut calls = waiting.iter().filter_map(|one| match one {
+    /// The calls that nobody has decided on, in order.
+    fn all_undecided(&self, waiting: &[Waiting]) -> impl Iterator<Item = CallId> {
+        let calls = waiting.iter().filter_map(|one| match one {
             Waiting::Approval(call) => Some(*call),
             Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
         });
-        calls.find(|call| self.decided != Some(*call))
+        calls.filter(|call| self.decided != Some(*call))
+    }
+
+    /// The first of them.
+    fn undecided(&self, waiting: &[Waiting]) -> Option<CallId> {
+        self.all_undecided(waiting).next()
     }
 
     /// Approves a call that a rule given here covers: it was judged before there was one.
@@ -159,13 +164,15 @@ impl<'a> Follow<'a> {
     fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
         let call = self.undecided(waiting)?;
         if !self.attended {
-            let how = format!(
-                "call {call} ({}) waits for an approval: mainpath approve {} && mainpath resume {}",
-                self.printer.call(call).name,
-                self.trace,
-                self.trace
-            );
-            self.say(&how);
+            let trace = self.trace.clone();
+            let calls: Vec<CallId> = self.all_undecided(waiting).collect();
+            for call in &calls {
+                let which = if calls.len() > 1 { format!(" --call {call}") } else { String::new() };
+                let name = self.printer.call(*call).name;
+                self.say(&format!(
+                    "call {call} ({name}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}"
+                ));
+            }
             return Some(Exit::ApprovalNeeded);
         }
         if self.asked != Some(call) {
@@ -222,8 +229,8 @@ impl<'a> Follow<'a> {
             },
             Said::Later => {
                 self.say(&format!(
-                    "left waiting; decide with mainpath approve {} or mainpath deny {}",
-                    self.trace, self.trace
+                    "left waiting; decide with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}",
+                    trace = self.trace
                 ));
                 return Ok(Some(Exit::ApprovalNeeded));
             }

@@ -5,6 +5,7 @@ mod agents_md;
 mod allow;
 mod app;
 mod args;
+mod asked;
 mod attach;
 mod browse;
 mod caged;

@@ -111,7 +111,9 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     args.agent.yes |= was_yes && !args.agent.park;
     let mail = match (&state.run, state.finished, state.tree.head) {
         // A stop that came too late for its run: it ends that run now, and then the agent goes on.
-        (Some(_), ..) if unread(&app, &trace, &state).await?.contains(&Mail::Stop) => Some(Mail::Continue),
+        (Some(_), ..) if unread(&app, &trace, &state).await?.iter().any(|(_, mail)| *mail == Mail::Stop) => {
+            Some(Mail::Continue)
+        }
         (Some(_), ..) | (None, None, _) => None,
         (None, Some(FinishReason::Final), _)
             if state.queues.is_empty() && unread(&app, &trace, &state).await?.is_empty() =>
@@ -130,11 +132,11 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     go_on(&app, &trace, &args.agent, &args.output, mail).await
 }
 
-/// The mail that has not been read.
-async fn unread(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Mail>, Failure> {
+/// The mail that has not been read, and when each was sent.
+pub async fn unread(app: &App, trace: &TraceId, state: &State) -> Result<Vec<(Millis, Mail)>, Failure> {
     let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
     let unread = mail.iter().filter(|entry| !state.mail.has(entry.id));
-    Ok(unread.filter_map(|entry| serde_json::from_str(&entry.body).ok()).collect())
+    Ok(unread.filter_map(|entry| Some((entry.at, serde_json::from_str(&entry.body).ok()?))).collect())
 }
 
 /// Carries on with a trace: sends what there is to say, drives it, stays until the end.

@@ -3,9 +3,11 @@
 
 use crate::app::App;
 use crate::args::WatchArgs;
+use crate::asked::{Standing, asked};
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use mainpath_core::{CallState, State, apply};
+use crate::text::plain;
+use mainpath_core::{State, apply};
 use mainpath_runtime::Live;
 use mainpath_store::Store;
 use mainpath_types::{EventId, EventKind};
@@ -51,7 +53,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         // What was written before its owner went is read before that is said.
         let more = app.store.read(&app.scope, &trace, state.last + 1).await?;
         if !driven && more.events.is_empty() && more.damage.is_none() {
-            return Ok(abandoned(&state));
+            return abandoned(&app, &state).await;
         }
         (events, damage) = (more.events, more.damage);
     }
@@ -68,20 +70,15 @@ fn last_run(events: &[mainpath_types::Event]) -> EventId {
 }
 
 /// Nobody drives it: what it waits for is said.
-fn abandoned(state: &State) -> Exit {
+async fn abandoned(app: &App, state: &State) -> Result<Exit, Failure> {
     let trace = &state.trace;
-    let asked = state.turn_calls().iter().find(|call| call.state == CallState::Asked);
-    match asked {
-        Some(call) => {
-            let id = call.id;
-            eprintln!(
-                "call {id} waits for an approval: mainpath approve {trace} --call {id}, then mainpath resume {trace}"
-            );
-            Exit::ApprovalNeeded
-        }
-        None => {
-            eprintln!("nobody is running {trace}: mainpath resume {trace}");
-            Exit::Interrupted
-        }
+    let asked = asked(app, trace, state).await?;
+    for asked in &asked {
+        eprintln!("{}", plain(&asked.line(trace)));
     }
+    if asked.iter().any(|asked| asked.standing == Standing::Open) {
+        return Ok(Exit::ApprovalNeeded);
+    }
+    eprintln!("nobody is running {trace}: mainpath resume {trace}");
+    Ok(Exit::Interrupted)
 }

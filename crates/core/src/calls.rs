@@ -46,6 +46,13 @@ pub struct Call {
     pub may_be_late: bool,
 }
 
+impl Call {
+    /// Whether somebody has approved it and it has not started.
+    pub fn is_approved_only(&self) -> bool {
+        self.state == CallState::Ready && self.approved && self.attempt == 0
+    }
+}
+
 /// Where a call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {

@@ -369,14 +369,10 @@ fn asked(state: &State, id: CallId) -> Result<&Call, Refusal> {
     }
 }
 
-/// A fresh `deny` on edited arguments wins over the approval; a fresh `ask` counts as answered.
+/// The approval is on record whatever rules say to edited arguments. A fresh `deny` wins over it in the next step; a fresh
+/// `ask` counts as answered.
 fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>, rule: Option<&str>) -> Decided {
-    let call = asked(state, id)?;
-    if let Some(edit) = edit.filter(|edit| edit.verdict.decision == Decision::Deny) {
-        let event = resolved(call, 0, Resolution::Denied, ResolveCause::DeniedByPerson);
-        let reason = format!("The arguments as changed by the approver were denied. {}", edit.verdict.reason);
-        return Ok(CallResolved { reason: Some(reason), by: Some(by.clone()), ..event }.into());
-    }
+    asked(state, id)?;
     Ok(ApprovalGranted {
         call: id,
         by: by.clone(),
@@ -387,8 +383,12 @@ fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>, rule:
     .into())
 }
 
+/// Whoever has approved a call may think better of it as long as it has not started.
 fn deny(state: &State, id: CallId, by: &Principal, reason: Option<&str>) -> Decided {
-    let call = asked(state, id)?;
+    let call = match find(state, id)? {
+        call if call.is_approved_only() => call,
+        _ => asked(state, id)?,
+    };
     let event = resolved(call, 0, Resolution::Denied, ResolveCause::DeniedByPerson);
     Ok(CallResolved { reason: reason.map(Into::into), by: Some(by.clone()), ..event }.into())
 }

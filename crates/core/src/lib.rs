@@ -65,7 +65,7 @@ pub use inject::reminder;
 pub use input::{Answered, Edit, Input, InputKind, Probed, Reply};
 pub use machine::{Draft, Machine};
 pub use next::next_step;
-pub use pending::pending;
+pub use pending::{approval_due, pending};
 pub use queues::{Queued, Queues};
 pub use rate::Bucket;
 pub use report::{Ending, degraded_answer, ending, status};

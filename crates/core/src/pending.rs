@@ -4,7 +4,7 @@ use crate::context::compact;
 use crate::inject;
 use crate::{Call, CallState, Effect, EffectKey, State, TimerKey};
 use mainpath_policy::Grant;
-use mainpath_types::{EffectClass, Millis, TraceId, Verdict};
+use mainpath_types::{CallId, EffectClass, Millis, TraceId, Verdict};
 use std::collections::BTreeMap;
 
 /// Everything that is to be going on now. Keys are stable across restarts; a value may change under its key (a deadline
@@ -63,6 +63,12 @@ fn grant(state: &State, call: &Call) -> Option<Grant> {
 /// The id of a call's child: derived from the call, so starting it twice is starting it once.
 fn child_id(parent: &TraceId, call: &Call) -> Option<TraceId> {
     format!("{parent}@delegate-{}-{:03}", call.started, call.id.index + 1).parse().ok()
+}
+
+/// When the approval that a call waits for comes too late. `None` if it waits for none, or for as long as it takes.
+pub fn approval_due(state: &State, id: CallId) -> Option<Millis> {
+    let call = state.turn_calls().iter().find(|call| call.id == id && call.state == CallState::Asked)?;
+    due(state, call)
 }
 
 /// The time that a call's state lasts until, if it ends by itself: an approval expires, a wait is over, an attempt takes too

@@ -236,7 +236,10 @@ impl Driver {
         mail.retain(|entry| !self.machine.state().mail.has(entry.id));
         for (mail, entry) in in_order(mail) {
             let kind = match mail {
-                Ok(mail) => self.read(mail, entry.from).await?,
+                Ok(mail) => {
+                    self.expire(&mail, entry.at).await?;
+                    self.read(mail, entry.from).await?
+                }
                 Err(error) => {
                     let problem = format!("no message that Mainpath knows: {error}");
                     InputKind::BadMail { problem: self.shared.config.vault.redact(&problem) }
@@ -245,6 +248,15 @@ impl Driver {
             self.offer_or_drop(kind, Some(entry.id)).await?;
         }
         Ok(self.machine.state().mail != known)
+    }
+
+    /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.
+    async fn expire(&mut self, mail: &Mail, at: Millis) -> Result<(), DriveError> {
+        let Mail::Approve { call, .. } = mail else { return Ok(()) };
+        match approval_due(self.machine.state(), *call) {
+            Some(due) if due <= at => self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(*call) }, None).await,
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.

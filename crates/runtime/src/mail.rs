@@ -124,9 +124,9 @@ impl Mail {
         }
     }
 
-    /// Whether it overtakes what waits.
+    /// Whether it overtakes what waits. A denial does, so that it wins over an approval that nobody has read yet.
     pub fn is_urgent(&self) -> bool {
-        matches!(self, Mail::Stop | Mail::Interrupt { .. })
+        matches!(self, Mail::Stop | Mail::Interrupt { .. } | Mail::Deny { .. })
     }
 
     /// Whether it says what somebody can say. Calls, results and thoughts are the model's, and what lies in a blob was put

@@ -71,7 +71,7 @@ fn facts_of(kind: &EventKind) -> Vec<Fact> {
         }
         EventKind::CallResolved(data) => {
             let mut facts = Vec::new();
-            if data.cause == ResolveCause::DeniedByPerson {
+            if matches!(data.cause, ResolveCause::DeniedByPerson | ResolveCause::DeniedByRule) {
                 facts.push(("approval_denied", json!({"call": data.call, "by": data.by, "reason": data.reason})));
             } else if data.attempt > 0 {
                 let executed = json!({

@@ -26,6 +26,9 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             ensure(call.approved || call.verdict.as_ref().is_some_and(|v| v.decision == Decision::Allow), || {
                 format!("call {} started without a verdict that allows it", data.call)
             })?;
+            ensure(call.verdict.as_ref().is_none_or(|verdict| verdict.decision != Decision::Deny), || {
+                format!("call {} started though its verdict denies it", data.call)
+            })?;
             let mut others = before.turn_calls().iter().filter(|other| other.id != data.call);
             let alone = others.all(|other| {
                 let runs = !other.state.is_done() && !other.state.is_unstarted();

@@ -190,6 +190,7 @@ impl World {
             }
             9 if self.rng.u32(0..6) == 0 => self.offer_any(InputKind::Clear { by: Principal::local_user() }),
             9 if self.rng.bool() => self.import(),
+            11 if self.rng.bool() => self.think_better(),
             _ => self.work(),
         }
     }

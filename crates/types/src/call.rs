@@ -96,6 +96,8 @@ pub enum ResolveCause {
     Result,
     /// A person said no.
     DeniedByPerson,
+    /// A person approved it with other arguments, and a rule denies these.
+    DeniedByRule,
     /// Nobody decided in time.
     ApprovalExpired,
     /// The run ended before it started.
@@ -136,10 +138,10 @@ pub struct CallResolved {
     /// What came back, if something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<ToolOutput>,
-    /// A person's reason for a denial.
+    /// The person's or the rule's reason for a denial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who decided, where a person did.
+    /// Who decided, where a person or a rule did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Principal>,
     /// The result's estimated size.

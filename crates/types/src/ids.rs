@@ -81,14 +81,22 @@ impl Principal {
     }
     /// A hook of the owner's: `hook.NAME`, what no name can hold being replaced.
     pub fn hook(name: &str) -> Principal {
-        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '@');
-        let name: String = name.chars().take(190).map(|letter| if fits(letter) { letter } else { '-' }).collect();
-        Principal(format!("hook.{name}").into())
+        Principal(format!("hook.{}", fitting(name)).into())
+    }
+    /// A rule: `rule.ID`, what no name can hold being replaced.
+    pub fn rule(id: &str) -> Principal {
+        Principal(format!("rule.{}", fitting(id)).into())
     }
     /// The system itself.
     pub fn system() -> Principal {
         Principal("system".into())
     }
+}
+
+/// A name without what no name can hold.
+fn fitting(name: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '@');
+    name.chars().take(190).map(|letter| if fits(letter) { letter } else { '-' }).collect()
 }
 
 /// A name that cannot be a file name, a path segment or an id.

@@ -47,6 +47,9 @@ fn an_approval_that_comes_too_late_is_a_denial() {
     let parked = place.run(&["run", "--park", "--approval-timeout", "1s", "-m", &model, "Do it."]);
     assert_eq!(parked.code, 5, "{parked:#?}");
     std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let shown = place.ok(&["show"]);
+    assert!(shown.contains("call 2.0 (bash) has expired: nobody decided on it by "), "{shown}");
+    place.run(&["approve"]).fails(1, "call 2.0 (bash) has expired: nobody decided on it by ");
     let done = place.run(&["resume", "--park"]);
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "Then not.\n", ""), "{done:#?}");
     let request = server.requests().pop().unwrap().body()["messages"].to_string();

@@ -51,7 +51,10 @@ fn a_trace_that_nobody_drives_is_said_to_wait() {
         scripted(vec![Answer::call("write_text_file", json!({"path": "a", "content": "x"})), Answer::text("ok")]);
     place.run_on(&server, &["--park", "write"]).fails(5, "waits for an approval");
     let waits = place.run(&["watch"]);
-    assert!(waits.code == 5 && waits.err.contains("call 2.0 waits for an approval: mainpath approve"), "{waits:#?}");
+    assert!(
+        waits.code == 5 && waits.err.contains("call 2.0 (write_text_file) waits for an approval: mainpath approve"),
+        "{waits:#?}"
+    );
     let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);
     let running = place.start_run(&server, &["work"]);
     wait_until("it asks", || server.count() == 1);

@@ -243,6 +243,10 @@ pub fn result_text(resolved: &CallResolved) -> Vec<Part> {
             Some(reason) => format!("A person denied this call: {reason}"),
             None => "A person denied this call.".into(),
         }),
+        ResolveCause::DeniedByRule => Some(match &resolved.reason {
+            Some(reason) => format!("Denied with these arguments: {reason}"),
+            None => "Denied with these arguments.".into(),
+        }),
         ResolveCause::ApprovalExpired => Some("Denied: nobody decided on this call in time.".into()),
         ResolveCause::ToolCap => Some("Not started: the calls of this tool are used up for this run.".into()),
         ResolveCause::Closing => {

@@ -173,10 +173,33 @@ fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
     assert_eq!(agent.shown()[2], told);
 
     let mut agent = asked;
-    agent.gives(
-        edit(Decision::Deny),
-        &["call_resolved 2.0 Denied DeniedByPerson", "turn_finished 3 results=1", "model_requested 2 at 3"],
-    );
+    let events = [
+        "approval_granted 2.0 edited=true",
+        "call_resolved 2.0 Denied DeniedByRule",
+        "turn_finished 3 results=1",
+        "model_requested 2 at 3",
+    ];
+    agent.gives(edit(Decision::Deny), &events);
+    let by = agent.log.iter().find_map(|event| match &event.kind {
+        EventKind::CallResolved(data) => data.by.clone(),
+        _ => None,
+    });
+    assert_eq!(by, Some(Principal::rule("fresh")), "the rule denied it, and no person");
+    let told = "Tool: 2.0! [user approved this call with other arguments: {\"x\":1}]\nDenied with these arguments: no such path";
+    assert_eq!(agent.shown()[2], told);
+}
+
+#[test]
+fn whoever_approved_a_call_may_deny_it_as_long_as_it_has_not_started() {
+    let mut agent =
+        Agent::calling(no_limits(), &[planned("bash", Decision::Ask), planned("bash", Decision::Ask), allowed("bash")]);
+    agent.gives(approve("2.1"), &["approval_granted 2.1 edited=false"]);
+    let deny = |id: &str| InputKind::Deny { call: call(id), by: user(), reason: None };
+    agent.refuses(deny("2.2"), Refusal::NotWaiting(call("2.2")));
+    agent.gives(deny("2.1"), &["call_resolved 2.1 Denied DeniedByPerson"]);
+    agent.refuses(approve("2.1"), Refusal::AlreadyResolved(call("2.1")));
+    agent.gives(approve("2.0"), &["approval_granted 2.0 edited=false", "action_started 2.0 #1"]);
+    agent.refuses(deny("2.0"), Refusal::NotWaiting(call("2.0")));
 }
 
 #[test]

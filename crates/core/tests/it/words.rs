@@ -95,6 +95,7 @@ fn the_words_for_every_way_that_a_call_ends() {
     let causes = [
         Result,
         DeniedByPerson,
+        DeniedByRule,
         Closing,
         Steer,
         TurnCap,

@@ -25,6 +25,46 @@ async fn a_parked_trace_goes_on_when_its_call_is_approved() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_counts_is_when_an_approval_was_given_not_when_it_is_read() {
+    for (waits, resolution) in [([1_500, 0], Resolution::Denied), ([500, 1_000], Resolution::Ok)] {
+        let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
+        let trace = id("t");
+        let limits = Limits { approval_timeout_ms: Some(1_000), ..place.asking().limits };
+        let first = place.runtime();
+        run(&first, &trace, Spec { limits, ..place.asking() }, "count").await;
+        drop(first);
+        // Nobody drives it while its time passes.
+        tokio::time::sleep(std::time::Duration::from_millis(waits[0])).await;
+        let body = serde_json::to_string(&Mail::approve(call("2.0"))).unwrap();
+        place.store.post(&local(), &trace, false, body).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(waits[1])).await;
+        let runtime = place.runtime();
+        runtime.resume(&local(), &trace);
+        assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+        let log = place.inspect(&trace).await;
+        assert_eq!((resolutions(&log), reasons(&log)), (vec![resolution], vec![FinishReason::Final]));
+        assert_eq!(place.hands.count("a"), u32::from(resolution == Resolution::Ok));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denial_wins_over_an_approval_that_waits_with_it() {
+    let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
+    let trace = id("t");
+    let first = place.runtime();
+    parked(&place, &first, &trace).await;
+    drop(first);
+    let runtime = place.runtime();
+    runtime.send(&local(), &trace, &Mail::approve(call("2.0"))).await.unwrap();
+    runtime.send(&local(), &trace, &Mail::Deny { call: call("2.0"), reason: None }).await.unwrap();
+    runtime.resume(&local(), &trace);
+    assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
+    let log = place.inspect(&trace).await;
+    assert_eq!((resolutions(&log), place.hands.count("a")), (vec![Resolution::Denied], 0));
+    assert_eq!(names(&log).matches("mail_refused").count(), 1, "what was overtaken is on record");
+}
+
+#[tokio::test(start_paused = true)]
 async fn edited_arguments_run_in_place_of_the_models_and_the_model_is_told() {
     let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
     let (runtime, trace) = (place.runtime(), id("t"));

@@ -57,6 +57,15 @@ impl World {
         }
     }
 
+    /// Somebody denies a call that was approved or never asked about. It counts as long as an approved call has not started.
+    pub(super) fn think_better(&mut self) {
+        let calls = self.machine.state().turn_calls();
+        let calls: Vec<(CallId, bool)> = calls.iter().map(|call| (call.id, call.is_approved_only())).collect();
+        let Some((call, counts)) = self.rng.choice(&calls).copied() else { return };
+        let denied = self.offer(InputKind::Deny { call, by: Principal::local_user(), reason: None });
+        assert!(denied.is_ok() || !counts, "seed {}: {call} could not be denied: {denied:?}", self.seed);
+    }
+
     pub(super) fn output(&mut self) -> ToolOutput {
         let long_term_memory = self.rng.bool().then(|| "it was tried".to_string());
         let include_output_only_once = self.rng.u32(0..3) == 0;

@@ -1,0 +1,79 @@
+//! The calls of a trace that wait for a person's decision, and what was decided on each that nobody has read yet.
+
+use crate::app::App;
+use crate::exit::Failure;
+use crate::run::unread;
+use mainpath_core::{CallState, State, approval_due};
+use mainpath_runtime::Mail;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{CallId, Millis, TraceId, format_time};
+
+/// A call that has not started since somebody was to be asked, or was asked, about it.
+pub struct Asked {
+    /// Which.
+    pub call: CallId,
+    /// Its tool.
+    pub tool: String,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// Where such a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has decided.
+    Open,
+    /// Somebody has approved it, and it has not started.
+    Approved,
+    /// Somebody has denied it, which is still to be read.
+    Denied,
+    /// Nobody decided by this time.
+    Expired(Millis),
+}
+
+/// The calls of a trace that a decision can still be about, in order.
+pub async fn asked(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Asked>, Failure> {
+    let mail = unread(app, trace, state).await?;
+    let now = system_clock();
+    let standing = |call: CallId, is_open: bool| {
+        let due = approval_due(state, call);
+        // As it will be read: a denial overtakes an approval, and one that came too late is none.
+        let denied = mail.iter().any(|(_, mail)| matches!(mail, Mail::Deny { call: of, .. } if *of == call));
+        let approved = mail.iter().any(|(at, mail)| {
+            matches!(mail, Mail::Approve { call: of, .. } if *of == call) && due.is_none_or(|due| *at < due)
+        });
+        match due {
+            _ if denied => Standing::Denied,
+            _ if approved || !is_open => Standing::Approved,
+            Some(due) if due <= now => Standing::Expired(due),
+            _ => Standing::Open,
+        }
+    };
+    let calls = state.turn_calls().iter().filter(|call| call.state == CallState::Asked || call.is_approved_only());
+    let asked = calls.map(|call| Asked {
+        call: call.id,
+        tool: call.tool.as_deref().unwrap_or_default().into(),
+        standing: standing(call.id, call.state == CallState::Asked),
+    });
+    Ok(asked.collect())
+}
+
+impl Asked {
+    /// A line for people: what is to be done, or what has been.
+    pub fn line(&self, trace: &TraceId) -> String {
+        let Asked { call, tool, standing } = self;
+        let then = format!("it goes on with: mainpath resume {trace}");
+        match standing {
+            Standing::Open => {
+                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
+                format!("call {call} ({tool}) waits for an approval: {how}")
+            }
+            Standing::Approved => format!("call {call} ({tool}) has been approved and has not started; {then}"),
+            Standing::Denied => format!("call {call} ({tool}) has been denied; {then}"),
+            Standing::Expired(due) => {
+                let due = format_time(*due);
+                format!("call {call} ({tool}) has expired: nobody decided on it by {due}, so it is denied; {then}")
+            }
+        }
+    }
+}
