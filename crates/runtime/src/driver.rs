@@ -128,6 +128,7 @@ impl Driver {
         };
         driver.say_unsaid().await?;
         if !log.events.is_empty() {
+            driver.take_waiting_specs().await?;
             driver.offer(InputKind::Recovered { lost: true, tail_cut: tail_cut(&log) }, None).await?;
         }
         Ok(driver)
@@ -248,6 +249,24 @@ impl Driver {
             self.offer_or_drop(kind, Some(entry.id)).await?;
         }
         Ok(self.machine.state().mail != known)
+    }
+
+    /// A spec that waits holds for the request that is made in the place of a lost one.
+    async fn take_waiting_specs(&mut self) -> Result<(), DriveError> {
+        if self.machine.state().model.is_none() {
+            return Ok(());
+        }
+        let after = self.machine.state().mail.upto;
+        let mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
+        for entry in mail {
+            if let Ok(mail @ Mail::SetSpec { .. }) = serde_json::from_str::<Mail>(&entry.body)
+                && !self.machine.state().mail.has(entry.id)
+            {
+                let kind = self.read(mail, entry.from).await?;
+                self.offer_or_drop(kind, Some(entry.id)).await?;
+            }
+        }
+        Ok(())
     }
 
     /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.

@@ -1,7 +1,7 @@
 //! What each command does, prints and exits with.
 
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer, RecordedRequest};
+use mainpath_testkit::model_server::{Answer, ModelServer, RecordedRequest, Reply};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -395,6 +395,20 @@ fn every_call_that_waits_is_named_in_a_command_that_works() {
     place.ok(&["approve", &trace]);
     assert_eq!(place.run(&["resume", &trace, "--park"]).code, 0);
     assert_eq!(place.text("effects"), "one\ntwo\n");
+}
+
+#[test]
+fn the_model_that_a_resume_names_answers_at_once_after_a_crash() {
+    let place = Place::new();
+    let (silent, other) = (server(|_| Reply::Stall(Answer::text("never"), 0)), scripted(vec![Answer::text("Here.")]));
+    let running = place.start_run(&silent, &["--json", "Do it."]);
+    wait_until("the request is made", || silent.count() == 1);
+    running.kill();
+    let model = other.model();
+    let done = place.run(&["resume", "-m", &model]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Here.\n"), "{done:#?}");
+    assert_eq!((silent.count(), other.count()), (1, 1));
+    place.ok(&["replay"]);
 }
 
 #[test]
