@@ -55,6 +55,11 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
     if is_source && code.contains(&["allow(dead", "code"].join("_")) {
         problems.push(format!("{name} allows dead code: cut it"));
     }
+    // It panics where nobody reads any more, as in `mainpath doctor | true`.
+    let prints = |line: &str| line.trim_start().starts_with("println!") || line.contains(" println!");
+    if name.starts_with("crates/cli/src/") && code.lines().any(prints) {
+        problems.push(format!("{name} prints with println!: use browse::out"));
+    }
     if text.lines().any(|line| line.ends_with(' ') || line.contains('\t')) {
         problems.push(format!("{name} has trailing blanks or tabs"));
     }

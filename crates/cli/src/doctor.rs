@@ -1,6 +1,7 @@
 //! `mainpath doctor`: what works here and what does not.
 
 use crate::app::App;
+use crate::browse::out;
 use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
@@ -17,15 +18,15 @@ pub async fn doctor() -> Result<Exit, Failure> {
     let mut fine = true;
     let mut say = |good: bool, text: String| {
         fine &= good;
-        println!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text));
+        out(&format!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text)))
     };
-    say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS));
+    say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS))?;
     match sync_time(&app.home.data) {
         Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.home.data.display())),
         Err(error) => say(false, format!("data in {} cannot be written: {error}", app.home.data.display())),
-    }
+    }?;
     let config = if app.home.config_file.exists() { "" } else { " (not there; defaults apply)" };
-    say(true, format!("configuration {}{config}", app.home.config_file.display()));
+    say(true, format!("configuration {}{config}", app.home.config_file.display()))?;
     let chosen = choose_model(None, &app.home, app.models.registry()).await;
     match app.models.find(&chosen.model) {
         Ok(_) => say(
@@ -33,30 +34,30 @@ pub async fn doctor() -> Result<Exit, Failure> {
             format!("model {}{}", chosen.model, chosen.note.map(|note| format!(": {note}")).unwrap_or_default()),
         ),
         Err(problem) => say(false, format!("model {}: {problem}", chosen.model)),
-    }
+    }?;
     // One that JSON writes otherwise is there twice.
     let names: BTreeSet<&str> = app.vault.names().collect();
     let known =
         if names.is_empty() { "none by name".to_string() } else { names.into_iter().collect::<Vec<_>>().join(", ") };
-    say(true, format!("secrets kept out of logs and prompts: {known}"));
+    say(true, format!("secrets kept out of logs and prompts: {known}"))?;
     let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
     match shell {
         Some(shell) => say(true, format!("bash runs under {shell}")),
         None => say(false, "there is no shell for the bash tool: install bash".into()),
-    }
+    }?;
     let support = Launcher::current_exe().support();
     for part in &support.parts {
         match (part.present, part.needed) {
             (true, _) => say(true, format!("sandbox: {}: {}", part.name, part.text)),
             (false, true) => say(false, format!("sandbox: {}: {}", part.name, part.text)),
-            (false, false) => println!("warn sandbox: {}: {}", part.name, plain(&part.text)),
-        }
+            (false, false) => out(&format!("warn sandbox: {}: {}", part.name, plain(&part.text))),
+        }?;
     }
     if !support.can_confine() {
-        println!(
+        out(
             "warn commands are NOT sandboxed here: an allowed one can do whatever you can do, also outside the workspace. They \
-             are asked for in a terminal and denied without one, unless --yes is given"
-        );
+             are asked for in a terminal and denied without one, unless --yes is given",
+        )?;
     }
     Ok(if fine { Exit::Ok } else { Exit::Error })
 }

@@ -4,6 +4,7 @@ use crate::agent;
 use crate::app::App;
 use crate::args::{McpCallArgs, McpCommand, McpListArgs, McpTrustArgs};
 use crate::attach::{Sizes, line};
+use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::servers;
 use crate::text::{plain, short};
@@ -40,7 +41,7 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
     servers.warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
     let files: Vec<String> = servers.servers.iter().map(|server| server.file.display().to_string()).collect();
     if files.is_empty() && !args.json {
-        println!("no MCP servers; they are named in {} or .mcp.json", app.home.config_file.display());
+        out(&format!("no MCP servers; they are named in {} or .mcp.json", app.home.config_file.display()))?;
     }
     let mcp = servers::start(&app, &workspace, servers, |notice| eprintln!("! {}", plain(notice))).await?;
     let mut fine = true;
@@ -56,15 +57,13 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
         if args.json {
             let tools: Vec<Value> =
                 tools.iter().map(|(name, what)| json!({"name": name, "description": what})).collect();
-            println!(
-                "{}",
-                json!({"server": server.name, "state": state, "about": about, "file": file, "tools": tools})
-            );
+            let line = json!({"server": server.name, "state": state, "about": about, "file": file, "tools": tools});
+            out(&line.to_string())?;
             continue;
         }
-        println!("{:<16} {state:<9} {}", plain(&server.name), plain(&about));
+        out(&format!("{:<16} {state:<9} {}", plain(&server.name), plain(&about)))?;
         for (name, what) in tools {
-            println!("  {:<40} {}", plain(name), short(&plain(what), 76));
+            out(&format!("  {:<40} {}", plain(name), short(&plain(what), 76)))?;
         }
     }
     mcp.close().await;
@@ -84,28 +83,28 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage(format!("{} names no MCP server {name:?}", file.display())));
         };
         trust.add(&workspace, server).map_err(Failure::error)?;
-        println!("approved {} in {}", plain(name), workspace.display());
-        print(&server.described());
+        out(&format!("approved {} in {}", plain(name), workspace.display()))?;
+        print(&server.described())?;
     }
     if args.servers.is_empty() {
         let mut waiting = 0;
         for server in &servers {
             if !trust.has(&workspace, server).map_err(Failure::error)? {
                 waiting += 1;
-                println!("{} ({})", plain(&server.name), server.file.display());
-                print(&server.described());
+                out(&format!("{} ({})", plain(&server.name), server.file.display()))?;
+                print(&server.described())?;
             }
         }
         match waiting {
-            0 => println!("no MCP server waits for an approval"),
-            _ => println!("to approve one as it stands here: mainpath mcp trust SERVER"),
+            0 => out("no MCP server waits for an approval")?,
+            _ => out("to approve one as it stands here: mainpath mcp trust SERVER")?,
         }
     }
     Ok(Exit::Ok)
 }
 
-fn print(described: &str) {
-    described.lines().for_each(|line| println!("  {}", plain(line)));
+fn print(described: &str) -> Result<(), Failure> {
+    described.lines().try_for_each(|line| out(&format!("  {}", plain(line))))
 }
 
 /// It is the person's own deed, so no rule is asked.
@@ -143,8 +142,8 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     let output = app.tools.run(&tool, &arguments, &context(&app, &folder, &tool)?).await;
     for part in &output.content {
         match (part, line(part, &Sizes::new())) {
-            (Part::Text { text }, _) => println!("{}", plain(text)),
-            (_, Some(line)) => println!("{line}"),
+            (Part::Text { text }, _) => out(&plain(text))?,
+            (_, Some(line)) => out(&line)?,
             _ => {}
         }
     }

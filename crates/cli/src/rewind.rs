@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
+use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::restore::{before_going_on, held};
 use crate::run::go_on;
@@ -73,7 +74,7 @@ pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
         eprintln!(
             "forked {from} at #{at}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
         );
-        println!("{new}");
+        out(new.as_str())?;
         return Ok(Exit::Ok);
     }
     if !args.output.json {

@@ -412,6 +412,19 @@ fn the_model_that_a_resume_names_answers_at_once_after_a_crash() {
 }
 
 #[test]
+fn what_nobody_reads_any_more_is_no_defect() {
+    let place = Place::new();
+    for args in ["doctor", "mcp list", "mcp trust"] {
+        let mut command = std::process::Command::new("bash");
+        place.surround(&mut command);
+        let line = format!("set -o pipefail; {} {args} | true", env!("CARGO_BIN_EXE_mainpath"));
+        let done = command.args(["-c", &line]).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!err.contains("defect"), "{args}: {err}");
+    }
+}
+
+#[test]
 fn approving_twice_is_as_once() {
     let (place, _server, trace) = parked();
     place.ok(&["approve", &trace]);
