@@ -143,6 +143,18 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
                 said(&result_text(data))
             )
         }
+        (NodeKind::Result(call), Some(EventKind::MessageImported(data))) => {
+            let mut results = data.parts.iter().filter_map(|part| match part {
+                Part::ToolResult { name, content, is_error, .. } => Some((name, content, is_error)),
+                _ => None,
+            });
+            let Some((name, content, is_error)) = results.nth(usize::from(call.index)) else {
+                return "(erased)".into();
+            };
+            let resolution = if *is_error { Resolution::Error } else { Resolution::Ok };
+            format!("{call} {} {resolution:?}\n{}", plain(name), said(content))
+        }
+        (_, Some(EventKind::MessageImported(data))) => said(&data.said()),
         (_, Some(EventKind::MessageQueued(data))) => said(&data.parts),
         (_, Some(EventKind::RewindRequested(data))) => said(data.parts.as_deref().unwrap_or_default()),
         (_, Some(EventKind::ModelFinished(data))) => said(&data.parts),

@@ -195,3 +195,33 @@ fn the_layouts_of_other_platforms_are_written_whole_and_never_over_another() {
     assert_eq!(message(4)["finish_reason"], "stop");
     place.run(&["export", &trace, "--format", "agent-run"]).fails(2, "is there already");
 }
+
+#[test]
+fn what_was_said_elsewhere_is_shown_and_compared() {
+    let place = Place::new();
+    let import = |name: &str, file: &str, result: &str| {
+        let list = json!([
+            {"role": "user", "content": format!("look into {file}")},
+            {"role": "assistant", "content": "I will.", "tool_calls": [{"id": "a", "type": "function",
+                "function": {"name": "cat", "arguments": json!({"path": file}).to_string()}}]},
+            {"role": "tool", "tool_call_id": "a", "content": result},
+            {"role": "assistant", "content": "done"}]);
+        let path = place.work.join(name);
+        std::fs::write(&path, list.to_string()).unwrap();
+        place.ok(&["import", path.to_str().unwrap()]).trim().to_string()
+    };
+    let (a, b) = (import("a.json", "heron.txt", "grey"), import("b.json", "heron.txt", "white"));
+    let show = place.ok(&["show", &a]);
+    let said = "#1 user\n   look into heron.txt\n\n#2 assistant\n   I will.\n   → cat: heron.txt\n\n\
+                #3 result\n   2.0 cat Ok\n   grey\n\n#4 assistant\n   done\n";
+    assert!(show.contains(said), "{show}");
+    let all = place.ok(&["show", "--all", &a]);
+    assert!(all.contains("#1 user  look into heron.txt\n") && all.contains("#3 result  2.0 cat Ok grey\n"), "{all}");
+    let diff = place.ok(&["show", "--diff", &a, &b]);
+    assert!(diff.contains("2 messages in common") && diff.contains("A  grey") && diff.contains("B  white"), "{diff}");
+    assert!(!diff.contains("say the same") && !show.contains("message imported"), "{diff}");
+    assert!(place.ok(&["show", "--diff", &a, &a]).contains("their main paths say the same"));
+    place.ok(&["erase", &a, "--all", "--yes"]);
+    let show = place.ok(&["show", &a]);
+    assert!(!show.contains("grey") && !show.contains("message imported"), "{show}");
+}
