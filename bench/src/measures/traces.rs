@@ -9,12 +9,13 @@ use crate::process::{folder, now};
 use crate::stats::{least, median};
 use crate::table::Row;
 use mainpath_index::Index;
-use mainpath_providers::history::{History, Whole};
+use mainpath_providers::history::Loose;
 use mainpath_runtime::Vault;
 use mainpath_sessions::{Around, FilePlace, Session, Sessions, persist, prepare};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Appended, FilesStore, MemoryStore, Options, Raw, Salts, Scope, Store};
 use mainpath_types::*;
+use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
@@ -108,8 +109,8 @@ pub fn session(quick: bool) -> Result<Vec<Row>, Fail> {
             place: &files,
             now: system_clock(),
         };
-        let said = |role, n: usize| Whole { role, parts: vec![Part::text(format!("{n}: {}", text(100 + n % 300)))] };
-        let messages = (0..turns).flat_map(|n| [said(Role::User, n), said(Role::Assistant, n)]).collect();
+        let said = |role: &str, n: usize| json!({"role": role, "content": format!("{n}: {}", text(100 + n % 300))});
+        let messages: Value = (0..turns).flat_map(|n| [said("user", n), said("assistant", n)]).collect();
         let mut session = Session::new("long", 20, None, around.now);
         let begin = || {
             Ok((
@@ -117,8 +118,8 @@ pub fn session(quick: bool) -> Result<Vec<Row>, Fail> {
                 spec("scripted".into()),
             ))
         };
-        let history = History { messages, healed: Vec::new() };
-        persist(&around, &mut session, (history, "a measure"), begin).await?;
+        let messages = Loose::read(None, &messages.to_string())?;
+        persist(&around, &mut session, (messages, "a measure"), begin).await?;
         let (mut window, mut all, mut anew) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..tries {
             let began = now();

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::policy::check_rules;
 use crate::servers;
-use crate::session::Held;
+use crate::session::{Held, settled};
 use crate::text::plain;
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_mcp::Mcp;
@@ -147,6 +147,7 @@ pub async fn go_on(
     output: &OutputArgs,
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
+    settled(app, trace).await?;
     let (log, state, _) = app.read(trace).await?;
     // What cannot work is said before anything is sent: it would change a run behind its driver's back.
     if let Some(by) = app.store.owner(&app.scope, trace)? {

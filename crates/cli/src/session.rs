@@ -10,7 +10,7 @@ use crate::follow::is_attended;
 use crate::mcp::person_only;
 use crate::text::{number, plain, short, span};
 use mainpath_core::{Said, Summary, status};
-use mainpath_providers::history::{History, HistoryFormat, read, write};
+use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{Origin, conversation, import as take_in};
 use mainpath_runtime::new_trace_id;
 use mainpath_sessions::*;
@@ -138,15 +138,22 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
         SessionCommand::New(args) => new(&app, &held, args).await,
         SessionCommand::List(args) => {
             let sessions = held.sessions.list()?;
+            let mut broken = 0;
             if sessions.is_empty() && !args.json {
                 eprintln!(
                     "no sessions yet; mainpath session new NAME makes one, and so does mainpath run --session NAME"
                 );
             }
             for session in sessions {
-                out(&if args.json { json!(session).to_string() } else { line(&app, &session) })?;
+                match session {
+                    Ok(session) => out(&if args.json { json!(session).to_string() } else { line(&app, &session) })?,
+                    Err(error) => {
+                        broken += 1;
+                        eprintln!("! {}", plain(&error.to_string()));
+                    }
+                }
             }
-            Ok(Exit::Ok)
+            Ok(if broken == 0 { Exit::Ok } else { Exit::Error })
         }
         SessionCommand::Show(args) => show(&app, &held, &args).await,
         SessionCommand::Switch(args) => {
@@ -238,6 +245,11 @@ async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Fa
         .map_or("never begins anew".into(), |ttl| format!("begins anew {} after its last use", span(ttl)));
     out(&format!("  prepares {window}; {ttl}"))?;
     if let Some(trace) = session.trace.filter(|trace| app.is_there(trace)) {
+        match held.sessions.waiting(&trace)?.unanswered() {
+            0 => {}
+            1 => out("  1 call waits for its result")?,
+            n => out(&format!("  {n} calls wait for their results"))?,
+        }
         let (log, state, _) = app.read(&trace).await?;
         let task = mainpath_runtime::views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
         out(&format!("  {}, {} messages: {}", status(&state), state.tree.len(), short(&task, 60)))?;
@@ -264,15 +276,19 @@ fn text(file: Option<&Path>) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// A conversation of a file, mended; what was mended is said.
-fn history(file: Option<&Path>, format: Option<HistoryFormat>) -> Result<(String, History), Failure> {
+/// The messages of a file.
+fn messages_of(file: Option<&Path>, format: Option<HistoryFormat>) -> Result<(String, Loose), Failure> {
     let (name, text) = text(file)?;
-    let history = read(format, &text).map_err(|error| Failure::error(format!("{name}: {error}")))?;
-    history.healed.iter().for_each(|healed| eprintln!("! {healed}"));
-    if history.messages.is_empty() {
+    let messages = Loose::read(format, &text).map_err(|error| Failure::error(format!("{name}: {error}")))?;
+    if messages.is_empty() {
         return Err(Failure::error(format!("{name} holds no messages")));
     }
-    Ok((name, history))
+    Ok((name, messages))
+}
+
+/// Says what was mended.
+fn tell(healed: &[String]) {
+    healed.iter().for_each(|healed| eprintln!("! {healed}"));
 }
 
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
@@ -285,16 +301,36 @@ async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
 async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
     person_only("add to a session")?;
     let mut session = held.sessions.get(&args.name)?;
-    let (name, history) = history(args.file.as_deref(), args.format.into())?;
+    let (name, messages) = messages_of(args.file.as_deref(), args.format.into())?;
     let spec = spec(app, &args.agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace, spec));
-    let added = persist(&held.around(app), &mut session, (history, &name), begin).await?;
+    let healed = messages.clone().heal(true).healed;
+    let added =
+        persist(&held.around(app), &mut session, (messages, &name), begin).await.map_err(|error| match error {
+            SessionError::Nothing => {
+                tell(&healed);
+                Failure::error(format!("{name} holds nothing that could be added"))
+            }
+            error => error.into(),
+        })?;
+    tell(&added.healed);
     if let Some(problem) = added.unmirrored {
         eprintln!("! the messages are safe, but not mirrored: {}", plain(&problem));
     }
     let whose = if added.is_new { "the new trace" } else { "trace" };
-    out(&format!("{} messages were added to {whose} {}", number(added.messages as u64), added.trace)).map(|()| Exit::Ok)
+    out(&format!("{} added to {whose} {}", messages_were(added.messages), added.trace))?;
+    if added.kept > 0 {
+        let (kept, calls) = (messages_were(added.kept), added.waiting);
+        let results =
+            if calls == 1 { "the result of 1 call comes" } else { &format!("the results of {calls} calls come") };
+        out(&format!("{kept} kept until {results}"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn messages_were(count: usize) -> String {
+    if count == 1 { "1 message was".into() } else { format!("{} messages were", number(count as u64)) }
 }
 
 /// `mainpath import`
@@ -303,7 +339,12 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
     let held = Held::new(&app)?;
     let mut session = args.session.as_ref().map(|name| held.for_run(&app, name)).transpose()?;
-    let (name, history) = history(Some(&args.file), args.format.into())?;
+    let (name, messages) = messages_of(Some(&args.file), args.format.into())?;
+    let history = messages.heal(false);
+    tell(&history.healed);
+    if history.messages.is_empty() {
+        return Err(Failure::error(format!("{name} holds nothing that could be added")));
+    }
     let spec = spec(&app, &args.agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });
@@ -314,6 +355,15 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     }
     eprintln!("{} messages are in the trace; go on with mainpath run --trace {trace} \"TASK\"", number(count as u64));
     out(trace.as_str()).map(|()| Exit::Ok)
+}
+
+/// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
+/// trace cannot be written.
+pub async fn settled(app: &App, trace: &TraceId) -> Result<(), Failure> {
+    let sessions = Sessions::new(app.store.tenant_dir(&app.scope.tenant).join("sessions"));
+    let (store, scope, vault) = (&*app.store, &app.scope, &app.vault);
+    tell(&settle((store, scope, vault), &sessions, trace, system_clock()).await?);
+    Ok(())
 }
 
 /// The conversation of a trace, with its texts and bytes in place.

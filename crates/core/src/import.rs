@@ -4,13 +4,18 @@ use crate::{Call, CallState, NodeKind, Refusal, State, demands_of, estimate_part
 use mainpath_types::*;
 
 impl State {
+    /// Whether messages from elsewhere can join now: not during a run, nor while messages wait for one.
+    pub fn can_take_in(&self) -> bool {
+        self.run.is_none() && self.rewind.is_none() && self.queues.is_empty() && self.opening.is_none()
+    }
+
     /// Whether, and as what, a message from elsewhere joins the conversation. Its results get the ids of their calls.
     /// Refused during a run and while messages wait; an assistant's calls must all have results.
     pub(crate) fn take_in(&self, message: &MessageImported) -> Result<EventKind, Refusal> {
         if self.coming_spec().is_none() {
             return Err(Refusal::NoSpec);
         }
-        if self.run.is_some() || self.rewind.is_some() || !self.queues.is_empty() || self.opening.is_some() {
+        if !self.can_take_in() {
             return Err(Refusal::Running);
         }
         let seq = self.tree.next_seq();

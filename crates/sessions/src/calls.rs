@@ -1,12 +1,18 @@
 //! `prepare` and `persist`: for systems that call models themselves and keep their conversations here.
 
-use crate::place::{Kept, SessionPlace};
+use crate::place::{Kept, PlaceError, SessionPlace};
 use crate::pointers::{Session, SessionError, Sessions};
-use mainpath_providers::history::History;
-use mainpath_runtime::Vault;
-use mainpath_runtime::import::{Origin, conversation, import, load_media, window};
+use mainpath_providers::history::Loose;
+use mainpath_runtime::import::{Intake, Origin, conversation_with, load_media, redact, window};
+use mainpath_runtime::{RuntimeError, Vault};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::{EventId, Message, Millis, Spec, TraceId};
+use std::time::{Duration, Instant};
+
+/// How long another one who has the trace is waited for: he may be adding to it as well, under another name.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Where what waited comes from when a run begins before the results came.
+const WAITED: &str = "session";
 
 /// What the calls work with.
 pub struct Around<'a> {
@@ -35,7 +41,7 @@ pub struct Prepared {
     pub mirrored: bool,
 }
 
-/// The history of a session: its last messages as far as its window goes. None if it has no trace yet, if its trace was
+/// The history of a session: its last messages as far as its window goes, calls that wait for results with one that says so. None if it has no trace yet, if its trace was
 /// removed, or if its time is over. A mirror that cannot be used costs time, nothing else.
 ///
 /// Errors: the trace cannot be read.
@@ -49,11 +55,16 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
     };
     let most = session.window as usize;
     let kept = around.place.get(&session.name, most).await.ok().flatten();
-    let fresh = kept.filter(|kept| kept.trace == *trace && kept.head == head);
+    let waiting = around.sessions.waiting(trace)?;
+    // What waits is in no log, so that the log does not say whether the mirror is new enough.
+    let fresh = kept.filter(|kept| kept.trace == *trace && kept.head == head && waiting.is_empty());
     let mirrored = fresh.is_some();
     let mut messages = match fresh {
         Some(kept) => kept.messages,
-        None => mirror(around, session, trace).await?.messages,
+        None => {
+            let (kept, _) = mirror(around, session, trace, waiting).await?;
+            kept.messages
+        }
     };
     messages = match most {
         0 => messages,
@@ -68,12 +79,18 @@ fn head(around: &Around<'_>, trace: &TraceId) -> Result<EventId, StoreError> {
     Ok(*around.store.subscribe(around.scope, trace)?.borrow())
 }
 
-/// Reads the trace and writes the mirror; one that cannot be written is done without.
-async fn mirror(around: &Around<'_>, session: &Session, trace: &TraceId) -> Result<Kept, SessionError> {
-    let (messages, head) = conversation(around.store, around.scope, trace, false).await?;
+/// Reads the trace and writes the mirror; says why it could not be written.
+async fn mirror(
+    around: &Around<'_>,
+    session: &Session,
+    trace: &TraceId,
+    waiting: Loose,
+) -> Result<(Kept, Option<PlaceError>), SessionError> {
+    let waiting = Some(waiting).filter(|waiting| !waiting.is_empty());
+    let (messages, head) = conversation_with(around.store, around.scope, trace, (false, waiting)).await?;
     let kept = Kept { trace: trace.clone(), head, messages };
-    let _ = around.place.put(&session.name, &kept, session.ttl_ms).await;
-    Ok(kept)
+    let unwritten = around.place.put(&session.name, &kept, session.ttl_ms).await.err();
+    Ok((kept, unwritten))
 }
 
 /// What was added to a session.
@@ -83,41 +100,103 @@ pub struct Added {
     pub trace: TraceId,
     /// Whether it was begun for this.
     pub is_new: bool,
-    /// How many messages, results not counted.
+    /// How many messages joined the trace, results not counted.
     pub messages: usize,
+    /// How many messages, results counted as such, are kept until the results of calls come.
+    pub kept: usize,
+    /// How many calls wait for their results.
+    pub waiting: usize,
+    /// What was mended or left out, a line for people each.
+    pub healed: Vec<String>,
     /// Why the mirror could not be written, if it could not. The messages are safe.
     pub unmirrored: Option<String>,
 }
 
-/// Adds messages that were said elsewhere to a session's trace. A session without a trace, whose trace was removed, or whose
-/// time is over, gets a new one: `begin` names it and says what its agent is.
+/// Adds messages that were said elsewhere to a session's trace, as the next ones of its conversation. A session without a
+/// trace, whose trace was removed, or whose time is over, gets a new one: `begin` names it and says what its agent is.
 ///
-/// Errors: the trace is being driven or in a run, or cannot be written.
+/// Calls whose results are not there yet wait beside the session, and what follows them, until the results come or the model
+/// has given an answer without calls; then they join the trace, each with its result. Others who add to the session at the
+/// same time are waited for.
+///
+/// Errors: the trace is being driven or in a run, or cannot be written; there is nothing in it to begin a trace with.
 pub async fn persist(
     around: &Around<'_>,
     session: &mut Session,
-    (history, source): (History, &str),
+    (mut next, source): (Loose, &str),
     begin: impl FnOnce() -> Result<(TraceId, Spec), SessionError>,
 ) -> Result<Added, SessionError> {
+    let _held = around.sessions.hold(&session.name).await?;
+    // Somebody else may have begun its trace meanwhile.
+    match around.sessions.get(&session.name) {
+        Err(SessionError::Unknown(_)) => {}
+        now => *session = now?,
+    }
     let expired = session.is_expired(around.now);
     let known = session.trace.clone().filter(|_| !expired);
     let is_there = known.filter(|trace| !matches!(head(around, trace), Err(StoreError::NotFound { .. })));
     let (trace, spec) = match is_there {
         Some(trace) => (trace, None),
+        None if next.clone().heal(false).messages.is_empty() => return Err(SessionError::Nothing),
         None => {
             let (trace, spec) = begin()?;
             (trace, Some(spec))
         }
     };
     let is_new = spec.is_some();
-    let origin = Origin { source, now: around.now };
-    let from = (history.messages, origin);
-    let messages = import(around.store, (around.scope, around.vault), &trace, spec, from).await?;
+    let mut intake = take(around, &trace, spec).await?;
+    next.for_each(|parts| redact(around.vault, parts));
+    let mut all = around.sessions.waiting(&trace)?;
+    let waited = all.clone();
+    all.push(next);
+    let waiting = all.split_open();
+    let healed = all.heal(intake.has_begun());
+    if healed.messages.is_empty() && waiting == waited {
+        return Err(SessionError::Nothing);
+    }
+    let messages = intake.add(healed.messages, Origin { source, now: around.now }).await?;
+    // A crash before this repeats what has joined by now, and loses nothing.
+    around.sessions.keep_waiting(&trace, &waiting)?;
     session.trace = Some(trace.clone());
     session.used = around.now;
     around.sessions.put(session)?;
-    let (said, head) = conversation(around.store, around.scope, &trace, false).await?;
-    let kept = Kept { trace: trace.clone(), head, messages: said };
-    let unmirrored = around.place.put(&session.name, &kept, session.ttl_ms).await.err();
-    Ok(Added { trace, is_new, messages, unmirrored: unmirrored.map(|error| error.to_string()) })
+    drop(intake);
+    let (kept, lacking) = (waiting.len(), waiting.unanswered());
+    let (_, unmirrored) = mirror(around, session, &trace, waiting).await?;
+    let unmirrored = unmirrored.map(|error| error.to_string());
+    Ok(Added { trace, is_new, messages, kept, waiting: lacking, healed: healed.healed, unmirrored })
+}
+
+/// Takes hold of a trace; waits for another who adds to it under another name.
+async fn take<'a>(around: &Around<'a>, trace: &TraceId, spec: Option<Spec>) -> Result<Intake<'a>, RuntimeError> {
+    let begun = Instant::now();
+    loop {
+        match Intake::open(around.store, (around.scope, around.vault), trace, spec.clone(), around.now).await {
+            Err(RuntimeError::Store(StoreError::Held { .. })) if begun.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            taken => return taken,
+        }
+    }
+}
+
+/// Before a run goes on with a trace: what waits for the results of calls joins it, healed. Says what was mended; nothing is
+/// done while the trace is in a run. Errors: the trace is being driven, or cannot be written.
+pub async fn settle(
+    (store, scope, vault): (&dyn Store, &Scope, &Vault),
+    sessions: &Sessions,
+    trace: &TraceId,
+    now: Millis,
+) -> Result<Vec<String>, SessionError> {
+    if sessions.waiting(trace)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut intake = Intake::open(store, (scope, vault), trace, None, now).await?;
+    if !intake.is_free() {
+        return Ok(Vec::new());
+    }
+    let healed = sessions.waiting(trace)?.heal(intake.has_begun());
+    intake.add(healed.messages, Origin { source: WAITED, now }).await?;
+    sessions.forget_waiting(trace)?;
+    Ok(healed.healed)
 }

@@ -1,6 +1,6 @@
 //! Sessions: named pointers to traces. A session holds no messages of its own; what was said is in its trace.
 //!
-//! **This crate owns** the pointers (one small file each), [`prepare()`] and [`persist()`] for systems that do their own model
+//! **This crate owns** the pointers (one small file each), what waits for the results of its calls, [`prepare()`] and [`persist()`] for systems that do their own model
 //! calls, and the places where a session's messages are mirrored for them: a file, a SQLite database, a Redis server.
 //! **Its caller owns** what an agent is (the spec of a new trace), the identity of who asks, and the clock.
 //!
@@ -13,8 +13,9 @@ mod place;
 mod pointers;
 mod redis_place;
 mod sqlite_place;
+mod waiting;
 
-pub use calls::{Added, Around, Prepared, persist, prepare};
+pub use calls::{Added, Around, Prepared, persist, prepare, settle};
 pub use file_place::FilePlace;
 pub use place::{Fut, Kept, PlaceError, SessionPlace};
 pub use pointers::{Session, SessionError, Sessions};

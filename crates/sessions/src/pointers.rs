@@ -51,6 +51,12 @@ pub enum SessionError {
     /// There is one of that name.
     #[error("there is a session {0:?} already; `mainpath session switch` points it to another trace")]
     Exists(String),
+    /// Messages of which none can be added.
+    #[error("there is nothing in it that could be added")]
+    Nothing,
+    /// Others are adding to it all the time.
+    #[error("others are adding to the session {0:?} and did not come to an end; try again")]
+    Busy(String),
     /// Not a name.
     #[error("{0:?} cannot be a session's name: 1 to 200 letters, digits, '-', '_', '.' or '@', not beginning with '.'")]
     BadName(String),
@@ -115,20 +121,20 @@ impl Sessions {
         Ok(session)
     }
 
-    /// All of them, by name. Errors: the folder cannot be read, or a file is damaged.
-    pub fn list(&self) -> Result<Vec<Session>, SessionError> {
+    /// All of them, by name, each or why it cannot be read. Errors: the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Result<Session, SessionError>>, SessionError> {
         let entries = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(io(format!("list {}", self.folder.display())))?,
         };
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for entry in entries {
             let name = entry.map_err(io(format!("list {}", self.folder.display())))?.file_name();
             names.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(String::from));
         }
         names.retain(|name| check(name).is_ok());
         names.sort();
-        names.iter().map(|name| self.get(name)).collect()
+        Ok(names.iter().map(|name| self.get(name)).collect())
     }
 
     /// Writes one, whole or not at all. Errors: it is no name, or the file cannot be written.
@@ -146,7 +152,8 @@ impl Sessions {
         match std::fs::remove_file(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(SessionError::Unknown(name.into())),
             done => done.map_err(io(format!("remove {}", file.display()))),
-        }
+        }?;
+        gone(&self.folder.join(format!("{name}.lock")))
     }
 
     fn file(&self, name: &str) -> Result<PathBuf, SessionError> {
@@ -155,21 +162,27 @@ impl Sessions {
     }
 }
 
-fn check(name: &str) -> Result<(), SessionError> {
+pub(crate) fn check(name: &str) -> Result<(), SessionError> {
     // What can name a trace can name a file.
     let is_name = name.parse::<TraceId>().is_ok();
     if is_name { Ok(()) } else { Err(SessionError::BadName(name.chars().take(80).collect())) }
 }
 
-fn io(doing: String) -> impl FnOnce(std::io::Error) -> SessionError {
+/// Removes a file that need not be there.
+pub(crate) fn gone(file: &Path) -> Result<(), SessionError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done.map_err(io(format!("remove {}", file.display()))),
+    }
+}
+
+pub(crate) fn io(doing: String) -> impl FnOnce(std::io::Error) -> SessionError {
     move |source| SessionError::Io { doing, source }
 }
 
 /// Writes a file for its owner only, whole or not at all, and makes its folder.
 pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if let Some(folder) = file.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
+    make_folder(file)?;
     let part = file.with_extension(format!("part-{}", std::process::id()));
     let write = || {
         let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
@@ -177,4 +190,8 @@ pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
         std::fs::rename(&part, file)
     };
     write().inspect_err(|_| drop(std::fs::remove_file(&part)))
+}
+
+pub(crate) fn make_folder(file: &Path) -> std::io::Result<()> {
+    file.parent().map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))
 }

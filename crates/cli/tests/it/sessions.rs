@@ -55,13 +55,16 @@ fn messages_of_another_system_are_persisted_mended_and_go_on_here() {
             {"id": "x", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]}]);
     let done = place.run_with(&["session", "persist", "feishu-42"], turn.to_string().as_bytes());
     assert_eq!(done.code, 0, "{done:#?}");
-    assert!(done.out.starts_with("2 messages were added to the new trace "), "{done:#?}");
-    assert!(done.err.contains("! calls without a result got one that says so (1)"), "{}", done.err);
+    let said = "1 message was kept until the result of 1 call comes\n";
+    assert!(done.out.starts_with("1 message was added to the new trace ") && done.out.ends_with(said), "{done:#?}");
+    assert_eq!(done.err, "", "its result may still come");
+    assert!(place.ok(&["session", "show", "feishu-42"]).contains("  1 call waits for its result\n"));
     let more = place.work.join("more.json");
     std::fs::write(&more, r#"{"messages":[{"role":"assistant","content":"决定删除 a.txt"}]}"#).unwrap();
-    let out = place.ok(&["session", "persist", "feishu-42", more.to_str().unwrap(), "--format", "anthropic"]);
-    // Alone it does not begin with a person: what lacks is put before it.
-    assert!(out.starts_with("2 messages were added to trace "), "{out}");
+    let done = place.run(&["session", "persist", "feishu-42", more.to_str().unwrap(), "--format", "anthropic"]);
+    // The model has gone on without a result.
+    assert!(done.code == 0 && done.out.starts_with("2 messages were added to trace "), "{done:#?}");
+    assert_eq!(done.err, "! calls without a result got one that says so (1)\n");
     let trace = place.trace();
     assert!(place.ok(&["verify", &trace]).contains("the chain holds"));
     let summary = place.ok(&["session", "summary", "feishu-42"]);
@@ -74,7 +77,7 @@ fn messages_of_another_system_are_persisted_mended_and_go_on_here() {
     let body = server.requests()[0].body().clone();
     let roles: Vec<&str> =
         body["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["system", "user", "assistant", "tool", "user", "assistant", "user"]);
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "user"]);
     assert_eq!(server.violations(), Vec::<String>::new());
     place.ok(&["replay", &trace]);
 }
@@ -113,9 +116,13 @@ fn mistakes_with_sessions_are_said_in_a_line() {
     let persist = |text: &str| place.run_with(&["session", "persist", "a"], text.as_bytes());
     persist("{").fails(1, "standard input: it is no JSON");
     persist("[]").fails(1, "standard input holds no messages");
+    persist(r#"[{"role":"system","content":"s"}]"#).fails(1, "standard input holds nothing that could be added");
     persist("[{\"role\":\"pope\"}]").fails(1, "standard input: message 1 has the unknown role \"pope\"");
     std::fs::write(place.home.join("sessions/a.json"), "{}").unwrap();
-    place.run(&["session", "list"]).fails(1, "a.json is no session: missing field");
+    place.ok(&["session", "new", "z"]);
+    let list = place.run(&["session", "list"]);
+    assert!(list.code == 1 && list.out.starts_with("z ") && list.out.lines().count() == 1, "{list:#?}");
+    assert!(list.err.contains("a.json is no session: missing field"), "{}", list.err);
     place.ok(&["session", "rm", "a"]);
     // A trace that is removed behind the session's back.
     let server = scripted(vec![Answer::text("Fine.")]);
@@ -194,6 +201,93 @@ fn the_layouts_of_other_platforms_are_written_whole_and_never_over_another() {
     assert_eq!((&message(3)["tool_call_id"], &message(3)["parent_sequence"]), (&json!("call_2_0"), &json!(2)));
     assert_eq!(message(4)["finish_reason"], "stop");
     place.run(&["export", &trace, "--format", "agent-run"]).fails(2, "is there already");
+}
+
+/// Adds what a system says to a session, as JSON.
+fn persist(place: &Place, session: &str, messages: &Value) -> Done {
+    let done = place.run_with(&["session", "persist", session], messages.to_string().as_bytes());
+    assert_eq!(done.code, 0, "{done:#?}");
+    done
+}
+
+fn calling(id: &str) -> Value {
+    let function = json!({"name": "ls", "arguments": "{}"});
+    json!([{"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]}])
+}
+
+#[test]
+fn a_system_that_persists_as_it_goes_loses_nothing_and_nothing_is_made_up() {
+    let place = Place::new();
+    place.ok(&["session", "new", "s4"]);
+    let prepared = || shown(&json_of(&place.ok(&["session", "prepare", "s4", "--format", "openai", "--window", "0"])));
+    let mut expected = Vec::new();
+    for (role, text) in [("user", "hello"), ("assistant", "hi there"), ("user", "look")] {
+        persist(&place, "s4", &json!([{"role": role, "content": text}]));
+        expected.push(format!("{role}: {:?}", text));
+        assert_eq!(prepared(), expected);
+    }
+    persist(&place, "s4", &calling("a"));
+    expected.push("assistant: null".into());
+    assert_eq!(prepared().last().unwrap(), "tool: \"(no result: the imported conversation has none)\"");
+    persist(&place, "s4", &json!([{"role": "tool", "tool_call_id": "a", "content": "a.txt"}]));
+    expected.push("tool: \"a.txt\"".into());
+    assert_eq!(prepared(), expected);
+    // A run does not wait for a result.
+    persist(&place, "s4", &calling("b"));
+    let server = scripted(vec![Answer::text("Going on.")]);
+    let done = place.run_on(&server, &["--session", "s4", "go on"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Going on.\n"), "{done:#?}");
+    assert!(done.err.contains("! calls without a result got one that says so (1)"), "{}", done.err);
+    assert_eq!(server.violations(), Vec::<String>::new());
+    expected.extend(
+        [
+            "assistant: null",
+            "tool: \"(no result: the imported conversation has none)\"",
+            "user: \"go on\"",
+            "assistant: \"Going on.\"",
+        ]
+        .map(String::from),
+    );
+    assert_eq!(prepared(), expected);
+    let late = place
+        .run_with(&["session", "persist", "s4"], br#"[{"role": "tool", "tool_call_id": "b", "content": "too late"}]"#);
+    late.fails(1, "standard input holds nothing that could be added");
+    assert!(late.err.contains("! results without a call were left out (1)"), "{}", late.err);
+    place.ok(&["verify", &place.trace()]);
+    place.ok(&["replay", &place.trace()]);
+}
+
+#[test]
+fn many_processes_add_to_a_session_at_once() {
+    let place = Place::new();
+    place.ok(&["session", "new", "chat", "--window", "0"]);
+    let turn = |n: u32| json!([{"role": "user", "content": format!("q{n}")}, {"role": "assistant", "content": format!("a{n}")}]);
+    let done: Vec<Done> = std::thread::scope(|scope| {
+        let adding: Vec<_> = (0..6)
+            .map(|n| {
+                let place = &place;
+                scope.spawn(move || place.run_with(&["session", "persist", "chat"], turn(n).to_string().as_bytes()))
+            })
+            .collect();
+        adding.into_iter().map(|adding| adding.join().unwrap()).collect()
+    });
+    for done in &done {
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:#?}");
+    }
+    let mut said = shown(&json_of(&place.ok(&["session", "prepare", "chat", "--format", "openai"])));
+    said.sort();
+    let mut expected: Vec<String> =
+        (0..6).flat_map(|n| [format!("user: \"q{n}\""), format!("assistant: \"a{n}\"")]).collect();
+    expected.sort();
+    assert_eq!((said, place.traces().len()), (expected, 1));
+    // A run of it is not waited for.
+    let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);
+    let mut running = place.start_run(&server, &["--session", "chat", "work"]);
+    wait_until("it runs", || server.count() == 1);
+    let refused = place.run_with(&["session", "persist", "chat"], turn(9).to_string().as_bytes());
+    refused.fails(1, "is being run by process");
+    running.child.kill().unwrap();
+    running.end();
 }
 
 #[test]

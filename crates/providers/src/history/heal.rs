@@ -1,9 +1,9 @@
 //! From messages as they came to a conversation that every vendor takes.
 
-use super::loose::{Loose, LooseCall, LooseResult, Notes, Speaker, unsigned};
+use super::loose::{Loose, LooseCall, Notes, SYSTEM, Speaker, unsigned};
 use super::{History, Whole};
 use mainpath_types::{CallId, Part, Role, Seq};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a call without a result is told.
 const NO_RESULT: &str = "(no result: the imported conversation has none)";
@@ -12,38 +12,27 @@ const EMPTY: &str = "(empty)";
 /// What a conversation that does not begin with a person begins with.
 const BEGINNING: &str = "(the beginning of this conversation was not imported)";
 
-/// A result on its way to its call.
-struct Found {
-    result: LooseResult,
-    /// The message that it came in.
-    at: usize,
-    used: bool,
-}
+/// Where a result stands: its message, and which of that message's results it is.
+type Place = (usize, usize);
 
-pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes) -> History {
+/// `begun`: something was said before these messages, so that the first one need not be a person's.
+pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes, begun: bool) -> History {
     let mut note = |what: &'static str| *notes.entry(what).or_default() += 1;
-    let mut results = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        results.extend(message.results.iter().map(|result| Found { result: result.clone(), at, used: false }));
-    }
+    let answers = answers(&messages);
+    let used: HashSet<Place> = answers.iter().flatten().flatten().copied().collect();
+    let results: Vec<_> = messages.iter().map(|message| message.results.clone()).collect();
     // How many messages before each one say or call something.
     let speaks = |message: &Loose| !message.said.is_empty() || !message.calls.is_empty();
     let spoken: Vec<usize> = (messages.iter())
         .scan(0, |count, message| Some(std::mem::replace(count, *count + usize::from(speaks(message)))))
         .collect();
-    // Ids that are given twice are told apart by their order.
-    let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
-    for (number, found) in results.iter().enumerate().rev() {
-        if let Some(id) = &found.result.id {
-            by_id.entry(id.clone()).or_default().push(number);
-        }
-    }
     let mut seen = HashMap::<String, usize>::new();
     let mut healed: Vec<Whole> = Vec::new();
     for (at, message) in messages.into_iter().enumerate() {
         let Loose { speaker, said, calls, results: own } = message;
+        let answered = answers.get(at).map(Vec::as_slice).unwrap_or_default();
         if speaker == Speaker::System {
-            note("system messages were left out: an agent's instructions come with its run");
+            note(SYSTEM);
             continue;
         }
         let before = said.len();
@@ -68,7 +57,7 @@ pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes) -> History {
             }
             continue;
         }
-        if healed.is_empty() && role != Role::User {
+        if healed.is_empty() && !begun && role != Role::User {
             note("a first message was put before a conversation that did not begin with a person");
             healed.push(Whole { role: Role::User, parts: vec![Part::text(BEGINNING)] });
         }
@@ -81,7 +70,8 @@ pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes) -> History {
                     note("ids of calls that were given twice were told apart by their order");
                 }
             }
-            let found = find(&mut results, &mut by_id, &call, at);
+            let from = answered.get(usize::from(index)).copied().flatten();
+            let found = from.and_then(|(from, n)| Some((results.get(from)?.get(n)?.clone(), from)));
             let spoken_before = |at: usize| spoken.get(at).copied().unwrap_or_default();
             let name = if call.name.trim().is_empty() { "unknown".to_string() } else { call.name };
             let (content, is_error) = match found {
@@ -105,7 +95,8 @@ pub(super) fn heal(messages: Vec<Loose>, mut notes: Notes) -> History {
         parts.extend(answers);
         healed.push(Whole { role, parts });
     }
-    results.iter().filter(|found| !found.used).for_each(|_| note("results without a call were left out"));
+    let unused = results.iter().map(Vec::len).sum::<usize>() - used.len();
+    (0..unused).for_each(|_| note("results without a call were left out"));
     let told = notes.into_iter().map(|(what, times)| format!("{what} ({times})")).collect();
     History { messages: healed, healed: told }
 }
@@ -114,35 +105,96 @@ fn is_empty(part: &Part) -> bool {
     matches!(part, Part::Text { text } if text.trim().is_empty())
 }
 
-/// The result of a call that was made in message `at`, and the message that it came in. By its id, or where there is none by
-/// the tool's name, or by its order.
-fn find(
-    results: &mut [Found],
-    by_id: &mut HashMap<String, Vec<usize>>,
-    call: &LooseCall,
-    at: usize,
-) -> Option<(LooseResult, usize)> {
-    let after = results.partition_point(|found| found.at <= at);
-    let number = match &call.id {
-        Some(id) => {
-            let numbers = by_id.get_mut(id)?;
-            // Results before the call belong to an earlier one of the same id.
-            while numbers.last().is_some_and(|number| *number < after) {
-                numbers.pop();
-            }
-            numbers.pop()?
-        }
-        None => {
-            let fits = |found: &Found| {
-                !found.used
-                    && found.at <= at + 1
-                    && found.result.id.is_none()
-                    && found.result.name.as_ref().is_none_or(|name| *name == call.name)
-            };
-            after + results.get(after..)?.iter().position(fits)?
-        }
+/// Parts from messages those at the end that have to wait: from the first call without a result on, if the model did not
+/// give an answer without calls since. What waits is healed later, with what comes then.
+pub(super) fn split_open(messages: &mut Vec<Loose>) -> Vec<Loose> {
+    let answers = answers(messages);
+    let ends = |message: &Loose| {
+        message.speaker == Speaker::Assistant && message.calls.is_empty() && !message.said.iter().all(is_empty)
     };
-    let found = results.get_mut(number)?;
-    found.used = true;
-    Some((found.result.clone(), found.at))
+    let settled = messages.iter().rposition(ends).map_or(0, |last| last + 1);
+    let lacks = |calls: &Vec<Option<Place>>| calls.iter().any(Option::is_none);
+    let Some(start) = answers.iter().skip(settled).position(lacks).map(|at| at + settled) else { return Vec::new() };
+    // Results that belong to earlier calls stay with them.
+    let mut early = Loose { speaker: Speaker::User, said: Vec::new(), calls: Vec::new(), results: Vec::new() };
+    let mut theirs: Vec<Place> = answers.iter().take(start).flatten().flatten().copied().collect();
+    theirs.retain(|(at, _)| *at >= start);
+    theirs.sort();
+    let mut open = messages.split_off(start);
+    for (at, n) in theirs.into_iter().rev() {
+        if let Some(message) = open.get_mut(at - start).filter(|message| n < message.results.len()) {
+            early.results.insert(0, message.results.remove(n));
+            // Nothing is left of it.
+            if message.results.is_empty() && message.said.is_empty() && message.calls.is_empty() {
+                open.remove(at - start);
+            }
+        }
+    }
+    if !early.results.is_empty() {
+        messages.push(early);
+    }
+    open
+}
+
+/// How many calls of these messages have no result.
+pub(super) fn unanswered(messages: &[Loose]) -> usize {
+    answers(messages).iter().flatten().filter(|answer| answer.is_none()).count()
+}
+
+/// For each call of each message its result, if there is one.
+fn answers(messages: &[Loose]) -> Vec<Vec<Option<Place>>> {
+    let places = |(at, message): (usize, &Loose)| (0..message.results.len()).map(move |n| (at, n)).collect::<Vec<_>>();
+    let places: Vec<Place> = messages.iter().enumerate().flat_map(places).collect();
+    let mut results = Results { messages, places, used: HashSet::new(), by_id: HashMap::new() };
+    // Ids that are given twice are told apart by their order.
+    for (number, (at, n)) in results.places.iter().enumerate().rev() {
+        if let Some(id) = messages.get(*at).and_then(|message| message.results.get(*n)?.id.clone()) {
+            results.by_id.entry(id).or_default().push(number);
+        }
+    }
+    let of = |(at, message): (usize, &Loose)| match message.speaker {
+        Speaker::Assistant => message.calls.iter().map(|call| results.find(call, at)).collect(),
+        Speaker::User | Speaker::System => Vec::new(),
+    };
+    messages.iter().enumerate().map(of).collect()
+}
+
+/// Results on their way to their calls.
+struct Results<'a> {
+    messages: &'a [Loose],
+    /// Of all results, in order.
+    places: Vec<Place>,
+    /// Those that have found their call, by their numbers.
+    used: HashSet<usize>,
+    /// The numbers of those with an id, the first one last.
+    by_id: HashMap<String, Vec<usize>>,
+}
+
+impl Results<'_> {
+    /// The result of a call that was made in message `at`. By its id, or where there is none by the tool's name, or by its order.
+    fn find(&mut self, call: &LooseCall, at: usize) -> Option<Place> {
+        let after = self.places.partition_point(|(from, _)| *from <= at);
+        let number = match &call.id {
+            Some(id) => {
+                let numbers = self.by_id.get_mut(id)?;
+                // Results before the call belong to an earlier one of the same id.
+                while numbers.last().is_some_and(|number| *number < after) {
+                    numbers.pop();
+                }
+                numbers.pop()?
+            }
+            None => {
+                let fits = |(number, (from, n)): &(usize, &Place)| {
+                    let result = self.messages.get(*from).and_then(|message| message.results.get(*n));
+                    let is_its = result.is_some_and(|result| {
+                        result.id.is_none() && result.name.as_ref().is_none_or(|name| *name == call.name)
+                    });
+                    is_its && *from <= at + 1 && !self.used.contains(number)
+                };
+                self.places.iter().enumerate().skip(after).take_while(|(_, (from, _))| *from <= at + 1).find(fits)?.0
+            }
+        };
+        self.used.insert(number);
+        self.places.get(number).copied()
+    }
 }

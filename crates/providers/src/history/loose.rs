@@ -2,11 +2,13 @@
 
 use super::{BadHistory, HistoryFormat};
 use mainpath_types::{Part, Signature, Source};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Who speaks in a message as it came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Speaker {
     System,
     User,
@@ -14,7 +16,7 @@ pub(super) enum Speaker {
 }
 
 /// A message as it came.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Loose {
     pub speaker: Speaker,
     pub said: Vec<Part>,
@@ -22,14 +24,14 @@ pub(super) struct Loose {
     pub results: Vec<LooseResult>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LooseCall {
     pub id: Option<String>,
     pub name: String,
     pub arguments: String,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LooseResult {
     pub id: Option<String>,
     pub name: Option<String>,
@@ -42,7 +44,7 @@ pub(super) type Notes = BTreeMap<&'static str, usize>;
 
 pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loose>, Notes), BadHistory> {
     let mut notes = Notes::new();
-    let list = list(text)?;
+    let list = list(text, &mut notes)?;
     let mut messages = Vec::with_capacity(list.len());
     for (number, value) in (1..).zip(&list) {
         let bad = |what: &str| BadHistory(format!("message {number} {what}"));
@@ -65,6 +67,10 @@ pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loo
         };
         if !fits {
             return Err(bad("is not of that format; --format auto tells the form of each message by itself"));
+        }
+        if let Some(found) = item(value, &mut notes) {
+            messages.extend(found);
+            continue;
         }
         let role = fields.get("role").and_then(Value::as_str).ok_or_else(|| bad("has no \"role\""))?;
         let speaker = match role {
@@ -89,21 +95,31 @@ pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loo
 }
 
 /// The messages of a list, of a request body, or of lines.
-fn list(text: &str) -> Result<Vec<Value>, BadHistory> {
+fn list(text: &str, notes: &mut Notes) -> Result<Vec<Value>, BadHistory> {
     let text = text.trim_start_matches('\u{feff}');
     let whole: Result<Value, _> = serde_json::from_str(text);
     match whole {
         Ok(Value::Array(list)) => Ok(list),
         Ok(Value::Object(mut fields)) => {
-            for name in ["messages", "contents"] {
-                if let Some(Value::Array(list)) = fields.remove(name) {
-                    return Ok(list);
+            // Anthropic's, Gemini's, and OpenAI's Responses' way to say what OpenAI's Chat Completions says in a message.
+            let system = ["system", "systemInstruction", "system_instruction", "instructions"];
+            let says = |name: &str| fields.get(name).is_some_and(|said| !is_nothing(said));
+            if system.into_iter().any(says) {
+                note(notes, SYSTEM);
+            }
+            for name in ["messages", "contents", "input"] {
+                match fields.remove(name) {
+                    Some(Value::Array(list)) => return Ok(list),
+                    Some(Value::String(text)) if name == "input" => {
+                        return Ok(vec![json!({"role": "user", "content": text})]);
+                    }
+                    _ => {}
                 }
             }
-            if fields.contains_key("role") {
+            if fields.contains_key("role") || fields.contains_key("type") {
                 return Ok(vec![Value::Object(fields)]);
             }
-            Err(BadHistory("the object has no list of \"messages\" or \"contents\"".into()))
+            Err(BadHistory("the object has no list of \"messages\", \"contents\" or \"input\"".into()))
         }
         Ok(_) => Err(BadHistory("it is no list of messages".into())),
         Err(error) => {
@@ -128,6 +144,18 @@ fn note(notes: &mut Notes, what: &'static str) {
     *notes.entry(what).or_default() += 1;
 }
 
+/// Whether a value says nothing: null, or an empty text, list or object.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+pub(super) const SYSTEM: &str = "system messages were left out: an agent's instructions come with its run";
 const UNKNOWN: &str = "pieces of an unknown kind were left out";
 const THOUGHTS: &str = "thoughts were left out, which only their vendor could check";
 
@@ -197,6 +225,36 @@ fn gemini(part: &Value, message: &mut Loose, notes: &mut Notes) {
     }
 }
 
+/// What an item of OpenAI's Responses says that is no message: a call, its output, or a thought, of which nothing is left.
+/// `None` if it is something else.
+fn item(value: &Value, notes: &mut Notes) -> Option<Option<Loose>> {
+    let mut message = Loose { speaker: Speaker::Assistant, said: Vec::new(), calls: Vec::new(), results: Vec::new() };
+    if value.get("role").is_some() {
+        return None;
+    }
+    match value.get("type").and_then(Value::as_str)? {
+        "function_call" => {
+            let (id, name) = (string(value, "call_id"), string(value, "name").unwrap_or_default());
+            message.calls.push(LooseCall { id, name, arguments: arguments(value.get("arguments")) });
+        }
+        "function_call_output" => {
+            message.speaker = Speaker::User;
+            match value.get("output") {
+                Some(Value::Array(pieces)) => pieces.iter().for_each(|piece| block(piece, &mut message, notes)),
+                output => message.said.push(Part::text(output.and_then(Value::as_str).unwrap_or_default())),
+            }
+            let content = std::mem::take(&mut message.said);
+            message.results.push(LooseResult { id: string(value, "call_id"), name: None, content, is_error: false });
+        }
+        "reasoning" => {
+            note(notes, THOUGHTS);
+            return Some(None);
+        }
+        _ => return None,
+    }
+    Some(Some(message))
+}
+
 /// OpenAI's and Anthropic's messages: a text or a list of pieces, and beside it OpenAI's calls.
 fn content(value: &Value, role: &str, message: &mut Loose, notes: &mut Notes) {
     let mut said = Loose { said: Vec::new(), ..message.clone() };
@@ -220,6 +278,11 @@ fn content(value: &Value, role: &str, message: &mut Loose, notes: &mut Notes) {
         let name = string(function, "name").unwrap_or_default();
         let arguments = arguments(function.get("arguments"));
         message.calls.push(LooseCall { id: string(call, "id"), name, arguments });
+    }
+    // As it was before calls had ids.
+    if let Some(call) = value.get("function_call").filter(|call| call.is_object()) {
+        let name = string(call, "name").unwrap_or_default();
+        message.calls.push(LooseCall { id: None, name, arguments: arguments(call.get("arguments")) });
     }
 }
 
@@ -250,7 +313,7 @@ fn block(piece: &Value, message: &mut Loose, notes: &mut Notes) {
             let id = string(piece, "tool_use_id");
             message.results.push(LooseResult { id, name: None, content: inner.said, is_error });
         }
-        "image_url" => {
+        "image_url" | "input_image" => {
             let url =
                 piece.get("image_url").map(|image| string(image, "url").or_else(|| image.as_str().map(Into::into)));
             match url.flatten().map(|url| (url.strip_prefix("data:").and_then(data_url), url)) {

@@ -9,7 +9,8 @@ mod loose;
 use crate::codec::{Codec, groups};
 use crate::endpoint::Quirks;
 use crate::{Anthropic, Gemini, Neutral, OpenAiChat};
-use mainpath_types::{Message, Part, Role};
+use mainpath_types::{CallId, Message, Part, Role, Seq};
+use serde::{Deserialize, Serialize};
 
 /// The form of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub struct Whole {
 /// A conversation that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// The messages, oldest first. The first one is a person's.
+    /// The messages, oldest first. The first one is a person's where nothing was said before.
     pub messages: Vec<Whole>,
     /// What was mended or left out, a line for people each.
     pub healed: Vec<String>,
@@ -81,5 +82,81 @@ pub struct BadHistory(pub String);
 /// no message.
 pub fn read(format: Option<HistoryFormat>, text: &str) -> Result<History, BadHistory> {
     let (messages, notes) = loose::read(format, text)?;
-    Ok(heal::heal(messages, notes))
+    Ok(heal::heal(messages, notes, false))
+}
+
+/// Messages as they came, which may not fit together yet: they are the next ones of a conversation that goes on, or those
+/// at its end whose calls wait for their results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loose {
+    messages: Vec<loose::Loose>,
+    #[serde(skip)]
+    notes: loose::Notes,
+}
+
+impl Loose {
+    /// Reads them, as [`read()`] does.
+    pub fn read(format: Option<HistoryFormat>, text: &str) -> Result<Loose, BadHistory> {
+        let (messages, notes) = loose::read(format, text)?;
+        Ok(Loose { messages, notes })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// How many of their calls have no result.
+    pub fn unanswered(&self) -> usize {
+        heal::unanswered(&self.messages)
+    }
+
+    /// Puts messages behind these.
+    pub fn push(&mut self, next: Loose) {
+        self.messages.extend(next.messages);
+        for (what, times) in next.notes {
+            *self.notes.entry(what).or_default() += times;
+        }
+    }
+
+    /// Takes off those at the end that wait for the results of calls: from the first such call on, until the model has given
+    /// an answer without calls.
+    pub fn split_open(&mut self) -> Loose {
+        Loose { messages: heal::split_open(&mut self.messages), notes: loose::Notes::new() }
+    }
+
+    /// Mends what can be mended. `begun`: something was said before them.
+    pub fn heal(self, begun: bool) -> History {
+        heal::heal(self.messages, self.notes, begun)
+    }
+
+    /// Shows all words: what was said, the calls, the results of each message. They may be changed, but not their number.
+    pub fn for_each(&mut self, mut change: impl FnMut(&mut Vec<Part>)) {
+        for message in &mut self.messages {
+            change(&mut message.said);
+            for call in &mut message.calls {
+                let (name, arguments) = (std::mem::take(&mut call.name), std::mem::take(&mut call.arguments));
+                let mut part = vec![Part::ToolCall { name, arguments, signature: None }];
+                change(&mut part);
+                if let Some(Part::ToolCall { name, arguments, .. }) = part.pop() {
+                    (call.name, call.arguments) = (name, arguments);
+                }
+            }
+            for result in &mut message.results {
+                let (call, content) = (CallId { seq: Seq(0), index: 0 }, std::mem::take(&mut result.content));
+                let name = result.name.clone().unwrap_or_default();
+                let mut part = vec![Part::ToolResult { call, name, content, is_error: result.is_error }];
+                change(&mut part);
+                if let Some(Part::ToolResult { name, content, .. }) = part.pop() {
+                    result.name = result.name.take().map(|_| name);
+                    result.content = content;
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Conversations from elsewhere, mended, and written for others.
 
-use mainpath_providers::history::{BadHistory, History, HistoryFormat, Whole, read, write};
+use mainpath_providers::history::{BadHistory, History, HistoryFormat, Loose, Whole, read, write};
 use mainpath_types::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn what_is_no_conversation_is_refused_with_its_place() {
     let refused = |text: &str| read(None, text).unwrap_err().to_string();
     assert!(refused("{").starts_with("it is no JSON: "), "{}", refused("{"));
     assert_eq!(refused("3"), "it is no list of messages");
-    assert_eq!(refused("{\"a\":1}"), "the object has no list of \"messages\" or \"contents\"");
+    assert_eq!(refused("{\"a\":1}"), "the object has no list of \"messages\", \"contents\" or \"input\"");
     assert_eq!(refused("[{\"role\":\"user\",\"content\":\"a\"},7]"), "message 2 is no JSON object");
     assert_eq!(refused("[{\"content\":\"a\"}]"), "message 1 has no \"role\"");
     assert_eq!(refused("[{\"role\":\"bishop\"}]"), "message 1 has the unknown role \"bishop\"");
@@ -236,5 +236,136 @@ proptest! {
         let again = read(None, &String::from_utf8(write(HistoryFormat::OpenAi, &numbered(&healed.messages))).unwrap());
         let again = again.unwrap();
         prop_assert_eq!(again.messages.len(), healed.messages.len());
+    }
+}
+
+const SYSTEM: &str = "system messages were left out: an agent's instructions come with its run (1)";
+
+#[test]
+fn instructions_are_left_out_of_every_format_and_that_is_said() {
+    let user = json!([{"role": "user", "content": "look"}]);
+    for body in [
+        json!({"system": "SYS", "messages": user}),
+        json!({"system": [{"type": "text", "text": "SYS"}], "messages": user}),
+        json!({"systemInstruction": {"parts": [{"text": "SYS"}]}, "contents": [{"role": "user", "parts": [{"text": "look"}]}]}),
+        json!({"system_instruction": {"parts": [{"text": "SYS"}]}, "contents": [{"role": "user", "parts": [{"text": "look"}]}]}),
+        json!({"instructions": "SYS", "input": user}),
+        json!({"instructions": "SYS", "input": "look"}),
+    ] {
+        let read = history(None, &body);
+        assert_eq!(read, History { messages: vec![self::user("look")], healed: vec![SYSTEM.into()] }, "{body}");
+    }
+    let body = json!({"system": "", "instructions": null, "messages": user});
+    assert_eq!(history(None, &body).healed, Vec::<String>::new(), "nothing was said");
+}
+
+#[test]
+fn calls_are_read_as_they_were_before_they_had_ids_and_as_items() {
+    let old = json!([
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": null, "function_call": {"name": "ls", "arguments": "{\"path\":\".\"}"}},
+        {"role": "function", "name": "ls", "content": "a.txt"},
+        {"role": "assistant", "content": "done", "function_call": null},
+    ]);
+    let items = json!({"input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "look"}]},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "ls", "arguments": "{\"path\":\".\"}"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "a.txt"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]},
+    ]});
+    let expected = vec![user("look"), answer("", &[("ls", "{\"path\":\".\"}", "a.txt")]), answer("done", &[])];
+    assert_eq!(history(None, &old), History { messages: expected.clone(), healed: Vec::new() });
+    let healed = vec!["thoughts were left out, which only their vendor could check (1)".to_string()];
+    assert_eq!(history(None, &items), History { messages: expected, healed });
+}
+
+/// What a trace gets of messages that come in pieces, and what still waits at the end.
+fn in_pieces(list: &[Value], cuts: &[usize]) -> (Vec<Whole>, Vec<String>, Loose) {
+    let (mut messages, mut healed, mut waiting) = (Vec::new(), Vec::new(), Loose::default());
+    let mut from = 0;
+    for to in cuts.iter().copied().chain([list.len()]) {
+        let piece = Value::from(&list[from.min(to)..to]).to_string();
+        // What waits is written down in between.
+        let mut all: Loose = serde_json::from_str(&serde_json::to_string(&waiting).unwrap()).unwrap();
+        all.push(Loose::read(None, &piece).unwrap());
+        waiting = all.split_open();
+        let history = all.heal(!messages.is_empty());
+        messages.extend(history.messages);
+        healed.extend(history.healed);
+        from = to.max(from);
+    }
+    (messages, healed, waiting)
+}
+
+#[test]
+fn an_answer_after_a_question_is_in_order_and_calls_wait_for_their_results() {
+    let call = |id: &str| json!({"role": "assistant", "tool_calls": [{"id": id, "function": {"name": "f", "arguments": "{}"}}]});
+    let list = [json!({"role": "user", "content": "look"}), call("a"), json!({"role": "user", "content": "hurry"})];
+    let (messages, healed, waiting) = in_pieces(&list, &[1, 2]);
+    assert_eq!((messages, healed, waiting.len(), waiting.unanswered()), (vec![user("look")], Vec::new(), 2, 1));
+    // The model goes on without: that ends them.
+    let ended = [&list[..], &[json!({"role": "assistant", "content": "I go on"})]].concat();
+    let (messages, healed, waiting) = in_pieces(&ended, &[1, 2, 3]);
+    let none = ("f", "{}", "(no result: the imported conversation has none)");
+    assert_eq!(messages, [user("look"), answer("", &[none]), user("hurry"), answer("I go on", &[])]);
+    assert_eq!(
+        (healed, waiting),
+        (vec!["calls without a result got one that says so (1)".to_string()], Loose::default())
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_conversation_that_comes_in_pieces_is_the_one_that_comes_whole(
+        turns in prop::collection::vec((0..4_usize, any::<bool>(), any::<bool>()), 0..8),
+        cuts in prop::collection::vec(0..60_usize, 0..20),
+    ) {
+        let mut list = vec![json!({"role": "user", "content": "begin"})];
+        for (turn, (calls, together, backwards)) in turns.iter().enumerate() {
+            let call = |n: usize| json!({"id": format!("{turn}-{n}"), "function": {"name": "f", "arguments": "{}"}});
+            let said = |calls: Vec<Value>| json!({"role": "assistant", "content": null, "tool_calls": calls});
+            match together {
+                _ if *calls == 0 => list.push(json!({"role": "assistant", "content": format!("answer {turn}")})),
+                true => list.push(said((0..*calls).map(call).collect())),
+                false => list.extend((0..*calls).map(|n| said(vec![call(n)]))),
+            }
+            let mut results: Vec<Value> = (0..*calls)
+                .map(|n| json!({"role": "tool", "tool_call_id": format!("{turn}-{n}"), "content": format!("{turn}.{n}")}))
+                .collect();
+            if *backwards {
+                results.reverse();
+            }
+            list.extend(results);
+        }
+        let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut <= list.len()).collect();
+        cuts.sort();
+        let whole = read(None, &Value::from(list.clone()).to_string()).unwrap();
+        let (messages, healed, waiting) = in_pieces(&list, &cuts);
+        prop_assert_eq!(messages, whole.messages);
+        prop_assert_eq!(waiting, Loose::default());
+        // Nothing lacked, whatever the order was.
+        prop_assert!(healed.iter().all(|line| line.starts_with("results were put back")), "{:?}", healed);
+    }
+
+    #[test]
+    fn whatever_comes_in_pieces_is_such_that_every_vendor_takes_it(
+        list in prop::collection::vec(any_message(), 0..12),
+        mut cuts in prop::collection::vec(0..12_usize, 0..6),
+    ) {
+        cuts.retain(|cut| *cut <= list.len());
+        cuts.sort();
+        let (mut messages, _, waiting) = in_pieces(&list, &cuts);
+        let begun = !messages.is_empty();
+        let left = waiting.clone().heal(begun).messages;
+        prop_assert_eq!(waiting.is_empty(), waiting.unanswered() == 0);
+        messages.extend(left);
+        prop_assert!(messages.first().is_none_or(|first| first.role == Role::User));
+        for whole in &messages {
+            let is_call = |part: &&Part| matches!(part, Part::ToolCall { .. });
+            let is_result = |part: &&Part| matches!(part, Part::ToolResult { .. });
+            prop_assert_eq!(whole.parts.iter().filter(is_call).count(), whole.parts.iter().filter(is_result).count());
+            prop_assert!(!whole.parts.is_empty());
+        }
     }
 }

@@ -1,4 +1,4 @@
-use mainpath_providers::history::{History, HistoryFormat, read, write};
+use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::Vault;
 use mainpath_sessions::*;
 use mainpath_store::{FilesStore, Options, Scope, Store};
@@ -32,14 +32,10 @@ impl Place {
     }
 
     async fn say(&self, session: &mut Session, now: Millis, history: &Value) -> Result<Added, SessionError> {
-        let history = read(None, &history.to_string()).unwrap();
-        self.add(session, now, history).await
-    }
-
-    async fn add(&self, session: &mut Session, now: Millis, history: History) -> Result<Added, SessionError> {
+        let messages = Loose::read(None, &history.to_string()).unwrap();
         let around = self.around(&self.files, now);
         let begin = || Ok((format!("trace-{now}").parse().unwrap(), Spec::new("some:model", Profile::Trace)));
-        persist(&around, session, (history, "a test"), begin).await
+        persist(&around, session, (messages, "a test"), begin).await
     }
 
     async fn history(&self, session: &Session, now: Millis) -> (Value, bool) {
@@ -66,7 +62,16 @@ async fn what_is_persisted_is_prepared_and_lies_in_a_trace_that_verifies() {
         {"role": "assistant", "content": "done"}]);
     let added = place.say(&mut session, 2_000, &calls).await.unwrap();
     let trace: TraceId = "trace-2000".parse().unwrap();
-    assert_eq!(added, Added { trace: trace.clone(), is_new: true, messages: 3, unmirrored: None });
+    let expected = Added {
+        trace: trace.clone(),
+        is_new: true,
+        messages: 3,
+        kept: 0,
+        waiting: 0,
+        healed: Vec::new(),
+        unmirrored: None,
+    };
+    assert_eq!(added, expected);
     let added = place.say(&mut session, 3_000, &turn(2)).await.unwrap();
     assert_eq!((added.is_new, added.messages), (false, 2));
     assert_eq!(place.sessions.get("chat").unwrap(), session);
@@ -131,8 +136,9 @@ async fn nothing_is_added_to_a_trace_that_somebody_has_and_no_mirror_is_needed()
     drop(held);
     let nowhere = SqlitePlace::new(place.dir.path().join("no/such/folder/chat.db"));
     let around = place.around(&nowhere, 3_000);
-    let history = read(None, &turn(2).to_string()).unwrap();
-    let added = persist(&around, &mut session, (history, "a test"), || unreachable!("there is a trace")).await.unwrap();
+    let messages = Loose::read(None, &turn(2).to_string()).unwrap();
+    let added =
+        persist(&around, &mut session, (messages, "a test"), || unreachable!("there is a trace")).await.unwrap();
     assert!(added.unmirrored.unwrap().contains("chat.db"));
     assert_eq!(prepare(&around, &session).await.unwrap().messages.len(), 4);
 }
@@ -155,4 +161,103 @@ async fn long_texts_and_pictures_come_back_as_they_were() {
     assert_eq!(told[2]["content"], long);
     let log = std::fs::read(place.store.trace_dir(&place.scope.tenant, &session.trace.unwrap()).join("events.jsonl"));
     assert!(log.unwrap().len() < 8_000, "the long texts lie in blobs");
+}
+
+fn calling(ids: &[&str]) -> Value {
+    let call = |id: &&str| json!({"id": id, "type": "function", "function": {"name": "ls", "arguments": "{\"k\":\"hunter2hunter2\"}"}});
+    json!([{"role": "assistant", "content": null, "tool_calls": ids.iter().map(call).collect::<Vec<_>>()}])
+}
+
+fn result(id: &str) -> Value {
+    json!([{"role": "tool", "tool_call_id": id, "content": format!("of {id}, hunter2hunter2")}])
+}
+
+/// The roles and texts of a history.
+fn told(history: &Value) -> Vec<String> {
+    let line = |message: &Value| {
+        format!("{} {}", message["role"].as_str().unwrap(), message["content"].as_str().unwrap_or("-"))
+    };
+    history.as_array().unwrap().iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn messages_that_come_one_by_one_are_the_same_conversation() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 0, None, 1_000);
+    let waiting = |session: &Session| place.sessions.waiting(session.trace.as_ref().unwrap()).unwrap();
+    place.say(&mut session, 2_000, &json!([{"role": "user", "content": "hello"}])).await.unwrap();
+    place.say(&mut session, 2_100, &json!([{"role": "assistant", "content": "hi there"}])).await.unwrap();
+    assert_eq!(told(&place.history(&session, 2_100).await.0), ["user hello", "assistant hi there"]);
+    place.say(&mut session, 2_200, &json!([{"role": "user", "content": "look"}])).await.unwrap();
+    let added = place.say(&mut session, 2_300, &calling(&["a", "b"])).await.unwrap();
+    assert_eq!((added.messages, added.kept, added.waiting, added.healed), (0, 1, 2, Vec::new()));
+    let begin = ["user hello", "assistant hi there", "user look", "assistant -"];
+    let none = "tool (no result: the imported conversation has none)";
+    // Until the results come, it is shown healed.
+    assert_eq!(told(&place.history(&session, 2_300).await.0), [&begin[..], &[none, none]].concat());
+    let added = place.say(&mut session, 2_400, &result("b")).await.unwrap();
+    assert_eq!((added.messages, added.kept, added.waiting), (0, 2, 1));
+    let b = "tool of b, {{secret:API_KEY}}";
+    assert_eq!(told(&place.history(&session, 2_400).await.0), [&begin[..], &[none, b]].concat());
+    let stored = std::fs::read_to_string(place.dir.path().join("sessions/waiting/trace-2000.json")).unwrap();
+    assert!(stored.contains("{{secret:API_KEY}}") && !stored.contains("hunter2"), "{stored}");
+    let added = place.say(&mut session, 2_500, &result("a")).await.unwrap();
+    assert_eq!((added.messages, added.kept, added.waiting, added.healed), (1, 0, 0, Vec::new()));
+    assert_eq!(waiting(&session), Loose::default());
+    let (history, _) = place.history(&session, 2_500).await;
+    assert_eq!(told(&history), [&begin[..], &["tool of a, {{secret:API_KEY}}", b]].concat());
+    // A result that belongs to nothing is said to be left out, and changes nothing.
+    assert!(matches!(place.say(&mut session, 2_600, &result("a")).await, Err(SessionError::Nothing)));
+    assert_eq!(place.history(&session, 2_600).await.0, history);
+    let report = place.store.verify(&place.scope, &session.trace.unwrap()).await.unwrap();
+    assert_eq!((report.damage, report.events), (None, 5));
+}
+
+#[tokio::test]
+async fn a_conversation_can_begin_with_a_call_that_waits_and_a_run_ends_the_waiting() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 0, None, 1_000);
+    let added = place.say(&mut session, 2_000, &calling(&["a"])).await.unwrap();
+    assert_eq!((added.is_new, added.messages, added.kept, added.waiting), (true, 0, 1, 1));
+    let beginning = "user (the beginning of this conversation was not imported)";
+    let none = "tool (no result: the imported conversation has none)";
+    assert_eq!(told(&place.history(&session, 2_000).await.0), [beginning, "assistant -", none]);
+    let trace = session.trace.clone().unwrap();
+    let whose: (&dyn Store, _, _) = (&place.store, &place.scope, &place.vault);
+    let healed = settle(whose, &place.sessions, &trace, 3_000).await.unwrap();
+    let expected = [
+        "a first message was put before a conversation that did not begin with a person (1)",
+        "calls without a result got one that says so (1)",
+    ];
+    assert_eq!(healed, expected);
+    assert_eq!(settle(whose, &place.sessions, &trace, 3_000).await.unwrap(), Vec::<String>::new());
+    assert_eq!(told(&place.history(&session, 3_000).await.0), [beginning, "assistant -", none]);
+    // Nothing that could begin a conversation makes no trace.
+    let mut other = Session::new("other", 0, None, 1_000);
+    assert!(matches!(place.say(&mut other, 4_000, &result("a")).await, Err(SessionError::Nothing)));
+    assert_eq!((other.trace, place.store.list(&place.scope).await.unwrap().len()), (None, 1));
+}
+
+#[tokio::test]
+async fn all_who_add_to_a_session_at_once_are_taken() {
+    let place = std::sync::Arc::new(Place::new());
+    let adding = (1..=12).map(|n| {
+        let place = place.clone();
+        tokio::spawn(async move {
+            // Two names for it may be there; the trace is begun by whoever is first.
+            let mut session = Session::new("chat", 0, None, 1_000);
+            place.say(&mut session, 2_000 + u64::from(n), &turn(n)).await.map(|added| added.is_new)
+        })
+    });
+    let mut begun = 0;
+    for added in adding.collect::<Vec<_>>() {
+        begun += u32::from(added.await.unwrap().unwrap());
+    }
+    let session = place.sessions.get("chat").unwrap();
+    let history = told(&place.history(&session, 3_000).await.0);
+    assert_eq!((begun, history.len(), place.store.list(&place.scope).await.unwrap().len()), (1, 24, 1));
+    for n in 1..=12 {
+        let at = history.iter().position(|said| *said == format!("user question {n}")).unwrap();
+        assert_eq!(history[at + 1], format!("assistant answer {n}"));
+    }
 }
