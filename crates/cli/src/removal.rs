@@ -5,12 +5,15 @@ use crate::args::{EraseArgs, PurgeArgs, RmArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::mcp::person_only;
-use crate::text::{number, span};
+use crate::session::{Held, settled};
+use crate::text::{number, plain, span};
+use mainpath_core::{EffectKey, Machine, pending};
 use mainpath_index::Index;
 use mainpath_runtime::erase::{Done, Kin, What, copies, erase as take_out, erase_everywhere};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Collected, Store, StoreError, Sweep, TraceEntry};
 use mainpath_types::{Millis, TraceId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
@@ -21,6 +24,7 @@ const GRACE: Duration = Duration::from_secs(10 * 60);
 pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
     person_only("remove traces")?;
     let app = App::open()?;
+    let held = Held::new(&app)?;
     let mut traces = Vec::new();
     for wanted in &args.traces {
         let trace = app.find(Some(wanted)).await?;
@@ -33,18 +37,40 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
     traces.sort();
     traces.dedup();
     confirm(args.yes, &format!("remove {}", several(&traces)))?;
-    for trace in &traces {
-        app.store.remove(&app.scope, trace).await?;
-        Index::forget(&app.store, &app.scope, std::slice::from_ref(trace))?;
-        out(&format!("{trace} is removed"))?;
+    let mut removed = Vec::new();
+    let mut problem = None;
+    for trace in traces {
+        match app.store.remove(&app.scope, &trace).await {
+            Ok(()) => removed.push(trace),
+            Err(error) => {
+                problem = Some(error);
+                break;
+            }
+        }
     }
-    collect(&app, false).await
+    Index::forget(&app.store, &app.scope, &removed)?;
+    let left = held.forget(&removed, true).await;
+    removed.iter().try_for_each(|trace| out(&format!("{trace} is removed")))?;
+    let done = unless(left);
+    match problem {
+        Some(problem) => Err(problem.into()),
+        None => collect(&app, false).await.and(done),
+    }
+}
+
+/// All went well, unless words may be left somewhere.
+fn unless(left: Vec<String>) -> Result<Exit, Failure> {
+    for place in &left {
+        eprintln!("! what was said may still be in a mirror: {}", plain(place));
+    }
+    Ok(if left.is_empty() { Exit::Ok } else { Exit::Error })
 }
 
 /// `mainpath purge`
 pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     person_only("remove traces")?;
     let app = App::open()?;
+    let held = Held::new(&app)?;
     let rule = app.home.config.retention;
     let ms = |time: Duration| Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX);
     // What the command line says takes the place of all that the configuration says.
@@ -54,6 +80,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     };
     let traces = app.store.list(&app.scope).await?;
     let old = outdated(traces, older_than, keep, system_clock());
+    let (old, needed) = sorted_out(&app, &held, old).await?;
     if older_than.is_none() && keep.is_none() {
         eprintln!(
             "no rule says which traces are old: see --older-than and --keep, or [retention] in the configuration"
@@ -62,7 +89,14 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     if !args.dry_run && !old.is_empty() {
         confirm(args.yes, &format!("remove {}", several(&old)))?;
     }
-    let mut removed = 0;
+    for (why, n) in needed {
+        out(&match n {
+            1 => format!("1 trace stays: {}", why.of_one()),
+            n => format!("{} traces stay: {}", number(n), why.of_many()),
+        })?;
+    }
+    let mut removed = Vec::new();
+    let mut problem = None;
     for trace in &old {
         if app.store.owner(&app.scope, trace)?.is_some() {
             out(&format!("{trace} is being run and stays"))?;
@@ -73,18 +107,90 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
             continue;
         }
         match app.store.remove(&app.scope, trace).await {
-            Ok(()) => removed += 1,
+            Ok(()) => removed.push(trace.clone()),
             Err(StoreError::Held { .. }) => out(&format!("{trace} is being run and stays"))?,
             // Somebody else has removed it meanwhile.
             Err(StoreError::NotFound { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                problem = Some(error);
+                break;
+            }
         }
     }
     if !args.dry_run {
-        Index::forget(&app.store, &app.scope, &old)?;
-        out(&format!("{} traces were removed", number(removed)))?;
+        Index::forget(&app.store, &app.scope, &removed)?;
+        let what = if removed.len() == 1 { "trace was" } else { "traces were" };
+        out(&format!("{} {what} removed", number(removed.len() as u64)))?;
     }
-    collect(&app, args.dry_run).await
+    let left = if removed.is_empty() { Vec::new() } else { held.forget(&removed, true).await };
+    let done = unless(left);
+    match problem {
+        Some(problem) => Err(problem.into()),
+        None => collect(&app, args.dry_run).await.and(done),
+    }
+}
+
+/// Why a trace stays although it is old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Needed {
+    ByPerson,
+    ByMail,
+    BySession,
+}
+
+impl Needed {
+    fn of_one(self) -> &'static str {
+        match self {
+            Needed::ByPerson => "it waits for an approval or an answer",
+            Needed::ByMail => "it has mail that was not read yet",
+            Needed::BySession => "a session points to it",
+        }
+    }
+
+    fn of_many(self) -> &'static str {
+        match self {
+            Needed::ByPerson => "they wait for an approval or an answer",
+            Needed::ByMail => "they have mail that was not read yet",
+            Needed::BySession => "sessions point to them",
+        }
+    }
+}
+
+/// Of old traces those that nobody needs, and why how many of the others stay. A session whose time is over needs none.
+/// Errors: a session or a trace cannot be read, so that nobody can tell.
+async fn sorted_out(
+    app: &App,
+    held: &Held,
+    old: Vec<TraceId>,
+) -> Result<(Vec<TraceId>, BTreeMap<Needed, u64>), Failure> {
+    let mut pointed = BTreeSet::new();
+    for session in held.sessions.list()? {
+        let session = session?;
+        pointed.extend(session.trace.clone().filter(|_| !session.is_expired(system_clock())));
+    }
+    let (mut free, mut needed) = (Vec::new(), BTreeMap::new());
+    for trace in old {
+        match need(app, &trace, &pointed).await {
+            Ok(None) | Err(StoreError::NotFound { .. }) => free.push(trace),
+            Ok(Some(why)) => *needed.entry(why).or_default() += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((free, needed))
+}
+
+async fn need(app: &App, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Result<Option<Needed>, StoreError> {
+    if pointed.contains(trace) {
+        return Ok(Some(Needed::BySession));
+    }
+    let log = app.store.read(&app.scope, trace, 1).await?;
+    let machine = Machine::fold(trace.clone(), &log.events);
+    let state = machine.state();
+    if pending(state).keys().any(|key| matches!(key, EffectKey::Approval(_) | EffectKey::Answer(_))) {
+        return Ok(Some(Needed::ByPerson));
+    }
+    let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
+    Ok(mail.iter().any(|entry| !state.mail.has(entry.id)).then_some(Needed::ByMail))
 }
 
 /// The traces that no rule wants to keep, of a list that begins with the newest.
@@ -99,11 +205,16 @@ fn outdated(traces: Vec<TraceEntry>, older_than: Option<Millis>, keep: Option<us
 async fn collect(app: &App, dry_run: bool) -> Result<Exit, Failure> {
     let sweep = Sweep { grace: GRACE, only: None, dry_run };
     let Collected { removed, bytes, young } = app.store.collect_blobs(&app.scope, sweep).await?;
-    let what = if dry_run { "would be removed" } else { "were removed" };
-    out(&format!("{} blobs that nothing names {what}, {} bytes", number(removed), number(bytes)))?;
+    let what = match (dry_run, removed) {
+        (true, _) => "would be removed",
+        (false, 1) => "was removed",
+        (false, _) => "were removed",
+    };
+    out(&format!("{} that nothing names {what}, {} bytes", blobs(removed), number(bytes)))?;
     if young > 0 {
         let grace = span(u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX));
-        out(&format!("{} more are younger than {grace} and stay until the next purge", number(young)))?;
+        let (is, stay) = if young == 1 { ("is", "stays") } else { ("are", "stay") };
+        out(&format!("{} more {is} younger than {grace} and {stay} until the next purge", number(young)))?;
     }
     Ok(Exit::Ok)
 }
@@ -112,6 +223,7 @@ async fn collect(app: &App, dry_run: bool) -> Result<Exit, Failure> {
 pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     person_only("erase what was said")?;
     let app = App::open()?;
+    let held = Held::new(&app)?;
     let trace = app.find(Some(&args.trace)).await?;
     let (what, words) = if args.all {
         (What::All, format!("all that was said in {trace}"))
@@ -124,6 +236,10 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     let and_there =
         if args.forks && !others.is_empty() { format!(", also in {}", several(&others)) } else { String::new() };
     confirm(args.yes, &format!("erase {words} for good{and_there}"))?;
+    if args.all {
+        // What is in no log yet goes as well.
+        settled(&app, &trace).await?;
+    }
     let why = args.reason.map(|why| app.vault.redact(&why));
     let (at, store) = ((&app.scope, system_clock()), &*app.store);
     let done = match args.forks {
@@ -133,6 +249,12 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     for (trace, done) in done.iter().flatten() {
         told(&app, trace, done)?;
     }
+    // Also where nothing was left in the log: a mirror may not have been reached before.
+    let mirrored: Vec<TraceId> = std::iter::once(&trace).chain(others.iter().filter(|_| args.forks)).cloned().collect();
+    let mut left = held.forget(&mirrored, false).await;
+    if args.all && done.is_ok() {
+        left.extend(held.sessions.forget_waiting(&trace).err().map(|error| error.to_string()));
+    }
     for copy in copies.iter().filter(|_| !args.forks) {
         let kin = match copy.kin {
             Kin::Fork => "a fork of it",
@@ -141,24 +263,31 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
         };
         out(&format!("the same words are in {}, {kin}; --forks erases them there as well", copy.trace))?;
     }
+    let told = unless(left);
     done?;
-    Ok(Exit::Ok)
+    told
 }
 
 /// Says what was erased in a trace.
 fn told(app: &App, trace: &TraceId, done: &Done) -> Result<(), Failure> {
     Index::forget(&app.store, &app.scope, std::slice::from_ref(trace))?;
-    out(&format!("the words of {} events of {trace} are erased; its log still verifies", done.events))?;
+    let events = if done.events == 1 { "1 event".into() } else { format!("{} events", number(done.events as u64)) };
+    out(&format!("the words of {events} of {trace} are erased; its log still verifies"))?;
     if done.blobs.removed > 0 {
-        out(&format!("{} blobs with {} bytes went with them", done.blobs.removed, number(done.blobs.bytes)))?;
+        out(&format!("{} with {} bytes went with them", blobs(done.blobs.removed), number(done.blobs.bytes)))?;
     }
     if done.blobs.young > 0 {
-        out(&format!("{} blobs are seconds old; mainpath purge removes them later", done.blobs.young))?;
+        let (verb, them) = if done.blobs.young == 1 { ("is", "it") } else { ("are", "them") };
+        out(&format!("{} {verb} seconds old; mainpath purge removes {them} later", blobs(done.blobs.young)))?;
     }
     for seq in &done.summaries {
         out(&format!("#{seq} is a summary that was made of it; see whether it has to go as well"))?;
     }
     Ok(())
+}
+
+fn blobs(count: u64) -> String {
+    if count == 1 { "1 blob".into() } else { format!("{} blobs", number(count)) }
 }
 
 fn several(traces: &[TraceId]) -> String {

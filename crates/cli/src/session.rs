@@ -117,6 +117,22 @@ impl Held {
         Ok(self.sessions.put(session)?)
     }
 
+    /// Forgets what was said in traces that are no longer what they were: what the mirrors hold of them, and with `waiting` also
+    /// what waits for the results of calls. Says in a line each what may still be there.
+    pub async fn forget(&self, traces: &[TraceId], waiting: bool) -> Vec<String> {
+        let mut left = Vec::new();
+        for trace in traces.iter().filter(|_| waiting) {
+            left.extend(self.sessions.forget_waiting(trace).err().map(|error| error.to_string()));
+        }
+        // Files lie there too where another mirror was configured since.
+        let files = FilePlace::new(self.sessions.folder().to_path_buf());
+        for place in [&files as &dyn SessionPlace, &*self.place] {
+            left.extend(place.forget(traces).await.err().map(|error| error.to_string()));
+        }
+        left.dedup();
+        left
+    }
+
     /// Writes what was said since into the mirror.
     pub async fn mirror(&self, app: &App, session: &Session) {
         // Whoever prepares it next would write it too.
@@ -163,8 +179,12 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             out(&format!("{} points to {trace}", session.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Rm(args) => {
-            held.sessions.remove(&args.name)?;
+            if let Err(error @ (SessionError::Unknown(_) | SessionError::BadName(_))) = held.sessions.get(&args.name) {
+                return Err(error.into());
+            }
+            // As long as the mirror cannot be reached, the session is there to try again.
             held.place.remove(&args.name).await?;
+            held.sessions.remove(&args.name)?;
             out(&format!("{} is removed; its trace stays", args.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Prepare(args) => {

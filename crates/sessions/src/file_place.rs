@@ -32,6 +32,28 @@ impl FilePlace {
         self.folder.join(format!("{session}.messages.jsonl"))
     }
 
+    /// Removes the files of these traces, and those of which nobody can tell.
+    fn forget_files(&self, traces: &[TraceId]) -> io::Result<()> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if !path.to_str().is_some_and(|path| path.ends_with(".messages.jsonl")) {
+                continue;
+            }
+            let is_other = match File::open(&path).and_then(|file| first(&file)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                found => found?.is_some_and(|first| !traces.contains(&first.trace)),
+            };
+            if !is_other {
+                std::fs::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
     fn wrong(&self, session: &str, problem: impl ToString) -> PlaceError {
         PlaceError { place: self.file(session).display().to_string(), problem: problem.to_string() }
     }
@@ -70,6 +92,14 @@ impl FilePlace {
     }
 }
 
+/// What the first line says, if it is one of ours.
+fn first(file: &File) -> io::Result<Option<First>> {
+    let len = file.metadata()?.len();
+    let bytes = between(file, 0, len.min(64 << 10))?;
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(serde_json::from_slice(line).ok())
+}
+
 fn between(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).map_err(io::Error::other)?];
     file.read_exact_at(&mut bytes, from)?;
@@ -100,5 +130,11 @@ impl SessionPlace for FilePlace {
             done => done,
         };
         Box::pin(std::future::ready(removed.map_err(|error| self.wrong(session, error))))
+    }
+
+    fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>> {
+        let wrong =
+            |error: io::Error| PlaceError { place: self.folder.display().to_string(), problem: error.to_string() };
+        Box::pin(std::future::ready(self.forget_files(traces).map_err(wrong)))
     }
 }

@@ -38,4 +38,7 @@ pub trait SessionPlace: Send + Sync {
 
     /// Removes what is kept of a session.
     fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>>;
+
+    /// Removes for good what is kept of these traces, of whichever sessions. Errors: some of it may still be there.
+    fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>>;
 }

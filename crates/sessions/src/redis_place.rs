@@ -2,7 +2,7 @@
 //! and `head`. Both live as long as the session does.
 
 use crate::place::{Fut, Kept, PlaceError, SessionPlace};
-use mainpath_types::{Message, Millis};
+use mainpath_types::{Message, Millis, TraceId};
 use redis::IntoConnectionInfo;
 use redis::aio::MultiplexedConnection;
 use std::time::Duration;
@@ -55,6 +55,42 @@ impl RedisPlace {
         let list = format!("{}session:{session}", self.prefix);
         let of = format!("{list}:of");
         (list, of)
+    }
+
+    /// The sessions of which something is kept of these traces.
+    async fn sessions_of(
+        &self,
+        connection: &mut MultiplexedConnection,
+        traces: &[TraceId],
+    ) -> Result<Vec<String>, redis::RedisError> {
+        let mut escaped = String::new();
+        for c in self.prefix.chars() {
+            // These have a meaning in a pattern.
+            escaped.extend("*?[]\\".contains(c).then_some('\\'));
+            escaped.push(c);
+        }
+        let mut found = Vec::new();
+        let mut cursor = 0_u64;
+        loop {
+            let (next, keys): (u64, Vec<String>) = redis::cmd("SCAN")
+                .arg(cursor)
+                .arg("MATCH")
+                .arg(format!("{escaped}session:*:of"))
+                .arg("COUNT")
+                .arg(1_000)
+                .query_async(connection)
+                .await?;
+            for of in keys {
+                let trace: Option<String> = redis::cmd("HGET").arg(&of).arg("trace").query_async(connection).await?;
+                if trace.is_some_and(|trace| traces.iter().any(|wanted| wanted.as_str() == trace)) {
+                    found.extend(of.strip_suffix(":of").map(String::from));
+                }
+            }
+            cursor = next;
+            if cursor == 0 {
+                return Ok(found);
+            }
+        }
     }
 
     async fn within<T>(&self, work: impl Future<Output = Result<T, redis::RedisError>>) -> Result<T, PlaceError> {
@@ -133,5 +169,16 @@ impl SessionPlace for RedisPlace {
             })
             .await
         })
+    }
+
+    fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>> {
+        Box::pin(self.within(async {
+            let mut connection = self.connect().await?;
+            for list in self.sessions_of(&mut connection, traces).await? {
+                let of = format!("{list}:of");
+                redis::cmd("DEL").arg(&[list, of]).query_async::<()>(&mut connection).await?;
+            }
+            Ok(())
+        }))
     }
 }

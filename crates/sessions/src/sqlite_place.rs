@@ -2,7 +2,7 @@
 //! `message` is the neutral JSON and `n` counts from 1.
 
 use crate::place::{Fut, Kept, PlaceError, SessionPlace};
-use mainpath_types::{Message, Millis, Role};
+use mainpath_types::{Message, Millis, Role, TraceId};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -36,6 +36,8 @@ impl SqlitePlace {
         OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file)?;
         let db = Connection::open(&self.file)?;
         db.busy_timeout(PATIENCE)?;
+        // What is removed or replaced is no longer in the file.
+        db.pragma_update(None, "secure_delete", "on")?;
         db.execute_batch(TABLES)?;
         Ok(db)
     }
@@ -83,6 +85,26 @@ impl SqlitePlace {
         Ok(db.commit()?)
     }
 
+    fn forget_rows(&self, traces: &[TraceId]) -> Done<()> {
+        if !self.file.exists() {
+            return Ok(());
+        }
+        let mut db = self.open()?;
+        let mut removed = 0;
+        let all = db.transaction()?;
+        for trace in traces {
+            let of = "SELECT name FROM session WHERE trace = ?1";
+            all.execute(&format!("DELETE FROM message WHERE session IN ({of})"), [trace.as_str()])?;
+            removed += all.execute("DELETE FROM session WHERE trace = ?1", [trace.as_str()])?;
+        }
+        all.commit()?;
+        if removed > 0 {
+            // What was replaced before deletion was for good.
+            db.execute_batch("VACUUM")?;
+        }
+        Ok(())
+    }
+
     fn told<T>(&self, done: Done<T>) -> Result<T, PlaceError> {
         done.map_err(|error| PlaceError { place: self.file.display().to_string(), problem: error.to_string() })
     }
@@ -99,5 +121,9 @@ impl SessionPlace for SqlitePlace {
 
     fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>> {
         Box::pin(std::future::ready(self.told(self.write(session, None))))
+    }
+
+    fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>> {
+        Box::pin(std::future::ready(self.told(self.forget_rows(traces))))
     }
 }

@@ -44,6 +44,17 @@ impl Redis {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
+    /// What a list on it holds.
+    pub fn list(&self, key: &str) -> Vec<String> {
+        let mut server = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let ask = format!("AUTH {}\r\nLRANGE {key} 0 -1\r\nQUIT\r\n", Redis::PASSWORD);
+        server.write_all(ask.as_bytes()).unwrap();
+        let mut said = String::new();
+        server.read_to_string(&mut said).unwrap();
+        // Each of its texts is a line, after one that says how long it is.
+        said.lines().filter(|line| line.starts_with('{')).map(String::from).collect()
+    }
+
     /// Its address with the password.
     pub fn open_url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/", Self::PASSWORD, self.port)

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
+use mainpath_testkit::redis::Redis;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -57,7 +58,7 @@ fn what_was_said_is_erased_from_every_file_and_the_chain_holds() {
         assert_ne!(holds(&place.home, word), none, "{word} was said");
     }
     let out = place.ok(&["erase", &trace, "--message", "1", "--message", "3", "--yes", "--reason", "asked for"]);
-    assert!(out.contains("the words of 2 events") && out.contains("1 blobs"), "{out}");
+    assert!(out.contains("the words of 2 events") && out.contains("\n1 blob with "), "{out}");
     assert_eq!(holds(&place.home, "heron"), none);
     assert_eq!(holds(&place.home, "flamingo"), none);
     let out = place.ok(&["verify", &trace]);
@@ -147,7 +148,7 @@ fn a_purge_removes_by_rule_and_only_blobs_that_no_other_trace_names() {
     place.config("[retention]\nkeep = 1\nolder_than = \"1h\"\n");
     assert!(place.ok(&["purge", "--yes"]).contains("0 traces were removed"), "they are young");
     let out = place.ok(&["purge", "--keep", "1", "--yes"]);
-    assert!(out.contains("2 traces were removed") && out.contains("1 blobs that nothing names"), "{out}");
+    assert!(out.contains("2 traces were removed") && out.contains("1 blob that nothing names was removed"), "{out}");
     assert_eq!(place.traces(), [traces[2].clone()]);
     assert!(place.ok(&["show", &traces[2]]).contains(&shared), "what another trace shared is still there");
     place.config("[retention]\nkeep = -1\n");
@@ -268,4 +269,116 @@ fn where_one_of_the_forks_cannot_be_erased_none_is() {
     place.ok(&["erase", &trace, "--message", "1", "--forks", "--yes"]);
     assert!(!place.ok(&["show", &fork]).contains("the heron is secret"));
     place.ok(&["verify", &fork]);
+}
+
+#[test]
+fn what_is_erased_or_removed_is_in_no_mirror_of_a_session_either() {
+    let none: Vec<String> = Vec::new();
+    let redis = Redis::start();
+    for mirror in ["", "sqlite:chats.db", &redis.url()] {
+        let place = Place::new();
+        if !mirror.is_empty() {
+            place.config(&format!(
+                "[sessions]\nmirror = \"{mirror}\"\npassword = \"REDIS_PASS\"\n[secrets]\nREDIS_PASS = \"{}\"\n",
+                Redis::PASSWORD
+            ));
+        }
+        let kept = |word: &str| {
+            let mut found = holds(&place.home, word);
+            if mirror.starts_with("redis") {
+                found.extend(redis.list("mainpath:session:chat").into_iter().filter(|message| message.contains(word)));
+            }
+            found
+        };
+        let server = scripted(vec![Answer::text("The heron is fine."), Answer::text("A pelican.")]);
+        place.run_on(&server, &["--session", "chat", "the heron is secret"]);
+        let trace = place.trace();
+        // The log and at least one mirror.
+        assert!(kept("heron").len() > 1, "{mirror}: {:?}", kept("heron"));
+        let out = place.ok(&["erase", &trace, "--message", "1", "--yes"]);
+        assert!(out.contains("the words of 1 event of "), "{out}");
+        assert_eq!(kept("heron is secret"), none, "{mirror}");
+        // It is written again, without them; and what waits goes with the trace.
+        assert!(place.ok(&["session", "prepare", "chat"]).contains("The heron is fine."));
+        assert!(kept("heron is fine").len() > 1, "{mirror}");
+        let call = br#"[{"role":"user","content":"a stork"},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f"}}],"content":"the stork"}]"#;
+        assert_eq!(place.run_with(&["session", "persist", "chat"], call).code, 0);
+        assert!(holds(&place.home, "the stork").iter().any(|file| file.contains("waiting")));
+        place.ok(&["rm", &trace, "--yes"]);
+        for word in ["heron", "stork"] {
+            assert_eq!(kept(word), none, "{mirror}");
+        }
+    }
+}
+
+#[test]
+fn all_of_a_trace_is_erased_with_what_waits_for_results() {
+    let place = Place::new();
+    place.ok(&["session", "new", "chat"]);
+    let call = br#"[{"role":"user","content":"look"},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f"}}],"content":"the heron"}]"#;
+    assert_eq!(place.run_with(&["session", "persist", "chat"], call).code, 0);
+    place.ok(&["erase", &place.trace(), "--all", "--yes"]);
+    assert_eq!(holds(&place.home, "heron"), Vec::<String>::new());
+    place.ok(&["verify", &place.trace()]);
+}
+
+#[test]
+fn a_mirror_that_cannot_be_reached_is_named() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Fine.")]);
+    place.run_on(&server, &["--session", "chat", "the heron is secret"]);
+    let trace = place.trace();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    place.config(&format!("[sessions]\nmirror = \"redis://127.0.0.1:{port}/0\"\n"));
+    let erased = place.run(&["erase", &trace, "--message", "1", "--yes"]);
+    let words = format!("what was said may still be in a mirror: redis://127.0.0.1:{port}/0: ");
+    assert!(erased.code == 1 && erased.err.contains(&words), "{erased:#?}");
+    assert!(erased.out.contains("its log still verifies"), "{erased:#?}");
+    assert_eq!(holds(&place.home, "heron"), Vec::<String>::new(), "the file of before is gone");
+    let removed = place.run(&["rm", &trace, "--yes"]);
+    assert!(removed.code == 1 && removed.err.contains(&words), "{removed:#?}");
+    assert_eq!(place.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn a_purge_keeps_what_waits_for_somebody_or_belongs_to_a_session() {
+    let place = Place::new();
+    let newest = |before: &[String]| place.traces().into_iter().find(|trace| !before.contains(trace)).unwrap();
+    let mut traces: Vec<String> = Vec::new();
+    let (answering, asking) = (scripted(vec![Answer::text("one")]), scripted(vec![bash("date > now.txt")]));
+    for (server, code, args) in [
+        (&answering, 0, vec!["free"]),
+        (&answering, 0, vec!["mailed"]),
+        (&answering, 0, vec!["--session", "chat", "pointed to"]),
+        (&asking, 5, vec!["--park", "asked"]),
+    ] {
+        let done = place.run_on(server, &args);
+        assert_eq!(done.code, code, "{done:#?}");
+        traces.push(newest(&traces));
+    }
+    place.ok(&["next", &traces[1], "still to be read"]);
+    place.ok(&["session", "new", "over", "--ttl", "1ms", "--trace", &traces[0]]);
+    let stays = [
+        "1 trace stays: it waits for an approval or an answer\n",
+        "1 trace stays: it has mail that was not read yet\n",
+        "1 trace stays: a session points to it\n",
+    ];
+    let dry = place.ok(&["purge", "--keep", "0", "--dry-run"]);
+    assert!(dry.contains(&format!("{} would be removed\n", traces[0])) && !dry.contains(&traces[1]), "{dry}");
+    let out = place.ok(&["purge", "--keep", "0", "--yes"]);
+    for line in stays {
+        assert!(dry.contains(line) && out.contains(line), "{line}: {out}");
+    }
+    assert!(out.contains("1 trace was removed\n"), "{out}");
+    let mut left = place.traces();
+    left.sort();
+    let mut expected = traces[1..].to_vec();
+    expected.sort();
+    assert_eq!(left, expected);
+    // Where nobody can tell what a session points to, nothing is removed.
+    place.ok(&["session", "rm", "chat"]);
+    std::fs::write(place.home.join("sessions/broken.json"), "{").unwrap();
+    place.run(&["purge", "--keep", "0", "--yes"]).fails(1, "broken.json is no session");
+    place.ok(&["session", "rm", "broken"]);
+    assert!(place.ok(&["purge", "--keep", "0", "--yes"]).contains("1 trace was removed\n"));
 }

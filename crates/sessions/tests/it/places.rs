@@ -1,6 +1,6 @@
 use mainpath_sessions::*;
 use mainpath_testkit::redis::Redis;
-use mainpath_types::{Message, Part, Role, Seq};
+use mainpath_types::{Message, Part, Role, Seq, TraceId};
 
 /// Where sessions are kept on it.
 fn server(redis: &Redis) -> RedisServer {
@@ -51,6 +51,18 @@ async fn conforms(place: &dyn SessionPlace) {
     place.remove("chat").await.unwrap();
     assert_eq!(place.get("chat", 0).await.unwrap(), None);
     assert_eq!(place.get("other", 0).await.unwrap().unwrap(), kept(9, 3));
+    // What was said in a trace is forgotten in whichever session it is kept.
+    let trace: TraceId = "20260101-other".parse().unwrap();
+    place.put("chat", &Kept { trace: trace.clone(), ..kept(8, 4) }, None).await.unwrap();
+    place.put("again", &Kept { trace: trace.clone(), ..kept(8, 2) }, None).await.unwrap();
+    place.forget(&["20260101-none".parse().unwrap(), trace]).await.unwrap();
+    for gone in ["chat", "again"] {
+        assert_eq!(place.get(gone, 0).await.unwrap(), None, "{gone}");
+    }
+    assert_eq!(place.get("other", 0).await.unwrap().unwrap(), kept(9, 3));
+    place.forget(&[kept(9, 3).trace]).await.unwrap();
+    assert_eq!(place.get("other", 0).await.unwrap(), None);
+    place.put("other", &kept(9, 3), None).await.unwrap();
 }
 
 #[tokio::test]
@@ -83,6 +95,44 @@ async fn a_database_keeps_messages_that_others_can_read() {
     std::fs::write(folder.path().join("bad.db"), "no database, though long enough to be looked at").unwrap();
     let bad = SqlitePlace::new(folder.path().join("bad.db")).get("chat", 0).await.unwrap_err();
     assert!(bad.place.ends_with("bad.db") && bad.problem.contains("not a database"), "{bad}");
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_in_no_file_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (files, db) = (folder.path().join("sessions"), folder.path().join("chat.db"));
+    // As it was written before what is replaced was wiped: the words are in pages that nobody uses.
+    let old = rusqlite::Connection::open(&db).unwrap();
+    old.execute_batch("PRAGMA secure_delete = off; CREATE TABLE old(words TEXT);").unwrap();
+    old.execute(
+        "INSERT INTO old VALUES(?1)",
+        [kept(1, 60).messages[58].parts[0].clone()].map(|part| format!("{part:?}")),
+    )
+    .unwrap();
+    old.execute_batch("DROP TABLE old").unwrap();
+    drop(old);
+    let places: [&dyn SessionPlace; 2] = [&FilePlace::new(files), &SqlitePlace::new(db)];
+    let holds = |path: &std::path::Path| std::fs::read(path).unwrap().windows(8).any(|at| at == "xxxxxxxx".as_bytes());
+    let all = || {
+        let folders = [folder.path().to_path_buf(), folder.path().join("sessions")];
+        folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file() && holds(path))
+            .count()
+    };
+    for place in places {
+        place.put("chat", &kept(7, 60), None).await.unwrap();
+    }
+    assert_eq!(all(), 2);
+    for place in places {
+        place.forget(&[kept(7, 1).trace]).await.unwrap();
+    }
+    assert_eq!(all(), 0);
+    let nowhere = SqlitePlace::new(folder.path().join("none.db"));
+    nowhere.forget(&[kept(7, 1).trace]).await.unwrap();
+    assert!(!folder.path().join("none.db").exists(), "none is made for it");
 }
 
 #[tokio::test]
