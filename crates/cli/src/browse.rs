@@ -204,8 +204,10 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     let report = app.store.verify(&app.scope, &trace).await?;
     let head = report.head;
     out(&format!("{trace}: {} events, head {head}", number(report.events)))?;
-    if !report.erased.is_empty() {
-        out(&format!("{} events were erased; their place in the chain holds", report.erased.len()))?;
+    match report.erased.len() {
+        0 => {}
+        1 => out("1 event was erased; its place in the chain holds")?,
+        n => out(&format!("{n} events were erased; their place in the chain holds"))?,
     }
     for line in &report.unchecked {
         out(&format!("not checked: {line}"))?;

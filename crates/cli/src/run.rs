@@ -167,8 +167,11 @@ pub async fn go_on(
     let mcp = if demo { None } else { connect(app, &folder, agent).await? };
     announce(trace, output);
     if !log.erased.is_empty() && !output.json {
-        let n = log.erased.len();
-        eprintln!("! the words of {n} events of this trace were erased; the model sees {ERASED} in their places");
+        let (events, places) = match log.erased.len() {
+            1 => ("1 event".into(), "its place"),
+            n => (format!("{n} events"), "their places"),
+        };
+        eprintln!("! the words of {events} of this trace were erased; the model sees {ERASED} in {places}");
     }
     if let Some(spec) = agent::changed(spec, agent, app, mode)? {
         if agent.model.is_some() {

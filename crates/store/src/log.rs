@@ -45,8 +45,12 @@ pub fn verify_bytes(bytes: &[u8], file: &str, tenant: &TenantId, trace: &TraceId
 
 fn report(scan: &Scan, file: &str) -> Report {
     let mut unchecked = Vec::new();
-    if let Some(first) = scan.erased.first() {
-        unchecked.push(format!("the content of {} erased events, the first being {}", scan.erased.len(), first.id));
+    match scan.erased.as_slice() {
+        [] => {}
+        [one] => unchecked.push(format!("the content of event {}, which was erased", one.id)),
+        [first, ..] => {
+            unchecked.push(format!("the content of {} erased events, the first being {}", scan.erased.len(), first.id));
+        }
     }
     if let Some(Stop::Newer { version }) = &scan.stop {
         let line = scan.last + 1;
