@@ -113,6 +113,15 @@ fn methods(text: &str) -> Option<(Vec<String>, &str)> {
     methods.iter().all(|method| METHODS.contains(&method.as_str())).then(|| (methods, rest.trim()))
 }
 
+/// What is wrong with words that stand where methods do.
+fn no_methods(words: &str) -> Option<String> {
+    let wrong = words.split(',').find(|word| !METHODS.contains(&word.to_ascii_uppercase().as_str()))?;
+    let likeness = |method: &&str| strsim::damerau_levenshtein(method, &wrong.to_ascii_uppercase());
+    let near = METHODS.into_iter().min_by_key(likeness).filter(|method| likeness(method) <= 2);
+    let hint = near.map(|method| format!("; did you mean {method:?}?")).unwrap_or_default();
+    Some(format!("{wrong:?} is no HTTP method{hint}"))
+}
+
 impl AddressPattern {
     /// Reads a pattern. Errors: what is wrong.
     pub fn parse(text: &str) -> Result<AddressPattern, String> {
@@ -121,6 +130,9 @@ impl AddressPattern {
             return Ok(AddressPattern { methods, place: None });
         }
         let bad = || format!("{text:?} is no address; it looks like GET https://api.example.com/v1/**");
+        if let Some((first, _)) = rest.split_once(char::is_whitespace) {
+            return Err(no_methods(first).filter(|_| !first.contains("://")).unwrap_or_else(bad));
+        }
         let (scheme, rest) = rest.split_once("://").ok_or_else(bad)?;
         let (place, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),

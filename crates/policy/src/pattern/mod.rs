@@ -123,7 +123,7 @@ impl Pattern {
             "bash" => (Scope::Commands, What::Command(CommandPattern::parse(inner)?)),
             "read_text_file" => (Scope::Reads, What::Path(PathPattern::parse(inner, folders)?)),
             "write_text_file" => (Scope::Writes, What::Path(PathPattern::parse(inner, folders)?)),
-            _ => (Scope::Tool, what(inner, folders)?),
+            own => (Scope::Tool, what(own, inner, folders)?),
         };
         Ok(Pattern { tool, scope, what })
     }
@@ -169,15 +169,18 @@ impl Pattern {
 }
 
 /// What the words of a tool mean that has no words of its own, told by their shape.
-fn what(inner: &str, folders: &Folders) -> Result<What, String> {
+fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
     if let Some(arguments) = argument::parse(inner)? {
         return Ok(What::Arguments(arguments));
     }
-    if address::is_address(inner) {
+    if address::is_address(inner) || ASKING.contains(&tool) {
         return Ok(What::Address(AddressPattern::parse(inner)?));
     }
     Ok(What::Words(CommandPattern::parse(inner)?, PathPattern::parse(inner, folders)?))
 }
+
+/// Those of Mainpath's own tools that ask an address.
+const ASKING: [&str; 2] = ["http_request", "web_fetch"];
 
 /// The tools that Mainpath itself has, with what they are called besides.
 const OWN_TOOLS: [&str; 18] = [
