@@ -19,7 +19,7 @@ impl fmt::Display for RuleText {
 }
 
 /// Programs whose first word says what they do: with these first words, other arguments do more of the same.
-const USUAL: [(&str, &[&str]); 12] = [
+const USUAL: [(&str, &[&str]); 11] = [
     ("git", &["status", "diff", "log", "show", "add", "commit", "blame", "rev-parse", "ls-files"]),
     ("cargo", &["build", "check", "test", "clippy", "fmt", "doc", "tree", "bench"]),
     ("npm", &["test", "ls", "ci", "outdated"]),
@@ -31,13 +31,13 @@ const USUAL: [(&str, &[&str]); 12] = [
     ("kubectl", &["get", "describe", "logs"]),
     ("gh", &["status"]),
     ("dotnet", &["build", "test"]),
-    ("mvn", &["compile", "test", "verify"]),
 ];
 
-/// Programs that do the same whatever their arguments: they look, or build and test.
-const PLAIN: [&str; 18] = [
+/// Programs that do the same whatever their arguments: they look, or check and test. Not those whose arguments are what they do,
+/// such as `make` and `mvn`, which take several targets.
+const PLAIN: [&str; 17] = [
     "ls", "cat", "head", "tail", "wc", "grep", "diff", "stat", "file", "du", "df", "jq", "pytest", "ruff", "mypy",
-    "eslint", "tsc", "make",
+    "eslint", "tsc",
 ];
 
 /// The most commands of a line that a rule is made for: more than that is no kind of call.
@@ -127,7 +127,7 @@ fn file(facts: &CallFacts, fact: &PathFact) -> Option<String> {
 /// A path as a pattern for itself alone.
 fn path(path: &str) -> Option<String> {
     let fits = !path.is_empty() && path.len() < 500 && path.trim() == path && !path.chars().any(char::is_control);
-    // A folder of the workspace may be called as the home is written.
-    let home = if path.starts_with('~') { "\\" } else { "" };
+    // A folder of the workspace may be called as the home is written, or begin as a word for certain files does.
+    let home = if path.starts_with(['~', ':']) { "\\" } else { "" };
     fits.then(|| format!("{home}{}", escaped(path)))
 }
