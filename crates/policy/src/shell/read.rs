@@ -100,6 +100,9 @@ impl Reader {
     /// Notes that a variable is set.
     pub fn assigns(&mut self, variable: &str) {
         let variable = name(variable);
+        if matches!(variable, "BASH_ALIASES" | "BASH_CMDS") {
+            self.unclear(format!("setting {variable} gives names another meaning"));
+        }
         if is_telling(variable) {
             self.taint(format!("it sets {variable}, which changes what commands do"));
         }
@@ -285,6 +288,9 @@ impl Reader {
         match program.text.as_str() {
             "cd" | "pushd" | "popd" => self.moves = true,
             "alias" | "hash" | "enable" | "shopt" | "set" if !simple.is_harmless() => {
+                if renames(&program.text, rest) {
+                    self.unclear(format!("{:?} gives names another meaning", simple.text()));
+                }
                 self.taint(format!("{:?} changes what names mean", simple.text()));
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "mapfile" | "readarray" | "printf"
@@ -354,5 +360,19 @@ impl Reader {
         if !from.is_empty() && !to.is_empty() {
             self.script.flows.push((from, to));
         }
+    }
+}
+
+/// Whether a builtin may make a name run something else (bash 5.2): `alias NAME=VALUE`, `hash -p FILE NAME`, `enable -f FILE NAME`.
+fn renames(builtin: &str, words: &[Word]) -> bool {
+    let option = |letter: char| {
+        let has = |word: &Word| !word.fixed || word.text.starts_with('-') && word.text.contains(letter);
+        words.iter().any(has)
+    };
+    match builtin {
+        "alias" => words.iter().any(|word| !word.fixed || word.text.contains('=')),
+        "hash" => option('p'),
+        "enable" => option('f'),
+        _ => false,
     }
 }

@@ -31,15 +31,38 @@ struct Wrapper {
 }
 
 /// From the manuals of GNU coreutils 9, util-linux 2.41, findutils 4.10, sudo 1.9 and bash 5.2.
-const WRAPPERS: [Wrapper; 15] = [
+const WRAPPERS: [Wrapper; 16] = [
     Wrapper {
-        names: &["builtin", "nohup", "busybox", "unbuffer"],
+        // Where they have options, these make the line unclear.
+        names: &[
+            "builtin",
+            "nohup",
+            "busybox",
+            "toybox",
+            "unbuffer",
+            "catchsegv",
+            "ccache",
+            "dbus-run-session",
+            "eatmydata",
+            "fakeroot",
+            "pkexec",
+            "proxychains",
+            "proxychains4",
+            "run0",
+            "sccache",
+            "torify",
+            "torsocks",
+            "uclampset",
+            "xvfb-run",
+        ],
         flags: "",
         valued: "",
         long: &[],
         own: 0,
         sets: false,
     },
+    // From the manual of libcgroup 3.
+    Wrapper { names: &["cgexec"], flags: "", valued: "g", long: &["sticky"], own: 0, sets: false },
     Wrapper { names: &["command"], flags: "p", valued: "", long: &[], own: 0, sets: false },
     Wrapper { names: &["exec"], flags: "cl", valued: "a", long: &[], own: 0, sets: false },
     Wrapper { names: &["setsid"], flags: "cfw", valued: "", long: &["ctty", "fork", "wait"], own: 0, sets: false },
@@ -126,7 +149,7 @@ const WRAPPERS: [Wrapper; 15] = [
 /// Shells: `-c` gives them a script.
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
 /// Programs that may run another one in a way that is not told apart here, unless they only show their version.
-const OPAQUE: [&str; 22] = [
+const OPAQUE: [&str; 33] = [
     // Builtins that run what they are given at another time.
     "bind",
     "compgen",
@@ -148,6 +171,17 @@ const OPAQUE: [&str; 22] = [
     "systemd-run",
     "setpriv",
     "prlimit",
+    "bwrap",
+    "chpst",
+    "choom",
+    "coresched",
+    "firejail",
+    "numactl",
+    "proot",
+    "setarch",
+    "start-stop-daemon",
+    "screen",
+    "tmux",
     "chrt",
     "fish",
     "pwsh",

@@ -101,6 +101,35 @@ fn yes_does_not_reach_what_may_be_denied() {
 }
 
 #[test]
+fn yes_does_not_reach_a_line_that_gives_names_another_meaning_where_something_is_denied() {
+    let policy = bare(&["deny bash(rm *)"]);
+    let of = |line: &str| verdict_in(&policy, Access::Ask, ApprovalMode::Yes, &call(&format!("bash({line})")));
+    for line in [
+        "shopt -s expand_aliases\nalias g=rm\ng x",
+        "alias g=\"$x\"",
+        "builtin alias g=rm; g x",
+        "hash -p /bin/rm git; git x",
+        "hash -rp /bin/rm git",
+        "enable -f ./x.so rm",
+        "enable $x rm",
+        "BASH_ALIASES[g]=rm; g x",
+        "BASH_CMDS[git]=/bin/rm; git x",
+        "fakeroot -l x rm x",
+        "bwrap --dev-bind / / rm x",
+        "tmux new 'rm x'",
+    ] {
+        assert_eq!(of(line), (Ask, "run.deny.1".into()), "{line}");
+    }
+    for line in ["cgexec -g cpu:x --sticky rm x", "fakeroot rm x", "ccache rm x", "pkexec rm x", "cgexec -gcpu:x rm x"]
+    {
+        assert_eq!(of(line), (Deny, "run.deny.1".into()), "{line}");
+    }
+    for line in ["alias", "alias -p", "hash -r", "cgexec -g cpu:x ls", "set -e; ls"] {
+        assert_eq!(of(line), (Allow, "flag.yes".into()), "{line}");
+    }
+}
+
+#[test]
 fn every_command_is_allowed_where_its_owner_says_every_command() {
     for rule in ["allow bash", "allow bash(*)"] {
         let policy = bare(&[rule]);
