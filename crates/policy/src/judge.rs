@@ -1,8 +1,8 @@
 //! The verdict on one call.
 
 use crate::weigh::{Applied, Finding, strength, weigh};
-use crate::{CallFacts, Layer, Policy};
-use mainpath_types::{Access, ApprovalMode, Decision, Verdict};
+use crate::{CallFacts, Layer, PathFact, Policy};
+use mainpath_types::{Access, ApprovalMode, Decision, Guarded, Verdict, guarded};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -89,14 +89,20 @@ fn weigh_unless_settled<'p>(
     facts: &CallFacts,
     applied: Option<&mut Vec<Applied<'p>>>,
 ) -> Vec<Finding> {
-    if facts.paths.iter().any(|fact| fact.protected) {
+    if facts.paths.iter().any(is_own) {
         return Vec::new();
     }
     weigh(&rules.policy, rules.access, facts, applied)
 }
 
+/// Whether it is Mainpath's own, and so for no agent to touch; a workspace's rules and skills may be read.
+fn is_own(fact: &PathFact) -> bool {
+    let own_folder = || fact.relative.as_deref().and_then(guarded) == Some(Guarded::Own);
+    fact.protected || fact.write && own_folder()
+}
+
 fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
-    if let Some(fact) = facts.paths.iter().find(|fact| fact.protected) {
+    if let Some(fact) = facts.paths.iter().find(|fact| is_own(fact)) {
         let reason = format!("{:?} belongs to Mainpath itself, which no agent may touch.", fact.path);
         return verdict(Decision::Deny, "builtin.protected", reason);
     }

@@ -67,7 +67,7 @@ pub(crate) fn parts<'a>(
                 parts.push(Part::Flow(from, to));
             }
         }
-        parts.extend(script.files.iter().map(|file| Part::Path(redirected(file, folders))));
+        parts.extend(script.files.iter().map(|file| Part::Path(redirected(file, facts.confined, folders))));
     }
     parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect, folders))));
     parts.extend(facts.urls.iter().map(|fact| Part::Address(Address::new(fact), &fact.url)));
@@ -89,11 +89,12 @@ fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> P
         certain: true,
         inside: fact.in_workspace(),
         redirected: false,
+        confined: false,
     }
 }
 
 /// A file that a shell opens: only its letters are known, links are not.
-fn redirected<'a>(file: &'a File, folders: &Folders) -> Place<'a> {
+fn redirected<'a>(file: &'a File, confined: bool, folders: &Folders) -> Place<'a> {
     let Word { text, fixed, .. } = &file.path;
     let named = written(text, folders);
     let certain = *fixed && named.is_some();
@@ -105,6 +106,7 @@ fn redirected<'a>(file: &'a File, folders: &Folders) -> Place<'a> {
         write: file.write,
         reads_too: false,
         redirected: true,
+        confined,
     }
 }
 

@@ -9,6 +9,7 @@
 //! one over it) is not guarded any more in that command's cage, only told at its end. Folders are not affected.
 
 use crate::home::{SECRETS, own_home};
+use mainpath_types::{GUARDED, OF_REPOSITORY, REPOSITORY};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,60 +17,6 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Names in a workspace that are read-only in its cage where they exist.
-pub(crate) const GUARDED: &[&str] = &[
-    // Shells and sessions.
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".config/fish",
-    ".config/autostart",
-    ".config/systemd",
-    ".inputrc",
-    ".tmux.conf",
-    ".xprofile",
-    ".xinitrc",
-    ".xsession",
-    ".envrc",
-    // Editors and debuggers.
-    ".vscode",
-    ".idea",
-    ".fleet",
-    ".zed",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".dir-locals.el",
-    ".nvim.lua",
-    ".vimrc",
-    ".exrc",
-    ".nvimrc",
-    ".gdbinit",
-    ".lldbinit",
-    // Agents, this one included.
-    ".mcp.json",
-    ".mainpath",
-    // Git.
-    ".gitconfig",
-    ".gitmodules",
-    // Hooks that a repository brings along.
-    ".husky",
-    ".githooks",
-];
-
-/// The folder of a repository: it cannot be moved away, and so replaced; what is in it can change, or nobody could commit.
-pub(crate) const REPOSITORY: &str = ".git";
-
-/// What of a repository's folder is read-only. The last one makes git look for the others elsewhere.
-pub(crate) const OF_REPOSITORY: &[&str] = &["hooks", "info", "config", "config.worktree", "commondir"];
 
 /// Made where the workspace's repository has none, since a folder that is not there cannot be guarded.
 const MADE: [&str; 2] = ["hooks", "info"];

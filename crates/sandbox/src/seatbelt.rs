@@ -4,9 +4,8 @@
 //! operations used here are those of the profiles that macOS itself keeps in `/System/Library/Sandbox/Profiles`.
 
 use crate::cage::{Bounds, Cage};
-use crate::guard::{GUARDED, OF_REPOSITORY, REPOSITORY};
 use crate::home::SECRETS;
-use mainpath_types::FileAccess;
+use mainpath_types::{FileAccess, GUARDED, OF_REPOSITORY, REPOSITORY};
 use std::path::Path;
 
 /// The profile for a cage, with `home` as the home of its user; `None` for an open cage.

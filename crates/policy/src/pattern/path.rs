@@ -2,6 +2,10 @@
 
 use super::{Fit, Folders, Reading};
 use crate::glob::Glob;
+use mainpath_types::guarded;
+
+/// In the place of a path: the files that other programs run or obey by themselves.
+const GUARDED: &str = ":guarded";
 
 /// `src/**` from the workspace on, `/etc/**` from the root, `~/.ssh/**` from the user's home.
 #[derive(Clone, Debug)]
@@ -18,6 +22,8 @@ enum From {
     Root,
     /// The pattern begins with `**/`: a wide reading finds it in every folder of the machine.
     Anywhere,
+    /// No pattern: [`GUARDED`] stands in its place.
+    Guarded,
 }
 
 /// A file that a call touches.
@@ -37,6 +43,8 @@ pub(crate) struct Place<'a> {
     pub inside: bool,
     /// Whether a shell redirects to it, so that no tool opens it.
     pub redirected: bool,
+    /// Whether the sandbox holds whoever opens it.
+    pub confined: bool,
 }
 
 /// One way to name a file.
@@ -51,6 +59,9 @@ pub(crate) struct PlaceText<'a> {
 impl PathPattern {
     /// Reads a pattern. Errors: what is wrong.
     pub fn parse(text: &str, folders: &Folders) -> Result<PathPattern, String> {
+        if text == GUARDED {
+            return Ok(PathPattern { glob: Glob::path(text)?, from: From::Guarded, folder: None });
+        }
         let text = text.strip_prefix("./").unwrap_or(text);
         let steps = |text: &str| text.split('/').any(|step| step == "..");
         if steps(text) {
@@ -79,12 +90,20 @@ impl PathPattern {
         let matches = |text: &str| {
             self.glob.matches(text) || wide && self.folder.as_ref().is_some_and(|folder| folder.matches(text))
         };
+        // In the sandbox such files cannot be changed: there is nothing to ask about.
+        if self.from == From::Guarded && place.confined {
+            return Fit::No;
+        }
         let named = |text: &PlaceText<'_>| {
-            let inside = self.from != From::Root && text.relative.as_deref().is_some_and(matches);
+            let inside = match self.from {
+                From::Guarded => text.relative.as_deref().and_then(guarded).is_some(),
+                From::Root => false,
+                From::Workspace | From::Anywhere => text.relative.as_deref().is_some_and(matches),
+            };
             let outside = match self.from {
                 From::Root => matches(&text.absolute),
                 From::Anywhere => wide && matches(text.absolute.trim_start_matches('/')),
-                From::Workspace => false,
+                From::Workspace | From::Guarded => false,
             };
             inside || outside
         };

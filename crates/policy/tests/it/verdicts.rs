@@ -421,6 +421,55 @@ fn the_rules_that_come_with_mainpath_stop_what_they_are_for() {
 }
 
 #[test]
+fn what_others_run_or_obey_is_asked_about_in_every_mode_and_mainpaths_own_is_denied() {
+    let policy = usual(&["allow write(**)", "allow bash(*)"]);
+    let of = |policy: &Policy, text: &str, access, mode| verdict_in(policy, access, mode, &call(text));
+    let guarded = [
+        "write(.git/config)",
+        "edit(.git/hooks/pre-commit)",
+        "write(.GIT/Hooks/x)",
+        "write(sub/deep/.git/hooks/x)",
+        "write(.git/modules/lib/config)",
+        "write(sub/.git)",
+        "write(.mcp.json)",
+        "write(.envrc)",
+        "write(.vscode/tasks.json)",
+    ];
+    let own = ["write(.mainpath/policy.toml)", "edit(.mainpath/config.toml)", "write(a/.Mainpath/skills/x/SKILL.md)"];
+    let mut off = policy.clone();
+    off.add_file(Layer::User, "policy.toml", r#"off = ["builtin.guarded-files"]"#).unwrap();
+    for access in [Access::Ask, Access::WorkspaceWrite, Access::Full] {
+        for text in guarded {
+            let rule = || "builtin.guarded-files".to_string();
+            assert_eq!(of(&policy, text, access, ApprovalMode::Yes), (Ask, rule()), "{text} {access:?}");
+            assert_eq!(of(&policy, text, access, ApprovalMode::Deny), (Deny, rule()), "{text} {access:?}");
+            assert_eq!(of(&off, text, access, ApprovalMode::Deny).0, Allow, "{text} {access:?}");
+            assert_eq!(of(&policy, text, Access::ReadOnly, ApprovalMode::Yes).0, Deny, "{text}");
+        }
+        for text in own {
+            assert_eq!(of(&off, text, access, ApprovalMode::Yes), (Deny, "builtin.protected".into()), "{text}");
+        }
+    }
+    for text in ["read(.git/config)", "read(.mainpath/skills/x/SKILL.md)", "write(.git/HEAD)", "write(src/.envrc)"] {
+        assert_eq!(of(&policy, text, Access::Ask, ApprovalMode::Deny).0, Allow, "{text}");
+    }
+    // A link by another name, and a name that is a link elsewhere.
+    for (absolute, path) in [(".git/hooks/x", "innocent"), ("innocent", ".envrc")] {
+        let mut facts = call(&format!("write({absolute})"));
+        facts.paths[0].path = path.into();
+        assert_eq!(verdict_in(&policy, Access::WorkspaceWrite, ApprovalMode::Yes, &facts).0, Ask, "{path}");
+    }
+    // In the sandbox a redirection there fails: nobody need be asked.
+    let redirected = call("bash(echo x > .git/config)");
+    assert_eq!(verdict(&policy, &redirected), (Ask, "builtin.guarded-files".into()));
+    assert_eq!(verdict(&policy, &CallFacts { confined: true, ..redirected }).0, Allow);
+    // The rule has a name of its own for them; a file may be called so too.
+    let own = bare(&["allow write(**)", "deny write(:guarded)"]);
+    assert_eq!(decided(&own, "write(.envrc)"), (Deny, "run.deny.1".into()));
+    assert_eq!(decided(&own, "write(:guarded)").0, Allow);
+}
+
+#[test]
 fn an_explanation_names_every_part_and_every_rule_that_applied() {
     let mut policy = bare(&["allow bash(git *)", "ask bash(git push *)"]);
     policy.add_file(Layer::Organisation, "org.toml", "[[rule]]\nid = \"org-push\"\ndecision = \"deny\"\nmatch = \"bash(git push *)\"\nreason = \"By people only.\"\n").unwrap();
