@@ -133,25 +133,25 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
 /// Why a trace stays although it is old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Needed {
-    ByPerson,
-    ByMail,
-    BySession,
+    Person,
+    Mail,
+    Session,
 }
 
 impl Needed {
     fn of_one(self) -> &'static str {
         match self {
-            Needed::ByPerson => "it waits for an approval or an answer",
-            Needed::ByMail => "it has mail that was not read yet",
-            Needed::BySession => "a session points to it",
+            Needed::Person => "it waits for an approval or an answer",
+            Needed::Mail => "it has mail that was not read yet",
+            Needed::Session => "a session points to it",
         }
     }
 
     fn of_many(self) -> &'static str {
         match self {
-            Needed::ByPerson => "they wait for an approval or an answer",
-            Needed::ByMail => "they have mail that was not read yet",
-            Needed::BySession => "sessions point to them",
+            Needed::Person => "they wait for an approval or an answer",
+            Needed::Mail => "they have mail that was not read yet",
+            Needed::Session => "sessions point to them",
         }
     }
 }
@@ -181,16 +181,16 @@ async fn sorted_out(
 
 async fn need(app: &App, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Result<Option<Needed>, StoreError> {
     if pointed.contains(trace) {
-        return Ok(Some(Needed::BySession));
+        return Ok(Some(Needed::Session));
     }
     let log = app.store.read(&app.scope, trace, 1).await?;
     let machine = Machine::fold(trace.clone(), &log.events);
     let state = machine.state();
     if pending(state).keys().any(|key| matches!(key, EffectKey::Approval(_) | EffectKey::Answer(_))) {
-        return Ok(Some(Needed::ByPerson));
+        return Ok(Some(Needed::Person));
     }
     let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
-    Ok(mail.iter().any(|entry| !state.mail.has(entry.id)).then_some(Needed::ByMail))
+    Ok(mail.iter().any(|entry| !state.mail.has(entry.id)).then_some(Needed::Mail))
 }
 
 /// The traces that no rule wants to keep, of a list that begins with the newest.

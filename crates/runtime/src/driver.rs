@@ -1,22 +1,20 @@
 //! The driver of one trace: reads mail, appends what is decided, reconciles effects. One task, ended when nothing is left
 //! but waiting.
 
+mod reading;
 mod summing;
 mod writing;
 
 use crate::context_hooks::{ask_hooks, in_short, summary};
 use crate::effects::{Around, Asking, Ruled, call_model, finished, probe_tool, run_tool, unusable};
 use crate::hub::{Handle, Phase, Waiting};
-use crate::judge::Gate;
 use crate::look_back;
-use crate::mail::{Mail, in_order};
-use crate::media;
 use crate::origins::{Origins, origin_of};
 use crate::plan;
 use crate::prefix::Prefix;
 use crate::request::{Prepared, extend};
 use crate::runtime::Shared;
-use crate::texts::{load, offload, parts};
+use crate::texts::{load, parts};
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainpath_core::*;
@@ -216,129 +214,6 @@ impl Driver {
             self.shared.config.scheduler.wake_at(&self.scope.tenant, self.lease.trace(), at);
         }
         if waiting.is_empty() { Phase::Idle } else { Phase::Parked(waiting) }
-    }
-
-    /// Reads the mailbox if it was announced that there is something in it.
-    async fn read_mail(&mut self) -> Result<(), DriveError> {
-        let wakes = self.handle.wakes.load(Ordering::Acquire);
-        if wakes == self.seen_wakes {
-            return Ok(());
-        }
-        self.seen_wakes = wakes;
-        self.take_mail().await.map(drop)
-    }
-
-    /// Takes in what the mailbox holds, and says whether that was anything. An entry that says nothing useful is refused by an
-    /// event, so it is read once.
-    async fn take_mail(&mut self) -> Result<bool, DriveError> {
-        let known = self.machine.state().mail.clone();
-        let after = known.upto;
-        let mut mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
-        mail.retain(|entry| !self.machine.state().mail.has(entry.id));
-        for (mail, entry) in in_order(mail) {
-            let kind = match mail {
-                Ok(mail) => {
-                    self.expire(&mail, entry.at).await?;
-                    self.read(mail, entry.from).await?
-                }
-                Err(error) => {
-                    let problem = format!("no message that Mainpath knows: {error}");
-                    InputKind::BadMail { problem: self.shared.config.vault.redact(&problem) }
-                }
-            };
-            self.offer_or_drop(kind, Some(entry.id)).await?;
-        }
-        Ok(self.machine.state().mail != known)
-    }
-
-    /// A spec that waits holds for the request that is made in the place of a lost one.
-    async fn take_waiting_specs(&mut self) -> Result<(), DriveError> {
-        if self.machine.state().model.is_none() {
-            return Ok(());
-        }
-        let after = self.machine.state().mail.upto;
-        let mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
-        for entry in mail {
-            if let Ok(mail @ Mail::SetSpec { .. }) = serde_json::from_str::<Mail>(&entry.body)
-                && !self.machine.state().mail.has(entry.id)
-            {
-                let kind = self.read(mail, entry.from).await?;
-                self.offer_or_drop(kind, Some(entry.id)).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.
-    async fn expire(&mut self, mail: &Mail, at: Millis) -> Result<(), DriveError> {
-        let Mail::Approve { call, .. } = mail else { return Ok(()) };
-        match approval_due(self.machine.state(), *call) {
-            Some(due) if due <= at => self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(*call) }, None).await,
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.
-    pub async fn read(&mut self, mut mail: Mail, from: Principal) -> Result<InputKind, DriveError> {
-        if !mail.is_sayable() {
-            let problem = "a message consists of text, pictures, sound and documents, of nothing else".into();
-            return Ok(InputKind::BadMail { problem });
-        }
-        if let Some(parts) = mail.parts_mut() {
-            match media::load(&*self.shared.config.store, &self.scope, parts).await {
-                Ok(()) => {}
-                // Taken in, it would fail every request from then on.
-                Err(error @ (StoreError::NoBlob { .. } | StoreError::Damaged(_))) => {
-                    return Ok(InputKind::BadMail {
-                        problem: format!("what the message names is not at hand: {error}"),
-                    });
-                }
-                Err(other) => return Err(other.into()),
-            }
-        }
-        if let Err(problem) = mail.redact(&self.shared.config.vault) {
-            return Ok(InputKind::BadMail { problem });
-        }
-        let edited = match &mail {
-            Mail::Approve { call, arguments: Some(arguments), .. } => Some((*call, arguments.clone())),
-            _ => None,
-        };
-        let mut kind = mail.into_input(from);
-        if let (Some((call, arguments)), InputKind::Approve { edit, .. }) = (edited, &mut kind) {
-            match self.judge_edit(call, arguments).await {
-                Ok(judged) => *edit = Some(judged),
-                // Not the trace's end: the call goes on waiting, and a better spec may come in the next mail.
-                Err(DriveError::Spec(problem)) => {
-                    return Ok(InputKind::BadMail { problem: format!("the arguments cannot be judged: {problem}") });
-                }
-                Err(other) => return Err(other),
-            }
-        }
-        match &mut kind {
-            InputKind::UserMessage { parts, .. } | InputKind::Rewind { parts: Some(parts), .. } => {
-                offload(&*self.shared.config.store, &self.scope, parts).await?;
-            }
-            InputKind::Answered(Answered { output, .. }) => {
-                offload(&*self.shared.config.store, &self.scope, &mut output.content).await?;
-            }
-            _ => {}
-        }
-        Ok(kind)
-    }
-
-    async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
-        let prepared = self.prepared().await?;
-        let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
-        self.note_origins().await?;
-        let around = self.around().await?;
-        let approved = self.machine.state().rules.clone();
-        let gate = Gate::of(&self.shared.config, &prepared, self.origins.clone(), &approved);
-        let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
-        let planned = gate.hooked(&around, planned, &arguments).await;
-        let arguments = planned.arguments.unwrap_or(arguments);
-        let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
-        let verdict = planned.verdict.unwrap_or_else(|| denied(planned.problem.unwrap_or_default()));
-        Ok(Edit { arguments, verdict })
     }
 
     /// Reports what an effect came to. One that nobody waits for any more is dropped.
