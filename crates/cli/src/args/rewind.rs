@@ -32,7 +32,7 @@ pub struct FilesArgs {
     #[arg(long, requires = "files")]
     pub force: bool,
     /// Only show what would change in the files
-    #[arg(long, conflicts_with_all = ["files", "no_files"])]
+    #[arg(long, conflicts_with = "no_files")]
     pub dry_run: bool,
 }
 

@@ -101,6 +101,8 @@ fn a_dry_run_shows_what_would_change_and_changes_nothing() {
                     +as it was\nmade/new.txt: would be removed\n    --- made/new.txt (now)\n    +++ made/new.txt (then)\n    @@ -1 +0,0 @@\n    -new\n";
     assert_eq!(place.ok(&["restore", &trace, "--to", "1", "--dry-run"]), expected);
     assert_eq!(place.ok(&["rewind", &trace, "1", "--dry-run"]), expected);
+    assert_eq!(place.ok(&["rewind", &trace, "1", "--files", "--dry-run"]), expected);
+    assert_eq!(place.ok(&["rewind", &trace, "1", "--files", "--force", "--dry-run"]), expected);
     assert_eq!(place.ok(&["fork", &trace, "--at", "1", "--dry-run"]), expected);
     assert_eq!(texts(&place), pair("written\n", "new\n"));
     assert!(place.log(&trace) == log && server.count() == requests && place.traces().len() == 1);
