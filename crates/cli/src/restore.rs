@@ -173,18 +173,24 @@ async fn show(app: &App, plans: &[FilePlan]) -> Result<(), Failure> {
         if matches!(plan.fate, Fate::Lost(_)) {
             continue;
         }
-        let then = match &plan.then {
-            FileState::File { hash, .. } => app.store.get_blob(&app.scope, hash).await?,
-            FileState::Absent | FileState::Unknown => Vec::new(),
+        let then = match plan.then.blob() {
+            Some(hash) => app.store.get_blob(&app.scope, hash).await?,
+            None => Vec::new(),
         };
-        let empty = Vec::new();
+        let then = if matches!(plan.then, FileState::Link { .. }) { link_to(&then) } else { then };
         let now = match &plan.now {
-            FileNow::File { content, .. } => content,
-            FileNow::Absent | FileNow::Large => &empty,
+            FileNow::File { content, .. } => content.clone(),
+            FileNow::Link { target } => link_to(target),
+            FileNow::Absent | FileNow::Folder | FileNow::Large | FileNow::Other => Vec::new(),
         };
-        out(&diff(&plan.path, now, &then))?;
+        out(&diff(&plan.path, &now, &then))?;
     }
     if any { Ok(()) } else { out("every file is as it was then") }
+}
+
+/// A link as a diff shows it.
+fn link_to(target: &[u8]) -> Vec<u8> {
+    [b"a link to ", target, b"\n"].concat()
 }
 
 fn diff(path: &str, now: &[u8], then: &[u8]) -> String {

@@ -6,7 +6,7 @@ use mainpath_core::{Input, InputKind, Machine};
 use mainpath_store::{Appended, Opened, Scope, Store, StoreError};
 use mainpath_tools::{FileNow, Workspace};
 use mainpath_types::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What becomes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,10 +81,12 @@ pub async fn plan(
     events: &[Event],
     to: EventId,
 ) -> Result<Vec<FilePlan>, StoreError> {
-    let mut plans = Vec::new();
+    let mut plans: Vec<FilePlan> = Vec::new();
+    // A path comes after the folders that it lies in.
     for (path, track) in tracks(events, &workspace.root().display().to_string(), to) {
         let (now, seen) = match workspace.look(&path) {
             Ok(now) => (now, None),
+            Err(problem) if problem.code == "link" && is_unlinked(&plans, &path) => (FileNow::Absent, None),
             Err(problem) => (FileNow::Large, Some(problem.text)),
         };
         let state = now.state();
@@ -94,7 +96,8 @@ pub async fn plan(
             (then, None) if state == *then => Fate::Same,
             (FileState::Unknown, None) => Fate::Lost("what it held then was not kept".into()),
             (_, None) if now == FileNow::Large => Fate::Lost("it is too large now to be kept first".into()),
-            (FileState::File { hash, .. }, None) if !is_kept(store, scope, hash).await? => {
+            (_, None) if now == FileNow::Other => Fate::Lost("a device, pipe or socket is in its place now".into()),
+            (then, None) if !is_kept(store, scope, then.blob()).await? => {
                 Fate::Lost("what it held then is no longer kept".into())
             }
             _ if known => Fate::Restore,
@@ -102,10 +105,36 @@ pub async fn plan(
         };
         plans.push(FilePlan { path, now, then: track.then, fate });
     }
+    spare_folders(workspace, &mut plans);
     Ok(plans)
 }
 
-async fn is_kept(store: &dyn Store, scope: &Scope, hash: &BlobHash) -> Result<bool, StoreError> {
+/// Whether the link on the way to a path is one that is replaced or removed.
+fn is_unlinked(plans: &[FilePlan], path: &str) -> bool {
+    let is_on_the_way = |plan: &&FilePlan| path.strip_prefix(&plan.path).is_some_and(|rest| rest.starts_with('/'));
+    let mut links = plans.iter().filter(is_on_the_way).filter(|plan| matches!(plan.now, FileNow::Link { .. }));
+    links.any(|plan| plan.fate == Fate::Restore)
+}
+
+/// A folder in the place of a file is left if it holds anything that is not removed as well.
+fn spare_folders(workspace: &Workspace, plans: &mut [FilePlan]) {
+    let goes = |plan: &&FilePlan| plan.fate == Fate::Restore && plan.then == FileState::Absent;
+    let removed: BTreeSet<String> = plans.iter().filter(goes).map(|plan| plan.path.clone()).collect();
+    let comes = |plan: &&mut FilePlan| matches!(plan.fate, Fate::Restore | Fate::Foreign);
+    for plan in plans.iter_mut().filter(|plan| plan.now == FileNow::Folder).filter(comes) {
+        match workspace.inside(&plan.path) {
+            Ok(inside) => {
+                if let Some(left) = inside.iter().find(|path| !removed.contains(*path)) {
+                    plan.fate = Fate::Lost(format!("a folder is in its place now, with {left} in it: move that away"));
+                }
+            }
+            Err(problem) => plan.fate = Fate::Lost(problem.text),
+        }
+    }
+}
+
+async fn is_kept(store: &dyn Store, scope: &Scope, hash: Option<&BlobHash>) -> Result<bool, StoreError> {
+    let Some(hash) = hash else { return Ok(true) };
     match store.get_blob(scope, hash).await {
         Ok(_) => Ok(true),
         Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => Ok(false),
@@ -136,8 +165,8 @@ impl Runtime {
         let mut changes = Vec::new();
         for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore || force && plan.fate == Fate::Foreign) {
             plan.fate = Fate::Restore;
-            if let FileNow::File { content, .. } = &plan.now {
-                store.put_blob(scope, content.clone()).await?;
+            if let Some(content) = plan.now.clone().into_content() {
+                store.put_blob(scope, content).await?;
             }
             changes.push(FileChange { path: plan.path.clone(), before: plan.now.state(), after: plan.then.clone() });
         }
@@ -165,7 +194,10 @@ impl Runtime {
             head = last;
         }
         let tag = format!("restore-{trace}");
-        for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore) {
+        // What is removed goes first: a folder may have to be empty, or a link gone, for a file to come back.
+        let (goes, comes): (Vec<_>, Vec<_>) =
+            plans.iter_mut().filter(|plan| plan.fate == Fate::Restore).partition(|plan| plan.then == FileState::Absent);
+        for plan in goes.into_iter().rev().chain(comes) {
             if let Err(why) = put_back(store, scope, workspace, plan, &tag).await {
                 plan.fate = Fate::Lost(why);
             }
@@ -186,16 +218,17 @@ async fn put_back(
     if now != plan.now {
         return Err("it was changed in this very moment".into());
     }
-    let content = match &plan.then {
-        FileState::Absent => None,
-        FileState::File { hash, mode, .. } => {
-            let content = store.get_blob(scope, hash).await.map_err(|error| error.to_string())?;
-            Some((content, *mode))
-        }
+    let content = match plan.then.blob() {
+        Some(hash) => store.get_blob(scope, hash).await.map_err(|error| error.to_string())?,
+        None => Vec::new(),
+    };
+    let then = match plan.then {
+        FileState::Absent => FileNow::Absent,
+        FileState::File { mode, .. } => FileNow::File { content, mode },
+        FileState::Link { .. } => FileNow::Link { target: content },
         FileState::Unknown => return Err("what it held then was not kept".into()),
     };
-    let file = content.as_ref().map(|(content, mode)| (content.as_slice(), *mode));
-    workspace.put_back(&plan.path, file, tag).map_err(|problem| problem.text)
+    workspace.put_back(&plan.path, &then, tag).map_err(|problem| problem.text)
 }
 
 #[cfg(test)]

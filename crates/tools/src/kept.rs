@@ -1,40 +1,66 @@
-//! Files as they were: looking at one before it is changed, and putting it back.
+//! Files and links as they were: looking at one before it is changed, and putting it back.
 
-use crate::workspace::{Place, Workspace};
+use crate::walk::shown;
+use crate::workspace::{Place, Workspace, entries, part_name, synced};
 use crate::{Problem, ToolContext};
 use mainpath_types::{BlobHash, FileChange, FileState, MOST_KEPT};
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
-/// A file as it is now.
+/// Names that are looked at in a folder which stands in a file's place.
+const MOST_INSIDE: usize = 10_000;
+
+/// What there is at a path now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileNow {
-    /// There is none.
+    /// Nothing.
     Absent,
-    /// There is one.
+    /// A file.
     File {
         /// What it holds.
         content: Vec<u8>,
         /// Its mode bits, the low twelve.
         mode: u32,
     },
-    /// There is one of more than [`MOST_KEPT`] bytes.
+    /// A symbolic link.
+    Link {
+        /// Where it leads, as it is written in it.
+        target: Vec<u8>,
+    },
+    /// A folder.
+    Folder,
+    /// A file of more than [`MOST_KEPT`] bytes.
     Large,
+    /// A device, a pipe or a socket.
+    Other,
 }
 
 impl FileNow {
     /// What it is, without its content.
     pub fn state(&self) -> FileState {
         match self {
-            FileNow::Absent => FileState::Absent,
+            FileNow::Absent | FileNow::Folder => FileState::Absent,
             FileNow::File { content, mode } => hash_of(content).map_or(FileState::Unknown, |hash| FileState::File {
                 hash,
                 bytes: content.len() as u64,
                 mode: *mode,
             }),
-            FileNow::Large => FileState::Unknown,
+            FileNow::Link { target } => hash_of(target).map_or(FileState::Unknown, |hash| FileState::Link { hash }),
+            FileNow::Large | FileNow::Other => FileState::Unknown,
+        }
+    }
+
+    /// What has to be kept for it to be put back: what a file holds, where a link leads.
+    pub fn into_content(self) -> Option<Vec<u8>> {
+        match self {
+            FileNow::File { content, .. } => Some(content),
+            FileNow::Link { target } => Some(target),
+            FileNow::Absent | FileNow::Folder | FileNow::Large | FileNow::Other => None,
         }
     }
 }
@@ -46,30 +72,118 @@ fn hash_of(content: &[u8]) -> Option<BlobHash> {
 }
 
 impl Workspace {
-    /// A file of the workspace as it is now, by the path that a [`FileChange`] names it by. Errors: there is something else, or
-    /// a link on the way.
+    /// What there is at a path that a [`FileChange`] names; a link there is not followed. Errors: there is a link on the way
+    /// (code "link"), or it cannot be read.
     pub fn look(&self, path: &str) -> Result<FileNow, Problem> {
-        self.look_at(&self.unlinked(path)?)
+        let place = self.unlinked(path)?;
+        match self.kind(&place).map_err(|error| self.failed(&place, error))? {
+            None => Ok(FileNow::Absent),
+            Some(FileType::RegularFile) => self.look_at(&place),
+            Some(FileType::Directory) => Ok(FileNow::Folder),
+            Some(FileType::Symlink) => {
+                let read = self.folder_of(&place, false);
+                let read = read.and_then(|(folder, name)| rustix::fs::readlinkat(&folder, name, Vec::new()));
+                let target = read.map_err(|error| self.failed(&place, error))?;
+                Ok(FileNow::Link { target: target.into_bytes() })
+            }
+            Some(_) => Ok(FileNow::Other),
+        }
     }
 
-    /// Puts a file back in one step, with this mode, or removes it. `tag` names the restore, so that a repeated one clears
-    /// what a crash left beside the file. Errors: as [`look`](Workspace::look)'s, and it cannot be written.
-    pub fn put_back(&self, path: &str, file: Option<(&[u8], u32)>, tag: &str) -> Result<(), Problem> {
+    /// Puts back in one step what there was at a path, or removes what there is. A link there is replaced, not followed; a
+    /// folder goes only if no file is in it or in its folders. `tag` names the restore, so that a repeated one clears what a
+    /// crash left beside the place. Errors: as [`look`](Workspace::look)'s, a folder with content is there, it cannot be
+    /// written, or `then` does not say what it was.
+    pub fn put_back(&self, path: &str, then: &FileNow, tag: &str) -> Result<(), Problem> {
         let place = self.unlinked(path)?;
         self.clear_part(&place, tag);
-        match file {
-            Some((content, mode)) => self.replace_with_mode(&place, content, Some(mode), tag).map(drop),
-            None => self.remove(&place),
+        let failed = |error| self.failed(&place, error);
+        if self.kind(&place).map_err(failed)? == Some(FileType::Directory) {
+            self.remove_folders(&place)?;
+        }
+        match then {
+            FileNow::Absent => self.remove(&place).map_err(failed),
+            FileNow::File { content, mode } => self.replace_with_mode(&place, content, Some(*mode), tag).map(drop),
+            FileNow::Link { target } => self.link(&place, target, tag).map_err(failed),
+            FileNow::Folder | FileNow::Large | FileNow::Other => {
+                Err(Problem::new("unknown", "it is nothing that can be put back"))
+            }
         }
     }
 
-    /// The place of a path that is free of links, as those that were recorded are.
+    /// The paths of all that is in a folder and its folders, but for the folders. Errors: there is too much, or it cannot be
+    /// read.
+    pub fn inside(&self, path: &str) -> Result<Vec<String>, Problem> {
+        let (_, others) = self.contents(&self.unlinked(path)?)?;
+        Ok(others.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    }
+
+    /// The folders in a folder, each after the one that it is in, and what else there is.
+    fn contents(&self, place: &Place) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Problem> {
+        let (mut folders, mut others) = (vec![place.relative().to_path_buf()], Vec::new());
+        let mut next = 0;
+        while let Some(path) = folders.get(next).cloned() {
+            next += 1;
+            let room = MOST_INSIDE.saturating_sub(folders.len() + others.len());
+            let found = self.found(&path).ok_or_else(|| Problem::new("protected", "it is Mainpath's own"))?;
+            let read = self.folder(&found).and_then(|folder| entries(&folder, room));
+            let read = read.map_err(|error| self.failed(&found, error))?;
+            if read.len() == room {
+                let text = format!("there are more than {MOST_INSIDE} names in {:?}", place.path);
+                return Err(Problem::new("too_many", text));
+            }
+            for entry in read {
+                let list = if entry.kind == FileType::Directory { &mut folders } else { &mut others };
+                list.push(path.join(entry.name));
+            }
+        }
+        Ok((folders, others))
+    }
+
+    /// Removes a folder and all folders in it, and nothing else: whatever is in one of them keeps it.
+    fn remove_folders(&self, place: &Place) -> Result<(), Problem> {
+        let (folders, others) = self.contents(place)?;
+        if let Some(other) = others.first() {
+            return Err(Problem::new(
+                "folder",
+                format!("there is a folder in its place, which holds {}", shown(other)),
+            ));
+        }
+        for path in folders.iter().rev() {
+            let found = self.found(path).ok_or_else(|| Problem::new("protected", "it is Mainpath's own"))?;
+            let removed = self.folder_of(&found, false).and_then(|(folder, name)| {
+                rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?;
+                synced(&folder)
+            });
+            removed.map_err(|error| self.failed(&found, error))?;
+        }
+        Ok(())
+    }
+
+    /// What kind of thing there is, no link followed.
+    fn kind(&self, place: &Place) -> Result<Option<FileType>, Errno> {
+        let stat = self.folder_of(place, false);
+        let stat = stat.and_then(|(folder, name)| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW));
+        match stat {
+            Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The place of a path without a link on the way, as those that were recorded have none.
     fn unlinked(&self, path: &str) -> Result<Place, Problem> {
-        let place = self.place(path)?;
-        if place.relative() != Path::new(path) {
+        let written = Path::new(path);
+        let is_plain = written.components().all(|step| matches!(step, Component::Normal(_)));
+        let (Some(parent), true) = (written.parent(), is_plain) else {
+            return Err(Problem::new("bad_path", format!("{path:?} names no file of the workspace")));
+        };
+        let folder = if parent == Path::new("") { "." } else { parent.to_str().unwrap_or_default() };
+        if self.resolve(folder)?.absolute != self.root().join(parent) {
             return Err(Problem::new("link", format!("there is a link on the way to {path:?} now")));
         }
-        Ok(place)
+        let own = || Problem::new("protected", format!("{path:?} belongs to Mainpath itself"));
+        self.found(written).ok_or_else(own)
     }
 
     pub(crate) fn look_at(&self, place: &Place) -> Result<FileNow, Problem> {
@@ -87,15 +201,26 @@ impl Workspace {
         Ok(FileNow::File { content, mode: stat.st_mode & 0o7777 })
     }
 
-    fn remove(&self, place: &Place) -> Result<(), Problem> {
+    fn remove(&self, place: &Place) -> Result<(), Errno> {
         let removed = self.folder_of(place, false).and_then(|(folder, name)| {
             rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
-            rustix::fs::fsync(&folder)
+            synced(&folder)
         });
         match removed {
-            Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => Ok(()),
-            Err(error) => Err(self.failed(place, error)),
+            Err(Errno::NOENT) => Ok(()),
+            other => other,
         }
+    }
+
+    /// Puts a link at the place in one step.
+    fn link(&self, place: &Place, target: &[u8], tag: &str) -> Result<(), Errno> {
+        let (folder, name) = self.folder_of(place, true)?;
+        let part = part_name(tag);
+        rustix::fs::symlinkat(OsStr::from_bytes(target), &folder, &part)?;
+        rustix::fs::renameat(&folder, &part, &folder, name).inspect_err(|_| {
+            let _ = rustix::fs::unlinkat(&folder, &part, AtFlags::empty());
+        })?;
+        synced(&folder)
     }
 }
 

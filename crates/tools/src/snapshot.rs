@@ -1,11 +1,10 @@
 //! What the files of a workspace are at a moment: taken before and after a call that may change any of them.
 //!
-//! Looked at is what git would look at: no links, nothing that ignore files name, nothing in `.git`. A file whose times,
-//! number and size are as they were is not read again.
+//! Looked at is what git would look at: files and links, which are not followed, but nothing that ignore files name and
+//! nothing in `.git`. A file whose times, number and size are as they were is not read again.
 
-use crate::kept::written;
-use crate::tool::blocking;
-use crate::walk::{Over, Walk, Watch};
+use crate::tool::{blocking, count};
+use crate::walk::{Over, Walk, Watch, shown};
 use crate::{BlobSink, FileNow, Problem, Workspace};
 use mainpath_types::{FileChange, FileState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,11 +85,10 @@ impl Snapshot {
             let (at, name) = (Arc::clone(workspace), path.clone());
             let now = blocking(move || at.look(&name)).await.and_then(|now| now);
             let (mut state, mut kept) = (now.as_ref().map_or(FileState::Unknown, FileNow::state), false);
-            if let (Ok(FileNow::File { content, mode }), Some(blobs)) = (now, blobs) {
+            if let (Some(content), Some(blobs)) = (now.ok().and_then(FileNow::into_content), blobs) {
                 kept_bytes += content.len() as u64;
-                let after = written(&content, mode);
                 kept = kept_bytes <= MOST_BYTES && blobs.keep(content).await.is_ok();
-                state = if kept { after } else { FileState::Unknown };
+                state = if kept { state } else { FileState::Unknown };
             }
             unkept += u64::from(state == FileState::Unknown);
             if state != FileState::Absent {
@@ -98,7 +96,8 @@ impl Snapshot {
             }
         }
         if unkept > 0 && blobs.is_some() {
-            notes.push(format!("{unkept} files are too large, or too many, to be kept as they are"));
+            let are = if unkept == 1 { "is" } else { "are" };
+            notes.push(format!("{} {are} too large, or too many, to be kept", count(unkept, "file")));
         }
         Snapshot { files, taken, whole, notes }
     }
@@ -110,18 +109,29 @@ impl Snapshot {
         let paths: BTreeSet<&String> = self.files.keys().chain(later.files.keys()).collect();
         let changes = paths.into_iter().filter_map(|path| {
             let (old, new) = (self.files.get(path), later.files.get(path));
-            let changed = match (old, new) {
+            let after = match (old, new) {
                 // Of one that is unknown its stamp says whether it was touched.
-                (Some(old), Some(new)) => {
-                    old.state != new.state || old.state == FileState::Unknown && old.stamp != new.stamp
-                }
-                (None, Some(new)) => self.whole && new.stamp.changed >= self.taken - RACY,
-                (Some(_), None) => later.whole && workspace.look(path) == Ok(FileNow::Absent),
-                (None, None) => false,
+                (Some(old), Some(new)) => (old.state != new.state
+                    || old.state == FileState::Unknown && old.stamp != new.stamp)
+                    .then(|| new.state.clone()),
+                (None, Some(new)) => (self.whole && new.stamp.changed >= self.taken - RACY).then(|| new.state.clone()),
+                (Some(_), None) => instead(workspace, path),
+                (None, None) => None,
             };
-            changed.then(|| FileChange { path: path.clone(), before: state(old), after: state(new) })
+            after.map(|after| FileChange { path: path.clone(), before: state(old), after })
         });
         changes.take(MOST_CHANGES).collect()
+    }
+}
+
+/// What there is where a file was that is not found any more. `None`: the file, which was not looked at.
+fn instead(workspace: &Workspace, path: &str) -> Option<FileState> {
+    match workspace.look(path) {
+        Ok(FileNow::File { .. } | FileNow::Link { .. } | FileNow::Large) => None,
+        Ok(now) => Some(now.state()),
+        // One of its folders has become a link.
+        Err(problem) if problem.code == "link" => Some(FileState::Absent),
+        Err(_) => Some(FileState::Unknown),
     }
 }
 
@@ -135,8 +145,9 @@ struct Listed {
 /// The files that are looked at, with their stamps.
 fn list(workspace: &Workspace, watch: Watch) -> Result<Listed, Problem> {
     let taken = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as i128);
-    let mut walk = Walk::begin(workspace, &workspace.place(".")?, watch)?.with_hidden();
+    let mut walk = Walk::begin(workspace, &workspace.place(".")?, watch)?.over_all();
     let (mut names, mut notes, mut whole) = (Vec::new(), Vec::new(), true);
+    let (mut odd, mut first_odd) = (0, String::new());
     loop {
         let place = match walk.next_file() {
             Ok(Some(place)) => place,
@@ -150,7 +161,13 @@ fn list(workspace: &Workspace, watch: Watch) -> Result<Listed, Problem> {
                 break;
             }
         };
-        let Some(path) = place.relative().to_str() else { continue };
+        let Some(path) = place.relative().to_str() else {
+            odd += 1;
+            if odd == 1 {
+                first_odd = shown(place.relative());
+            }
+            continue;
+        };
         // What a writing tool is about to put in its place.
         if place.path.ends_with(".part") && path.rsplit('/').next().is_some_and(|name| name.starts_with(".mainpath-")) {
             continue;
@@ -173,5 +190,10 @@ fn list(workspace: &Workspace, watch: Watch) -> Result<Listed, Problem> {
     // Notes say that not all was looked at: too many names, or folders that could not be read.
     notes.extend(walk.notes());
     whole &= notes.is_empty();
+    match odd {
+        0 => {}
+        1 => notes.push(format!("a file whose name is not UTF-8 is not kept: {first_odd}")),
+        _ => notes.push(format!("{odd} files whose names are not UTF-8 are not kept, the first: {first_odd}")),
+    }
     Ok(Listed { names, taken, whole, notes })
 }

@@ -92,8 +92,8 @@ pub(crate) struct Walk<'a> {
     folders: Vec<Folder>,
     names_left: usize,
     unread: Unread,
-    /// Whether hidden files are looked at too, but for a repository's own.
-    hidden: bool,
+    /// Whether hidden files and links are found too, but for a repository's own.
+    all: bool,
 }
 
 struct Folder {
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
             folders: Vec::new(),
             names_left: NAMES,
             unread: Unread::default(),
-            hidden: false,
+            all: false,
         };
         let steps: Vec<&Path> = place.relative().ancestors().skip(1).collect();
         for folder in steps.into_iter().rev() {
@@ -126,20 +126,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The same walk, hidden files included, but for what lies in `.git`.
-    pub fn with_hidden(self) -> Walk<'a> {
-        Walk { hidden: true, ..self }
+    /// The same walk, hidden files and links included, but for what lies in `.git`. No link is followed.
+    pub fn over_all(self) -> Walk<'a> {
+        Walk { all: true, ..self }
     }
 
     fn shows(&self, path: &Path, is_folder: bool) -> bool {
         let absolute = self.workspace.root().join(path);
-        match self.hidden {
+        match self.all {
             true => path.file_name() != Some(OsStr::new(".git")) && !self.rules.ignores(&absolute, is_folder),
             false => self.rules.show(&absolute, is_folder),
         }
     }
 
-    /// The next file, links and whatever is no regular file left out.
+    /// The next file; whatever is no regular file is left out.
     pub fn next_file(&mut self) -> Result<Option<Place>, Over> {
         loop {
             self.watch.check()?;
@@ -151,7 +151,8 @@ impl<'a> Walk<'a> {
             };
             let path = folder.path.join(&entry.name);
             let is_folder = entry.kind == FileType::Directory;
-            if !is_folder && entry.kind != FileType::RegularFile {
+            let is_link = self.all && entry.kind == FileType::Symlink;
+            if !is_folder && !is_link && entry.kind != FileType::RegularFile {
                 continue;
             }
             let Some(place) = self.workspace.found(&path) else { continue };

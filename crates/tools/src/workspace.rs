@@ -152,7 +152,7 @@ impl Workspace {
         self.replace_with_mode(place, content, None, tag)
     }
 
-    /// The same with a mode that does not depend on what was there.
+    /// The same with a mode that does not depend on what was there, which may be a link.
     pub(crate) fn replace_with_mode(
         &self,
         place: &Place,
@@ -169,7 +169,8 @@ impl Workspace {
             Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => Some(stat),
                 FileType::Directory => return Err(Errno::ISDIR),
-                // The path was resolved, so a link here has been put there since.
+                // A restore replaces it. Else the path was resolved, so the link has been put there since.
+                FileType::Symlink if mode.is_some() => None,
                 FileType::Symlink => return Err(Errno::LOOP),
                 _ => return Err(Errno::NXIO),
             },
@@ -191,11 +192,7 @@ impl Workspace {
         let mode = written.inspect_err(|_| {
             let _ = rustix::fs::unlinkat(&folder, &part, AtFlags::empty());
         })?;
-        // The rename itself is made durable; file systems that cannot sync a folder say EINVAL.
-        match rustix::fs::fsync(&folder) {
-            Ok(()) | Err(Errno::INVAL) => Ok(mode),
-            Err(error) => Err(error),
-        }
+        synced(&folder).map(|()| mode)
     }
 
     /// Removes what an attempt that crashed may have left beside the place.
@@ -314,7 +311,15 @@ pub(crate) fn entries(folder: &OwnedFd, most: usize) -> Result<Vec<Entry>, Errno
     Ok(found)
 }
 
-fn part_name(tag: &str) -> String {
+/// Makes what was done to a folder's names durable; file systems that cannot sync a folder say EINVAL.
+pub(crate) fn synced(folder: &OwnedFd) -> Result<(), Errno> {
+    match rustix::fs::fsync(folder) {
+        Ok(()) | Err(Errno::INVAL) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) fn part_name(tag: &str) -> String {
     format!(".mainpath-{}.part", tag.replace('/', "-"))
 }
 

@@ -249,8 +249,5 @@ fn in_output(output: &ToolOutput, found: &mut Vec<BlobHash>) {
 
 /// What files held before they were changed.
 fn kept(changes: &[FileChange], found: &mut Vec<BlobHash>) {
-    found.extend(changes.iter().filter_map(|change| match &change.before {
-        FileState::File { hash, .. } => Some(hash.clone()),
-        FileState::Absent | FileState::Unknown => None,
-    }));
+    found.extend(changes.iter().filter_map(|change| change.before.blob().cloned()));
 }

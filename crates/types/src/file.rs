@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 /// Of a larger file neither what it held before a change nor what a snapshot finds is kept, in bytes.
 pub const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
-/// A file that was changed.
+/// A file, or a symbolic link, that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChange {
-    /// Which: the path from the workspace's root, free of links.
+    /// Which: the path from the workspace's root, no link on the way.
     pub path: String,
     /// What it was before. Its content lies in the blob of the hash.
     pub before: FileState,
@@ -22,7 +22,7 @@ pub struct FileChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum FileState {
-    /// There was none.
+    /// There was none; there may have been a folder.
     Absent,
     /// There was one.
     File {
@@ -32,6 +32,11 @@ pub enum FileState {
         bytes: u64,
         /// Its mode bits, the low twelve.
         mode: u32,
+    },
+    /// There was a symbolic link.
+    Link {
+        /// The SHA-256 of where it leads, as it is written in the link, which lies in a blob as a file's content does.
+        hash: BlobHash,
     },
     /// There was one, perhaps, of which nothing is known: it was too large to be kept, say.
     Unknown,
@@ -43,7 +48,16 @@ impl FileState {
         match (self, other) {
             (FileState::Absent, FileState::Absent) => true,
             (FileState::File { hash, .. }, FileState::File { hash: other, .. }) => hash == other,
+            (FileState::Link { hash }, FileState::Link { hash: other }) => hash == other,
             _ => false,
+        }
+    }
+
+    /// The blob that holds what it held, or where it led.
+    pub fn blob(&self) -> Option<&BlobHash> {
+        match self {
+            FileState::File { hash, .. } | FileState::Link { hash } => Some(hash),
+            FileState::Absent | FileState::Unknown => None,
         }
     }
 }

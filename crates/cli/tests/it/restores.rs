@@ -133,11 +133,100 @@ fn nothing_is_put_back_through_a_link() {
     symlink(&outside, place.work.join("made")).unwrap();
     std::fs::rename(place.work.join("kept.txt"), place.work.join("other.txt")).unwrap();
     symlink("other.txt", place.work.join("kept.txt")).unwrap();
+    let done = place.run(&["restore", &trace, "--to", "1"]);
+    let in_the_way = "made/new.txt: left: there is a link on the way to \"made/new.txt\" now\n";
+    let told = format!("kept.txt: left, as somebody else has changed it since; --force overwrites it\n{in_the_way}");
+    assert_eq!((done.code, done.out), (1, told));
     let done = place.run(&["restore", &trace, "--to", "1", "--force"]);
-    assert_eq!((done.code, done.out.lines().count()), (1, 2), "{done:#?}");
-    assert!(done.out.contains("kept.txt: left: there is a link on the way"), "{done:#?}");
+    assert_eq!((done.code, done.out), (1, format!("kept.txt: put back\n{in_the_way}")));
     assert_eq!(std::fs::read_to_string(outside.join("new.txt")).unwrap(), "theirs\n");
-    assert_eq!(place.text("other.txt"), "written\n");
+    assert_eq!((place.text("kept.txt").as_str(), place.text("other.txt").as_str()), ("as it was\n", "written\n"));
+    assert!(!place.work.join("kept.txt").is_symlink());
+    // The link that was overwritten was kept.
+    place.run(&["restore", &trace, "--undo"]);
+    assert_eq!(place.work.join("kept.txt").read_link().unwrap(), Path::new("other.txt"));
+}
+
+/// A workspace with `snapshots` in which a run has done this.
+fn after_command(files: &[(&str, &str)], command: &str) -> (Place, String) {
+    let place = Place::new();
+    for (name, text) in files {
+        std::fs::create_dir_all(place.work.join(name).parent().unwrap()).unwrap();
+        std::fs::write(place.work.join(name), text).unwrap();
+    }
+    place.config("snapshots = true\n");
+    let server = scripted(vec![bash(command), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = place.trace();
+    (place, trace)
+}
+
+#[test]
+fn what_a_command_replaced_by_a_link_or_a_folder_comes_back() {
+    let files =
+        [("a.txt", "A\n"), ("b.txt", "B\n"), ("c.txt", "C\n"), ("dir/x", "x\n"), ("f/x", "y\n"), ("out/x", "z\n")];
+    let command = "rm a.txt b.txt c.txt; ln -s /etc/hostname a.txt; mkdir -p b.txt/deep c.txt; echo new > c.txt/new; \
+                   mv dir moved; ln -s moved dir; rm -r f out; echo file > f; ln -s / out";
+    let (place, trace) = after_command(&files, command);
+    let names =
+        |told: &str| -> Vec<String> { told.lines().filter(|line| !line.starts_with(' ')).map(String::from).collect() };
+    let dry = place.ok(&["restore", &trace, "--to", "1", "--dry-run"]);
+    assert!(
+        dry.starts_with("a.txt: would be put back\n") && dry.contains("\n    -a link to /etc/hostname\n    +A\n"),
+        "{dry}"
+    );
+    let told = place.ok(&["restore", &trace, "--to", "1"]);
+    let expected = [
+        "a.txt: put back",
+        "b.txt: put back",
+        "c.txt: put back",
+        "c.txt/new: removed",
+        "dir: removed",
+        "dir/x: put back",
+        "f: removed",
+        "f/x: put back",
+        "out: removed",
+        "out/x: put back",
+    ];
+    assert_eq!(names(&told), expected);
+    for (name, text) in files {
+        assert_eq!(place.text(name), text, "{name}");
+        assert!(!place.work.join(name).is_symlink());
+    }
+    assert!(!place.work.join("dir").is_symlink());
+    assert!(Path::new("/etc/hostname").exists());
+    // And all of it again: the restore is undone.
+    place.ok(&["restore", &trace, "--undo"]);
+    assert_eq!(place.work.join("a.txt").read_link().unwrap(), Path::new("/etc/hostname"));
+    assert_eq!(place.work.join("dir").read_link().unwrap(), Path::new("moved"));
+    assert_eq!((place.text("c.txt/new").as_str(), place.text("f").as_str()), ("new\n", "file\n"));
+    place.ok(&["verify", &trace]);
+}
+
+#[test]
+fn a_folder_with_content_in_a_files_place_is_named_and_left_even_by_force() {
+    let (place, trace) = after_command(&[("a.txt", "A\n")], "rm a.txt; mkdir a.txt; echo new > a.txt/new");
+    std::fs::write(place.work.join("a.txt/mine"), "mine\n").unwrap();
+    let told = "a.txt: left: a folder is in its place now, with a.txt/mine in it: move that away\na.txt/new: removed\n";
+    let done = place.run(&["restore", &trace, "--to", "1", "--force"]);
+    assert_eq!((done.code, done.out.as_str()), (1, told));
+    assert_eq!(place.text("a.txt/mine"), "mine\n");
+    std::fs::remove_file(place.work.join("a.txt/mine")).unwrap();
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), "a.txt: put back\n");
+    assert_eq!(place.text("a.txt"), "A\n");
+}
+
+#[test]
+fn links_that_a_command_made_turned_or_removed_are_put_back() {
+    let place_files = [("a.txt", "A\n")];
+    let (place, _) = after_command(&place_files, "ln -s a.txt kept; ln -s a.txt gone");
+    let server = scripted(vec![bash("rm gone; ln -sf nowhere kept; ln -s a.txt new"), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = newest(&place);
+    let told = "gone: put back\nkept: put back\nnew: removed\n";
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), told);
+    let leads = |name: &str| place.work.join(name).read_link().ok().map(|to| to.display().to_string());
+    assert_eq!((leads("gone"), leads("kept"), leads("new")), (Some("a.txt".into()), Some("a.txt".into()), None));
 }
 
 #[test]

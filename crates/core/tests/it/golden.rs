@@ -92,11 +92,12 @@ fn life() -> Vec<Event> {
     let (last, at) = (agent.log.last().unwrap().clone(), agent.state().tree.next_seq());
     let forked = Forked { from: "other".parse().unwrap(), event: last.id + 1, at, by: user() };
     let hash: BlobHash = "0f".repeat(32).try_into().unwrap();
-    let before = FileState::File { hash, bytes: 3, mode: 0o644 };
+    let before = FileState::File { hash: hash.clone(), bytes: 3, mode: 0o644 };
     let change = FileChange { path: "a.txt".into(), before, after: FileState::Absent };
+    let turned = FileChange { path: "b".into(), before: FileState::Link { hash }, after: FileState::Unknown };
     let call = CallId { seq: Seq(2), index: 0 };
     let kept = FilesKept { call, attempt: 1, changes: vec![change.clone()] };
-    let restored = FilesRestored { to: 4, changes: vec![change], by: user() };
+    let restored = FilesRestored { to: 4, changes: vec![change, turned], by: user() };
     for kind in [Omitted {}.into(), forked.into(), kept.into(), restored.into()] {
         agent.log.push(Event { id: agent.log.len() as u64 + 1, kind, ..last.clone() });
     }

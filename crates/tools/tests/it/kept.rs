@@ -75,13 +75,14 @@ async fn a_file_is_put_back_whole_with_its_mode_or_removed() {
     let world = World::with(&[("a.txt", "now")]);
     let at = &world.workspace;
     assert_eq!(at.look("gone"), Ok(FileNow::Absent));
-    at.put_back("a.txt", Some((b"then", 0o600)), "restore-t").unwrap();
-    assert_eq!(at.look("a.txt"), Ok(FileNow::File { content: b"then".to_vec(), mode: 0o600 }));
+    let then = FileNow::File { content: b"then".to_vec(), mode: 0o600 };
+    at.put_back("a.txt", &then, "restore-t").unwrap();
+    assert_eq!(at.look("a.txt"), Ok(then));
     // What a crash left beside it goes.
     std::fs::write(world.path(".mainpath-restore-t.part"), "half").unwrap();
-    at.put_back("a.txt", None, "restore-t").unwrap();
-    at.put_back("a.txt", None, "restore-t").unwrap();
-    at.put_back("made/again/b", Some((b"b", 0o644)), "restore-t").unwrap();
+    at.put_back("a.txt", &FileNow::Absent, "restore-t").unwrap();
+    at.put_back("a.txt", &FileNow::Absent, "restore-t").unwrap();
+    at.put_back("made/again/b", &FileNow::File { content: b"b".to_vec(), mode: 0o644 }, "restore-t").unwrap();
     let left: Vec<_> = std::fs::read_dir(world.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["made"]);
 }
@@ -94,13 +95,42 @@ async fn nothing_is_looked_at_or_put_back_through_a_link_or_outside() {
     symlink(outside.path(), world.path("out")).unwrap();
     symlink("real", world.path("in")).unwrap();
     symlink("real/a", world.path("file")).unwrap();
-    for path in ["out/a", "in/a", "file", "../x", "real/../real/a", "/etc/passwd", "", "real"] {
+    let new = FileNow::File { content: b"y".to_vec(), mode: 0o644 };
+    for path in ["out/a", "in/a", "../x", "real/../real/a", "/etc/passwd", "", "real/.."] {
         assert!(world.workspace.look(path).is_err(), "{path}");
-        assert!(world.workspace.put_back(path, Some((b"y", 0o644)), "t").is_err(), "{path}");
-        assert!(world.workspace.put_back(path, None, "t").is_err(), "{path}");
+        assert!(world.workspace.put_back(path, &new, "t").is_err(), "{path}");
+        assert!(world.workspace.put_back(path, &FileNow::Absent, "t").is_err(), "{path}");
     }
+    assert_eq!(world.workspace.look("real"), Ok(FileNow::Folder));
+    assert!(world.workspace.put_back("real", &new, "t").is_err());
+    assert!(world.workspace.put_back("real", &FileNow::Absent, "t").is_err());
+    // A link itself is looked at and replaced.
+    assert_eq!(world.workspace.look("file"), Ok(FileNow::Link { target: b"real/a".to_vec() }));
+    world.workspace.put_back("file", &new, "t").unwrap();
+    world.workspace.put_back("out", &FileNow::Absent, "t").unwrap();
+    assert_eq!(world.get("file"), "y");
     assert_eq!(std::fs::read_to_string(outside.path().join("a")).unwrap(), "secret");
-    assert_eq!(std::fs::read_to_string(world.path("real/a")).unwrap(), "x");
+    assert_eq!(world.get("real/a"), "x");
+}
+
+#[tokio::test]
+async fn what_stands_in_a_files_place_is_replaced_in_one_step_but_for_a_folder_with_content() {
+    let world = World::with(&[("full/deep/x", "1")]);
+    let at = &world.workspace;
+    let then = FileNow::File { content: b"then".to_vec(), mode: 0o600 };
+    let link = FileNow::Link { target: b"nowhere/\xff".to_vec() };
+    std::fs::create_dir_all(world.path("empty/of/files")).unwrap();
+    at.put_back("empty", &link, "t").unwrap();
+    assert_eq!(at.look("empty"), Ok(link.clone()));
+    at.put_back("empty", &then, "t").unwrap();
+    assert_eq!(at.look("empty"), Ok(then.clone()));
+    at.put_back("empty", &link, "t").unwrap();
+    assert_eq!(at.look("empty"), Ok(link.clone()));
+    assert_eq!(at.inside("full"), Ok(vec!["full/deep/x".to_string()]));
+    for what in [&then, &link, &FileNow::Absent] {
+        assert_eq!(at.put_back("full", what, "t").unwrap_err().code, "folder");
+    }
+    assert_eq!((world.get("full/deep/x"), world.names()), ("1".into(), vec!["empty".to_string(), "full".into()]));
 }
 
 /// A context that notes what is announced, with what the file held then, and answers like this.

@@ -3,6 +3,7 @@
 use crate::support::World;
 use mainpath_tools::{BlobSink, Snapshot};
 use mainpath_types::*;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -54,17 +55,114 @@ async fn what_was_written_made_and_removed_is_found_and_what_there_was_is_kept()
 }
 
 #[tokio::test]
-async fn what_git_does_not_look_at_and_links_are_left_alone() {
+async fn what_git_does_not_look_at_is_left_alone() {
     let world =
         World::with(&[(".gitignore", "target\n*.log\n"), ("target/x", "1"), ("a.log", "1"), (".git/HEAD", "1")]);
-    symlink("target/x", world.path("link")).unwrap();
+    symlink("target/x", world.path("a.log.link")).unwrap();
     let found = found(&world, |world| {
         for path in ["target/x", "target/new", "a.log", "b.log", ".git/HEAD", ".git/new", ".mainpath-x.part", "real"] {
             world.put(path, "2");
         }
-        std::fs::remove_file(world.path("link")).unwrap();
     });
     assert_eq!(names(&found.await), ["real"]);
+}
+
+async fn link(world: &World, target: &str) -> FileState {
+    FileState::Link { hash: world.blobs.put(target.as_bytes().to_vec()).await.unwrap() }
+}
+
+#[tokio::test]
+async fn links_are_kept_as_files_are_and_not_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("x"), "1").unwrap();
+    let world = World::with(&[("a", "1"), ("dir/x", "1")]);
+    for (target, path) in [(outside.path().to_str().unwrap(), "out"), ("a", "turned"), ("dir/x", "same"), ("a", "gone")]
+    {
+        symlink(target, world.path(path)).unwrap();
+    }
+    let found = found(&world, |world| {
+        std::fs::write(outside.path().join("x"), "2").unwrap();
+        world.put("dir/x", "2");
+        std::fs::remove_file(world.path("gone")).unwrap();
+        std::fs::remove_file(world.path("turned")).unwrap();
+        symlink("nowhere", world.path("turned")).unwrap();
+        symlink("a", world.path("new")).unwrap();
+    });
+    let (to_a, nowhere) = (link(&world, "a").await, link(&world, "nowhere").await);
+    let expected = [
+        ("dir/x".to_string(), file(&world, "1").await, file(&world, "2").await),
+        ("gone".to_string(), to_a.clone(), FileState::Absent),
+        ("new".to_string(), FileState::Absent, to_a.clone()),
+        ("turned".to_string(), to_a.clone(), nowhere),
+    ];
+    assert_eq!(found.await, expected);
+    let FileState::Link { hash } = &to_a else { panic!("a link") };
+    assert_eq!(world.blobs.get(hash).unwrap(), b"a");
+}
+
+#[tokio::test]
+async fn a_file_that_something_else_has_replaced_is_changed() {
+    let outside = tempfile::tempdir().unwrap();
+    let world = World::with(&[
+        ("away/x", "1"),
+        ("f/x", "1"),
+        ("l", "1"),
+        ("d", "1"),
+        ("p", "1"),
+        ("dir/x", "1"),
+        ("dir/y", "1"),
+    ]);
+    let found = found(&world, |world| {
+        for path in ["l", "d", "p"] {
+            std::fs::remove_file(world.path(path)).unwrap();
+        }
+        symlink("/etc/hostname", world.path("l")).unwrap();
+        std::fs::create_dir(world.path("d")).unwrap();
+        world.put("d/new", "1");
+        assert!(std::process::Command::new("mkfifo").arg(world.path("p")).status().unwrap().success());
+        std::fs::remove_dir_all(world.path("f")).unwrap();
+        world.put("f", "1");
+        std::fs::rename(world.path("dir"), world.path("moved")).unwrap();
+        symlink("moved", world.path("dir")).unwrap();
+        std::fs::remove_dir_all(world.path("away")).unwrap();
+        symlink(outside.path(), world.path("away")).unwrap();
+    });
+    let to_outside = link(&world, outside.path().to_str().unwrap()).await;
+    let one = file(&world, "1").await;
+    let (none, fifo) = (FileState::Absent, FileState::Unknown);
+    let expected = [
+        ("away", &none, &to_outside),
+        ("away/x", &one, &none),
+        ("d", &one, &none),
+        ("d/new", &none, &one),
+        ("dir", &none, &link(&world, "moved").await),
+        ("dir/x", &one, &none),
+        ("dir/y", &one, &none),
+        ("f", &none, &one),
+        ("f/x", &one, &none),
+        ("l", &one, &link(&world, "/etc/hostname").await),
+        ("p", &one, &fifo),
+    ];
+    let expected: Vec<_> = expected.iter().map(|(path, a, b)| (path.to_string(), (*a).clone(), (*b).clone())).collect();
+    let found = found.await;
+    // A folder that only got another name keeps the times of what is in it.
+    assert_eq!(found.into_iter().filter(|(path, ..)| !path.starts_with("moved")).collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn names_that_are_no_text_are_said_not_to_be_kept_and_do_not_hide_the_others() {
+    let world = World::with(&[("a", "1")]);
+    let odd = |byte: u8| world.path("").join(std::ffi::OsStr::from_bytes(&[b'o', byte]));
+    std::fs::write(odd(0xff), "1").unwrap();
+    let taken = before(&world, Snapshot::default()).await;
+    assert_eq!(taken.notes, ["a file whose name is not UTF-8 is not kept: o\u{fffd}"]);
+    std::fs::remove_file(world.path("a")).unwrap();
+    world.put("b", "1");
+    let changes = taken.changes(&after(&world, &taken).await, &world.workspace);
+    assert_eq!(changes.iter().map(|change| change.path.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    std::fs::write(odd(0xfe), "1").unwrap();
+    let notes = before(&world, Snapshot::default()).await.notes;
+    assert_eq!(notes, ["2 files whose names are not UTF-8 are not kept, the first: o\u{fffd}"]);
 }
 
 #[tokio::test]
@@ -96,7 +194,7 @@ async fn what_is_too_large_to_be_kept_is_unknown_and_said() {
     let large = || std::fs::File::create(world.path("large")).unwrap();
     large().set_len(MOST_KEPT + 1).unwrap();
     let taken = before(&world, Snapshot::default()).await;
-    assert_eq!(taken.notes, ["1 files are too large, or too many, to be kept as they are"]);
+    assert_eq!(taken.notes, ["1 file is too large, or too many, to be kept"]);
     assert_eq!(taken.changes(&after(&world, &taken).await, &world.workspace), []);
     large().set_len(MOST_KEPT + 2).unwrap();
     let change = FileChange { path: "large".into(), before: FileState::Unknown, after: FileState::Unknown };
