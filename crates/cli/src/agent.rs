@@ -49,7 +49,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     limits.summary = config.summary.unwrap_or(limits.summary);
     limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
     limits.context_chars = config.max_context_chars.or(limits.context_chars);
-    limits.shares = shares(config.shares.unwrap_or_default())?;
+    limits.shares = shares(config.shares.all())?;
     set_limits(&mut limits, args);
     let mut tools = app.tools.specs();
     // The others plan in their text, or not at all, and are short enough to see everything.

@@ -63,7 +63,7 @@ pub struct ConfigFile {
     /// Characters of a request, at four a token.
     pub max_context_chars: Option<u32>,
     /// The shares of a request's sections, in hundredths.
-    pub shares: Option<Shares>,
+    pub shares: SharesConfig,
     /// What is added to the system text of agents.
     pub instructions: String,
     /// Whether the AGENTS.md files of a workspace are part of it; they are, without it.
@@ -94,6 +94,29 @@ pub struct Retention {
     pub older_than: Option<Time>,
     /// All but so many of the newest.
     pub keep: Option<usize>,
+}
+
+/// `[shares]`: those that are not named have their usual size.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SharesConfig {
+    system: Option<u8>,
+    summary: Option<u8>,
+    recent: Option<u8>,
+    current: Option<u8>,
+}
+
+impl SharesConfig {
+    /// The shares of a request.
+    pub fn all(self) -> Shares {
+        let usual = Shares::default();
+        Shares {
+            system: self.system.unwrap_or(usual.system),
+            summary: self.summary.unwrap_or(usual.summary),
+            recent: self.recent.unwrap_or(usual.recent),
+            current: self.current.unwrap_or(usual.current),
+        }
+    }
 }
 
 /// `[redact]`: secrets that have no name.
