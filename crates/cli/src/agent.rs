@@ -175,8 +175,8 @@ fn notes(spec: &mut Spec, app: &App) -> Vec<Note> {
         false => Vec::new(),
     };
     let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
-    let owner = Some(&spec.own_instructions).filter(|text| !text.is_empty()).map(|text| part("owner".into(), text));
-    spec.instruction_parts = files.chain(owner).collect();
+    let own = Some(&spec.own_instructions).filter(|text| !text.is_empty());
+    spec.instruction_parts = files.chain(own.map(|text| part("instructions".into(), text))).collect();
     notes
 }
 

@@ -10,6 +10,7 @@ use mainpath_core::*;
 use mainpath_runtime::Mail;
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// So many messages of a section are listed one by one.
 const LISTED: usize = 12;
@@ -177,7 +178,12 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
     for (section, ..) in &layout.sections {
         let rows: Vec<(String, u32, String)> = match section {
             Section::System => {
-                fixed_parts(look.spec).into_iter().map(|(name, tokens)| (name, tokens, String::new())).collect()
+                let name = |name: String| from_workspace(&name, &look.spec.workspace).unwrap_or(name);
+                // The tools first: where not all are listed, what was said to the model is.
+                let (tools, texts): (Vec<_>, Vec<_>) =
+                    fixed_parts(look.spec).into_iter().partition(|(what, _)| what.starts_with("tool "));
+                let parts = tools.into_iter().chain(texts);
+                parts.map(|(what, tokens)| (name(what), tokens, String::new())).collect()
             }
             _ => layout.parts.iter().filter(|part| part.section == *section).map(|part| row(look, part)).collect(),
         };
@@ -220,7 +226,7 @@ fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all
         lines.push(format!("   {:<24}{:>9}", format!("{} earlier: --all", earlier.len()), number(tokens)));
     }
     for (what, tokens, text) in newest {
-        let line = format!("   {:<24}{:>9}  {text}", fit(what, 24), number(u64::from(*tokens)));
+        let line = format!("   {:<24}{:>9}  {text}", fit_middle(what, 24), number(u64::from(*tokens)));
         lines.push(line.trim_end().into());
     }
 }
@@ -322,9 +328,48 @@ fn fit(line: &str, cells: usize) -> String {
     fitted
 }
 
+/// The same for a name, whose end tells more than its middle.
+fn fit_middle(name: &str, cells: usize) -> String {
+    if fit(name, cells) == name {
+        return name.into();
+    }
+    let backwards = |text: &str| text.chars().rev().collect::<String>();
+    let begin = fit(name, cells / 2);
+    format!("{begin}{}", backwards(fit(&backwards(name), cells - cells / 2 + 1).trim_end_matches('…')))
+}
+
+/// A file as it is named from the workspace on, if it is named by a whole path.
+fn from_workspace(file: &str, workspace: &str) -> Option<String> {
+    let (file, workspace) = (Path::new(file), Path::new(workspace));
+    let up = workspace.ancestors().position(|folder| file.starts_with(folder)).filter(|_| file.is_absolute())?;
+    let below = file.strip_prefix(workspace.ancestors().nth(up)?).ok()?;
+    Some(format!("{}{}", "../".repeat(up), below.display()))
+}
+
 /// How wide the terminal is; 80 where there is none, unless `COLUMNS` says otherwise.
 fn width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let terminal = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
     said.or_else(terminal).filter(|width| *width >= 40).unwrap_or(80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_loses_its_middle_and_a_wide_letter_takes_two_cells() {
+        assert_eq!(fit_middle("AGENTS.md", 9), "AGENTS.md");
+        assert_eq!(fit_middle("/home/someone/project/AGENTS.md", 24), "/home/somee…ject/AGENTS.md");
+        assert_eq!(fit_middle(&"字".repeat(20), 9).chars().filter(|c| *c == '字').count(), 4);
+    }
+
+    #[test]
+    fn a_file_is_named_from_the_workspace_on() {
+        let named = |file| from_workspace(file, "/home/me/work/sub");
+        assert_eq!(named("/home/me/work/sub/AGENTS.md"), Some("AGENTS.md".into()));
+        assert_eq!(named("/home/me/work/AGENTS.md"), Some("../AGENTS.md".into()));
+        assert_eq!(named("/etc/AGENTS.md"), Some("../../../../etc/AGENTS.md".into()));
+        assert_eq!((named("tool bash"), named("instructions")), (None, None));
+    }
 }

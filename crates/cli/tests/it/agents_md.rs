@@ -41,7 +41,13 @@ fn the_files_of_the_repository_are_told_the_nearest_last_and_then_the_owner_s_ow
          instructions, which come before the notes of the folder:\nBe kind."
     );
     assert!(text.ends_with(&expected), "{text}");
-    assert_eq!(parts(&place), [(root, 10), (near, 19), ("owner".into(), 8)]);
+    assert_eq!(parts(&place), [(root, 10), (near, 19), ("instructions".into(), 8)]);
+    // From the workspace on, so that one is told from the other.
+    let context = place.ok(&["context"]);
+    let named = |name: &str| context.lines().any(|line| line.split("  ").map(str::trim).any(|word| word == name));
+    for name in ["AGENTS.md", "../../AGENTS.md", "instructions", "system text"] {
+        assert!(named(name), "{name}: {context}");
+    }
     for (flags, absent) in [(vec!["--no-agents-md"], "Use tabs"), (vec!["--instructions", "Be brief."], "Be kind")] {
         place.run_on(&server, &[flags, vec!["-C", "crates/one", "Do it."]].concat());
         assert!(!system(&server).contains(absent), "{}", system(&server));

@@ -116,7 +116,7 @@ pub fn layout(state: &State) -> Option<Layout> {
 pub fn fixed_parts(spec: &Spec) -> Vec<(String, u32)> {
     let added: u32 = spec.instruction_parts.iter().map(|part| part.tokens).sum();
     let whole = estimate(&spec.instructions);
-    let mut parts = vec![("instructions".to_string(), whole.saturating_sub(added))];
+    let mut parts = vec![("system text".to_string(), whole.saturating_sub(added))];
     // Sizes of parts are rounded up; together they are no more than the whole.
     let mut left = whole.min(added);
     for part in &spec.instruction_parts {
