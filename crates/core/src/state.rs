@@ -1,5 +1,6 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
+use crate::context::cut::AROUND;
 use crate::{Bucket, Calls, Goals, ModelCall, Queued, Queues, Run, Tree};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -341,6 +342,13 @@ impl State {
             }
             None => fixed.saturating_add(self.tree.shown_tokens(tip)),
         };
+        let limits_chars = self.coming_spec().is_some_and(|spec| spec.limits.context_chars.is_some());
+        // A vendor counts tokens: where characters are limited, they are told from the estimates, and from what is around them.
+        let in_chars = || {
+            let around = AROUND.saturating_mul(self.tree.shown_count(tip).into());
+            fixed.saturating_add(self.tree.shown_tokens(tip)).saturating_add(around)
+        };
+        let path = if limits_chars { path.max(in_chars()) } else { path };
         path.saturating_add(again.sum())
     }
 

@@ -6,7 +6,7 @@ mod summing;
 mod writing;
 
 use crate::context_hooks::{ask_hooks, in_short, summary};
-use crate::effects::{Around, Asking, Ruled, call_model, finished, probe_tool, run_tool, unusable};
+use crate::effects::{Around, Asking, Ruled, call_model, finished, probe_tool, run_tool, too_long, unusable};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::look_back;
 use crate::origins::{Origins, origin_of};
@@ -347,6 +347,13 @@ impl Driver {
         self.note_origins().await?;
         let (body, sent) = self.body(&around.prepared).await?;
         let state = self.machine.state();
+        if let Some(most) = state.limits().and_then(|limits| limits.context_chars)
+            && let has = characters(&body).saturating_sub(self.prefix.media())
+            && has > most as usize
+        {
+            self.start(key, |_| too_long(request, has, most));
+            return Ok(());
+        }
         let run = state.run.as_ref();
         let how = Asking {
             failures: run.map_or(0, |run| run.model_failures),
@@ -469,6 +476,13 @@ impl Driver {
         self.prepared = Some((under, Arc::clone(&prepared)));
         Ok(prepared)
     }
+}
+
+/// The characters of a body in segments.
+fn characters(body: &[bytes::Bytes]) -> usize {
+    // Every character has one byte that does not go on with another.
+    let begins = |byte: &&u8| !(0x80..0xC0).contains(*byte);
+    body.iter().map(|segment| segment.iter().filter(begins).count()).sum()
 }
 
 impl Drop for Driver {

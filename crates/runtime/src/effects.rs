@@ -184,6 +184,14 @@ pub(crate) async fn unusable(request: u32, message: String) -> InputKind {
     InputKind::ModelFailed { request, error, retry_at: None, usage: None }
 }
 
+/// What a request comes to that is larger than the trace's limit in characters: it is not sent.
+pub(crate) async fn too_long(request: u32, has: usize, most: u32) -> InputKind {
+    let message =
+        format!("the request would have {has} characters, more than the {most} of its limit; it was not sent");
+    let error = ModelError { kind: ModelErrorKind::Overflow, message, status: None, retry_after_ms: None };
+    InputKind::ModelFailed { request, error, retry_at: None }
+}
+
 /// The longest wait that a server may ask for, in milliseconds.
 const LONGEST_WAIT: u64 = 10 * 60 * 1_000;
 

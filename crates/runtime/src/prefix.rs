@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use mainpath_core::{Item, Under};
 use mainpath_providers::Codec;
-use mainpath_types::{Message, Role};
+use mainpath_types::{Message, Part, Role, Source};
 use sha2::{Digest, Sha256};
 
 /// The encoded messages of the last request, ready to be continued.
@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 pub struct Prefix {
     under: Under,
     items: Vec<Item>,
-    /// Where each item's bytes end, and who speaks in it. The results of one turn are one group and share an end.
-    ends: Vec<(u32, Role)>,
+    /// Where each item's bytes end, who speaks in it, and how many bytes of images, sound and documents come before that end.
+    /// The results of one turn are one group and share an end.
+    ends: Vec<(u32, Role, usize)>,
     rope: Rope,
     /// The hash of the frame's beginning and of everything in the rope.
     hash: Sha256,
@@ -35,7 +36,7 @@ impl Prefix {
         if same < self.items.len() {
             self.items.truncate(same);
             self.ends.truncate(same);
-            self.rope.truncate(self.ends.last().map_or(0, |(end, _)| *end as usize));
+            self.rope.truncate(self.ends.last().map_or(0, |(end, ..)| *end as usize));
             self.hash = Sha256::new_with_prefix(before);
             self.rope.segments.iter().for_each(|segment| self.hash.update(segment));
         }
@@ -62,9 +63,10 @@ impl Prefix {
             }
             codec.encode_group(group, &mut new);
             let end = u32::try_from(self.rope.len() + new.len()).unwrap_or(u32::MAX);
+            let media = self.media() + group.iter().map(|message| encoded_media(&message.parts)).sum::<usize>();
             for item in items.iter().skip(at).take(group.len()) {
                 self.items.push(*item);
-                self.ends.push((end, role));
+                self.ends.push((end, role, media));
             }
             at += group.len();
         }
@@ -73,7 +75,12 @@ impl Prefix {
     }
 
     fn last_role(&self) -> Option<Role> {
-        self.ends.last().map(|(_, role)| *role)
+        self.ends.last().map(|(_, role, _)| *role)
+    }
+
+    /// How many bytes of the body are images, sound and documents.
+    pub fn media(&self) -> usize {
+        self.ends.last().map_or(0, |(_, _, media)| *media)
     }
 
     /// The body of the request, in segments, and its hash in hex.
@@ -92,6 +99,18 @@ impl Prefix {
         body.push(after);
         (body, hex(&hash))
     }
+}
+
+fn encoded_media(parts: &[Part]) -> usize {
+    let part = |part: &Part| match part {
+        Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } => match source {
+            Source::Base64 { data, .. } => data.len(),
+            _ => 0,
+        },
+        Part::ToolResult { content, .. } => encoded_media(content),
+        Part::Text { .. } | Part::StoredText { .. } | Part::Thinking { .. } | Part::ToolCall { .. } => 0,
+    };
+    parts.iter().map(part).sum()
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! Where the tokens of a request go, summaries on request, and what a model looks back with.
 
 use crate::support::*;
-use mainpath_testkit::model_server::Answer;
+use mainpath_testkit::model_server::{Answer, Format};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -66,6 +66,49 @@ fn what_was_cleared_or_left_by_a_rewind_cannot_be_recalled() {
     for request in 2..7 {
         assert!(!shown(&server, request).contains("the old secret"), "{request}");
     }
+}
+
+#[test]
+fn no_body_has_more_characters_than_the_limit_in_any_format() {
+    const MOST: usize = 26_000;
+    for format in [Format::Chat, Format::Responses, Format::Anthropic, Format::Gemini] {
+        // Short messages, in which most is what is around them, then long ones full of what is escaped.
+        let server = server(|request| match request.n {
+            ..30 => Answer::call("list_files", json!({"path": "."})).into(),
+            30..45 => {
+                Answer { text: "\"quoted\"\n".repeat(60), ..Answer::call("read_text_file", json!({"path": "a.txt"})) }
+                    .into()
+            }
+            _ => Answer::text("Read.").into(),
+        });
+        let place = Place::new();
+        place.config("summary = \"rules\"\n");
+        std::fs::write(place.work.join("a.txt"), "\"a\"\t\\b\\\n".repeat(150)).unwrap();
+        let (model, most) = (server.model_of(format), MOST.to_string());
+        let args = ["run", "--model", &model, "--max-context-chars", &most, "--max-turns", "60", "Read it."];
+        let done = place.run(&args);
+        assert_eq!((done.code, done.out.as_str()), (0, "Read.\n"), "{format:?}: {done:#?}");
+        let sizes: Vec<usize> =
+            server.requests().iter().map(|request| String::from_utf8_lossy(&request.bytes).chars().count()).collect();
+        let largest = sizes.iter().max().copied().unwrap_or(0);
+        assert!(largest <= MOST && largest > MOST * 3 / 4, "{format:?}: {largest} of {sizes:?}");
+        assert_eq!(sizes.len(), 45, "{format:?}: {sizes:?}");
+        assert_eq!(server.violations(), Vec::<String>::new());
+        place.ok(&["replay"]);
+    }
+}
+
+#[test]
+fn a_request_that_cannot_be_made_to_keep_to_the_limit_in_characters_is_not_sent() {
+    let server = scripted(vec![Answer::text("Never asked.")]);
+    let place = Place::new();
+    // Every character of the task becomes six in JSON.
+    let done = place.run_with(
+        &["run", "--model", &server.model(), "--max-context-chars", "26000"],
+        "\u{1}".repeat(6_000).as_bytes(),
+    );
+    assert!(done.code != 0 && done.err.contains("than the limit of 26000 characters"), "{done:#?}");
+    assert_eq!(server.count(), 0);
 }
 
 #[test]

@@ -15,6 +15,9 @@ const FULL: u64 = 80;
 const ENOUGH: u64 = 60;
 /// Characters of a token, where characters are limited. Wide scripts have fewer, so a limit in characters is never exceeded.
 const CHARS_A_TOKEN: u64 = 4;
+/// What the JSON around a message takes in the widest format, its call or the call that it answers included, beyond what is
+/// estimated of it: about 130 characters, in tokens. What escapes make longer is seen when the body is made.
+pub(crate) const AROUND: u64 = 32;
 /// The size of the note on a result that is not shown whole.
 pub(crate) const NOTE: u32 = 24;
 /// The size at which an old result without a long-term line is shown.
@@ -139,7 +142,12 @@ fn too_much(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
         }
         _ => format!("the model's window leaves {}", room.most),
     };
-    let why = if run.remedy == Some(Remedy::Cut) {
+    let why = if let (Some(Remedy::Cut), Some(chars)) = (run.remedy, spec.limits.context_chars) {
+        format!(
+            "the request is larger than the model's window, or than the limit of {chars} characters, and nothing of it can be \
+             left out"
+        )
+    } else if run.remedy == Some(Remedy::Cut) {
         "the server says that the request is larger than the model's window, and nothing of it can be left out".into()
     } else if run.compacted_at.is_some() {
         format!("also after a summary a request would take about {tokens} tokens, and {most}")

@@ -144,8 +144,8 @@ fn a_limit_in_characters_is_a_smaller_window_with_an_answer_of_its_own() {
     let decided = said(&mut agent, "a long task", 480, 0);
     assert_eq!(decided[3], "run_closing context_limit");
     let answer = ending(agent.state(), &agent.bodies).unwrap().answer;
-    assert!(answer.contains("take about 544 tokens, and the limit is 2000 characters, 500 tokens"), "{answer}");
-    let mut agent = Agent::with_window(Limits { context_chars: Some(2_000), ..no_limits() }, 100_000);
+    assert!(answer.contains("take about 576 tokens, and the limit is 2000 characters, 500 tokens"), "{answer}");
+    let mut agent = Agent::with_window(Limits { context_chars: Some(3_000), ..no_limits() }, 100_000);
     agent.says(MessageMode::Message, "do it");
     plain(&mut agent, 200);
     let decided = plain(&mut agent, 200);
