@@ -8,6 +8,7 @@ use crate::compare::compare;
 use crate::exit::{Exit, Failure};
 use crate::text::{gist, number, plain, short, spent};
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text};
+use mainpath_runtime::look_back::is_look_back;
 use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
 use mainpath_store::Store;
 use mainpath_types::*;
@@ -86,9 +87,11 @@ async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodie
     path.reverse();
     let sizes = sizes(app, events).await;
     for (seq, kind, event) in path {
+        let (used, text) = (used(bodies, kind, event), run_body(state, bodies, &sizes, kind, event));
+        let Some(text) = text else { continue };
         out("")?;
-        out(&format!("#{seq} {}{}", role(kind), used(bodies, kind, event)))?;
-        for line in body(state, bodies, &sizes, kind, event).lines() {
+        out(&format!("#{seq} {}{used}", role(kind)))?;
+        for line in text.lines() {
             out(&format!("   {line}"))?;
         }
     }
@@ -115,18 +118,44 @@ pub fn role(kind: NodeKind) -> &'static str {
     }
 }
 
-pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
-    let said = |parts: &[Part]| {
-        let lines = parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(plain(text)),
-            Part::StoredText { hash, bytes } => Some(format!("[{} bytes in blob {hash}]", number(*bytes))),
-            Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", plain(name), gist(arguments))),
-            Part::Thinking { text, .. } => Some(format!("(thinking) {}", short(text, 300))),
-            Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => line(part, sizes),
-            Part::ToolResult { .. } => None,
-        });
-        lines.collect::<Vec<_>>().join("\n")
+/// What a message says of the run. `None`: it only looks back, or is what was found by that; the log has it.
+fn run_body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> Option<String> {
+    let looks_back = |call: CallId| {
+        let tool = state.calls.get(call).and_then(|call| call.tool.as_deref());
+        tool.is_some_and(is_look_back)
     };
+    match (kind, bodies.get(event)) {
+        (NodeKind::Result(call), _) if looks_back(call) => None,
+        (NodeKind::Assistant { calls: 1.. }, Some(EventKind::ModelFinished(data))) => {
+            let mut planned = data.calls.iter();
+            let is_shown = |part: &&Part| {
+                let is_call = matches!(part, Part::ToolCall { .. });
+                let tool = if is_call { planned.next().and_then(|call| call.tool.as_deref()) } else { None };
+                !tool.is_some_and(is_look_back)
+            };
+            let shown: Vec<Part> = data.parts.iter().filter(is_shown).cloned().collect();
+            let text = said(&shown, sizes);
+            (!text.is_empty() || shown.len() == data.parts.len()).then_some(text)
+        }
+        _ => Some(body(state, bodies, sizes, kind, event)),
+    }
+}
+
+/// What parts say to people.
+fn said(parts: &[Part], sizes: &Sizes) -> String {
+    let lines = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(plain(text)),
+        Part::StoredText { hash, bytes } => Some(format!("[{} bytes in blob {hash}]", number(*bytes))),
+        Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", plain(name), gist(arguments))),
+        Part::Thinking { text, .. } => Some(format!("(thinking) {}", short(text, 300))),
+        Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => line(part, sizes),
+        Part::ToolResult { .. } => None,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
+    let said = |parts: &[Part]| said(parts, sizes);
     match (kind, bodies.get(event)) {
         (_, None) => "(erased)".into(),
         (NodeKind::Result(call), Some(EventKind::ModelFinished(data))) => {

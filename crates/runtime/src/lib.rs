@@ -25,7 +25,7 @@ mod hub;
 pub mod import;
 mod judge;
 mod live;
-mod look_back;
+pub mod look_back;
 mod mail;
 mod media;
 mod models;

@@ -19,7 +19,12 @@ const ASIDE: [&str; 3] = [LoadOlderMessages::NAME, ListCalls::NAME, RecallResult
 
 /// Whether an answer looks back, so that the log is needed.
 pub(crate) fn looks_back(kind: &InputKind) -> bool {
-    matches!(kind, InputKind::ModelFinished(reply) if reply.calls.iter().any(|call| is_one_of(call, &ASIDE) || is_one_of(call, &[ExpandWindow::NAME])))
+    matches!(kind, InputKind::ModelFinished(reply) if reply.calls.iter().any(|call| call.ended().is_none() && call.tool.as_deref().is_some_and(is_look_back)))
+}
+
+/// Whether a tool only looks back or changes what is shown, so that a call of it is none of the run's.
+pub fn is_look_back(tool: &str) -> bool {
+    ASIDE.contains(&tool) || tool == ExpandWindow::NAME
 }
 
 fn is_one_of(call: &PlannedCall, names: &[&str]) -> bool {

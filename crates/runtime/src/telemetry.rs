@@ -1,5 +1,6 @@
 //! What each tool did, counted from a log: how often it was called, how often that went well, how long it took.
 
+use crate::look_back::is_look_back;
 use mainpath_types::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -68,10 +69,12 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
     let mut tools: HashMap<CallId, String> = HashMap::new();
     for event in events {
         match &event.kind {
-            // To look into what is no longer shown is no work.
-            EventKind::ModelFinished(data) if data.aside => {}
             EventKind::ModelFinished(data) => {
                 for (index, planned) in (0u16..).zip(&data.calls) {
+                    // To look into what is no longer shown is no work.
+                    if data.aside || planned.tool.as_deref().is_some_and(is_look_back) {
+                        continue;
+                    }
                     let tool = planned.tool.clone().unwrap_or_else(|| "(unknown)".into());
                     let entry = stats.entry(tool.clone()).or_default();
                     entry.calls += 1;

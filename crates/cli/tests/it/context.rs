@@ -36,7 +36,9 @@ fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
     // No call is recorded of what was looked up, and the log gives the same requests again.
     let stats = place.ok(&["stats"]);
     assert!(!stats.contains("recall_result") && !stats.contains("list_calls"), "{stats}");
-    assert!(place.ok(&["show"]).contains("read_text_file") && !place.ok(&["show"]).contains("recall_result"));
+    let show = place.ok(&["show"]);
+    assert!(show.contains("→ read_text_file") && !show.contains("recall_result"), "{show}");
+    assert!(!stats.contains("expand_window") && !show.contains("expand_window"), "{stats}{show}");
     place.ok(&["replay"]);
 }
 
@@ -66,6 +68,21 @@ fn what_was_cleared_or_left_by_a_rewind_cannot_be_recalled() {
     for request in 2..7 {
         assert!(!shown(&server, request).contains("the old secret"), "{request}");
     }
+}
+
+#[test]
+fn a_look_back_that_is_refused_is_no_call_of_the_run_either() {
+    let both = Answer { text: "Both.".into(), ..Answer::call("list_calls", json!({})) };
+    let both = both.and_call("read_text_file", json!({"path": "a.txt"}));
+    let server = scripted(vec![both, Answer::text("It says hello.")]);
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "hello\n").unwrap();
+    assert_eq!(place.run_on(&server, &["Read."]).code, 0);
+    assert!(shown(&server, 1).contains("Call this alone"), "the model is told");
+    let (stats, show) = (place.ok(&["stats"]), place.ok(&["show"]));
+    assert!(stats.contains("read_text_file") && !stats.contains("list_calls"), "{stats}");
+    assert!(show.contains("   Both.\n   → read_text_file") && !show.contains("list_calls"), "{show}");
+    assert!(!show.contains("Call this alone") && show.contains("hello"), "{show}");
 }
 
 #[test]
