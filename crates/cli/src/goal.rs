@@ -58,7 +58,7 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
 
 async fn show(app: &App, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
     if json {
-        let task = views::task(&*app.store, &app.scope, &log.events).await?;
+        let task = views::task(&*app.store, &app.scope, state, &log.events).await?;
         let (_, made) = views::fold(&state.trace, &log.events);
         out(&views::plan(state, &log.events, &made, &task).to_string())?;
         return Ok(Exit::Ok);

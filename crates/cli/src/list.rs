@@ -77,7 +77,7 @@ async fn read(app: &App, most: usize) -> Result<(Vec<Row>, usize), Failure> {
     for entry in traces.iter().take(most) {
         let (log, state, _) = app.read(&entry.trace).await?;
         // A trace whose blob is gone is listed all the same.
-        let task = views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
+        let task = views::task(&*app.store, &app.scope, &state, &log.events).await.unwrap_or_default();
         let status = if log.damage.is_some() { "damaged" } else { status(&state) };
         let State { finished, turn_number, usage, cost, .. } = state;
         rows.push(Row {

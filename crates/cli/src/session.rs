@@ -271,7 +271,8 @@ async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Fa
             n => out(&format!("  {n} calls wait for their results"))?,
         }
         let (log, state, _) = app.read(&trace).await?;
-        let task = mainpath_runtime::views::task(&*app.store, &app.scope, &log.events).await.unwrap_or_default();
+        let task =
+            mainpath_runtime::views::task(&*app.store, &app.scope, &state, &log.events).await.unwrap_or_default();
         out(&format!("  {}, {} messages: {}", status(&state), state.tree.len(), short(&task, 60)))?;
     }
     Ok(Exit::Ok)

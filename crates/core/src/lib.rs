@@ -50,7 +50,7 @@ pub use calls::{Call, CallState, Calls};
 pub use context::aside::{free_tokens, older};
 pub use context::bodies::{Bodies, Log, message, result_text};
 pub use context::compact::{summarise, summary_events, summary_text};
-pub use context::cut::expand;
+pub use context::cut::{expand, task};
 pub use context::estimate::{estimate, estimate_parts};
 pub use context::layout::{Layout, LeftOut, Placed, Section, fixed_parts, layout};
 pub use context::pack::{Item, PACK_VERSION, Packed, Packer, Shown, Under, is_as_signed, pack};

@@ -2,7 +2,7 @@
 
 use crate::Row;
 use crate::tables::Stamp;
-use mainpath_core::{NodeKind, State, apply, result_text, status};
+use mainpath_core::{NodeKind, State, apply, result_text, status, task};
 use mainpath_store::{FilesStore, Scope, read_file};
 use mainpath_types::*;
 use std::fs::Metadata;
@@ -52,10 +52,13 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
     }
     let reader = Reader { store, scope };
     let said = reader.said(&state, &log.events);
-    // Since the conversation was last begun anew, if something was said since.
+    // On the main path; before anything is, since the conversation was last begun anew, if something was said since.
     let cleared = log.events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
     let since = log.events.get(cleared..).unwrap_or_default();
-    let task = reader.task(since).or_else(|| reader.task(&log.events));
+    let task = reader
+        .task_of(&state, &log.events)
+        .or_else(|| since.iter().find_map(|event| reader.asked(event)))
+        .or_else(|| log.events.iter().find_map(|event| reader.asked(event)));
     let status = if log.damage.is_some() { "damaged" } else { status(&state) };
     let row = Row {
         trace: trace.clone(),
@@ -80,12 +83,20 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn task(&self, events: &[Event]) -> Option<String> {
-        events.iter().find_map(|event| match &event.kind {
+    /// The first thing that was asked for on the main path.
+    fn task_of(&self, state: &State, events: &[Event]) -> Option<String> {
+        let id = state.tree.node(task(state)?)?.event;
+        self.asked(events.get(events.binary_search_by_key(&id, |event| event.id).ok()?)?)
+    }
+
+    /// What an event asks for.
+    fn asked(&self, event: &Event) -> Option<String> {
+        match &event.kind {
             EventKind::MessageQueued(data) => Some(self.text(&data.parts, TASK)),
+            EventKind::RewindRequested(data) => data.parts.as_ref().map(|parts| self.text(parts, TASK)),
             EventKind::MessageImported(data) => Some(self.text(&data.said(), TASK)),
             _ => None,
-        })
+        }
     }
 
     /// What people, the model and tools said, by the numbers of the messages.

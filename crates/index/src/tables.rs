@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 

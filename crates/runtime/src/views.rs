@@ -23,7 +23,7 @@ pub async fn build(
     let (state, made) = fold(trace, events);
     let mut log = Log::default();
     log.extend(events);
-    let (task, spec) = (task(store, scope, events).await?, spec(events));
+    let (task, spec) = (task(store, scope, &state, events).await?, spec(events));
     let end = ending(store, scope, &state, &log).await?;
     let about = meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str()));
     let mut views = vec![
@@ -136,17 +136,22 @@ pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<
     Ok(())
 }
 
-/// What the agent was first asked to do, since the conversation was last cleared if something was. Errors: it lies in a blob, and the blob is missing.
-pub async fn task(store: &dyn Store, scope: &Scope, events: &[Event]) -> Result<String, StoreError> {
-    let said = |events: &[Event]| {
-        events.iter().find_map(|event| match &event.kind {
-            EventKind::MessageQueued(data) => Some(data.parts.clone()),
-            EventKind::MessageImported(data) => Some(data.said()),
-            _ => None,
-        })
+/// What the agent was first asked to do on the main path; before anything is on it, what was first said since the conversation
+/// was last cleared, or at all. Errors: it lies in a blob, and the blob is missing.
+pub async fn task(store: &dyn Store, scope: &Scope, state: &State, events: &[Event]) -> Result<String, StoreError> {
+    let said = |event: &Event| match &event.kind {
+        EventKind::MessageQueued(data) => Some(data.parts.clone()),
+        EventKind::RewindRequested(data) => data.parts.clone(),
+        EventKind::MessageImported(data) => Some(data.said()),
+        _ => None,
+    };
+    let on_path = || {
+        let id = state.tree.node(mainpath_core::task(state)?)?.event;
+        said(events.get(events.binary_search_by_key(&id, |event| event.id).ok()?)?)
     };
     let cleared = events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
-    let mut parts = events.get(cleared..).and_then(said).or_else(|| said(events)).unwrap_or_default();
+    let since = || events.get(cleared..).unwrap_or_default().iter().find_map(said);
+    let mut parts = on_path().or_else(since).or_else(|| events.iter().find_map(said)).unwrap_or_default();
     load(store, scope, &mut parts).await?;
     Ok(text_of(&parts))
 }

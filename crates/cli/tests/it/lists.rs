@@ -27,6 +27,35 @@ fn words_are_found_with_their_places_and_the_newest_trace_first() {
 }
 
 #[test]
+fn the_task_is_the_one_of_the_main_path() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Done.")]);
+    place.run_on(&server, &["Book a flight"]);
+    let trace = place.trace();
+    let tasks = || (parsed(&place.ok(&["ls", "--json"]))["task"].clone(), request(&place, &trace));
+    assert_eq!(tasks(), ("Book a flight".into(), "Book a flight".into()));
+    place.ok(&["rewind", &trace, "--to", "0", "Sell the car"]);
+    assert_eq!(tasks(), ("Sell the car".into(), "Sell the car".into()));
+    // What comes after it is no task, and a rewind to after it keeps it.
+    place.ok(&["run", "--trace", &trace, "For more"]);
+    place.ok(&["rewind", &trace, "--turn", "2", "For less"]);
+    assert_eq!(tasks(), ("Sell the car".into(), "Sell the car".into()));
+    place.ok(&["index", "rebuild"]);
+    assert_eq!(tasks(), ("Sell the car".into(), "Sell the car".into()));
+    // Back to the first.
+    place.ok(&["fork", &trace, "--at", "2", "--no-run"]);
+    let fork = place.traces().into_iter().find(|other| *other != trace).unwrap();
+    let list = place.ok(&["ls", "--json"]);
+    let of_fork = list.lines().map(parsed).find(|line| line["trace_id"] == fork.as_str()).unwrap();
+    assert_eq!(of_fork["task"], "Book a flight");
+    place.ok(&["replay", &trace]);
+}
+
+fn request(place: &Place, trace: &str) -> String {
+    std::fs::read_to_string(place.file(trace, "inputs/request.txt")).unwrap()
+}
+
+#[test]
 fn the_list_is_the_same_with_a_new_a_spoilt_and_a_locked_index() {
     let place = Place::new();
     let server = scripted(vec![Answer::text("Done.")]);

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const FULL: u64 = 80;
 /// A cut is worth it if it brings the request down to so many hundredths of what it may take.
 const ENOUGH: u64 = 60;
-/// Characters of a token, where characters are limited. Wide scripts have fewer, so a limit in characters is never exceeded.
+/// Characters of a token, where characters are limited. Wide scripts have fewer.
 const CHARS_A_TOKEN: u64 = 4;
 /// What the JSON around a message takes in the widest format, its call or the call that it answers included, beyond what is
 /// estimated of it: about 130 characters, in tokens. What escapes make longer is seen when the body is made.
@@ -361,8 +361,8 @@ fn is_outdated(state: &State) -> bool {
     state.plan_changed && !state.goals.is_empty()
 }
 
-/// The first thing that was asked for.
-fn task(state: &State) -> Option<Seq> {
+/// The first thing that was asked for on the main path.
+pub fn task(state: &State) -> Option<Seq> {
     state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
 }
 
