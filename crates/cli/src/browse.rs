@@ -6,10 +6,11 @@ use crate::asked::asked;
 use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
 use crate::exit::{Exit, Failure};
+use crate::list::{INTERRUPTED, standing};
 use crate::text::{gist, number, plain, short, spent};
-use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text};
+use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
-use mainpath_runtime::{Whole, replay as again, views, wire::Projector};
+use mainpath_runtime::{Whole, replay as again, wire::Projector};
 use mainpath_store::Store;
 use mainpath_types::*;
 use std::io::Write;
@@ -29,6 +30,8 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
         return compare(&app, a, b).await;
     }
     let trace = app.find(args.trace.as_deref()).await?;
+    // Asked first: what its owner wrote before it went is then read.
+    let is_driven = app.store.owner(&app.scope, &trace)?.is_some();
     let (log, state, bodies) = app.read(&trace).await?;
     let mut bodies = Whole::new(&bodies);
     if !args.events {
@@ -48,7 +51,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     } else if args.all {
         tree(&state, &bodies, &sizes(&app, &log.events).await)?;
     } else {
-        path(&app, &trace, &log.events, &state, &bodies).await?;
+        path(&app, (&trace, is_driven), &log.events, &state, &bodies).await?;
     }
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
@@ -66,17 +69,23 @@ fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
     format!("  ({})", spent(&usage, cost))
 }
 
-async fn path(app: &App, trace: &TraceId, events: &[Event], state: &State, bodies: &Whole<'_>) -> Result<(), Failure> {
+async fn path(
+    app: &App,
+    (trace, is_driven): (&TraceId, bool),
+    events: &[Event],
+    state: &State,
+    bodies: &Whole<'_>,
+) -> Result<(), Failure> {
     let spec = events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,
     });
     out(&format!("trace   {trace}"))?;
-    out(&format!(
-        "status  {}{}",
-        views::status(state),
-        state.finished.map(|r| format!(" ({})", r.as_str())).unwrap_or_default()
-    ))?;
+    let reason = state.finished.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.as_str()));
+    out(&match standing(status(state), is_driven) {
+        INTERRUPTED => format!("status  {INTERRUPTED}: its process ended; mainpath resume {trace}"),
+        status => format!("status  {status}{}", reason.unwrap_or_default()),
+    })?;
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }

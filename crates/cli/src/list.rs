@@ -13,12 +13,19 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_types::{FinishReason, TraceId, format_time};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
-use std::time::Instant;
+use std::time::{Instant, UNIX_EPOCH};
 
 /// How many traces are shown where nothing is said.
 const SHOWN: usize = 20;
 /// How many places of one trace are shown.
 const PLACES: usize = 3;
+/// What is said of a trace whose log says that it runs, while nobody drives it: its process was killed.
+pub const INTERRUPTED: &str = "interrupted";
+
+/// Where a trace stands, by what its log says and whether anybody drives it.
+pub fn standing(status: &str, is_driven: bool) -> &str {
+    if status == "running" && !is_driven { INTERRUPTED } else { status }
+}
 
 impl From<IndexError> for Failure {
     fn from(error: IndexError) -> Failure {
@@ -41,16 +48,32 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         // The index is only a cache: without it, it takes longer.
         Err(_) => read(&app, most).await?,
     };
+    let shown = rows.len();
     if all == 0 && !args.json {
         eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
     }
-    for row in &rows {
-        out(&if args.json { json_of(row).to_string() } else { line(row) })?;
+    for mut row in rows {
+        stand(&app, &mut row);
+        out(&if args.json { json_of(&row).to_string() } else { line(&row) })?;
     }
-    if all > rows.len() && !args.json {
-        eprintln!("{} more: mainpath ls --all", number((all - rows.len()) as u64));
+    if all > shown && !args.json {
+        eprintln!("{} more: mainpath ls --all", number((all - shown) as u64));
     }
     Ok(Exit::Ok)
+}
+
+/// Corrects where a trace is said to stand. Whether anybody drives it is asked of those only that claim to run.
+fn stand(app: &App, row: &mut Row) {
+    let log = || app.store.trace_dir(&app.scope.tenant, &row.trace).join("events.jsonl");
+    let modified = || log().metadata().and_then(|meta| meta.modified()).ok();
+    if row.status != "running" || !app.store.owner(&app.scope, &row.trace).is_ok_and(|owner| owner.is_none()) {
+        return;
+    }
+    // What its owner wrote before it went may not be in the index yet.
+    let age = modified().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    if age.is_some_and(|age| age.as_millis() == u128::from(row.modified)) {
+        row.status = standing(&row.status, false).into();
+    }
 }
 
 /// `mainpath index`
@@ -107,7 +130,7 @@ fn json_of(row: &Row) -> Value {
 
 fn line(row: &Row) -> String {
     let age = span(system_clock().saturating_sub(row.modified));
-    let is_over = !matches!(row.status.as_str(), "running" | "waiting" | "damaged");
+    let is_over = !matches!(row.status.as_str(), "running" | INTERRUPTED | "waiting" | "damaged");
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
     let status = reason.map_or(row.status.as_str(), |reason| reason.as_str());
     format!("{}  {status:<16} {:>3} turns  {age:>8} ago  {}", row.trace, row.turns, short(&row.task, 60))
@@ -115,7 +138,8 @@ fn line(row: &Row) -> String {
 
 fn search(app: &App, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     let index = refreshed(app)?;
-    let hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
+    let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
+    hits.iter_mut().for_each(|hit| stand(app, &mut hit.row));
     if args.json {
         for hit in &hits {
             let Hit { row, seq, role, shown } = hit;

@@ -7,6 +7,7 @@ use crate::browse::out;
 use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
+use crate::list::standing;
 use crate::mcp::person_only;
 use crate::text::{number, plain, short, span};
 use mainpath_core::{Said, Summary, status};
@@ -270,10 +271,11 @@ async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Fa
             1 => out("  1 call waits for its result")?,
             n => out(&format!("  {n} calls wait for their results"))?,
         }
+        let is_driven = app.store.owner(&app.scope, &trace)?.is_some();
         let (log, state, _) = app.read(&trace).await?;
         let task =
             mainpath_runtime::views::task(&*app.store, &app.scope, &state, &log.events).await.unwrap_or_default();
-        out(&format!("  {}, {} messages: {}", status(&state), state.tree.len(), short(&task, 60)))?;
+        out(&format!("  {}, {} messages: {}", standing(status(&state), is_driven), state.tree.len(), short(&task, 60)))?;
     }
     Ok(Exit::Ok)
 }

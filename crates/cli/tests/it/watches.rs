@@ -61,5 +61,45 @@ fn a_trace_that_nobody_drives_is_said_to_wait() {
     running.kill();
     let left = place.run(&["watch", &newest(&place)]);
     assert!(left.code == 130 && left.err.contains("nobody is running"), "{left:#?}");
+}
+
+#[test]
+fn a_trace_whose_process_was_killed_is_not_said_to_run() {
+    let place = Place::new();
+    let late = || Answer { delay_ms: 50_000, ..Answer::text("late") };
+    let server = scripted(vec![late()]);
+    let running = place.start_run(&server, &["work"]);
+    wait_until("it asks", || server.count() == 1);
+    let trace = place.trace();
+    let status = |place: &Place| parsed(&place.ok(&["ls", "--json"]))["status"].as_str().unwrap().to_string();
+    assert!(place.ok(&["show"]).contains("\nstatus  running\n"));
+    assert_eq!(status(&place), "running");
+    running.kill();
+    let told = format!("\nstatus  interrupted: its process ended; mainpath resume {trace}\n");
+    assert!(place.ok(&["show"]).contains(&told), "{}", place.ok(&["show"]));
+    assert_eq!(status(&place), "interrupted");
+    assert!(place.ok(&["ls"]).contains("  interrupted "), "{}", place.ok(&["ls"]));
+    // Without an index as well.
+    std::fs::remove_file(place.home.join("index.sqlite")).unwrap();
+    std::fs::create_dir(place.home.join("index.sqlite")).unwrap();
+    assert_eq!(status(&place), "interrupted");
+}
+
+#[test]
+fn a_summary_whose_process_was_killed_leaves_a_trace_that_is_not_said_to_be_done() {
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "a line of text\n".repeat(60)).unwrap();
+    let server = server(|request| match request.n {
+        ..3 => Answer::call("read_text_file", json!({"path": "a.txt"})).into(),
+        3 => Answer::text("Read.").into(),
+        _ => Answer { delay_ms: 50_000, ..Answer::text("late") }.into(),
+    });
+    assert_eq!(place.run_on(&server, &["work"]).code, 0);
+    let trace = place.trace();
+    let compacting = place.start(&["compact", &trace]);
+    wait_until("it asks", || server.count() == 4);
+    compacting.kill();
+    let show = place.ok(&["show"]);
+    assert!(show.contains("\nstatus  interrupted: its process ended;") && !show.contains("(final)"), "{show}");
     place.run(&["watch", "nothing"]).fails(1, "there is no trace");
 }
