@@ -7,7 +7,7 @@ use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
 use crate::exit::{Exit, Failure};
 use crate::list::{INTERRUPTED, standing};
-use crate::text::{gist, number, plain, short, spent};
+use crate::text::{count, gist, number, plain, short, spent, were};
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_runtime::{Whole, replay as again, wire::Projector};
@@ -241,7 +241,7 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     let trace = app.find(args.trace.as_deref()).await?;
     let report = app.store.verify(&app.scope, &trace).await?;
     let head = report.head;
-    out(&format!("{trace}: {} events, head {head}", number(report.events)))?;
+    out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
     match report.erased.len() {
         0 => {}
         1 => out("1 event was erased; its place in the chain holds")?,
@@ -261,20 +261,26 @@ pub async fn replay(args: OneTrace) -> Result<Exit, Failure> {
     let app = App::open()?;
     let trace = app.find(args.trace.as_deref()).await?;
     let found = again::replay(&*app.store, &*app.models, &app.scope, &trace).await?;
-    let (events, requests, views) = (number(found.events), found.requests, found.views);
-    out(&format!("{trace}: {events} events applied, {requests} requests and {views} views rebuilt identically"))?;
+    let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));
+    let views = count(found.views as u64, "view");
+    out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;
     if found.erased > 0 {
-        out(&format!("{} requests showed what was erased since, and cannot be compared", found.erased))?;
+        let erased = count(found.erased as u64, "request");
+        out(&format!("{erased} showed what was erased since, and cannot be compared"))?;
     }
     if found.unanswered > 0 {
-        out(&format!("{} requests were never answered, so there is nothing to compare them with", found.unanswered))?;
+        let unanswered = were(found.unanswered as u64, "request");
+        out(&format!("{unanswered} never answered, so there is nothing to compare with"))?;
     }
     for line in &found.differences {
         out(&format!("differs: {}", plain(line)))?;
     }
     match found.differences.len() {
         0 => Ok(Exit::Ok),
-        n => Err(Failure::error(format!("{n} differences between the log and what was computed from it"))),
+        n => {
+            let n = count(n as u64, "difference");
+            Err(Failure::error(format!("{n} between the log and what was computed from it")))
+        }
     }
 }
 

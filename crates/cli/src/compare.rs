@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::attach::sizes;
 use crate::browse::{body, out, role};
 use crate::exit::{Exit, Failure};
-use crate::text::{money, number, plain, short, span, wrapped};
+use crate::text::{count, money, number, plain, short, span, wrapped};
 use mainpath_core::{Bodies, CallState, NodeKind, State};
 use mainpath_runtime::{Whole, views};
 use mainpath_types::*;
@@ -96,12 +96,12 @@ async fn side(app: &App, name: char, wanted: &str) -> Result<Side, Failure> {
     let reason = state.finished.map(|reason| format!(" ({})", reason.as_str())).unwrap_or_default();
     let status = format!("{}{reason}", views::status(&state));
     let model = plain(spec.unwrap_or("no model yet"));
-    let figures = count(&state, &bodies);
+    let figures = counted(&state, &bodies);
     Ok(Side { name, trace, status, model, path, figures, forked })
 }
 
 /// What the answers and calls of the main path used, and what the trace has spent in all.
-fn count(state: &State, bodies: &dyn Bodies) -> Vec<(&'static str, String)> {
+fn counted(state: &State, bodies: &dyn Bodies) -> Vec<(&'static str, String)> {
     let (mut turns, mut calls, mut failed) = (0_u64, 0_u64, 0_u64);
     let (mut usage, mut cost, mut took) = (Usage::default(), 0, 0);
     for (_, node) in state.tree.up(state.tree.head) {
@@ -140,10 +140,7 @@ fn priced(cost: Micros) -> String {
 }
 
 fn common(said: &[Said], width: usize) -> Result<(), Failure> {
-    out(&format!(
-        "\n  {} in common",
-        if said.len() == 1 { "1 message".into() } else { format!("{} messages", said.len()) }
-    ))?;
+    out(&format!("\n  {} in common", count(said.len() as u64, "message")))?;
     let left_out = said.len().saturating_sub(MOST_COMMON);
     for (at, one) in said.iter().enumerate() {
         // Of many the first and the last are shown.
@@ -167,7 +164,7 @@ fn message(name: char, said: &Said, width: usize) -> Result<(), Failure> {
     if lines.len() > MOST_LINES {
         let more = lines.len() - MOST_LINES + 1;
         lines.truncate(MOST_LINES - 1);
-        lines.push(format!("… {more} more lines"));
+        lines.push(format!("… {}", count(more as u64, "more line")));
     }
     lines.iter().try_for_each(|line| out(format!("{name}  {line}").trim_end()))
 }

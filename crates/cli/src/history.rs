@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::args::PolicyReplayArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::text::{gist, plain, short};
+use crate::text::{gist, plain, short, were};
 use mainpath_policy::{Policy, Rules, judge};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
@@ -54,7 +54,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         tell(one, args.json)?;
     }
     if !args.json {
-        out(&format!("{trace}: {all} calls were judged; {changed} would be judged otherwise now"))?;
+        out(&format!("{trace}: {} judged; {changed} would be judged otherwise now", were(all as u64, "call")))?;
     }
     Ok(Exit::Ok)
 }

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::args::{IndexCommand, LsArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::text::{number, plain, short, span};
+use crate::text::{count, number, plain, short, span};
 use mainpath_core::{State, status};
 use mainpath_index::{Hit, Index, IndexError, Row};
 use mainpath_runtime::views;
@@ -83,7 +83,8 @@ pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
     let began = Instant::now();
     let done = Index::open(&app.store, &app.scope)?.rebuild()?;
     let took = span(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
-    out(&format!("{} traces are in the index ({took})", number(done.read as u64)))?;
+    let are = if done.read == 1 { "is" } else { "are" };
+    out(&format!("{} {are} in the index ({took})", count(done.read as u64, "trace")))?;
     Ok(Exit::Ok)
 }
 
@@ -133,7 +134,8 @@ fn line(row: &Row) -> String {
     let is_over = !matches!(row.status.as_str(), "running" | INTERRUPTED | "waiting" | "damaged");
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
     let status = reason.map_or(row.status.as_str(), |reason| reason.as_str());
-    format!("{}  {status:<16} {:>3} turns  {age:>8} ago  {}", row.trace, row.turns, short(&row.task, 60))
+    let turns = if row.turns == 1 { "turn " } else { "turns" };
+    format!("{}  {status:<16} {:>3} {turns}  {age:>8} ago  {}", row.trace, row.turns, short(&row.task, 60))
 }
 
 fn search(app: &App, query: &str, args: &LsArgs) -> Result<Exit, Failure> {

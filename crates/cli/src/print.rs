@@ -1,7 +1,7 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
 use crate::preview::Preview;
-use crate::text::{gist, plain, short, span, spent};
+use crate::text::{count, gist, plain, short, span, spent, were};
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
 use mainpath_types::*;
@@ -155,7 +155,7 @@ impl Printer {
                 self.line("·", &format!("a fork of {} at #{}", data.from, data.at));
             }
             EventKind::FilesRestored(data) if !quiet => {
-                self.line("·", &format!("{} files were put back", data.changes.len()));
+                self.line("·", &format!("{} put back", were(data.changes.len() as u64, "file")));
             }
             EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation begins anew"),
             EventKind::MessageQueued(data) if !quiet && data.mode == MessageMode::Steer => {
@@ -163,7 +163,10 @@ impl Printer {
             }
             EventKind::TailCut(data) if !quiet => {
                 let kept = &data.kept;
-                self.line("!", &format!("{} bytes of a torn last line were cut off and kept in {kept}", data.bytes));
+                self.line(
+                    "!",
+                    &format!("a torn last line of {} was cut off and kept in {kept}", count(data.bytes, "byte")),
+                );
             }
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::rewind::point;
 use crate::run::spec_of;
-use crate::text::{number, plain};
+use crate::text::{count, number, plain, were};
 use mainpath_runtime::files::{Fate, FilePlan, plan};
 use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_tools::{FileNow, Workspace};
@@ -94,7 +94,8 @@ pub async fn before_going_on(
     if !args.files {
         if !is_attended() {
             if !quiet {
-                eprintln!("! {} changed since; --files puts them back", files(changed));
+                let them = if changed == 1 { "it" } else { "them" };
+                eprintln!("! {} changed since; --files puts {them} back", were(changed as u64, "file"));
             }
             return Ok(false);
         }
@@ -116,7 +117,10 @@ async fn wanted(app: &App, plans: &[FilePlan], changed: usize) -> Result<bool, F
         eprintln!("  {}", told_of(plan, ("would be put back", "would be removed")));
     }
     loop {
-        eprint!("  {} changed since: put back what calls have changed? [y]es, [n]o, [s]how: ", files(changed));
+        eprint!(
+            "  {} changed since: put back what calls have changed? [y]es, [n]o, [s]how: ",
+            were(changed as u64, "file")
+        );
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line)?;
         match line.trim() {
@@ -127,10 +131,6 @@ async fn wanted(app: &App, plans: &[FilePlan], changed: usize) -> Result<bool, F
             _ => {}
         }
     }
-}
-
-fn files(number: usize) -> String {
-    if number == 1 { "1 file was".into() } else { format!("{number} files were") }
 }
 
 /// Nothing is put back while somebody drives the trace.
@@ -195,8 +195,8 @@ fn link_to(target: &[u8]) -> Vec<u8> {
 
 fn diff(path: &str, now: &[u8], then: &[u8]) -> String {
     let (Ok(now), Ok(then)) = (std::str::from_utf8(now), std::str::from_utf8(then)) else {
-        let (now, then) = (number(now.len() as u64), number(then.len() as u64));
-        return format!("    no text: {now} bytes become {then}");
+        let (now, then) = (count(now.len() as u64, "byte"), number(then.len() as u64));
+        return format!("    no text: {now} now, {then} then");
     };
     let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(now, then);
     let text = diff.unified_diff().header(&format!("{path} (now)"), &format!("{path} (then)")).to_string();
@@ -204,7 +204,7 @@ fn diff(path: &str, now: &[u8], then: &[u8]) -> String {
     if lines.len() > DIFF_LINES {
         let more = lines.len() - DIFF_LINES;
         lines.truncate(DIFF_LINES);
-        lines.push(format!("    … {more} more lines"));
+        lines.push(format!("    … {}", count(more as u64, "more line")));
     }
     lines.join("\n")
 }

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::list::standing;
 use crate::mcp::person_only;
-use crate::text::{number, plain, short, span};
+use crate::text::{count, number, plain, short, span, were};
 use mainpath_core::{Said, Summary, status};
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{Origin, conversation, import as take_in};
@@ -259,8 +259,11 @@ async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Fa
         return out(&json!(session).to_string()).map(|()| Exit::Ok);
     }
     out(&line(app, &session))?;
-    let window =
-        if session.window == 0 { "all messages".into() } else { format!("the last {} messages", session.window) };
+    let window = match session.window {
+        0 => "all messages".into(),
+        1 => "the last message".into(),
+        window => format!("the last {window} messages"),
+    };
     let ttl = session
         .ttl_ms
         .map_or("never begins anew".into(), |ttl| format!("begins anew {} after its last use", span(ttl)));
@@ -275,7 +278,8 @@ async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Fa
         let (log, state, _) = app.read(&trace).await?;
         let task =
             mainpath_runtime::views::task(&*app.store, &app.scope, &state, &log.events).await.unwrap_or_default();
-        out(&format!("  {}, {} messages: {}", standing(status(&state), is_driven), state.tree.len(), short(&task, 60)))?;
+        let said = count(state.tree.len() as u64, "message");
+        out(&format!("  {}, {said}: {}", standing(status(&state), is_driven), short(&task, 60)))?;
     }
     Ok(Exit::Ok)
 }
@@ -353,7 +357,7 @@ async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, F
 }
 
 fn messages_were(count: usize) -> String {
-    if count == 1 { "1 message was".into() } else { format!("{} messages were", number(count as u64)) }
+    were(count as u64, "message")
 }
 
 /// `mainpath import`
@@ -371,12 +375,13 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let spec = spec(&app, &args.agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });
-    let count = take_in(&*app.store, (&app.scope, &app.vault), &trace, Some(spec), from).await?;
+    let messages = take_in(&*app.store, (&app.scope, &app.vault), &trace, Some(spec), from).await?;
     mainpath_runtime::views::write(&*app.store, &app.scope, &trace).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;
     }
-    eprintln!("{} messages are in the trace; go on with mainpath run --trace {trace} \"TASK\"", number(count as u64));
+    let messages = were(messages as u64, "message");
+    eprintln!("{messages} taken in; go on with mainpath run --trace {trace} \"TASK\"");
     out(trace.as_str()).map(|()| Exit::Ok)
 }
 

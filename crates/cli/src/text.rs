@@ -93,6 +93,16 @@ pub fn number(n: u64) -> String {
     text
 }
 
+/// How many there are of something: `1 event`, `1,200 events`.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
+/// The same as the beginning of a sentence: `1 event was`, `2 events were`.
+pub fn were(n: u64, noun: &str) -> String {
+    format!("{} {}", count(n, noun), if n == 1 { "was" } else { "were" })
+}
+
 /// What a model call or a run used: `1,234 in (900 cached), 56 out (20 reasoning) · $0.0123`.
 pub fn spent(usage: &Usage, cost: Micros) -> String {
     let aside = |parts: &[(u64, &str)]| {
@@ -146,7 +156,8 @@ pub fn detail(arguments: &str) -> Vec<String> {
     if lines.len() > MOST_LINES {
         let more = lines.len() - MOST_LINES;
         lines.truncate(MOST_LINES);
-        lines.push(format!("… {more} more lines; later, then mainpath show, shows them all"));
+        let more = count(more as u64, "more line");
+        lines.push(format!("… {more}; later, then mainpath show, shows all"));
     }
     lines
 }

@@ -4,7 +4,7 @@ use crate::args::ToolsArgs;
 use crate::browse::out;
 use crate::config::{Home, ToolLimit};
 use crate::exit::{Exit, Failure};
-use crate::text::{plain, short};
+use crate::text::{count, plain, short};
 use crate::toolbox::{OPTIONAL, Optional, Unready};
 use mainpath_tools::{Rate, ToolDoc, Tools};
 use mainpath_types::ToolSpec;
@@ -98,13 +98,13 @@ fn describe(name: &str, tool: &Listed, config: &str, own: ToolLimit) -> Result<(
 /// The limits of its own, and those that the configuration sets on it.
 fn limits(doc: &ToolDoc, own: ToolLimit) -> String {
     let ms = |ms| humantime::format_duration(Duration::from_millis(ms)).to_string();
-    let rate = |calls: u32, per: String| format!("{calls} calls in {per}");
+    let rate = |calls: u32, per: String| format!("{} in {per}", count(calls.into(), "call"));
     let theirs = doc.rate.map(|Rate { calls, per }| rate(calls, humantime::format_duration(per).to_string()));
     let told = [
-        own.max_calls.map(|most| format!("{most} calls in a run")),
+        own.max_calls.map(|most| format!("{} in a run", count(most.into(), "call"))),
         own.rate.map(|one| rate(one.0.calls, ms(one.0.per_ms))).or(theirs),
         own.timeout.map(|time| ms(time.0)).or(doc.timeout.map(|time| humantime::format_duration(time).to_string())),
-        doc.output_chars.map(|most| format!("{most} characters of output")),
+        doc.output_chars.map(|most| format!("{} of output", count(most as u64, "character"))),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     if told.is_empty() { "none but the run's".into() } else { told.join(", ") }

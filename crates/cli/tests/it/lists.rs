@@ -56,6 +56,16 @@ fn request(place: &Place, trace: &str) -> String {
 }
 
 #[test]
+fn one_thing_is_not_told_as_several() {
+    let place = Place::new();
+    place.run_on(&scripted(vec![Answer::text("Done.")]), &["Go."]);
+    assert!(place.ok(&["ls"]).contains("  1 turn   "), "{}", place.ok(&["ls"]));
+    assert!(place.ok(&["index", "rebuild"]).starts_with("1 trace is in the index"));
+    assert!(place.ok(&["replay"]).contains(" events applied, 1 request and "), "{}", place.ok(&["replay"]));
+    assert!(place.ok(&["purge", "--keep", "0", "--yes"]).starts_with("1 trace was removed\n"));
+}
+
+#[test]
 fn the_list_is_the_same_with_a_new_a_spoilt_and_a_locked_index() {
     let place = Place::new();
     let server = scripted(vec![Answer::text("Done.")]);

@@ -55,7 +55,8 @@ impl Goals {
             text.push_str(&format!("{}{}\n", "  ".repeat(*level), self.line(goal, full)));
         }
         if left_out > 0 {
-            text.push_str(&format!("({left_out} more goals are not shown)\n"));
+            let goals = if left_out == 1 { "goal is" } else { "goals are" };
+            text.push_str(&format!("({left_out} more {goals} not shown)\n"));
         }
         text.trim_end().into()
     }
