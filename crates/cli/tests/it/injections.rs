@@ -151,6 +151,50 @@ fn a_command_that_is_allowed_by_the_mode_reaches_nobody_and_changes_nothing_else
     assert!(site.told().is_empty() && !outside.exists());
 }
 
+fn write(path: &str) -> Answer {
+    Answer::call("write_text_file", json!({"path": path, "content": "[core]\n\tfsmonitor = touch ran\n"}))
+}
+
+#[test]
+fn an_agent_cannot_have_git_or_an_editor_run_something_for_it() {
+    let place = Place::new();
+    let made = std::process::Command::new("git").args(["init", "-q", "."]).current_dir(&place.work).status().unwrap();
+    assert!(made.success());
+    std::fs::create_dir_all(place.work.join("sub/.git/hooks")).unwrap();
+    std::fs::write(place.work.join("sub/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::os::unix::fs::symlink(".git/hooks/post-commit", place.work.join("innocent")).unwrap();
+    let config = place.text(".git/config");
+    let edit = json!({"path": ".git/config", "edits": [{"old_text": "[core]", "new_text": "[core]\n\tfsmonitor = touch ran"}]});
+    let paths = [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        "sub/.git/hooks/pre-commit",
+        "innocent",
+        ".mcp.json",
+        ".vscode/tasks.json",
+    ];
+    let calls: Vec<Answer> = paths.into_iter().map(write).chain([Answer::call("edit_text_file", edit)]).collect();
+    for flags in [&["--mode", "workspace-write"][..], &["--mode", "full"], &["--allow", "write(**)"]] {
+        let (done, results) = obeys(&place, calls.clone(), flags, &[]);
+        assert_eq!((done.code, results.len()), (0, calls.len()), "{done:#?}");
+        assert!(
+            results.iter().all(|result| result.contains("Denied (builtin.guarded-files)")),
+            "{flags:?}: {results:?}"
+        );
+    }
+    // A yes that was said beforehand does not answer this, and in the sandbox they cannot be changed at all.
+    for path in paths {
+        let (done, _) = obeys(&place, vec![write(path)], &["--yes"], &[]);
+        assert_eq!(done.code, 5, "{path}: {done:#?}");
+    }
+    obeys(&place, vec![bash("echo x > .git/config; echo x > .git/hooks/pre-commit")], &["--yes"], &[]);
+    assert_eq!(place.text(".git/config"), config);
+    let there = |path: &str| place.work.join(path).exists();
+    assert!(!paths[1..].iter().any(|path| there(path)) && !there(".git/hooks/post-commit"));
+    let checked = place.run(&["policy", "check", "write(.git/config)", "--mode", "workspace-write"]);
+    assert!(checked.out.contains("builtin.guarded-files"), "{checked:#?}");
+}
+
 #[test]
 fn an_agent_cannot_approve_itself_or_change_its_rules() {
     let place = Place::new();
@@ -164,13 +208,15 @@ fn an_agent_cannot_approve_itself_or_change_its_rules() {
             "mkdir -p {home}; printf '[[rule]]\\ndecision = \"allow\"\\nmatch = \"bash(*)\"\\n' > {home}/policy.toml"
         )),
         Answer::call("write_text_file", json!({"path": format!("{home}/policy.toml"), "content": ""})),
+        write(".mainpath/policy.toml"),
     ];
     let (done, results) = obeys(&place, calls, &["--yes"], &[]);
     assert_eq!(done.code, 0, "{done:#?}");
     // In the sandbox there is no such home: the command that looks for it makes an empty one, which is gone afterwards.
     assert!(results[0].contains("no traces yet") && !results[0].contains("approved"), "{results:?}");
     assert!(results[2].contains("Denied (builtin.protected)"), "{results:?}");
-    assert!(!place.home.join("policy.toml").exists());
+    assert!(results[3].contains("Denied (builtin.protected)"), "{results:?}");
+    assert!(!place.home.join("policy.toml").exists() && !place.work.join(".mainpath").exists());
     let log: Vec<Value> =
         place.run(&["show", "--events"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(log.iter().all(|event| event["type"] != "approval_granted"));
