@@ -152,7 +152,7 @@ fn set_access(spec: &mut Spec, args: &AgentArgs) {
 /// The limits that the configuration sets on single tools.
 fn limit_tools(tools: &mut [ToolSpec], config: &ConfigFile) {
     for tool in tools {
-        let Some(limit) = config.tool_limits.get(&tool.name) else { continue };
+        let Some(limit) = config.tool_limit(&tool.name) else { continue };
         tool.max_calls = limit.max_calls.or(tool.max_calls);
         tool.rate = limit.rate.map(|rate| rate.0).or(tool.rate);
         tool.timeout_ms = limit.timeout.map(|time| time.0).or(tool.timeout_ms);

@@ -5,7 +5,7 @@ use crate::config::Home;
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
 use crate::policy::Sources;
-use crate::toolbox::Unready;
+use crate::toolbox::{OPTIONAL, Unready};
 use mainpath_core::{Log, State, apply};
 use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions};
@@ -58,6 +58,12 @@ impl App {
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
+        // One that cannot be used might have any name; that is told first.
+        if unready.is_empty() {
+            let names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
+            let optional = OPTIONAL.iter().map(|tool| tool.name);
+            home.check_tools(names.iter().map(String::as_str).chain(optional))?;
+        }
         Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources, tools, unready })
     }
 

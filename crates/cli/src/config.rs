@@ -6,11 +6,12 @@ use crate::session::SessionsConfig;
 use crate::toolbox::ToolsConfig;
 use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
+use mainpath_policy::ToolNames;
 use mainpath_providers::Registry;
 use mainpath_runtime::Vault;
 use mainpath_types::{Access, Finished, Millis, Profile, RateLimit, Shares, SummaryMode, TraceId};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -48,8 +49,8 @@ pub struct ConfigFile {
     pub network: Option<bool>,
     /// Whether all files of the workspace are kept before every command.
     pub snapshots: bool,
-    /// Limits on single tools, by their names.
-    pub tool_limits: BTreeMap<String, ToolLimit>,
+    /// Limits on single tools, by names, aliases and patterns.
+    pub tool_limits: BTreeMap<Spanned<String>, ToolLimit>,
     /// What is asked or told along the way.
     pub hooks: Vec<HookEntry>,
     /// What has a word in reminders.
@@ -151,6 +152,50 @@ impl Redact {
     }
 }
 
+impl ConfigFile {
+    /// The limit on a tool: what stands under its name, else under a pattern.
+    pub fn tool_limit(&self, tool: &str) -> Option<&ToolLimit> {
+        let named = self.tool_limits.iter().filter_map(|(name, limit)| Some((name.get_ref().parse().ok()?, limit)));
+        let mut fitting: Vec<(ToolNames, &ToolLimit)> =
+            named.filter(|(names, _): &(ToolNames, _)| names.matches(tool)).collect();
+        fitting.sort_by_key(|(names, _)| names.one().is_none());
+        fitting.first().map(|(_, limit)| *limit)
+    }
+
+    /// Holds the names of hooks and limits to the tools that there are. Errors: where in the file one stands that means none, in
+    /// bytes, and what is wrong.
+    fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), (usize, String)> {
+        for hook in &self.hooks {
+            for names in &hook.tools {
+                let wrong = |problem| (names.span().start, format!("the hook {:?}: {problem}", hook.name));
+                names.get_ref().0.check(tools.clone()).map_err(wrong)?;
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for name in self.tool_limits.keys() {
+            let wrong = |problem| (name.span().start, format!("tool_limits: {problem}"));
+            let names: ToolNames = name.get_ref().parse().map_err(wrong)?;
+            names.check(tools.clone()).map_err(wrong)?;
+            if let Some(one) = names.one().filter(|one| !seen.insert(one.to_string())) {
+                return Err(wrong(format!("{one} is limited twice, once by another name of it")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names of tools.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ToolNamesText(pub ToolNames);
+
+impl TryFrom<String> for ToolNamesText {
+    type Error = String;
+    fn try_from(text: String) -> Result<ToolNamesText, String> {
+        text.parse().map(ToolNamesText)
+    }
+}
+
 /// `[tool_limits.NAME]`
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -209,6 +254,15 @@ impl Home {
         let config_file = std::path::absolute(config_dir.join("config.toml"))?;
         let (config, forms) = read(&config_file)?;
         Ok(Home { data, config_file, config, forms })
+    }
+
+    /// Holds the names of tools in the configuration to these. Errors: file, line, what is wrong and what may have been meant.
+    pub fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), Failure> {
+        let checked = self.config.check_tools(tools);
+        checked.map_err(|(at, problem)| {
+            let text = std::fs::read_to_string(&self.config_file).unwrap_or_default();
+            wrong(&self.config_file, &text, at, &problem)
+        })
     }
 
     /// Where the configuration is, or would be.
@@ -311,12 +365,15 @@ fn read(file: &Path) -> Result<(ConfigFile, Vault), Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Failure::error(format!("{} cannot be read: {error}", file.display()))),
     };
-    let wrong = |at: usize, problem: &str| {
-        let line = text.get(..at).unwrap_or("").matches('\n').count() + 1;
-        Failure::error(format!("{}, line {line}: {problem}", file.display()))
-    };
+    let wrong = |at: usize, problem: &str| wrong(file, &text, at, problem);
     let config: ConfigFile =
         toml::from_str(&text).map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
     let forms = config.redact.forms().map_err(|(at, problem)| wrong(at, &problem))?;
     Ok((config, forms))
+}
+
+/// What is wrong at a byte of a file.
+fn wrong(file: &Path, text: &str, at: usize, problem: &str) -> Failure {
+    let line = text.get(..at).unwrap_or("").matches('\n').count() + 1;
+    Failure::error(format!("{}, line {line}: {problem}", file.display()))
 }

@@ -1,7 +1,7 @@
 //! `[[hooks]]` and `[[context_hooks]]` of the configuration: commands and addresses that are asked or told at points of a run,
 //! and those that have a word in reminders.
 
-use crate::config::Time;
+use crate::config::{Time, ToolNamesText};
 use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
 use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
 use mainpath_sandbox::{Cage, How, Launcher};
@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use toml::Spanned;
 
 /// `[[hooks]]`
 #[derive(Clone, Debug, Deserialize)]
@@ -20,9 +21,9 @@ pub struct HookEntry {
     pub name: String,
     /// Where it is called.
     pub on: Vec<HookPoint>,
-    /// The tools that it is called for; all, without it.
+    /// The tools that it is called for, by names, aliases and patterns; all, without it.
     #[serde(default)]
-    pub tools: Vec<String>,
+    pub tools: Vec<Spanned<ToolNamesText>>,
     /// The program and its arguments. It reads a JSON object and writes one.
     #[serde(default)]
     pub command: Vec<String>,
@@ -57,7 +58,7 @@ impl HookEntry {
         Ok(Hook {
             name: self.name.clone(),
             points: self.on.clone(),
-            tools: self.tools.clone(),
+            tools: self.tools.iter().map(|names| names.get_ref().0.clone()).collect(),
             timeout,
             on_failure: self.on_failure,
             runner,

@@ -20,6 +20,7 @@ mod policy;
 mod rule;
 mod sample;
 mod shell;
+mod tool_names;
 mod weigh;
 
 pub use facts::{CallFacts, PathFact, UrlFact};
@@ -31,3 +32,4 @@ pub use pattern::{AddressRule, Folders};
 pub use policy::Policy;
 pub use rule::{Layer, Rule};
 pub use sample::sample;
+pub use tool_names::ToolNames;

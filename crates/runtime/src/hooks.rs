@@ -3,6 +3,7 @@
 use crate::context_hooks::NamedContextHook;
 use crate::hub::{Handle, Live};
 use crate::secrets::Vault;
+use mainpath_policy::ToolNames;
 use mainpath_tools::Fut;
 use mainpath_types::{Decision, Principal, Verdict};
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ pub struct Hook {
     /// Where it is called.
     pub points: Vec<HookPoint>,
     /// The tools that it is called for; all, if there are none.
-    pub tools: Vec<String>,
+    pub tools: Vec<ToolNames>,
     /// How long it may take.
     pub timeout: Duration,
     /// What follows when it fails.
@@ -137,7 +138,8 @@ impl Hooks {
         mut change: impl FnMut(&mut Value, Answer),
     ) -> Result<(), Forbidden> {
         let concerns = |hook: &&Hook| {
-            let names = tool.is_none_or(|tool| hook.tools.is_empty() || hook.tools.iter().any(|name| name == tool));
+            let names =
+                tool.is_none_or(|tool| hook.tools.is_empty() || hook.tools.iter().any(|names| names.matches(tool)));
             hook.points.contains(&point) && names
         };
         for hook in self.0.iter().filter(concerns) {

@@ -81,3 +81,35 @@ fn a_hook_that_cannot_be_one_is_told_with_its_place() {
         with_hook("true", more).run(&["ls"]).fails(1, words);
     }
 }
+
+#[test]
+fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_with_its_place() {
+    let script = r#"echo '{"decision": "deny", "reason": "Not here."}'"#;
+    for tools in ["execute_bash", "ba*"] {
+        let place = with_hook(script, &format!("on = [\"before_tool\"]\ntools = [\"write\", \"{tools}\"]"));
+        let server = scripted(vec![bash("echo done > effects"), Answer::text("Done.")]);
+        place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+        assert!(told(&server).contains("Denied (hook.guard): Not here."), "{tools}: {}", told(&server));
+    }
+    let place = Place::new();
+    place.config("[tool_limits.execute_bash]\nmax_calls = 1\n[tool_limits.\"*\"]\nmax_calls = 9\n");
+    let server = scripted(vec![bash("echo one"), bash("echo two >> effects"), Answer::text("Done.")]);
+    place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert_eq!(place.text("effects"), "");
+    for (config, words) in [
+        (
+            "[[hooks]]\nname = \"guard\"\non = [\"before_tool\"]\ncommand = [\"true\"]\ntools = [\"bsh\"]\n",
+            "config.toml, line 5: the hook \"guard\": there is no tool \"bsh\"; did you mean \"bash\"?",
+        ),
+        (
+            "\n[tool_limits.nosuch]\nmax_calls = 1\n",
+            "config.toml, line 2: tool_limits: there is no tool \"nosuch\"; `mainpath tools`",
+        ),
+        ("[tool_limits.bash]\n[tool_limits.execute_bash]\n", "line 2: tool_limits: bash is limited twice"),
+    ] {
+        place.config(config);
+        place.run(&["ls"]).fails(1, words);
+    }
+    place.config("[tool_limits.mcp__x__y]\nmax_calls = 1\n[tool_limits.feishu_bot]\nmax_calls = 1\n");
+    assert_eq!(place.run(&["ls"]).code, 0);
+}

@@ -183,7 +183,7 @@ fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
 const ASKING: [&str; 2] = ["http_request", "web_fetch"];
 
 /// The tools that Mainpath itself has, with what they are called besides.
-const OWN_TOOLS: [&str; 18] = [
+pub(crate) const OWN_TOOLS: [&str; 18] = [
     "bash",
     "read_text_file",
     "write_text_file",

@@ -115,7 +115,7 @@ async fn a_hook_that_fails_closed_denies_and_one_that_fails_open_lets_go_on() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_for_some_tools_is_not_called_for_others() {
     let (guard, teller) = hook(&[HookPoint::BeforeTool], |_| Ok(json!({"decision": "deny"})));
-    let guard = Hook { tools: vec!["look".into()], ..guard };
+    let guard = Hook { tools: vec!["lo?k".parse().unwrap()], ..guard };
     let (place, _) = with(vec![guard], &[&[("count", "a"), ("look", "x")]]).await;
     assert_eq!(place.answer(&id("t")).await, "final: counted a; Denied (hook.guard): The hook guard said no.");
     assert_eq!(told(&teller).len(), 1);

@@ -1,0 +1,88 @@
+//! Names of tools as a configuration has them, beside its rules: own names, aliases, patterns.
+
+use crate::glob::Glob;
+use crate::pattern::OWN_TOOLS;
+use mainpath_types::{TOOL_ALIASES, own_tool_name};
+use std::str::FromStr;
+
+/// A tool's name or alias, or a pattern for names such as `mcp__github__*`, as rules have it.
+#[derive(Clone, Debug)]
+pub struct ToolNames {
+    text: String,
+    glob: Glob,
+}
+
+/// How the names begin of tools that come with a server while a run goes on.
+const LATER: &str = "mcp__";
+
+impl FromStr for ToolNames {
+    type Err = String;
+    fn from_str(text: &str) -> Result<ToolNames, String> {
+        let text = text.trim();
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-*?[]{},!".contains(letter);
+        if text.is_empty() || !text.chars().all(fits) {
+            return Err(format!("{text:?} is no tool's name, nor a pattern for names such as mcp__github__*"));
+        }
+        Ok(ToolNames { text: text.into(), glob: Glob::word(own_tool_name(text))? })
+    }
+}
+
+impl ToolNames {
+    /// Whether a tool of this own name is meant.
+    pub fn matches(&self, tool: &str) -> bool {
+        self.glob.matches(tool)
+    }
+
+    /// The tool's own name, if it names just one.
+    pub fn one(&self) -> Option<&str> {
+        (!self.text.contains(['*', '?', '[', '{'])).then(|| own_tool_name(&self.text))
+    }
+
+    /// Holds it to the tools that there are: these, and all that Mainpath can have. Errors: it means none of them, and could mean
+    /// none that a server brings; what may have been meant.
+    pub fn check<'t>(&self, tools: impl IntoIterator<Item = &'t str>) -> Result<(), String> {
+        let known: Vec<&str> = tools.into_iter().chain(OWN_TOOLS).collect();
+        if self.text.starts_with(LATER) || known.iter().any(|tool| self.matches(tool)) {
+            return Ok(());
+        }
+        let near = known.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
+        let near = near.map(|name| (strsim::damerau_levenshtein(name, &self.text), name)).min();
+        let most = if self.text.len() < 5 { 1 } else { 2 };
+        let hint = match near {
+            Some((distance, name)) if distance <= most => format!("did you mean {name:?}?"),
+            _ => "`mainpath tools` lists the tools; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
+        };
+        Err(format!("there is no tool {:?}; {hint}", self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_tools_own_or_its_alias_or_a_pattern_and_a_slip_of_the_pen_is_told() {
+        let names = |text: &str| text.parse::<ToolNames>().unwrap();
+        for (text, tool, fits) in [
+            ("bash", "bash", true),
+            ("execute_bash", "bash", true),
+            ("write", "write_text_file", true),
+            ("write", "edit_text_file", false),
+            ("*_text_file", "edit_text_file", true),
+            ("mcp__github__*", "mcp__github__list", true),
+            ("mcp__github__*", "mcp__gitlab__list", false),
+        ] {
+            assert_eq!(names(text).matches(tool), fits, "{text} {tool}");
+            assert_eq!(names(text).check(["process_stop"]), Ok(()), "{text}");
+        }
+        let wrong = |text: &str| names(text).check(["process_stop"]).unwrap_err();
+        assert_eq!(wrong("bsh"), "there is no tool \"bsh\"; did you mean \"bash\"?");
+        assert_eq!(wrong("proces_stop"), "there is no tool \"proces_stop\"; did you mean \"process_stop\"?");
+        assert!(wrong("nosuch").starts_with("there is no tool \"nosuch\"; `mainpath tools` lists the tools"));
+        assert!(wrong("nosuch*").starts_with("there is no tool \"nosuch*\""));
+        assert_eq!((names("execute_bash").one(), names("b*").one()), (Some("bash"), None));
+        for text in ["", "a b", "bash(x)", "[a"] {
+            assert!(text.parse::<ToolNames>().is_err(), "{text}");
+        }
+    }
+}
