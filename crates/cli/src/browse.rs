@@ -7,6 +7,7 @@ use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
 use crate::exit::{Exit, Failure};
 use crate::list::{INTERRUPTED, standing};
+use crate::print::changed;
 use crate::text::{count, gist, number, plain, short, spent, were};
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
@@ -195,7 +196,10 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
         (_, Some(EventKind::MessageImported(data))) => said(&data.said()),
         (_, Some(EventKind::MessageQueued(data))) => said(&data.parts),
         (_, Some(EventKind::RewindRequested(data))) => said(data.parts.as_deref().unwrap_or_default()),
-        (_, Some(EventKind::ModelFinished(data))) => said(&data.parts),
+        (_, Some(EventKind::ModelFinished(data))) => {
+            let notes = data.calls.iter().filter_map(changed);
+            std::iter::once(said(&data.parts)).chain(notes).collect::<Vec<_>>().join("\n")
+        }
         (NodeKind::RepairPrompt, Some(EventKind::ModelMalformed(data))) => plain(&data.problem),
         (_, Some(EventKind::ModelMalformed(data))) => said(&data.parts),
         (_, Some(EventKind::Injected(data))) => plain(&reminder(data)),

@@ -43,6 +43,15 @@ pub struct Made {
     pub offer: Option<String>,
     /// Where its arguments came from, beside the model.
     pub origins: Vec<Origin>,
+    /// What rules said of it.
+    pub verdict: Option<Verdict>,
+}
+
+/// That hooks have changed the arguments of a call, and into which.
+pub fn changed(planned: &PlannedCall) -> Option<String> {
+    let arguments = planned.arguments.as_deref().filter(|_| !planned.changed_by.is_empty())?;
+    let hooks = planned.changed_by.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ");
+    Some(format!("arguments changed by hook {hooks}: {}", gist(arguments)))
 }
 
 impl Printer {
@@ -196,6 +205,9 @@ impl Printer {
             let call = CallId { seq: data.seq, index };
             if !quiet {
                 self.line("→", &format!("{}: {}", short(name, 40), gist(arguments)));
+                if let Some(changed) = changed(planned) {
+                    self.line("·", &changed);
+                }
                 match (planned.ended(), &planned.verdict) {
                     (Some((Resolution::Ok, _)), _) => self.line("✓", &short(name, 40)),
                     (Some((Resolution::Denied, reason)), Some(verdict)) => {
@@ -206,8 +218,8 @@ impl Printer {
                 }
             }
             let arguments = planned.arguments.as_ref().unwrap_or(arguments).clone();
-            let (offer, origins) = (planned.offer.clone(), planned.origins.clone());
-            self.calls.insert(call, Made { name: name.clone(), arguments, offer, origins });
+            let (offer, origins, verdict) = (planned.offer.clone(), planned.origins.clone(), planned.verdict.clone());
+            self.calls.insert(call, Made { name: name.clone(), arguments, offer, origins, verdict });
         }
         if !quiet {
             self.end_line();

@@ -118,7 +118,7 @@ async fn begin(around: &Around, asking: &Asking) -> Result<(), Forbidden> {
         if point == HookPoint::TurnStart || first {
             let mut event = json!({"trace_id": around.trace, "turn": turn});
             let Config { hooks, vault, .. } = &around.shared.config;
-            hooks.call((point, None), &mut event, (&around.handle, vault), |_, _| {}).await?;
+            hooks.call((point, None), &mut event, (&around.handle, vault), |_, _, _| {}).await?;
         }
     }
     Ok(())
@@ -150,7 +150,7 @@ async fn after_tool(around: &Around, name: &str, arguments: &str, output: &mut T
     });
     let mut changed = None;
     let told = (&*around.handle, &around.shared.config.vault);
-    let called = hooks.call((HookPoint::AfterTool, Some(name)), &mut event, told, |event, answer| {
+    let called = hooks.call((HookPoint::AfterTool, Some(name)), &mut event, told, |event, _, answer| {
         if let Some(text) = answer.output {
             event["output"] = Value::String(text.clone());
             changed = Some(text);
@@ -189,7 +189,7 @@ pub(crate) async fn too_long(request: u32, has: usize, most: u32) -> InputKind {
     let message =
         format!("the request would have {has} characters, more than the {most} of its limit; it was not sent");
     let error = ModelError { kind: ModelErrorKind::Overflow, message, status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at: None }
+    InputKind::ModelFailed { request, error, retry_at: None, usage: None }
 }
 
 /// The longest wait that a server may ask for, in milliseconds.

@@ -128,14 +128,14 @@ impl Hooks {
         self.0.iter().any(|hook| hook.points.contains(&point))
     }
 
-    /// Calls the hooks of a point one after the other. `change` takes what one wants changed into the object that the next
-    /// one sees. Errors: the first that says no; the others are not called.
+    /// Calls the hooks of a point one after the other. `change` takes what one wants changed, by its name, into the object that the
+    /// next one sees. Errors: the first that says no; the others are not called.
     pub(crate) async fn call(
         &self,
         (point, tool): (HookPoint, Option<&str>),
         event: &mut Value,
         (handle, vault): (&Handle, &Vault),
-        mut change: impl FnMut(&mut Value, Answer),
+        mut change: impl FnMut(&mut Value, &str, Answer),
     ) -> Result<(), Forbidden> {
         let concerns = |hook: &&Hook| {
             let names =
@@ -157,7 +157,7 @@ impl Hooks {
                 (Ok(answer), _) if answer.decision == Some(Said::Deny) => {
                     return no(answer.reason.unwrap_or_else(|| format!("The hook {} said no.", hook.name)));
                 }
-                (Ok(answer), _) => change(event, answer),
+                (Ok(answer), _) => change(event, &hook.name, answer),
                 (Err(problem), OnFailure::Closed) => return no(format!("The hook {} failed: {problem}.", hook.name)),
                 (Err(problem), OnFailure::Open) => {
                     let problem = vault.redact(&problem);

@@ -122,13 +122,14 @@ impl<'a> Gate<'a> {
             "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
             "workspace": self.workspace.root(),
         });
-        let mut changed = None;
+        let (mut changed, mut changed_by) = (None, Vec::new());
         let point = (HookPoint::BeforeTool, Some(tool.as_str()));
         let told = (&*around.handle, &around.shared.config.vault);
-        let called = hooks.call(point, &mut event, told, |event, answer| {
+        let called = hooks.call(point, &mut event, told, |event, hook, answer| {
             if let Some(arguments) = answer.arguments {
                 event["arguments"] = Value::Object(arguments);
                 changed = Some(event["arguments"].to_string());
+                changed_by.push(hook.to_string());
             }
         });
         if let Err(no) = called.await {
@@ -136,7 +137,14 @@ impl<'a> Gate<'a> {
         }
         match changed {
             None => planned,
-            Some(arguments) => PlannedCall { arguments: Some(arguments.clone()), ..self.plan(tool, &arguments) },
+            Some(arguments) => {
+                let afresh = self.plan(tool, &arguments);
+                // The model could do nothing about it.
+                let blamed =
+                    |problem| format!("The arguments were changed by hook {}: {problem}", changed_by.join(", "));
+                let problem = afresh.problem.map(blamed);
+                PlannedCall { arguments: Some(arguments), problem, changed_by, ..afresh }
+            }
         }
     }
 

@@ -97,7 +97,13 @@ fn answer(data: &ModelFinished) -> Vec<Fact> {
     });
     for ((index, planned), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
         let call = CallId { seq: data.seq, index };
-        facts.push(("action_planned", json!({"call": call, "tool": name, "arguments": arguments})));
+        // What will run; the model's own words are in `model_response`.
+        let arguments = planned.arguments.as_ref().unwrap_or(arguments);
+        let mut made = json!({"call": call, "tool": name, "arguments": arguments});
+        if !planned.changed_by.is_empty() {
+            made["changed_by"] = json!(planned.changed_by);
+        }
+        facts.push(("action_planned", made));
         if let Some(problem) = &planned.problem {
             facts.push(("observation_recorded", json!({"call": call, "resolution": "error", "problem": problem})));
             continue;

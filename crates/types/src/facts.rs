@@ -154,6 +154,9 @@ pub struct PlannedCall {
     /// Arguments that a hook has put in the place of the model's: JSON text. The verdict is on these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<String>,
+    /// The hooks that did so, by name, in the order in which they were called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_by: Vec<String>,
     /// Where the arguments came from, coarsely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,

@@ -113,3 +113,15 @@ fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_wi
     place.config("[tool_limits.mcp__x__y]\nmax_calls = 1\n[tool_limits.feishu_bot]\nmax_calls = 1\n");
     assert_eq!(place.run(&["ls"]).code, 0);
 }
+
+#[test]
+fn what_a_hook_has_changed_is_shown_with_its_name() {
+    let script = r#"echo '{"arguments": {"command": "echo mild > effects"}}'"#;
+    let place = with_hook(script, "on = [\"before_tool\"]\ntools = [\"bash\"]");
+    let server = scripted(vec![bash("echo wild > effects"), Answer::text("Done.")]);
+    let done = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert_eq!(place.text("effects"), "mild\n");
+    let line = "arguments changed by hook guard: echo mild > effects";
+    assert!(done.err.contains(line), "{done:#?}");
+    assert!(place.ok(&["show"]).contains(line), "{}", place.ok(&["show"]));
+}

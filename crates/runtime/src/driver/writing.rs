@@ -169,7 +169,7 @@ impl Driver {
                 });
                 // A hook that says no here says it to nobody.
                 let _ =
-                    hooks.call((point, None), &mut said, (&self.handle, &self.shared.config.vault), |_, _| {}).await;
+                    hooks.call((point, None), &mut said, (&self.handle, &self.shared.config.vault), |_, _, _| {}).await;
             }
         }
     }

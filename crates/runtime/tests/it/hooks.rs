@@ -78,15 +78,36 @@ async fn a_hook_denies_a_call_and_the_model_is_told_why() {
 #[tokio::test(start_paused = true)]
 async fn other_arguments_get_a_fresh_verdict_run_and_are_told_to_the_model() {
     let (guard, _) = hook(&[HookPoint::BeforeTool], |_| Ok(json!({"arguments": {"key": "b"}})));
-    let (place, _) = with(vec![guard], &[&[("count", "a")]]).await;
+    let (place, log) = with(vec![guard], &[&[("count", "a")]]).await;
     assert_eq!((place.hands.count("a"), place.hands.count("b")), (0, 1));
+    // What was changed, and by which hook, is on record.
+    let planned = log.iter().find_map(|event| match &event.kind {
+        EventKind::ModelFinished(data) => data.calls.first(),
+        _ => None,
+    });
+    let planned = planned.unwrap();
+    assert_eq!(
+        (planned.arguments.as_deref(), planned.changed_by.as_slice()),
+        (Some(r#"{"key":"b"}"#), &["guard".to_string()][..])
+    );
+    let mut projector = wire::Projector::new(id("t"));
+    let wire: Vec<Value> = log.iter().flat_map(|event| projector.project(event)).collect();
+    let made = wire.iter().find(|line| line["type"] == "action_planned").unwrap();
+    assert_eq!(
+        made["data"],
+        json!({"call": made["data"]["call"], "tool": "count", "arguments": "{\"key\":\"b\"}", "changed_by": ["guard"]})
+    );
     let told = place.brain.requests()[1].results().join("\n");
     assert_eq!(told, "[The arguments of this call were changed by the owner's rules: {\"key\":\"b\"}]\ncounted b");
     // What does not match the tool's schema is not run.
     let (guard, _) = hook(&[HookPoint::BeforeTool], |_| Ok(json!({"arguments": {"kee": "b"}})));
     let (place, _) = with(vec![guard], &[&[("count", "a")]]).await;
     assert!(place.hands.counts().is_empty());
-    assert!(place.answer(&id("t")).await.contains("Wrong arguments for count"), "{}", place.answer(&id("t")).await);
+    assert!(
+        place.answer(&id("t")).await.contains("The arguments were changed by hook guard: Wrong arguments for count"),
+        "{}",
+        place.answer(&id("t")).await
+    );
 }
 
 #[tokio::test(start_paused = true)]
