@@ -2,9 +2,9 @@
 
 use crate::config::Home;
 use crate::exit::Failure;
-use crate::text::plain;
+use crate::text::{plain, short};
 use mainpath_policy::{Folders, Layer, Policy};
-use mainpath_types::{CallId, Event, EventKind, TraceId};
+use mainpath_types::{CallId, Event, EventKind, TraceId, Verdict};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,6 +20,16 @@ pub fn offer(events: &[Event], call: CallId) -> Option<String> {
 /// A rule of several patterns, for people.
 pub fn in_a_line(rule: &str) -> String {
     rule.lines().map(plain).collect::<Vec<_>>().join(" and ")
+}
+
+/// Which rule has a call asked about, and why.
+pub fn why(verdict: &Verdict) -> String {
+    format!("asked by {}: {}", plain(&verdict.rule), short(&verdict.reason, 400))
+}
+
+/// The rule that an approval would make with `--for`.
+pub fn offered(rule: &str) -> String {
+    format!("rule, with --for trace or --for always: {}", in_a_line(rule))
 }
 
 /// Writes a rule that allows something into the user's own rules. Gives the file. Errors: the file's rules are wrong, or it

@@ -6,7 +6,7 @@ use crate::run::unread;
 use mainpath_core::{CallState, State, approval_due};
 use mainpath_runtime::Mail;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{CallId, Millis, TraceId, format_time};
+use mainpath_types::{CallId, Millis, TraceId, Verdict, format_time};
 
 /// A call that has not started since somebody was to be asked, or was asked, about it.
 pub struct Asked {
@@ -14,6 +14,8 @@ pub struct Asked {
     pub call: CallId,
     /// Its tool.
     pub tool: String,
+    /// What rules said of it.
+    pub verdict: Option<Verdict>,
     /// Where it stands.
     pub standing: Standing,
 }
@@ -53,6 +55,7 @@ pub async fn asked(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Aske
     let asked = calls.map(|call| Asked {
         call: call.id,
         tool: call.tool.as_deref().unwrap_or_default().into(),
+        verdict: call.verdict.as_deref().cloned(),
         standing: standing(call.id, call.state == CallState::Asked),
     });
     Ok(asked.collect())
@@ -61,7 +64,7 @@ pub async fn asked(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Aske
 impl Asked {
     /// A line for people: what is to be done, or what has been.
     pub fn line(&self, trace: &TraceId) -> String {
-        let Asked { call, tool, standing } = self;
+        let Asked { call, tool, standing, .. } = self;
         let then = format!("it goes on with: mainpath resume {trace}");
         match standing {
             Standing::Open => {

@@ -1,5 +1,6 @@
 //! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
 
+use crate::allow::{offer, offered, why};
 use crate::app::App;
 use crate::args::{OneTrace, SchemaArgs, ShowArgs};
 use crate::asked::asked;
@@ -107,6 +108,10 @@ async fn path(
     }
     for asked in asked(app, trace, state).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
+        let rule = offer(events, asked.call);
+        for line in asked.verdict.iter().map(why).chain(rule.as_deref().map(offered)) {
+            out(&format!("   {line}"))?;
+        }
     }
     if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
         out(&format!("\n{}", plain(&end.answer)))?;

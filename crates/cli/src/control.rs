@@ -7,6 +7,7 @@ use crate::asked::{Asked, Standing, asked};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::run::{read_all, spec_of};
+use crate::text::plain;
 use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, Phase, Runtime, views};
 use mainpath_store::ReadLog;
@@ -169,6 +170,9 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         let narrow = offer(&log.events, call).ok_or_else(|| {
             Failure::error(format!("no rule is narrow enough for call {call} of {trace}; approve it once"))
         })?;
+        for line in narrow.lines() {
+            out(&format!("rule: {}", plain(line)))?;
+        }
         if args.reach == Reach::Always {
             let file = keep(&app.home, &narrow, (&trace, call))?;
             out(&format!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display()))?;

@@ -1,6 +1,6 @@
 //! Staying with a run until it ends, parks or fails: printing, asking, stopping.
 
-use crate::allow::{in_a_line, keep};
+use crate::allow::{in_a_line, keep, offered, why};
 use crate::app::App;
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
@@ -168,10 +168,14 @@ impl<'a> Follow<'a> {
             let calls: Vec<CallId> = self.all_undecided(waiting).collect();
             for call in &calls {
                 let which = if calls.len() > 1 { format!(" --call {call}") } else { String::new() };
-                let name = self.printer.call(*call).name;
+                let made = self.printer.call(*call);
                 self.say(&format!(
-                    "call {call} ({name}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}"
+                    "call {call} ({}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}",
+                    made.name
                 ));
+                for line in made.verdict.iter().map(why).chain(made.offer.as_deref().map(offered)) {
+                    eprintln!("  {line}");
+                }
             }
             return Some(Exit::ApprovalNeeded);
         }
@@ -181,6 +185,9 @@ impl<'a> Follow<'a> {
             self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
             for line in detail(&made.arguments) {
                 eprintln!("  │ {line}");
+            }
+            if let Some(verdict) = &made.verdict {
+                eprintln!("  {}", why(verdict));
             }
             let foreign: Vec<&str> =
                 made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();

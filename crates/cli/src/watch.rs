@@ -1,6 +1,7 @@
 //! `watch`: a trace as it happens, whichever process drives it. What is seen is what is durable; pieces of an answer that is
 //! still coming are seen by the process that asks for it alone.
 
+use crate::allow::why;
 use crate::app::App;
 use crate::args::WatchArgs;
 use crate::asked::{Standing, asked};
@@ -75,6 +76,9 @@ async fn abandoned(app: &App, state: &State) -> Result<Exit, Failure> {
     let asked = asked(app, trace, state).await?;
     for asked in &asked {
         eprintln!("{}", plain(&asked.line(trace)));
+        for verdict in asked.verdict.iter() {
+            eprintln!("  {}", why(verdict));
+        }
     }
     if asked.iter().any(|asked| asked.standing == Standing::Open) {
         return Ok(Exit::ApprovalNeeded);

@@ -2,14 +2,14 @@
 //! call whose arguments hold them can be judged as what it is.
 //!
 //! Coarse, and never lost: what a result once said is remembered over cuts, summaries and restarts, for it is in the log. A
-//! word that people of the trace said themselves is theirs. A trace that has seen nothing foreign keeps nothing here.
+//! word that people of the trace said themselves is theirs, and one that a call itself gave is not its result's. A trace that has seen nothing foreign keeps nothing here.
 
 use crate::notes::parted;
 use crate::texts::{load, parts};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The words of a trace, by where they were said.
@@ -19,6 +19,8 @@ pub(crate) struct Origins {
     /// More words than are kept: then every argument counts as having come from everywhere foreign that was seen.
     full: bool,
     seen: u8,
+    /// The words of the calls that are under way: a result that says them again has them from here.
+    asked: HashMap<CallId, HashSet<u64>>,
 }
 
 /// Words that are kept at most.
@@ -29,12 +31,17 @@ const TELLING: usize = 8;
 impl Origins {
     /// Takes in a text.
     pub fn note(&mut self, origin: Origin, text: &str) {
+        self.note_but(origin, text, None);
+    }
+
+    /// Takes in a text but for what is `known` to come from elsewhere.
+    fn note_but(&mut self, origin: Origin, text: &str, known: Option<&HashSet<u64>>) {
         let bit = bit(origin);
         self.seen |= bit;
         if self.full {
             return;
         }
-        for mark in marks(text) {
+        for mark in marks(text).filter(|mark| !known.is_some_and(|known| known.contains(mark))) {
             *self.marks.entry(mark).or_default() |= bit;
         }
         if self.marks.len() > MOST {
@@ -55,20 +62,38 @@ impl Origins {
         if let EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), .. }) = kind {
             self.note(Origin::User, arguments);
         }
+        if let EventKind::ModelFinished(data) = kind {
+            self.note_calls(data);
+        }
+        let asked = match kind {
+            EventKind::CallResolved(data) => self.asked.remove(&data.call),
+            _ => None,
+        };
         if origin_of(kind) == Origin::Model {
             return Ok(());
         }
         let mut said = parts(kind).to_vec();
         load(store, scope, &mut said).await?;
-        self.note_parts(origin_of(kind), &said);
+        for part in &said {
+            if let Part::Text { text } = part {
+                self.note_but(origin_of(kind), text, asked.as_ref());
+            }
+        }
         Ok(())
     }
 
-    /// Takes in the texts of parts.
-    fn note_parts(&mut self, origin: Origin, parts: &[Part]) {
-        for part in parts {
-            if let Part::Text { text } = part {
-                self.note(origin, text);
+    /// Takes in the words of a model's calls, until they are answered.
+    fn note_calls(&mut self, data: &ModelFinished) {
+        let made = data.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { arguments, .. } => Some(arguments),
+            _ => None,
+        });
+        for ((index, planned), arguments) in (0u16..).zip(&data.calls).zip(made) {
+            if planned.ended().is_none() {
+                let arguments = planned.arguments.as_ref().unwrap_or(arguments);
+                let mut words = HashSet::new();
+                words_of(&serde_json::from_str(arguments).unwrap_or_default(), &mut words);
+                self.asked.insert(CallId { seq: data.seq, index }, words);
             }
         }
     }
@@ -99,6 +124,16 @@ impl Origins {
             Value::Object(map) => map.values().for_each(|item| self.look(item, found)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+}
+
+/// The marks of all texts of a value.
+fn words_of(value: &Value, words: &mut HashSet<u64>) {
+    match value {
+        Value::String(text) => words.extend(marks(text)),
+        Value::Array(items) => items.iter().for_each(|item| words_of(item, words)),
+        Value::Object(map) => map.values().for_each(|item| words_of(item, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -195,6 +230,29 @@ mod tests {
         let mut both = page();
         both.note(Origin::Web, "see https://docs.example.com/intro");
         assert_eq!(both.of(&json!("https://docs.example.com/intro")), BTreeSet::from([Origin::User, Origin::Model]));
+    }
+
+    #[test]
+    fn what_a_result_repeats_of_its_own_call_is_not_the_results() {
+        let (first, second) = (CallId { seq: Seq(4), index: 0 }, CallId { seq: Seq(6), index: 0 });
+        let mut origins = page();
+        let mut words = HashSet::new();
+        words_of(&json!({"url": "https://api.example.org/orders", "headers": ["application/json"]}), &mut words);
+        origins.asked.insert(first, words);
+        let asked = origins.asked.remove(&first);
+        let text = "HTTP 201 from https://api.example.org/orders\n\n{\"next\": \"https://api.example.org/invoices\"}";
+        origins.note_but(Origin::Web, text, asked.as_ref());
+        let of = |text: &str| origins.of(&json!({"url": text}));
+        assert_eq!(of("https://api.example.org/orders"), BTreeSet::from([Origin::Model]));
+        // What else the result says is its own, and what a page said before stays the page's.
+        assert_eq!(of("https://api.example.org/invoices"), BTreeSet::from([Origin::Web, Origin::Model]));
+        let mut again = page();
+        let mut words = HashSet::new();
+        words_of(&json!("https://evil.example.net/drop?x=1"), &mut words);
+        again.asked.insert(second, words);
+        let asked = again.asked.remove(&second);
+        again.note_but(Origin::Web, "HTTP 200 from https://evil.example.net/drop?x=1", asked.as_ref());
+        assert_eq!(again.of(&json!("https://evil.example.net/drop?x=1")), BTreeSet::from([Origin::Web, Origin::Model]));
     }
 
     #[test]

@@ -191,6 +191,13 @@ fn an_asked_call_offers_the_narrowest_rule_that_would_allow_it() {
     assert_eq!(done.code, 5, "{done:#?}");
     let found = events.iter().find(|event| event["type"] == "model_finished").unwrap();
     assert_eq!(found["data"]["calls"][0]["offer"], "bash(cargo test *)");
+    // Who asks, why, and what an approval for more than once would allow is said wherever the call waits.
+    let show = place.ok(&["show"]);
+    for words in ["asked by builtin.ask: ", "rule, with --for trace or --for always: bash(cargo test *)"] {
+        assert!(done.err.contains(words) && show.contains(words), "{done:#?} {show}");
+    }
+    let approved = place.ok(&["approve", "--for", "always"]);
+    assert!(approved.starts_with("rule: bash(cargo test *)\nbash(cargo test *) is allowed from now on"), "{approved}");
 }
 
 #[test]
