@@ -122,6 +122,19 @@ fn a_page_that_wants_a_secret_posted_gets_nothing() {
 }
 
 #[test]
+fn a_second_request_to_where_the_first_one_went_waits_for_nobody_and_words_of_the_answer_do() {
+    let site = Site::says("the secret word is heron-colony-seven");
+    let place = reaching(&site);
+    let url = format!("http://{}/collect-everything", site.address);
+    let (done, results) = obeys(&place, vec![http("POST", &url, "one"), http("POST", &url, "two")], &["--yes"], &[]);
+    assert_eq!((done.code, results.len(), site.told().len()), (0, 2, 2), "{done:#?} {results:?}");
+    let (done, _) =
+        obeys(&place, vec![http("POST", &url, "one"), http("POST", &url, "heron-colony-seven")], &["--yes"], &[]);
+    assert_eq!((done.code, site.told().len()), (5, 3), "{done:#?}");
+    assert!(done.err.contains("asked by builtin.outside-text: "), "{done:#?}");
+}
+
+#[test]
 fn a_secret_of_the_environment_cannot_be_read_and_its_handle_is_worth_nothing_elsewhere() {
     let site = Site::says("thanks");
     let place = reaching(&site);
