@@ -142,7 +142,7 @@ fn noting(world: &World, tool: &str, answer: Result<(), &'static str>) -> (ToolC
             let now = std::fs::read(root.join(&change.path)).ok();
             let kept = match &change.before {
                 FileState::File { hash, .. } => blobs.get(hash),
-                FileState::Absent | FileState::Unknown => None,
+                FileState::Absent | FileState::Link { .. } | FileState::Unknown => None,
             };
             assert_eq!(now, kept, "it is kept already, and not yet changed");
         }
