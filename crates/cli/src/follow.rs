@@ -174,7 +174,7 @@ impl<'a> Follow<'a> {
                     made.name
                 ));
                 for line in made.verdict.iter().map(why).chain(made.offer.as_deref().map(offered)) {
-                    eprintln!("  {line}");
+                    self.printer.line("·", &line);
                 }
             }
             return Some(Exit::ApprovalNeeded);
