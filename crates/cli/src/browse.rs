@@ -133,6 +133,12 @@ pub fn role(kind: NodeKind) -> &'static str {
     }
 }
 
+/// What was said, and what hooks have made of its calls.
+fn with_notes(said: String, answer: &ModelFinished) -> String {
+    let notes = answer.calls.iter().filter_map(changed);
+    std::iter::once(said).chain(notes).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
 /// What a message says of the run. `None`: it only looks back, or is what was found by that; the log has it.
 fn run_body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> Option<String> {
     let looks_back = |call: CallId| {
@@ -149,7 +155,7 @@ fn run_body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
                 !tool.is_some_and(is_look_back)
             };
             let shown: Vec<Part> = data.parts.iter().filter(is_shown).cloned().collect();
-            let text = said(&shown, sizes);
+            let text = with_notes(said(&shown, sizes), data);
             (!text.is_empty() || shown.len() == data.parts.len()).then_some(text)
         }
         _ => Some(body(state, bodies, sizes, kind, event)),
@@ -201,10 +207,7 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
         (_, Some(EventKind::MessageImported(data))) => said(&data.said()),
         (_, Some(EventKind::MessageQueued(data))) => said(&data.parts),
         (_, Some(EventKind::RewindRequested(data))) => said(data.parts.as_deref().unwrap_or_default()),
-        (_, Some(EventKind::ModelFinished(data))) => {
-            let notes = data.calls.iter().filter_map(changed);
-            std::iter::once(said(&data.parts)).chain(notes).collect::<Vec<_>>().join("\n")
-        }
+        (_, Some(EventKind::ModelFinished(data))) => with_notes(said(&data.parts), data),
         (NodeKind::RepairPrompt, Some(EventKind::ModelMalformed(data))) => plain(&data.problem),
         (_, Some(EventKind::ModelMalformed(data))) => said(&data.parts),
         (_, Some(EventKind::Injected(data))) => plain(&reminder(data)),

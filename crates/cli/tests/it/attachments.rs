@@ -113,7 +113,7 @@ fn bytes_lie_in_blobs_and_another_process_makes_the_same_request_of_them() {
     assert!(!log.contains(&STANDARD.encode(&png)[..64]), "the bytes are in the log");
     place.ok(&["verify"]);
     let replayed = place.ok(&["replay"]);
-    assert!(replayed.contains("1 requests and"), "{replayed}");
+    assert!(replayed.contains("1 request and"), "{replayed}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
     assert_eq!(read(), before);
     std::fs::write(place.file(&trace, "final.md"), "Something better.\n").unwrap();
     let done = place.run(&["replay"]);
-    done.fails(1, "1 differences");
+    done.fails(1, "1 difference between");
     assert!(done.out.contains("differs: ") && done.out.contains("final.md"), "{done:#?}");
     assert_eq!(read(), before);
     place.ok(&["replay"]);
@@ -39,7 +39,7 @@ fn one_changed_byte_is_found_and_named_by_file_and_line() {
     assert!(said.contains(path.to_str().unwrap()) && found, "line {line}: {said}");
     let answer = std::fs::read(place.file(&trace, "final.md")).unwrap();
     let replayed = place.run(&["replay"]);
-    replayed.fails(1, "1 differences");
+    replayed.fails(1, "1 difference between");
     assert!(replayed.out.contains("was not replayed") && replayed.out.contains("line "), "{replayed:#?}");
     assert_eq!(std::fs::read(place.file(&trace, "final.md")).unwrap(), answer);
     // Nothing is written to it any more, and what is before the damage can be read.

@@ -102,7 +102,14 @@ async fn a_conversation_that_was_cut_to_its_window_is_rebuilt() {
     assert_eq!(run(&runtime, &trace, Spec { limits, ..place.spec() }, "look").await, Phase::Idle);
     let log = rebuilds(&place, &trace).await;
     assert!(count(&log, "context_cut") >= 2, "{}", names(&log));
-    assert!(place.brain.requests().iter().all(|seen| seen.messages.len() <= 7), "the window was kept");
+    // The task and the newest word on the plan come on top.
+    let told = |seen: &&Seen| seen.said().iter().filter(|text| text.contains("## Current plan\n")).count();
+    let requests = place.brain.requests();
+    assert!(
+        requests.iter().all(|seen| told(&seen) <= 1 && seen.messages.len() - told(&seen) <= 7),
+        "the window was kept"
+    );
+    assert!(requests.last().is_some_and(|seen| told(&seen) == 1), "the plan is in sight");
 }
 
 #[tokio::test(start_paused = true)]
