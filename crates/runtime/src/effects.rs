@@ -251,8 +251,14 @@ fn may_change_any_file(name: &str, grant: &Grant) -> bool {
 
 /// Keeps all files as they are now.
 async fn look_before(around: &Around, context: &ToolContext) -> Snapshot {
-    let known = std::mem::take(&mut *around.handle.snapshot.lock().unwrap_or_else(PoisonError::into_inner));
-    let taken = Snapshot::take(&context.workspace, known, Some(&*context.blobs), &context.cancel).await;
+    let known = around.handle.snapshot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let taken = Snapshot::take(
+        &context.workspace,
+        known.map_or_else(Snapshot::default, |known| *known),
+        Some(&*context.blobs),
+        &context.cancel,
+    )
+    .await;
     for note in &taken.notes {
         around.handle.tell(Live::Notice(format!("before this call: {note}")));
     }
@@ -267,7 +273,7 @@ async fn look_after(around: &Around, context: &ToolContext, before: Snapshot) ->
         let note = format!("more than {MOST_CHANGES} files were changed; only so many can be put back");
         around.handle.tell(Live::Notice(note));
     }
-    *around.handle.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = after;
+    *around.handle.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(after));
     changes
 }
 

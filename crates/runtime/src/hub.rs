@@ -69,8 +69,8 @@ pub(crate) struct Handle {
     announced: Mutex<Vec<Announced>>,
     /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
     pub processes: Arc<Processes>,
-    /// What the files were when they were last looked at, so that they need not be read again.
-    pub snapshot: Mutex<Snapshot>,
+    /// What the files were when they were last looked at, so that they need not be read again. Few traces have it.
+    pub snapshot: Mutex<Option<Box<Snapshot>>>,
     live: Mutex<Option<broadcast::Sender<Live>>>,
 }
 
