@@ -1,5 +1,6 @@
 //! What each command does, prints and exits with.
 
+use crate::approvals::observed;
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer, RecordedRequest, Reply};
 use rustix::process::Signal;
@@ -13,13 +14,6 @@ fn said(request: &RecordedRequest) -> String {
         Value::String(text) => text.clone(),
         parts => parts.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect(),
     }
-}
-
-/// What the last result of a tool said, in the last request.
-fn observed(server: &ModelServer) -> String {
-    let request = server.requests().pop().unwrap();
-    let messages = request.body()["messages"].as_array().unwrap().clone();
-    messages.iter().rfind(|message| message["role"] == "tool").unwrap()["content"].to_string()
 }
 
 fn simple() -> ModelServer {
@@ -275,128 +269,6 @@ fn a_run_that_nobody_drives_is_stopped_on_the_spot() {
 }
 
 /// A run that waits for an approval of `bash`.
-fn parked() -> (Place, ModelServer, String) {
-    let (place, server) = (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("The end.")]));
-    let done = place.run_on(&server, &["--park", "Do it."]);
-    let trace = place.trace();
-    done.fails(5, &format!("waits for an approval: mainpath approve {trace} && mainpath resume {trace}"));
-    assert_eq!((done.out.as_str(), place.text("effects").as_str()), ("", ""));
-    assert!(place.ok(&["show"]).contains(&format!("call 2.0 (bash) waits for an approval: mainpath approve {trace}")));
-    (place, server, trace)
-}
-
-#[test]
-fn a_parked_call_is_approved_by_another_process() {
-    let (place, _server, trace) = parked();
-    // Still waiting: nothing has changed.
-    place.run(&["resume", &trace, "--park"]).fails(5, "waits for an approval");
-    let told = place.ok(&["approve", &trace]);
-    assert!(told.starts_with(&format!("approved call 2.0 of {trace}")), "{told}");
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    assert_eq!(place.text("effects"), "done\n");
-    place.run(&["approve", &trace]).fails(1, "waits for an approval");
-}
-
-#[test]
-fn a_parked_call_is_denied_by_another_process_and_the_model_is_told_why() {
-    let (place, server, trace) = parked();
-    place.ok(&["deny", &trace, "--call", "2.0", "--reason", "Not on a Friday."]);
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    assert_eq!(place.text("effects"), "");
-    assert!(observed(&server).contains("Not on a Friday."), "{}", observed(&server));
-}
-
-#[test]
-fn a_parked_call_is_approved_with_other_arguments_and_the_model_is_told() {
-    let (place, server, trace) = parked();
-    place.run(&["approve", &trace, "--arguments", "{"]).fails(2, "--arguments is not a JSON object");
-    place.run(&["approve", &trace, "--call", "7.0"]).fails(1, "call 7.0");
-    place.ok(&["approve", &trace, "--arguments", r#"{"command": "echo other >> effects"}"#]);
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    assert_eq!(place.text("effects"), "other\n");
-    assert!(observed(&server).contains("echo other"), "{}", observed(&server));
-}
-
-#[test]
-fn a_word_to_a_trace_with_a_torn_log_leaves_the_tear_to_its_next_owner() {
-    let (place, _server, trace) = parked();
-    let path = place.file(&trace, "events.jsonl");
-    let torn = [std::fs::read(&path).unwrap(), b"{\"v\":1,\"id\":99".to_vec()].concat();
-    std::fs::write(&path, &torn).unwrap();
-    place.ok(&["approve", &trace]);
-    assert!(place.log(&trace) == torn);
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    assert_eq!(place.events(&trace).iter().filter(|event| event["type"] == "tail_cut").count(), 1);
-}
-
-#[test]
-fn a_denial_wins_over_an_approval_that_nobody_has_read() {
-    let (place, server, trace) = parked();
-    place.ok(&["approve", &trace]);
-    assert!(place.ok(&["show"]).contains("call 2.0 (bash) has been approved and has not started"));
-    let told = place.ok(&["deny", &trace, "--reason", "no, wait"]);
-    assert!(told.starts_with(&format!("denied call 2.0 of {trace}")), "{told}");
-    for again in ["approve", "deny"] {
-        place.run(&[again, &trace]).fails(1, "call 2.0 (bash) has been denied; it goes on with: mainpath resume");
-    }
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "The end.\n", ""), "{done:#?}");
-    assert!(observed(&server).contains("A person denied this call: no, wait"), "{}", observed(&server));
-    place.ok(&["replay"]);
-}
-
-#[test]
-fn an_approval_with_other_arguments_makes_no_rule_of_the_old_ones() {
-    let (place, _server, trace) = parked();
-    place.ok(&["approve", &trace, "--arguments", r#"{"command": "echo other >> effects"}"#]);
-    place.run(&["approve", &trace, "--for", "always"]).fails(1, "call 2.0 (bash) has been approved");
-    assert!(!place.home.join("policy.toml").exists());
-    assert_eq!(place.run(&["resume", &trace, "--park"]).code, 0);
-    assert_eq!(place.text("effects"), "other\n");
-}
-
-#[test]
-fn arguments_that_the_tool_would_not_take_are_refused_and_the_call_goes_on_waiting() {
-    let (place, server, trace) = parked();
-    let done = place.run(&["approve", &trace, "--arguments", r#"{"comand": "ls"}"#]);
-    done.fails(1, "Wrong arguments for bash:");
-    assert!(done.err.contains("goes on waiting"), "{done:#?}");
-    assert!(place.ok(&["show"]).contains("call 2.0 (bash) waits for an approval"));
-    // What rules deny is found out when the approval is read: it stays on record, and the rule is named.
-    place.ok(&["approve", &trace, "--arguments", r#"{"command": "sudo rm -rf /"}"#]);
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    let events = place.events(&trace);
-    let of = |kind: &str| events.iter().find(|event| event["type"] == kind).unwrap()["data"].clone();
-    let (granted, resolved) = (of("approval_granted"), of("call_resolved"));
-    assert_eq!((&granted["by"], &resolved["cause"]), (&json!("user"), &json!("denied_by_rule")), "{resolved}");
-    assert!(resolved["by"].as_str().unwrap().starts_with("rule."), "{resolved}");
-    assert!(observed(&server).contains("Denied with these arguments: "), "{}", observed(&server));
-}
-
-#[test]
-fn every_call_that_waits_is_named_in_a_command_that_works() {
-    let two = bash("echo one >> effects").and_call("bash", json!({"command": "echo two >> effects"}));
-    let (place, server) = (Place::new(), scripted(vec![two, Answer::text("The end.")]));
-    let done = place.run_on(&server, &["--park", "Do it."]);
-    let trace = place.trace();
-    for call in ["2.0", "2.1"] {
-        let how = format!(
-            "call {call} (bash) waits for an approval: mainpath approve {trace} --call {call} && mainpath resume {trace}"
-        );
-        assert!(done.code == 5 && done.err.contains(&how), "{how}: {done:#?}");
-    }
-    place.ok(&["approve", &trace, "--call", "2.0"]);
-    // The one that is left needs no name.
-    place.ok(&["approve", &trace]);
-    assert_eq!(place.run(&["resume", &trace, "--park"]).code, 0);
-    assert_eq!(place.text("effects"), "one\ntwo\n");
-}
-
 #[test]
 fn the_model_that_a_resume_names_answers_at_once_after_a_crash() {
     let place = Place::new();
@@ -422,26 +294,6 @@ fn what_nobody_reads_any_more_is_no_defect() {
         let err = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(!err.contains("defect"), "{args}: {err}");
     }
-}
-
-#[test]
-fn approving_twice_is_as_once() {
-    let (place, _server, trace) = parked();
-    place.ok(&["approve", &trace]);
-    place.run(&["approve", &trace]).fails(1, "call 2.0 (bash) has been approved and has not started; it goes on with");
-    let done = place.run(&["resume", &trace, "--park"]);
-    assert_eq!(done.code, 0, "{done:#?}");
-    assert_eq!(place.text("effects"), "done\n");
-}
-
-#[test]
-fn without_a_person_a_change_is_denied_and_the_model_goes_on() {
-    let (place, server) = (Place::new(), scripted(vec![bash("echo done > effects"), Answer::text("Then not.")]));
-    let done = place.run_on(&server, &["Do it."]);
-    assert_eq!((done.code, done.out.as_str()), (0, "Then not.\n"), "{done:#?}");
-    assert_eq!(place.text("effects"), "");
-    assert!(observed(&server).contains("--yes"), "{}", observed(&server));
-    assert!(done.err.contains("denied"), "{}", done.err);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agents_md;
+mod approvals;
 mod attachments;
 mod background;
 mod bad_input;

@@ -152,6 +152,18 @@ fn a_limit_in_characters_is_a_smaller_window_with_an_answer_of_its_own() {
     assert_eq!(decided[2], "branch_opened Compaction 6");
 }
 
+/// What is shown once something ordinary was said and what came before was summarised.
+fn summarised(agent: &mut Agent) -> Vec<String> {
+    said(agent, "nothing special", 10, 0);
+    for _ in 0..3 {
+        plain(agent, 20);
+    }
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.works();
+    agent.answers("a summary");
+    agent.shown()
+}
+
 #[test]
 fn what_people_demand_stays_in_their_own_words_and_of_long_messages_only_that() {
     let mut agent = window(no_limits());
@@ -161,14 +173,7 @@ fn what_people_demand_stays_in_their_own_words_and_of_long_messages_only_that() 
     let long = format!("{} You must keep the API. {}", "So it was. ".repeat(20), "And so on. ".repeat(20));
     said(&mut agent, &long, 250, 30);
     agent.answers("yes");
-    said(&mut agent, "nothing special", 10, 0);
-    for _ in 0..3 {
-        plain(&mut agent, 20);
-    }
-    agent.takes(InputKind::Compact { hint: None, by: user() });
-    agent.works();
-    agent.answers("a summary");
-    let shown = agent.shown();
+    let shown = summarised(&mut agent);
     let at = |text: &str| shown.iter().position(|line| line.contains(text));
     assert_eq!((at("do it"), at("Never delete a file.")), (Some(0), Some(1)), "{shown:#?}");
     let demands = "User: Said earlier, and still to be kept to:\n- You must keep the API.";
@@ -184,14 +189,7 @@ fn demands_for_which_there_is_no_room_are_counted_where_they_are_left_out() {
         said(&mut agent, &format!("You must keep file {number}."), 40, 40);
         agent.answers("yes");
     }
-    said(&mut agent, "nothing special", 10, 0);
-    for _ in 0..3 {
-        plain(&mut agent, 20);
-    }
-    agent.takes(InputKind::Compact { hint: None, by: user() });
-    agent.works();
-    agent.answers("a summary");
-    let shown = agent.shown();
+    let shown = summarised(&mut agent);
     let held = (0..8).filter(|number| shown.iter().any(|text| text.contains(&format!("keep file {number}.")))).count();
     let unheld: u32 = layout(agent.state()).unwrap().left_out.iter().map(|left| left.demands).sum();
     assert!((1..8).contains(&held) && shown.iter().any(|text| text.contains("keep file 7.")), "the newest: {shown:#?}");
