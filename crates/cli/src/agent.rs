@@ -4,7 +4,7 @@ use crate::agents_md::{self, Note, part};
 use crate::app::App;
 use crate::args::{AgentArgs, NetworkArg};
 use crate::choose::check_model;
-use crate::config::ConfigFile;
+use crate::config::{ConfigFile, Home};
 use crate::exit::Failure;
 use crate::servers;
 use mainpath_providers::ModelFacts;
@@ -42,7 +42,7 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// A fresh spec. Errors: a file that is named cannot be used, or a fallback is no model.
 pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: ApprovalMode) -> Result<Spec, Failure> {
-    let config = &app.home.config;
+    let config = &app.logs.home.config;
     let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
     let mut limits = profile.limits();
     limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
@@ -74,8 +74,8 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     set_model(&mut spec, model, app);
     set_form(&mut spec, args, app)?;
     priced(&spec, app)?;
-    let notes = notes(&mut spec, app);
-    spec.instructions = system_text(&spec, app, &notes)?;
+    let notes = notes(&mut spec, &app.logs.home);
+    spec.instructions = system_text(&spec, &app.logs.home, &notes)?;
     Ok(spec)
 }
 
@@ -103,17 +103,17 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     if let Some(text) = &args.instructions {
         new.own_instructions.clone_from(text);
     } else if new.own_instructions.is_empty() {
-        new.own_instructions.clone_from(&app.home.config.instructions);
+        new.own_instructions.clone_from(&app.logs.home.config.instructions);
     }
-    new.context_hooks = app.home.config.context_hooks.iter().map(|hook| hook.name.clone()).collect();
+    new.context_hooks = app.logs.home.config.context_hooks.iter().map(|hook| hook.name.clone()).collect();
     new.agents_md &= !args.no_agents_md;
-    let notes = notes(&mut new, app);
+    let notes = notes(&mut new, &app.logs.home);
     if new == *old {
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
     if (Spec { mode: old.mode, ..new.clone() }) != *old {
-        new.instructions = system_text(&new, app, &notes)?;
+        new.instructions = system_text(&new, &app.logs.home, &notes)?;
     }
     Ok(Some(new))
 }
@@ -134,7 +134,7 @@ fn set_form(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure>
     if let Some(file) = &args.output_schema {
         spec.output_schema = Some(schema(file)?);
     }
-    let named = if args.fallback.is_empty() { &app.home.config.fallback } else { &args.fallback };
+    let named = if args.fallback.is_empty() { &app.logs.home.config.fallback } else { &args.fallback };
     if spec.fallback.is_empty() || !args.fallback.is_empty() {
         named.iter().try_for_each(|model| check_model(model, app.models.registry()))?;
         spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, app)).collect();
@@ -169,9 +169,9 @@ fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
 }
 
 /// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
-fn notes(spec: &mut Spec, app: &App) -> Vec<Note> {
+fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
     let notes = match spec.agents_md {
-        true => agents_md::read(Path::new(&spec.workspace), &app.home.protected()),
+        true => agents_md::read(Path::new(&spec.workspace), &home.protected()),
         false => Vec::new(),
     };
     let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
@@ -182,7 +182,7 @@ fn notes(spec: &mut Spec, app: &App) -> Vec<Note> {
 
 /// The system text: Mainpath's own, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
-fn system_text(spec: &Spec, app: &App, notes: &[Note]) -> Result<String, Failure> {
+fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Failure> {
     let mut own = instructions(Path::new(&spec.workspace));
     let owner = match spec.own_instructions.as_str() {
         "" => String::new(),
@@ -193,7 +193,7 @@ fn system_text(spec: &Spec, app: &App, notes: &[Note]) -> Result<String, Failure
         own.push_str(more);
     }
     if spec.protocol == Protocol::Json {
-        let templates = app.home.config_dir().join("prompts");
+        let templates = home.config_dir().join("prompts");
         return text_protocol_prompt(spec, &own, Some(&templates)).map_err(|error| Failure::error(error.to_string()));
     }
     Ok(match &spec.output_schema {
@@ -214,7 +214,7 @@ fn set_model(spec: &mut Spec, model: String, app: &App) {
 /// A model with everything of a spec that follows from it.
 fn on(model: String, profile: Profile, app: &App) -> Fallback {
     let facts = app.models.registry().facts(&model);
-    let (context_window, reserved_output) = sizes(&facts, &app.home.config);
+    let (context_window, reserved_output) = sizes(&facts, &app.logs.home.config);
     // Models that reason refuse any other temperature than their own, or do worse with it.
     let temperature = profile.temperature().filter(|_| !facts.abilities.reasoning);
     Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
@@ -228,7 +228,7 @@ fn priced(spec: &Spec, app: &App) -> Result<(), Failure> {
     let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
     let mut unpriced = models.filter(|model| app.models.registry().facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
-    let file = app.home.config_dir().join("models.toml");
+    let file = app.logs.home.config_dir().join("models.toml");
     Err(Failure::usage(format!(
         "a limit in money (--max-cost) does nothing for {model}, as no price of it is known; say what a million tokens \
          cost in {}, $1.25 being 1250000: model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",

@@ -1,32 +1,26 @@
-//! The parts, put together.
+//! What agents are run with: the parts, put together.
 
 use crate::args::RuleArgs;
-use crate::config::Home;
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
+use crate::logs::Logs;
 use crate::policy::Sources;
 use crate::toolbox::{OPTIONAL, Unready};
-use mainpath_core::{Log, State, apply};
 use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
 use mainpath_sandbox::Launcher;
+use mainpath_store::Scheduler;
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{FilesStore, Options, ReadLog, Scheduler, Scope, Store};
 use mainpath_tools::Tools;
-use mainpath_types::TraceId;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What commands work on.
+/// What commands that run agents work on, or set up what runs them.
 pub struct App {
-    /// Folders and configuration.
-    pub home: Home,
-    /// The logs.
-    pub store: Arc<FilesStore>,
-    /// Whose, and who asks.
-    pub scope: Scope,
+    /// What there is to look at.
+    pub logs: Logs,
     /// The models.
     pub models: Arc<EnvModels>,
     /// What is asked or told along the way.
@@ -44,10 +38,10 @@ pub struct App {
 impl App {
     /// Opens the data directory.
     pub fn open() -> Result<App, Failure> {
-        let home = Home::find()?;
-        let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
+        let logs = Logs::open()?;
+        let home = &logs.home;
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
-        let sources = Sources::new(&home);
+        let sources = Sources::new(home);
         let launcher = Launcher::current_exe();
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
         let build = |hook: &HookEntry| hook.build(&launcher, &client, &secret);
@@ -64,7 +58,7 @@ impl App {
             let optional = OPTIONAL.iter().map(|tool| tool.name);
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
-        Ok(App { home, store, scope: Scope::local(), models, vault, hooks, sources, tools, unready })
+        Ok(App { logs, models, vault, hooks, sources, tools, unready })
     }
 
     /// The same with the rules of the command line.
@@ -85,8 +79,8 @@ impl App {
         }
         let bad = |error: BadScript| Failure::usage(error.to_string());
         let changes = file.map(|file| Substitutions::read(Path::new(file))).transpose().map_err(bad)?;
-        let trace = self.find(Some(trace)).await?;
-        let mut recording = playback(&*self.store, &self.scope, &trace).await?;
+        let trace = self.logs.find(Some(trace)).await?;
+        let mut recording = playback(&*self.logs.store, &self.logs.scope, &trace).await?;
         if let Some(changes) = &changes {
             recording = recording.with(changes).map_err(bad)?;
         }
@@ -97,57 +91,22 @@ impl App {
     /// A runtime on it. Errors: a tool that is configured cannot be used.
     pub fn runtime(&self) -> Result<Runtime, Failure> {
         if let Some(Unready { name, why }) = self.unready.first() {
-            return Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.home.config_file.display())));
+            return Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.logs.home.config_file.display())));
         }
         let sources = self.sources.clone();
         Ok(Runtime::new(Config {
-            store: self.store.clone(),
-            scheduler: self.store.scheduler() as Arc<dyn Scheduler>,
+            store: self.logs.store.clone(),
+            scheduler: self.logs.store.scheduler() as Arc<dyn Scheduler>,
             tools: self.tools.clone(),
             models: self.models.clone(),
             vault: self.vault.clone(),
             launcher: Launcher::current_exe(),
-            protected: self.home.protected(),
+            protected: self.logs.home.protected(),
             policies: Arc::new(move |workspace| {
                 sources.load(workspace).map(Arc::new).map_err(|failure| failure.message)
             }),
             hooks: self.hooks.clone(),
             clock: system_clock,
         }))
-    }
-
-    /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
-    pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Failure> {
-        let Some(wanted) = wanted else {
-            let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
-            return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
-        };
-        // Looked at by its name alone: there may be a great many.
-        let names = self.store.names(&self.scope)?.into_iter();
-        let mut found: Vec<TraceId> =
-            names.filter(|trace| crate::args::matches(trace, wanted) && self.is_there(trace)).collect();
-        if let Some(exact) = found.iter().position(|trace| trace.as_str() == wanted) {
-            return Ok(found.swap_remove(exact));
-        }
-        match found.len() {
-            1 => Ok(found.swap_remove(0)),
-            0 => Err(Failure::error(format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"))),
-            n => Err(Failure::error(format!("{n} traces begin with {wanted:?}; give more of the id"))),
-        }
-    }
-
-    /// Whether there is such a trace.
-    pub fn is_there(&self, trace: &TraceId) -> bool {
-        self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
-    }
-
-    /// The log of a trace and the state that it makes.
-    pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Failure> {
-        let log = self.store.read(&self.scope, trace, 1).await?;
-        let mut state = State::new(trace.clone());
-        log.events.iter().for_each(|event| apply(&mut state, event));
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
-        Ok((log, state, bodies))
     }
 }

@@ -1,7 +1,7 @@
 //! The calls of a trace that wait for a person's decision, and what was decided on each that nobody has read yet.
 
-use crate::app::App;
 use crate::exit::Failure;
+use crate::logs::Logs;
 use crate::run::unread;
 use mainpath_core::{CallState, State, approval_due};
 use mainpath_runtime::Mail;
@@ -34,8 +34,8 @@ pub enum Standing {
 }
 
 /// The calls of a trace that a decision can still be about, in order.
-pub async fn asked(app: &App, trace: &TraceId, state: &State) -> Result<Vec<Asked>, Failure> {
-    let mail = unread(app, trace, state).await?;
+pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<Asked>, Failure> {
+    let mail = unread(logs, trace, state).await?;
     let now = system_clock();
     let standing = |call: CallId, is_open: bool| {
         let due = approval_due(state, call);

@@ -1,8 +1,8 @@
 //! What people attach to a task: read, made to fit the model, or said in text for one that cannot see or hear.
 
-use crate::app::App;
 use crate::args::{AttachArgs, Attachments};
 use crate::exit::Failure;
+use crate::logs::Logs;
 use crate::text::{plain, short};
 use mainpath_media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
 use mainpath_providers::{Abilities, Registry, WireFormat};
@@ -105,7 +105,7 @@ fn as_image(mut attachment: Attachment) -> Result<Attachment, String> {
 pub type Sizes = HashMap<BlobHash, u64>;
 
 /// Looks up how large the attachments of messages are. A blob that is gone has no size.
-pub async fn sizes(app: &App, events: &[Event]) -> Sizes {
+pub async fn sizes(logs: &Logs, events: &[Event]) -> Sizes {
     let mut sizes = Sizes::new();
     let parts = events.iter().flat_map(|event| match &event.kind {
         EventKind::MessageQueued(data) => data.parts.as_slice(),
@@ -118,7 +118,7 @@ pub async fn sizes(app: &App, events: &[Event]) -> Sizes {
         let (Part::Image { source } | Part::Audio { source } | Part::Document { source, .. }) = part else { continue };
         if let Source::Blob { hash, .. } = source
             && !sizes.contains_key(hash)
-            && let Ok(bytes) = app.store.get_blob(&app.scope, hash).await
+            && let Ok(bytes) = logs.store.get_blob(&logs.scope, hash).await
         {
             sizes.insert(hash.clone(), bytes.len() as u64);
         }

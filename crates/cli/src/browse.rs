@@ -8,6 +8,7 @@ use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
 use crate::exit::{Exit, Failure};
 use crate::list::{INTERRUPTED, standing};
+use crate::logs::Logs;
 use crate::print::changed;
 use crate::text::{count, gist, number, plain, short, spent, were};
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
@@ -27,20 +28,20 @@ pub fn out(text: &str) -> Result<(), Failure> {
 
 /// `mainpath show`
 pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let logs = Logs::open()?;
     if let [a, b] = args.diff.as_slice() {
-        return compare(&app, a, b).await;
+        return compare(&logs, a, b).await;
     }
-    let trace = app.find(args.trace.as_deref()).await?;
+    let trace = logs.find(args.trace.as_deref()).await?;
     // Asked first: what its owner wrote before it went is then read.
-    let is_driven = app.store.owner(&app.scope, &trace)?.is_some();
-    let (log, state, bodies) = app.read(&trace).await?;
+    let is_driven = logs.store.owner(&logs.scope, &trace)?.is_some();
+    let (log, state, bodies) = logs.read(&trace).await?;
     let mut bodies = Whole::new(&bodies);
     if !args.events {
         // What was said is shown whole. The long output of a tool is named by its blob, as is all whose blob is gone.
         let said = |node: &Node| !matches!(node.kind, NodeKind::Result(_));
         for (_, node) in state.tree.iter().filter(|(_, node)| said(node)) {
-            let _ = bodies.load(&*app.store, &app.scope, node.event).await;
+            let _ = bodies.load(&*logs.store, &logs.scope, node.event).await;
         }
     }
     if args.events {
@@ -51,9 +52,9 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
             }
         }
     } else if args.all {
-        tree(&state, &bodies, &sizes(&app, &log.events).await)?;
+        tree(&state, &bodies, &sizes(&logs, &log.events).await)?;
     } else {
-        path(&app, (&trace, is_driven), &log.events, &state, &bodies).await?;
+        path(&logs, (&trace, is_driven), &log.events, &state, &bodies).await?;
     }
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
@@ -72,7 +73,7 @@ fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
 }
 
 async fn path(
-    app: &App,
+    logs: &Logs,
     (trace, is_driven): (&TraceId, bool),
     events: &[Event],
     state: &State,
@@ -92,11 +93,11 @@ async fn path(
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }
     out(&format!("tokens  {}", spent(&state.usage, state.cost)))?;
-    out(&format!("files   {}", app.store.trace_dir(&app.scope.tenant, trace).display()))?;
+    out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?;
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
     path.reverse();
-    let sizes = sizes(app, events).await;
+    let sizes = sizes(logs, events).await;
     for (seq, kind, event) in path {
         let (used, text) = (used(bodies, kind, event), run_body(state, bodies, &sizes, kind, event));
         let Some(text) = text else { continue };
@@ -106,7 +107,7 @@ async fn path(
             out(&format!("   {line}"))?;
         }
     }
-    for asked in asked(app, trace, state).await? {
+    for asked in asked(logs, trace, state).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
         let rule = offer(events, asked.call);
         for line in asked.verdict.iter().map(why).chain(rule.as_deref().map(offered)) {
@@ -249,9 +250,9 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 
 /// `mainpath verify`
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let report = app.store.verify(&app.scope, &trace).await?;
+    let logs = Logs::open()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let report = logs.store.verify(&logs.scope, &trace).await?;
     let head = report.head;
     out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
     match report.erased.len() {
@@ -271,8 +272,8 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
 /// `mainpath replay`
 pub async fn replay(args: OneTrace) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let found = again::replay(&*app.store, &*app.models, &app.scope, &trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let found = again::replay(&*app.logs.store, &*app.models, &app.logs.scope, &trace).await?;
     let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));
     let views = count(found.views as u64, "view");
     out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;

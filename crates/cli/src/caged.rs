@@ -20,7 +20,7 @@ impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
     pub fn new(app: &App, workspace: &Path) -> Result<Caged, Failure> {
         let launcher = Launcher::current_exe().hide_env(app.vault.names().map(String::from));
-        Ok(Caged { launcher, workspace: workspace.into(), own: app.home.protected() })
+        Ok(Caged { launcher, workspace: workspace.into(), own: app.logs.home.protected() })
     }
 }
 

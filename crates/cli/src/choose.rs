@@ -63,10 +63,10 @@ pub fn unknown(model: &str, app: &App) -> Option<String> {
     if facts.known {
         return None;
     }
-    let (window, output) = sizes(&facts, &app.home.config);
+    let (window, output) = sizes(&facts, &app.logs.home.config);
     let (window, output) = (number(window.into()), number(output.into()));
     let price = if facts.price.is_none() { " and no price" } else { "" };
-    let file = app.home.config_dir().join("models.toml");
+    let file = app.logs.home.config_dir().join("models.toml");
     let entry = format!("model = [{{ name = {model:?}, context_window = 65536 }}]");
     Some(format!(
         "nothing is known of {model}: assuming a window of {window} tokens, answers of {output}{price}; describe it in {}, \

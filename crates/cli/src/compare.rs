@@ -1,9 +1,9 @@
 //! Two traces beside each other: what they have in common, where they part, and what each used.
 
-use crate::app::App;
 use crate::attach::sizes;
 use crate::browse::{body, out, role};
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::text::{count, money, number, plain, short, span, wrapped};
 use mainpath_core::{Bodies, CallState, NodeKind, State};
 use mainpath_runtime::{Whole, views};
@@ -39,8 +39,8 @@ struct Side {
 }
 
 /// `mainpath show --diff A B`
-pub async fn compare(app: &App, a: &str, b: &str) -> Result<Exit, Failure> {
-    let (a, b) = (side(app, 'A', a).await?, side(app, 'B', b).await?);
+pub async fn compare(logs: &Logs, a: &str, b: &str) -> Result<Exit, Failure> {
+    let (a, b) = (side(logs, 'A', a).await?, side(logs, 'B', b).await?);
     for side in [&a, &b] {
         let fork = side.forked.as_ref().map(|(from, at)| match [&a, &b].iter().find(|other| other.trace == *from) {
             Some(other) => format!("a fork of {} at #{at}", other.name),
@@ -72,17 +72,17 @@ pub async fn compare(app: &App, a: &str, b: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-async fn side(app: &App, name: char, wanted: &str) -> Result<Side, Failure> {
-    let trace = app.find(Some(wanted)).await?;
-    let (log, state, bodies) = app.read(&trace).await?;
+async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
+    let trace = logs.find(Some(wanted)).await?;
+    let (log, state, bodies) = logs.read(&trace).await?;
     let mut whole = Whole::new(&bodies);
     let mut nodes: Vec<_> = state.tree.up(state.tree.head).filter(|(_, node)| node.kind != NodeKind::Cut).collect();
     nodes.reverse();
     for (_, node) in &nodes {
         // One whose blob is gone is named by it.
-        let _ = whole.load(&*app.store, &app.scope, node.event).await;
+        let _ = whole.load(&*logs.store, &logs.scope, node.event).await;
     }
-    let sizes = sizes(app, &log.events).await;
+    let sizes = sizes(logs, &log.events).await;
     let said = |seq: Seq, kind, event| Said { seq, who: role(kind), text: body(&state, &whole, &sizes, kind, event) };
     let path = nodes.iter().map(|(seq, node)| said(*seq, node.kind, node.event)).collect();
     let spec = log.events.iter().rev().find_map(|event| match &event.kind {

@@ -5,6 +5,7 @@ use crate::args::{CompactArgs, ContextArgs};
 use crate::browse::out;
 use crate::control::{deliver, driven_elsewhere};
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::text::{number, plain};
 use mainpath_core::*;
 use mainpath_runtime::Mail;
@@ -27,9 +28,9 @@ struct Look<'a> {
 
 /// `mainpath context`
 pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (log, _, bodies) = app.read(&trace).await?;
+    let logs = Logs::open()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (log, _, bodies) = logs.read(&trace).await?;
     let look = look(&trace, &log.events, &bodies, args.turn)?;
     if args.json {
         out(&as_json(&trace, &look).to_string())?;
@@ -45,8 +46,8 @@ pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
 /// `mainpath compact`
 pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.logs.read(&trace).await?;
     if state.tree.head.is_none() {
         return Err(Failure::error(format!("nothing has been said in {trace} yet: there is nothing to summarise")));
     }
@@ -55,8 +56,8 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let mail = Mail::Compact { hint };
     if state.run.is_some() {
         // To go on with the run is not what was asked for.
-        app.runtime()?.send(&app.scope, &trace, &mail).await?;
-        let when = match driven_elsewhere(&app, &trace)? {
+        app.runtime()?.send(&app.logs.scope, &trace, &mail).await?;
+        let when = match driven_elsewhere(&app.logs, &trace)? {
             true => "before its next turn".into(),
             false => format!("when its run goes on: mainpath resume {trace}"),
         };
@@ -64,7 +65,7 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     deliver(&app, &trace, &mail).await?;
-    let (log, state, _) = app.read(&trace).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     let done = log.events.iter().rev().find_map(|event| match &event.kind {
         EventKind::Compacted(data) => Some(Some(data)),
         EventKind::CompactionRequested(_) => Some(None),

@@ -6,6 +6,7 @@ use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs
 use crate::asked::{Asked, Standing, asked};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::run::{read_all, spec_of};
 use crate::text::plain;
 use mainpath_core::{CallState, State};
@@ -17,19 +18,19 @@ use mainpath_types::{CallId, EffectClass, MessageMode, Part, TraceId};
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.logs.read(&trace).await?;
     if state.run.is_none() {
         return Err(Failure::error(format!("trace {trace} is not running")));
     }
     let runtime = app.runtime()?;
-    runtime.send(&app.scope, &trace, &Mail::Stop).await?;
-    if driven_elsewhere(&app, &trace)? {
+    runtime.send(&app.logs.scope, &trace, &Mail::Stop).await?;
+    if driven_elsewhere(&app.logs, &trace)? {
         out(&format!("{trace} stops at its next checkpoint"))?;
         return Ok(Exit::Ok);
     }
     // Nobody drives it: what is open is closed here, so that it can be resumed or rewound at once.
-    settle(&app, &runtime, &trace).await?;
+    settle(&app.logs, &runtime, &trace).await?;
     out(&format!("{trace} is stopped"))?;
     Ok(Exit::Ok)
 }
@@ -37,14 +38,14 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
 /// Sends mail to a trace that no process drives, and does here what follows from it.
 pub async fn deliver(app: &App, trace: &TraceId, mail: &Mail) -> Result<(), Failure> {
     let runtime = app.runtime()?;
-    runtime.send(&app.scope, trace, mail).await?;
-    settle(app, &runtime, trace).await
+    runtime.send(&app.logs.scope, trace, mail).await?;
+    settle(&app.logs, &runtime, trace).await
 }
 
 /// Drives a trace until nothing is left but waiting.
-pub async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
-    let mut phases = runtime.watch(&app.scope, trace, u64::MAX).phase();
-    runtime.resume(&app.scope, trace);
+pub async fn settle(logs: &Logs, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
+    let mut phases = runtime.watch(&logs.scope, trace, u64::MAX).phase();
+    runtime.resume(&logs.scope, trace);
     loop {
         match phases.borrow_and_update().clone() {
             Phase::Running => {}
@@ -58,20 +59,20 @@ pub async fn settle(app: &App, runtime: &Runtime, trace: &TraceId) -> Result<(),
 /// `mainpath clear`
 pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (log, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     readable(&log)?;
     if state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty() {
         return Err(Failure::error(format!("there is nothing to clear in {trace}")));
     }
     let runtime = app.runtime()?;
-    runtime.send(&app.scope, &trace, &Mail::Clear).await?;
-    if driven_elsewhere(&app, &trace)? {
+    runtime.send(&app.logs.scope, &trace, &Mail::Clear).await?;
+    if driven_elsewhere(&app.logs, &trace)? {
         out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
     }
-    settle(&app, &runtime, &trace).await?;
-    views::write(&*app.store, &app.scope, &trace).await?;
+    settle(&app.logs, &runtime, &trace).await?;
+    views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
     ))?;
@@ -94,14 +95,14 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
         return Err(Failure::usage("there is nothing to say: give the words, or - to read them from standard input"));
     }
     let app = App::open()?;
-    let trace = app.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     readable(&log)?;
     if state.coming_spec().is_none() {
         return Err(Failure::error(format!("trace {trace} never got as far as a task; start a new one")));
     }
-    app.runtime()?.send(&app.scope, &trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
-    if driven_elsewhere(&app, &trace)? {
+    app.runtime()?.send(&app.logs.scope, &trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
+    if driven_elsewhere(&app.logs, &trace)? {
         out(&format!("{trace} {when}"))?;
     } else {
         out(&format!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}"))?;
@@ -112,9 +113,9 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
 /// `mainpath interrupt`
 pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.read(&trace).await?;
-    if !driven_elsewhere(&app, &trace)? {
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.logs.read(&trace).await?;
+    if !driven_elsewhere(&app.logs, &trace)? {
         return Err(Failure::error(format!("nobody is running {trace}, so no call of it runs")));
     }
     let running = running(&state);
@@ -132,7 +133,7 @@ pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage(format!("several calls of {trace} are running: {}; name one", list())));
         }
     };
-    app.runtime()?.send(&app.scope, &trace, &Mail::Interrupt { call: *call }).await?;
+    app.runtime()?.send(&app.logs.scope, &trace, &Mail::Interrupt { call: *call }).await?;
     out(&format!("call {call} ({tool}) of {trace} is being ended; the agent goes on"))?;
     Ok(Exit::Ok)
 }
@@ -160,13 +161,13 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;
     }
     let app = App::open()?;
-    let (trace, call) = undecided(&app, args.trace.as_deref(), args.call, Standing::Approved).await?;
+    let (trace, call) = undecided(&app.logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
     if let Some(arguments) = &args.arguments {
         fits(&app, (&trace, call), arguments).await?;
     }
     let mut rule = None;
     if args.reach != Reach::Once {
-        let (log, ..) = app.read(&trace).await?;
+        let (log, ..) = app.logs.read(&trace).await?;
         let narrow = offer(&log.events, call).ok_or_else(|| {
             Failure::error(format!("no rule is narrow enough for call {call} of {trace}; approve it once"))
         })?;
@@ -174,7 +175,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             out(&format!("rule: {}", plain(line)))?;
         }
         if args.reach == Reach::Always {
-            let file = keep(&app.home, &narrow, (&trace, call))?;
+            let file = keep(&app.logs.home, &narrow, (&trace, call))?;
             out(&format!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display()))?;
         } else {
             out(&format!("{} is allowed in {trace}", in_a_line(&narrow)))?;
@@ -187,13 +188,13 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
 /// `mainpath deny`
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let (trace, call) = undecided(&app, args.trace.as_deref(), args.call, Standing::Denied).await?;
+    let (trace, call) = undecided(&app.logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
     tell(&app, &trace, &Mail::Deny { call, reason: args.reason }, "denied", call).await
 }
 
 async fn tell(app: &App, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
-    app.runtime()?.send(&app.scope, trace, mail).await?;
-    if driven_elsewhere(app, trace)? {
+    app.runtime()?.send(&app.logs.scope, trace, mail).await?;
+    if driven_elsewhere(&app.logs, trace)? {
         out(&format!("{done} call {call} of {trace}"))?;
     } else {
         out(&format!("{done} call {call} of {trace}; if nobody is running it, go on with: mainpath resume {trace}"))?;
@@ -204,14 +205,14 @@ async fn tell(app: &App, trace: &TraceId, mail: &Mail, done: &str, call: CallId)
 /// The call that is meant, among those that can still be approved, or denied. A denial wins over an approval as long as the
 /// call has not started; nothing else is decided twice.
 async fn undecided(
-    app: &App,
+    logs: &Logs,
     trace: Option<&str>,
     call: Option<CallId>,
     wanted: Standing,
 ) -> Result<(TraceId, CallId), Failure> {
-    let trace = app.find(trace).await?;
-    let (_, state, _) = app.read(&trace).await?;
-    let all = asked(app, &trace, &state).await?;
+    let trace = logs.find(trace).await?;
+    let (_, state, _) = logs.read(&trace).await?;
+    let all = asked(logs, &trace, &state).await?;
     let may = |one: &&Asked| match one.standing {
         Standing::Open => true,
         Standing::Approved => wanted == Standing::Denied,
@@ -237,7 +238,7 @@ async fn undecided(
 
 /// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
 async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
-    let (log, state, _) = app.read(trace).await?;
+    let (log, state, _) = app.logs.read(trace).await?;
     let wrong = |why: String| {
         let why = why.replace("\n- ", " ").replace('\n', ". ");
         Failure::error(format!("{}; call {call} of {trace} goes on waiting", why.trim_end_matches('.')))
@@ -257,6 +258,6 @@ async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> 
 }
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.
-pub fn driven_elsewhere(app: &App, trace: &TraceId) -> Result<bool, Failure> {
-    Ok(app.store.owner(&app.scope, trace)?.is_some())
+pub fn driven_elsewhere(logs: &Logs, trace: &TraceId) -> Result<bool, Failure> {
+    Ok(logs.store.owner(&logs.scope, trace)?.is_some())
 }

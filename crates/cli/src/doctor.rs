@@ -21,13 +21,13 @@ pub async fn doctor() -> Result<Exit, Failure> {
         out(&format!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text)))
     };
     say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS))?;
-    match sync_time(&app.home.data) {
-        Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.home.data.display())),
-        Err(error) => say(false, format!("data in {} cannot be written: {error}", app.home.data.display())),
+    match sync_time(&app.logs.home.data) {
+        Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.logs.home.data.display())),
+        Err(error) => say(false, format!("data in {} cannot be written: {error}", app.logs.home.data.display())),
     }?;
-    let config = if app.home.config_file.exists() { "" } else { " (not there; defaults apply)" };
-    say(true, format!("configuration {}{config}", app.home.config_file.display()))?;
-    let chosen = choose_model(None, &app.home, app.models.registry()).await;
+    let config = if app.logs.home.config_file.exists() { "" } else { " (not there; defaults apply)" };
+    say(true, format!("configuration {}{config}", app.logs.home.config_file.display()))?;
+    let chosen = choose_model(None, &app.logs.home, app.models.registry()).await;
     match app.models.find(&chosen.model) {
         Ok(_) => say(
             true,

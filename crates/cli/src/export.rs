@@ -1,9 +1,9 @@
 //! `export`: a trace for people and for other programs.
 
-use crate::app::App;
 use crate::args::{ExportArg, ExportArgs, MessagesArg};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::session::messages;
 use crate::text::gist;
 use mainpath_core::{Bodies, Log, NodeKind, State, result_text};
@@ -18,16 +18,16 @@ use std::path::{Path, PathBuf};
 
 /// `mainpath export`
 pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (log, state, bodies) = app.read(&trace).await?;
+    let logs = Logs::open()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (log, state, bodies) = logs.read(&trace).await?;
     if let Some(damage) = &log.damage {
         eprintln!("! the log is damaged: {damage}; what follows is not exported");
     }
-    let one = Export { app: &app, trace: &trace, log: &log, state: &state, bodies: &bodies };
+    let one = Export { logs: &logs, trace: &trace, log: &log, state: &state, bodies: &bodies };
     let format = |format: MessagesArg| async move {
         Ok::<_, Failure>(
-            String::from_utf8_lossy(&write(format.into(), &messages(one.app, one.trace).await?)).into_owned(),
+            String::from_utf8_lossy(&write(format.into(), &messages(one.logs, one.trace).await?)).into_owned(),
         )
     };
     let text = match args.format {
@@ -49,7 +49,7 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
 
 #[derive(Clone, Copy)]
 struct Export<'a> {
-    app: &'a App,
+    logs: &'a Logs,
     trace: &'a TraceId,
     log: &'a ReadLog,
     state: &'a State,
@@ -63,11 +63,11 @@ impl Export<'_> {
     }
 
     async fn views(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-        Ok(views::build(&*self.app.store, &self.app.scope, self.trace, &self.log.events).await?)
+        Ok(views::build(&*self.logs.store, &self.logs.scope, self.trace, &self.log.events).await?)
     }
 
     async fn whole(&self) -> Result<Value, Failure> {
-        let mut all = json!({"messages": messages(self.app, self.trace).await?, "events": self.wire()});
+        let mut all = json!({"messages": messages(self.logs, self.trace).await?, "events": self.wire()});
         for (name, bytes) in self.views().await? {
             if let (Some(name), Ok(value)) = (name.strip_suffix(".json"), serde_json::from_slice::<Value>(&bytes)) {
                 let field = if name == "meta" { "trace" } else { name };
@@ -79,7 +79,7 @@ impl Export<'_> {
 
     async fn markdown(&self) -> Result<String, Failure> {
         let mut text = format!("# {}\n", self.trace);
-        for message in messages(self.app, self.trace).await? {
+        for message in messages(self.logs, self.trace).await? {
             let number = message.seq.map(|seq| format!(" #{seq}")).unwrap_or_default();
             let who = match message.role {
                 Role::User => "User",
@@ -89,7 +89,7 @@ impl Export<'_> {
             let _ = writeln!(text, "\n## {who}{number}");
             message.parts.iter().for_each(|part| markdown(part, &mut text));
         }
-        if let Some(end) = views::ending(&*self.app.store, &self.app.scope, self.state, self.bodies).await?
+        if let Some(end) = views::ending(&*self.logs.store, &self.logs.scope, self.state, self.bodies).await?
             && end.reason != FinishReason::Final
         {
             let _ = writeln!(text, "\n---\n\n{}", end.answer.trim());
@@ -143,7 +143,7 @@ impl Export<'_> {
         std::fs::create_dir_all(folder.join("messages"))?;
         for (seq, node) in self.state.tree.iter() {
             let mut whole = Whole::new(self.bodies);
-            whole.load(&*self.app.store, &self.app.scope, node.event).await?;
+            whole.load(&*self.logs.store, &self.logs.scope, node.event).await?;
             let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
                 continue;
             };
@@ -206,7 +206,7 @@ impl Export<'_> {
     }
 
     async fn blob(&self, hash: &BlobHash, file: &Path) -> Result<(), Failure> {
-        put(file, &self.app.store.get_blob(&self.app.scope, hash).await?)
+        put(file, &self.logs.store.get_blob(&self.logs.scope, hash).await?)
     }
 
     /// The new folder of this trace below another one. Errors: it is there already.

@@ -60,7 +60,7 @@ impl<'a> Follow<'a> {
 
     /// Stays until there is nothing more to see, then prints the answer.
     pub async fn stay(mut self) -> Result<Exit, Failure> {
-        let mut watcher = self.runtime.watch(&self.app.scope, &self.trace, 1);
+        let mut watcher = self.runtime.watch(&self.app.logs.scope, &self.trace, 1);
         let mut phases = watcher.phase();
         // One listener for the whole time, so that no Ctrl-C falls between two looks.
         let mut interrupts = signal(SignalKind::interrupt())?;
@@ -125,7 +125,7 @@ impl<'a> Follow<'a> {
     /// Prints what the log has beyond what was seen.
     async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
         // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
-        let log = self.app.store.read(&self.app.scope, &self.trace, self.printer.last + 1).await?;
+        let log = self.app.logs.store.read(&self.app.logs.scope, &self.trace, self.printer.last + 1).await?;
         let head = log.events.last().map_or(0, |event| event.id);
         watcher.read_again();
         while self.printer.last < head {
@@ -156,7 +156,7 @@ impl<'a> Follow<'a> {
         let Some(rule) = made.offer.filter(|rule| self.rules.contains(rule)) else { return Ok(false) };
         self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
         self.decided = Some(call);
-        self.runtime.send(&self.app.scope, &self.trace, &Mail::approve(call)).await?;
+        self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::approve(call)).await?;
         Ok(true)
     }
 
@@ -223,7 +223,7 @@ impl<'a> Follow<'a> {
             Said::Trace => self.with_rule(call),
             Said::Always => {
                 let rule = self.printer.call(call).offer.unwrap_or_default();
-                let file = keep(&self.app.home, &rule, (&self.trace, call))?;
+                let file = keep(&self.app.logs.home, &rule, (&self.trace, call))?;
                 self.say(&format!("{} is allowed from now on: see {}", in_a_line(&rule), file.display()));
                 self.with_rule(call)
             }
@@ -250,7 +250,7 @@ impl<'a> Follow<'a> {
         };
         self.asked = None;
         self.decided = Some(call);
-        self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
+        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
         Ok(None)
     }
 
@@ -263,14 +263,14 @@ impl<'a> Follow<'a> {
 
     /// From the next turn on the spec says yes.
     async fn allow_all(&mut self) -> Result<(), Failure> {
-        let (log, ..) = self.app.read(&self.trace).await?;
+        let (log, ..) = self.app.logs.read(&self.trace).await?;
         let spec = log.events.iter().rev().find_map(|event| match &event.kind {
             EventKind::SpecChanged(data) => Some((*data.spec).clone()),
             _ => None,
         });
         if let Some(spec) = spec {
             let spec = Box::new(Spec { mode: ApprovalMode::Yes, ..spec });
-            self.runtime.send(&self.app.scope, &self.trace, &Mail::SetSpec { spec }).await?;
+            self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())
     }
@@ -283,7 +283,7 @@ impl<'a> Follow<'a> {
             return Ok(Some(Exit::Interrupted));
         }
         self.say("stopping at the next checkpoint; Ctrl-C again ends at once");
-        self.runtime.send(&self.app.scope, &self.trace, &Mail::Stop).await?;
+        self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
         Ok(None)
     }
 
@@ -292,13 +292,13 @@ impl<'a> Follow<'a> {
     }
 
     async fn finish(mut self) -> Result<Exit, Failure> {
-        let (_, state, bodies) = self.app.read(&self.trace).await?;
-        views::write(&*self.app.store, &self.app.scope, &self.trace).await?;
+        let (_, state, bodies) = self.app.logs.read(&self.trace).await?;
+        views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
         if state.cleared > Seq(0) && state.tree.head.is_none() {
             self.say(&format!("cleared; mainpath run --trace {} \"TASK\" begins anew", self.trace));
             return Ok(Exit::Ok);
         }
-        let Some(end) = views::ending(&*self.app.store, &self.app.scope, &state, &bodies).await? else {
+        let Some(end) = views::ending(&*self.app.logs.store, &self.app.logs.scope, &state, &bodies).await? else {
             return Ok(Exit::Ok);
         };
         self.printer.end_line();

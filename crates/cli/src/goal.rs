@@ -5,6 +5,7 @@ use crate::args::{GoalArgs, GoalCommand, PatchArgs};
 use crate::browse::out;
 use crate::control::{driven_elsewhere, settle};
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::text::plain;
 use mainpath_core::{LEGEND, State};
 use mainpath_runtime::{Mail, views};
@@ -27,28 +28,28 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
         Some(ref change) => Some(ops(change)?),
     };
     let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (log, mut state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (log, mut state, _) = app.logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
-    let Some(ops) = ops else { return show(&app, (&log, &state), full, args.json).await };
+    let Some(ops) = ops else { return show(&app.logs, (&log, &state), full, args.json).await };
     let refused = |why: &dyn std::fmt::Display| Failure::error(format!("the plan of {trace} is as it was: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
     let runtime = app.runtime()?;
-    let mail = runtime.send(&app.scope, &trace, &Mail::Goals { ops }).await?;
-    if driven_elsewhere(&app, &trace)? {
+    let mail = runtime.send(&app.logs.scope, &trace, &Mail::Goals { ops }).await?;
+    if driven_elsewhere(&app.logs, &trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;
         while !state.mail.has(mail) && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            state = app.read(&trace).await?.1;
+            state = app.logs.read(&trace).await?.1;
         }
     } else if state.run.is_none() && (state.queues.is_empty() || state.queues.held) {
         // Nobody works: what is said is taken in here and now.
-        settle(&app, &runtime, &trace).await?;
+        settle(&app.logs, &runtime, &trace).await?;
     }
-    let (log, state, _) = app.read(&trace).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {
         Some(EventKind::MailRefused(data)) => Err(refused(&data.problem)),
-        Some(_) => show(&app, (&log, &state), full, args.json).await,
+        Some(_) => show(&app.logs, (&log, &state), full, args.json).await,
         None => {
             out(&format!("sent to {trace}, which reads it when it goes on: mainpath resume {trace}"))?;
             Ok(Exit::Ok)
@@ -56,9 +57,9 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
     }
 }
 
-async fn show(app: &App, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
+async fn show(logs: &Logs, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
     if json {
-        let task = views::task(&*app.store, &app.scope, state, &log.events).await?;
+        let task = views::task(&*logs.store, &logs.scope, state, &log.events).await?;
         let (_, made) = views::fold(&state.trace, &log.events);
         out(&views::plan(state, &log.events, &made, &task).to_string())?;
         return Ok(Exit::Ok);

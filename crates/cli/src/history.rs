@@ -25,8 +25,8 @@ struct Judged<'a> {
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     let app = App::open()?.with_rules(&args.rules);
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (log, ..) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (log, ..) = app.logs.read(&trace).await?;
     let tools = app.tools.clone();
     let (mut spec, mut place): (Option<&Spec>, Option<(Workspace, Arc<Policy>)>) = (None, None);
     let mut judged = Vec::new();
@@ -35,7 +35,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
             EventKind::SpecChanged(data) => {
                 if spec.is_none_or(|spec| spec.workspace != data.spec.workspace) {
                     let bad = |error: std::io::Error| Failure::error(format!("{}: {error}", data.spec.workspace));
-                    let workspace = Workspace::new(&data.spec.workspace, app.home.protected()).map_err(bad)?;
+                    let workspace = Workspace::new(&data.spec.workspace, app.logs.home.protected()).map_err(bad)?;
                     place = Some((workspace, Arc::new(app.sources.load(&data.spec.workspace)?)));
                 }
                 spec = Some(&data.spec);

@@ -1,9 +1,9 @@
 //! `ls` and `index`: which traces there are, and where something was said.
 
-use crate::app::App;
 use crate::args::{IndexCommand, LsArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::text::{count, number, plain, short, span};
 use mainpath_core::{State, status};
 use mainpath_index::{Hit, Index, IndexError, Row};
@@ -38,22 +38,22 @@ impl From<IndexError> for Failure {
 
 /// `mainpath ls`
 pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let logs = Logs::open()?;
     if let Some(query) = &args.search {
-        return search(&app, query, &args);
+        return search(&logs, query, &args);
     }
     let most = if args.all { usize::MAX } else { SHOWN };
-    let (rows, all) = match refreshed(&app).and_then(|index| index.newest(most)) {
+    let (rows, all) = match refreshed(&logs).and_then(|index| index.newest(most)) {
         Ok(found) => found,
         // The index is only a cache: without it, it takes longer.
-        Err(_) => read(&app, most).await?,
+        Err(_) => read(&logs, most).await?,
     };
     let shown = rows.len();
     if all == 0 && !args.json {
         eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
     }
     for mut row in rows {
-        stand(&app, &mut row);
+        stand(&logs, &mut row);
         out(&if args.json { json_of(&row).to_string() } else { line(&row) })?;
     }
     if all > shown && !args.json {
@@ -63,10 +63,10 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
 }
 
 /// Corrects where a trace is said to stand. Whether anybody drives it is asked of those only that claim to run.
-fn stand(app: &App, row: &mut Row) {
-    let log = || app.store.trace_dir(&app.scope.tenant, &row.trace).join("events.jsonl");
+fn stand(logs: &Logs, row: &mut Row) {
+    let log = || logs.store.trace_dir(&logs.scope.tenant, &row.trace).join("events.jsonl");
     let modified = || log().metadata().and_then(|meta| meta.modified()).ok();
-    if row.status != "running" || !app.store.owner(&app.scope, &row.trace).is_ok_and(|owner| owner.is_none()) {
+    if row.status != "running" || !logs.store.owner(&logs.scope, &row.trace).is_ok_and(|owner| owner.is_none()) {
         return;
     }
     // What its owner wrote before it went may not be in the index yet.
@@ -78,30 +78,30 @@ fn stand(app: &App, row: &mut Row) {
 
 /// `mainpath index`
 pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let logs = Logs::open()?;
     let IndexCommand::Rebuild = command;
     let began = Instant::now();
-    let done = Index::open(&app.store, &app.scope)?.rebuild()?;
+    let done = Index::open(&logs.store, &logs.scope)?.rebuild()?;
     let took = span(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
     let are = if done.read == 1 { "is" } else { "are" };
     out(&format!("{} {are} in the index ({took})", count(done.read as u64, "trace")))?;
     Ok(Exit::Ok)
 }
 
-fn refreshed(app: &App) -> Result<Index, IndexError> {
-    let mut index = Index::open(&app.store, &app.scope)?;
+fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
+    let mut index = Index::open(&logs.store, &logs.scope)?;
     index.refresh()?;
     Ok(index)
 }
 
 /// The list without an index: every trace that is shown is read.
-async fn read(app: &App, most: usize) -> Result<(Vec<Row>, usize), Failure> {
-    let traces = app.store.list(&app.scope).await?;
+async fn read(logs: &Logs, most: usize) -> Result<(Vec<Row>, usize), Failure> {
+    let traces = logs.store.list(&logs.scope).await?;
     let mut rows = Vec::new();
     for entry in traces.iter().take(most) {
-        let (log, state, _) = app.read(&entry.trace).await?;
+        let (log, state, _) = logs.read(&entry.trace).await?;
         // A trace whose blob is gone is listed all the same.
-        let task = views::task(&*app.store, &app.scope, &state, &log.events).await.unwrap_or_default();
+        let task = views::task(&*logs.store, &logs.scope, &state, &log.events).await.unwrap_or_default();
         let status = if log.damage.is_some() { "damaged" } else { status(&state) };
         let State { finished, turn_number, usage, cost, .. } = state;
         rows.push(Row {
@@ -138,10 +138,10 @@ fn line(row: &Row) -> String {
     format!("{}  {status:<16} {:>3} {turns}  {age:>8} ago  {}", row.trace, row.turns, short(&row.task, 60))
 }
 
-fn search(app: &App, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
-    let index = refreshed(app)?;
+fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
+    let index = refreshed(logs)?;
     let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
-    hits.iter_mut().for_each(|hit| stand(app, &mut hit.row));
+    hits.iter_mut().for_each(|hit| stand(logs, &mut hit.row));
     if args.json {
         for hit in &hits {
             let Hit { row, seq, role, shown } = hit;

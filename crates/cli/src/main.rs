@@ -22,6 +22,7 @@ mod goal;
 mod history;
 mod hooks;
 mod list;
+mod logs;
 mod mcp;
 mod models;
 mod policy;

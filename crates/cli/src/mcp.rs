@@ -6,6 +6,7 @@ use crate::args::{McpCallArgs, McpCommand, McpListArgs, McpTrustArgs};
 use crate::attach::{Sizes, line};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::servers;
 use crate::text::{plain, short};
 use mainpath_mcp::{Servers, State};
@@ -37,11 +38,11 @@ pub fn person_only(what: &str) -> Result<(), Failure> {
 async fn list(args: McpListArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
     let workspace = agent::workspace(args.place.workspace.as_deref())?;
-    let servers = servers::read(&app, &workspace, args.place.mcp_config.as_deref())?;
+    let servers = servers::read(&app.logs, &workspace, args.place.mcp_config.as_deref())?;
     servers.warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
     let files: Vec<String> = servers.servers.iter().map(|server| server.file.display().to_string()).collect();
     if files.is_empty() && !args.json {
-        out(&format!("no MCP servers; they are named in {} or .mcp.json", app.home.config_file.display()))?;
+        out(&format!("no MCP servers; they are named in {} or .mcp.json", app.logs.home.config_file.display()))?;
     }
     let mcp = servers::start(&app, &workspace, servers, |notice| eprintln!("! {}", plain(notice))).await?;
     let mut fine = true;
@@ -72,11 +73,11 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
 
 fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
     person_only("approve MCP servers")?;
-    let app = App::open()?;
+    let logs = Logs::open()?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
-    let Servers { servers, warnings } = servers::read(&app, &workspace, None)?;
+    let Servers { servers, warnings } = servers::read(&logs, &workspace, None)?;
     warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
-    let trust = servers::trust(&app);
+    let trust = servers::trust(&logs);
     for name in &args.servers {
         let Some(server) = servers.iter().find(|server| server.name == *name) else {
             let file = workspace.join(".mcp.json");
@@ -112,7 +113,7 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     person_only("call MCP servers past the gate")?;
     let app = App::open()?;
     let folder = agent::workspace(args.place.workspace.as_deref())?;
-    let Servers { mut servers, .. } = servers::read(&app, &folder, args.place.mcp_config.as_deref())?;
+    let Servers { mut servers, .. } = servers::read(&app.logs, &folder, args.place.mcp_config.as_deref())?;
     servers.retain(|server| server.name == args.server);
     let Some(server) = servers.first() else {
         return Err(Failure::usage(format!("there is no MCP server {:?}; see mainpath mcp list", args.server)));
@@ -161,7 +162,7 @@ fn context(app: &App, folder: &std::path::Path, tool: &str) -> Result<ToolContex
     let of = (&trace, CallId { seq: Seq(1), index: 0 }, 1);
     let grant = Grant::issue(of, (tool, effect), Confinement::default(), &verdict, true);
     let grant = grant.ok_or_else(|| Failure::error("no grant can be made"))?;
-    let workspace = Workspace::new(folder, app.home.protected())?;
+    let workspace = Workspace::new(folder, app.logs.home.protected())?;
     let mut ctx = ToolContext::new(Arc::new(workspace), grant, Launcher::current_exe());
     ctx.timeout = app.tools.doc(tool).and_then(|doc| doc.timeout);
     ctx.progress = Arc::new(|piece| eprint!("{}", plain(piece)));

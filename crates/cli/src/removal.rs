@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::args::{EraseArgs, PurgeArgs, RmArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::mcp::person_only;
 use crate::session::{Held, settled};
 use crate::text::{number, plain, span};
@@ -23,13 +24,13 @@ const GRACE: Duration = Duration::from_secs(10 * 60);
 /// `mainpath rm`
 pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
     person_only("remove traces")?;
-    let app = App::open()?;
-    let held = Held::new(&app)?;
+    let logs = Logs::open()?;
+    let held = Held::new(&logs)?;
     let mut traces = Vec::new();
     for wanted in &args.traces {
-        let trace = app.find(Some(wanted)).await?;
+        let trace = logs.find(Some(wanted)).await?;
         // What cannot be removed is said before anything is.
-        if let Some(by) = app.store.owner(&app.scope, &trace)? {
+        if let Some(by) = logs.store.owner(&logs.scope, &trace)? {
             return Err(StoreError::Held { trace, by }.into());
         }
         traces.push(trace);
@@ -40,7 +41,7 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
     let mut removed = Vec::new();
     let mut problem = None;
     for trace in traces {
-        match app.store.remove(&app.scope, &trace).await {
+        match logs.store.remove(&logs.scope, &trace).await {
             Ok(()) => removed.push(trace),
             Err(error) => {
                 problem = Some(error);
@@ -48,13 +49,13 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
             }
         }
     }
-    Index::forget(&app.store, &app.scope, &removed)?;
+    Index::forget(&logs.store, &logs.scope, &removed)?;
     let left = held.forget(&removed, true).await;
     removed.iter().try_for_each(|trace| out(&format!("{trace} is removed")))?;
     let done = unless(left);
     match problem {
         Some(problem) => Err(problem.into()),
-        None => collect(&app, false).await.and(done),
+        None => collect(&logs, false).await.and(done),
     }
 }
 
@@ -69,18 +70,18 @@ fn unless(left: Vec<String>) -> Result<Exit, Failure> {
 /// `mainpath purge`
 pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     person_only("remove traces")?;
-    let app = App::open()?;
-    let held = Held::new(&app)?;
-    let rule = app.home.config.retention;
+    let logs = Logs::open()?;
+    let held = Held::new(&logs)?;
+    let rule = logs.home.config.retention;
     let ms = |time: Duration| Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX);
     // What the command line says takes the place of all that the configuration says.
     let (older_than, keep) = match (args.older_than, args.keep) {
         (None, None) => (rule.older_than.map(|time| time.0), rule.keep),
         (older_than, keep) => (older_than.map(ms), keep),
     };
-    let traces = app.store.list(&app.scope).await?;
+    let traces = logs.store.list(&logs.scope).await?;
     let old = outdated(traces, older_than, keep, system_clock());
-    let (old, needed) = sorted_out(&app, &held, old).await?;
+    let (old, needed) = sorted_out(&logs, &held, old).await?;
     if older_than.is_none() && keep.is_none() {
         eprintln!(
             "no rule says which traces are old: see --older-than and --keep, or [retention] in the configuration"
@@ -98,7 +99,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     let mut removed = Vec::new();
     let mut problem = None;
     for trace in &old {
-        if app.store.owner(&app.scope, trace)?.is_some() {
+        if logs.store.owner(&logs.scope, trace)?.is_some() {
             out(&format!("{trace} is being run and stays"))?;
             continue;
         }
@@ -106,7 +107,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
             out(&format!("{trace} would be removed"))?;
             continue;
         }
-        match app.store.remove(&app.scope, trace).await {
+        match logs.store.remove(&logs.scope, trace).await {
             Ok(()) => removed.push(trace.clone()),
             Err(StoreError::Held { .. }) => out(&format!("{trace} is being run and stays"))?,
             // Somebody else has removed it meanwhile.
@@ -118,7 +119,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
         }
     }
     if !args.dry_run {
-        Index::forget(&app.store, &app.scope, &removed)?;
+        Index::forget(&logs.store, &logs.scope, &removed)?;
         let what = if removed.len() == 1 { "trace was" } else { "traces were" };
         out(&format!("{} {what} removed", number(removed.len() as u64)))?;
     }
@@ -126,7 +127,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     let done = unless(left);
     match problem {
         Some(problem) => Err(problem.into()),
-        None => collect(&app, args.dry_run).await.and(done),
+        None => collect(&logs, args.dry_run).await.and(done),
     }
 }
 
@@ -159,7 +160,7 @@ impl Needed {
 /// Of old traces those that nobody needs, and why how many of the others stay. A session whose time is over needs none.
 /// Errors: a session or a trace cannot be read, so that nobody can tell.
 async fn sorted_out(
-    app: &App,
+    logs: &Logs,
     held: &Held,
     old: Vec<TraceId>,
 ) -> Result<(Vec<TraceId>, BTreeMap<Needed, u64>), Failure> {
@@ -170,7 +171,7 @@ async fn sorted_out(
     }
     let (mut free, mut needed) = (Vec::new(), BTreeMap::new());
     for trace in old {
-        match need(app, &trace, &pointed).await {
+        match need(logs, &trace, &pointed).await {
             Ok(None) | Err(StoreError::NotFound { .. }) => free.push(trace),
             Ok(Some(why)) => *needed.entry(why).or_default() += 1,
             Err(error) => return Err(error.into()),
@@ -179,17 +180,17 @@ async fn sorted_out(
     Ok((free, needed))
 }
 
-async fn need(app: &App, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Result<Option<Needed>, StoreError> {
+async fn need(logs: &Logs, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Result<Option<Needed>, StoreError> {
     if pointed.contains(trace) {
         return Ok(Some(Needed::Session));
     }
-    let log = app.store.read(&app.scope, trace, 1).await?;
+    let log = logs.store.read(&logs.scope, trace, 1).await?;
     let machine = Machine::fold(trace.clone(), &log.events);
     let state = machine.state();
     if pending(state).keys().any(|key| matches!(key, EffectKey::Approval(_) | EffectKey::Answer(_))) {
         return Ok(Some(Needed::Person));
     }
-    let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
+    let mail = logs.store.mail(&logs.scope, trace, state.mail.upto).await?;
     Ok(mail.iter().any(|entry| !state.mail.has(entry.id)).then_some(Needed::Mail))
 }
 
@@ -202,9 +203,9 @@ fn outdated(traces: Vec<TraceEntry>, older_than: Option<Millis>, keep: Option<us
     traces.into_iter().skip(keep.unwrap_or(0)).filter(is_old).map(|entry| entry.trace).collect()
 }
 
-async fn collect(app: &App, dry_run: bool) -> Result<Exit, Failure> {
+async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
     let sweep = Sweep { grace: GRACE, only: None, dry_run };
-    let Collected { removed, bytes, young } = app.store.collect_blobs(&app.scope, sweep).await?;
+    let Collected { removed, bytes, young } = logs.store.collect_blobs(&logs.scope, sweep).await?;
     let what = match (dry_run, removed) {
         (true, _) => "would be removed",
         (false, 1) => "was removed",
@@ -223,15 +224,15 @@ async fn collect(app: &App, dry_run: bool) -> Result<Exit, Failure> {
 pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     person_only("erase what was said")?;
     let app = App::open()?;
-    let held = Held::new(&app)?;
-    let trace = app.find(Some(&args.trace)).await?;
+    let held = Held::new(&app.logs)?;
+    let trace = app.logs.find(Some(&args.trace)).await?;
     let (what, words) = if args.all {
         (What::All, format!("all that was said in {trace}"))
     } else {
         let list = args.message.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         (What::Messages(args.message), format!("message {list} of {trace}"))
     };
-    let copies = copies(&*app.store, &app.scope, &trace, &what).await?;
+    let copies = copies(&*app.logs.store, &app.logs.scope, &trace, &what).await?;
     let others: Vec<TraceId> = copies.iter().map(|copy| copy.trace.clone()).collect();
     let and_there =
         if args.forks && !others.is_empty() { format!(", also in {}", several(&others)) } else { String::new() };
@@ -241,13 +242,13 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
         settled(&app, &trace).await?;
     }
     let why = args.reason.map(|why| app.vault.redact(&why));
-    let (at, store) = ((&app.scope, system_clock()), &*app.store);
+    let (at, store) = ((&app.logs.scope, system_clock()), &*app.logs.store);
     let done = match args.forks {
         true => erase_everywhere(store, at, &trace, &what, &copies, why).await,
         false => take_out(store, at, &trace, &what, why).await.map(|done| vec![(trace.clone(), done)]),
     };
     for (trace, done) in done.iter().flatten() {
-        told(&app, trace, done)?;
+        told(&app.logs, trace, done)?;
     }
     // Also where nothing was left in the log: a mirror may not have been reached before.
     let mirrored: Vec<TraceId> = std::iter::once(&trace).chain(others.iter().filter(|_| args.forks)).cloned().collect();
@@ -269,8 +270,8 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
 }
 
 /// Says what was erased in a trace.
-fn told(app: &App, trace: &TraceId, done: &Done) -> Result<(), Failure> {
-    Index::forget(&app.store, &app.scope, std::slice::from_ref(trace))?;
+fn told(logs: &Logs, trace: &TraceId, done: &Done) -> Result<(), Failure> {
+    Index::forget(&logs.store, &logs.scope, std::slice::from_ref(trace))?;
     let events = if done.events == 1 { "1 event".into() } else { format!("{} events", number(done.events as u64)) };
     out(&format!("the words of {events} of {trace} are erased; its log still verifies"))?;
     if done.blobs.removed > 0 {

@@ -5,6 +5,7 @@ use crate::args::{FilesArgs, PointArgs, RestoreArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
+use crate::logs::Logs;
 use crate::rewind::point;
 use crate::run::spec_of;
 use crate::text::{count, number, plain, were};
@@ -25,23 +26,23 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("to when? mainpath restore TRACE --to MESSAGE, --turn N, --goal N or --undo"));
     }
     let app = App::open()?;
-    let trace = app.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     let to = if args.undo {
         let restore = log.events.iter().rev().find(|event| matches!(event.kind, EventKind::FilesRestored(_)));
         restore.ok_or_else(|| Failure::error(format!("no files of {trace} were ever put back")))?.id - 1
     } else {
         reached(&trace, &log, point(&trace, &log, &state, args.point)?)?
     };
-    let Some(files) = workspace_of(&app, &log)? else {
+    let Some(files) = workspace_of(&app.logs, &log)? else {
         return Err(Failure::error(format!("trace {trace} never had a workspace")));
     };
-    let plans = plan(&*app.store, &app.scope, &files, &log.events, to).await?;
+    let plans = plan(&*app.logs.store, &app.logs.scope, &files, &log.events, to).await?;
     if args.dry_run {
-        return show(&app, &plans).await.map(|()| Exit::Ok);
+        return show(&app.logs, &plans).await.map(|()| Exit::Ok);
     }
-    held(&app, &trace)?;
-    let done = app.runtime()?.restore(&app.scope, &trace, &files, (&log.events, to), args.force).await?;
+    held(&app.logs, &trace)?;
+    let done = app.runtime()?.restore(&app.logs.scope, &trace, &files, (&log.events, to), args.force).await?;
     let left = done.iter().any(|plan| !matches!(plan.fate, Fate::Restore | Fate::Same));
     for line in told(&done) {
         out(&line)?;
@@ -50,10 +51,10 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
 }
 
 /// The workspace of a trace. `None`: it never had one. Errors: it cannot be used.
-fn workspace_of(app: &App, log: &ReadLog) -> Result<Option<Workspace>, Failure> {
+fn workspace_of(logs: &Logs, log: &ReadLog) -> Result<Option<Workspace>, Failure> {
     let Some(spec) = spec_of(log) else { return Ok(None) };
     let bad = |error: std::io::Error| Failure::error(format!("the workspace {}: {error}", spec.workspace));
-    Workspace::new(&spec.workspace, app.home.protected()).map(Some).map_err(bad)
+    Workspace::new(&spec.workspace, logs.home.protected()).map(Some).map_err(bad)
 }
 
 /// The event by which a message was there.
@@ -72,19 +73,19 @@ pub async fn before_going_on(
 ) -> Result<bool, Failure> {
     let to = reached(from, log, at)?;
     // One that is gone has no files: whether the trace can go on without it is said there.
-    let workspace = match workspace_of(app, log) {
+    let workspace = match workspace_of(&app.logs, log) {
         Ok(Some(workspace)) => workspace,
         Ok(None) => return Ok(args.dry_run),
         Err(failure) if args.files || args.dry_run => return Err(failure),
         Err(_) => return Ok(false),
     };
-    let plans = plan(&*app.store, &app.scope, &workspace, &log.events, to).await?;
+    let plans = plan(&*app.logs.store, &app.logs.scope, &workspace, &log.events, to).await?;
     if args.dry_run {
-        show(app, &plans).await?;
+        show(&app.logs, &plans).await?;
         return Ok(true);
     }
     // A run that goes on would find its files changed under it.
-    if app.store.owner(&app.scope, from)?.is_some() && !args.files {
+    if app.logs.store.owner(&app.logs.scope, from)?.is_some() && !args.files {
         return Ok(false);
     }
     let changed = plans.iter().filter(|plan| plan.fate != Fate::Same).count();
@@ -99,12 +100,12 @@ pub async fn before_going_on(
             }
             return Ok(false);
         }
-        if !wanted(app, &plans, changed).await? {
+        if !wanted(&app.logs, &plans, changed).await? {
             return Ok(false);
         }
     }
-    held(app, from)?;
-    let done = app.runtime()?.restore(&app.scope, trace, &workspace, (&log.events, to), args.force).await?;
+    held(&app.logs, from)?;
+    let done = app.runtime()?.restore(&app.logs.scope, trace, &workspace, (&log.events, to), args.force).await?;
     if !quiet {
         told(&done).iter().for_each(|line| eprintln!("· {line}"));
     }
@@ -112,7 +113,7 @@ pub async fn before_going_on(
 }
 
 /// Asks the person at the terminal.
-async fn wanted(app: &App, plans: &[FilePlan], changed: usize) -> Result<bool, Failure> {
+async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize) -> Result<bool, Failure> {
     for plan in plans.iter().filter(|plan| plan.fate != Fate::Same) {
         eprintln!("  {}", told_of(plan, ("would be put back", "would be removed")));
     }
@@ -125,7 +126,7 @@ async fn wanted(app: &App, plans: &[FilePlan], changed: usize) -> Result<bool, F
         let read = std::io::stdin().read_line(&mut line)?;
         match line.trim() {
             "y" | "yes" => return Ok(true),
-            "s" | "show" => show(app, plans).await?,
+            "s" | "show" => show(logs, plans).await?,
             "n" | "no" => return Ok(false),
             _ if read == 0 => return Ok(false),
             _ => {}
@@ -134,8 +135,8 @@ async fn wanted(app: &App, plans: &[FilePlan], changed: usize) -> Result<bool, F
 }
 
 /// Nothing is put back while somebody drives the trace.
-pub fn held(app: &App, trace: &TraceId) -> Result<(), Failure> {
-    match app.store.owner(&app.scope, trace)? {
+pub fn held(logs: &Logs, trace: &TraceId) -> Result<(), Failure> {
+    match logs.store.owner(&logs.scope, trace)? {
         Some(by) => Err(StoreError::Held { trace: trace.clone(), by }.into()),
         None => Ok(()),
     }
@@ -165,7 +166,7 @@ fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
 }
 
 /// What would change, as diffs.
-async fn show(app: &App, plans: &[FilePlan]) -> Result<(), Failure> {
+async fn show(logs: &Logs, plans: &[FilePlan]) -> Result<(), Failure> {
     let mut any = false;
     for plan in plans.iter().filter(|plan| plan.fate != Fate::Same) {
         any = true;
@@ -174,7 +175,7 @@ async fn show(app: &App, plans: &[FilePlan]) -> Result<(), Failure> {
             continue;
         }
         let then = match plan.then.blob() {
-            Some(hash) => app.store.get_blob(&app.scope, hash).await?,
+            Some(hash) => logs.store.get_blob(&logs.scope, hash).await?,
             None => Vec::new(),
         };
         let then = if matches!(plan.then, FileState::Link { .. }) { link_to(&then) } else { then };

@@ -16,8 +16,8 @@ use mainpath_types::*;
 pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let task = args.read().map_err(Failure::usage)?;
     let app = App::open()?.with_rules(&args.agent.rules);
-    let trace = app.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     let after = point(&trace, &log, &state, args.point)?;
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
         let task = task.map(|task| format!(" {}", quoted(&task))).unwrap_or_default();
@@ -38,8 +38,8 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
 /// `mainpath regenerate`
 pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
     let app = App::open()?.with_rules(&args.agent.rules);
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = app.logs.read(&trace).await?;
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("nothing was said in {trace} yet")))?;
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
 }
@@ -47,8 +47,8 @@ pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
 /// `mainpath fork`
 pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
     let app = App::open()?.with_rules(&args.agent.rules);
-    let from = app.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.read(&from).await?;
+    let from = app.logs.find(Some(&args.trace)).await?;
+    let (log, state, _) = app.logs.read(&from).await?;
     let PointArgs { to, turn, goal } = args.point;
     let at = match state.tree.head {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,
@@ -65,10 +65,10 @@ pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     if args.files.files {
-        held(&app, &from)?;
+        held(&app.logs, &from)?;
     }
     let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    app.runtime()?.fork(&app.scope, &from, at, &new).await?;
+    app.runtime()?.fork(&app.logs.scope, &from, at, &new).await?;
     before_going_on(&app, (&new, &from), &log, at, args.files, args.output.json).await?;
     if args.no_run {
         eprintln!(

@@ -7,6 +7,7 @@ use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
+use crate::logs::Logs;
 use crate::policy::check_rules;
 use crate::servers;
 use crate::session::{Held, settled};
@@ -30,8 +31,8 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let task = task(args.task.as_deref())?;
     let app = App::open()?.with_rules(&args.agent.rules);
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
-    let held = Held::new(&app)?;
-    let (mut session, known) = held.for_run(&app, name)?;
+    let held = Held::new(&app.logs)?;
+    let (mut session, known) = held.for_run(&app.logs, name)?;
     let trace = match known {
         Some(trace) => trace,
         None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
@@ -49,19 +50,19 @@ async fn begin(
     session: Option<(&Held, &mut Session, &TraceId)>,
 ) -> Result<Exit, Failure> {
     let known = session.as_ref().map(|(_, _, trace)| (*trace).clone());
-    let goes_on = known.as_ref().filter(|trace| app.is_there(trace)).map(ToString::to_string);
+    let goes_on = known.as_ref().filter(|trace| app.logs.is_there(trace)).map(ToString::to_string);
     if let Some((held, session, trace)) = session {
         // A run that never begins leaves a name for nothing: that is seen, and the next run begins anew.
         held.point(session, trace)?;
     }
     if args.r#continue || args.trace.is_some() || goes_on.is_some() {
-        let trace = app.find(args.trace.as_deref().or(goes_on.as_deref())).await?;
-        let (log, ..) = app.read(&trace).await?;
+        let trace = app.logs.find(args.trace.as_deref().or(goes_on.as_deref())).await?;
+        let (log, ..) = app.logs.read(&trace).await?;
         let model = args.agent.model.as_deref().or_else(|| Some(&spec_of(&log)?.model)).unwrap_or_default();
         let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
         return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
     }
-    let chosen = choose_model(args.agent.model.as_deref(), &app.home, app.models.registry()).await;
+    let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     let trace = match known {
@@ -70,7 +71,7 @@ async fn begin(
     };
     let demo = chosen.is_demo && args.agent.workspace.is_none();
     let workspace = if demo {
-        let folder = app.home.demo_workspace(&trace);
+        let folder = app.logs.home.demo_workspace(&trace);
         std::fs::create_dir_all(&folder)?;
         folder.canonicalize()?
     } else {
@@ -93,7 +94,7 @@ async fn begin(
     check_rules(app, &spec.workspace, args.output.json)?;
     let runtime = app.runtime()?;
     let mail = message(task, attached, &args.output);
-    runtime.start(&app.scope, &trace, spec, mail).await?;
+    runtime.start(&app.logs.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }
@@ -104,19 +105,19 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = App::open()?.with_rules(&args.agent.rules);
-    let trace = app.find(args.trace.as_deref()).await?;
-    let (log, state, _) = app.read(&trace).await?;
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
     // It is the same task: what its owner allowed beforehand is still allowed.
     let was_yes = spec_of(&log).is_some_and(|spec| spec.mode == ApprovalMode::Yes);
     args.agent.yes |= was_yes && !args.agent.park;
     let mail = match (&state.run, state.finished, state.tree.head) {
         // A stop that came too late for its run: it ends that run now, and then the agent goes on.
-        (Some(_), ..) if unread(&app, &trace, &state).await?.iter().any(|(_, mail)| *mail == Mail::Stop) => {
+        (Some(_), ..) if unread(&app.logs, &trace, &state).await?.iter().any(|(_, mail)| *mail == Mail::Stop) => {
             Some(Mail::Continue)
         }
         (Some(_), ..) | (None, None, _) => None,
         (None, Some(FinishReason::Final), _)
-            if state.queues.is_empty() && unread(&app, &trace, &state).await?.is_empty() =>
+            if state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() =>
         {
             let how =
                 format!("trace {trace} ended with its final answer; go on with mainpath run --trace {trace} \"TASK\"");
@@ -133,8 +134,8 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
 }
 
 /// The mail that has not been read, and when each was sent.
-pub async fn unread(app: &App, trace: &TraceId, state: &State) -> Result<Vec<(Millis, Mail)>, Failure> {
-    let mail = app.store.mail(&app.scope, trace, state.mail.upto).await?;
+pub async fn unread(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<(Millis, Mail)>, Failure> {
+    let mail = logs.store.mail(&logs.scope, trace, state.mail.upto).await?;
     let unread = mail.iter().filter(|entry| !state.mail.has(entry.id));
     Ok(unread.filter_map(|entry| Some((entry.at, serde_json::from_str(&entry.body).ok()?))).collect())
 }
@@ -148,9 +149,9 @@ pub async fn go_on(
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
     settled(app, trace).await?;
-    let (log, state, _) = app.read(trace).await?;
+    let (log, state, _) = app.logs.read(trace).await?;
     // What cannot work is said before anything is sent: it would change a run behind its driver's back.
-    if let Some(by) = app.store.owner(&app.scope, trace)? {
+    if let Some(by) = app.logs.store.owner(&app.logs.scope, trace)? {
         return Err(StoreError::Held { trace: trace.clone(), by }.into());
     }
     if let Some(damage) = &log.damage {
@@ -161,7 +162,7 @@ pub async fn go_on(
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     check_rules(app, &spec.workspace, output.json)?;
     let runtime = app.runtime()?;
-    let demo = spec.workspace == app.home.demo_workspace(trace).display().to_string();
+    let demo = spec.workspace == app.logs.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
     let mcp = if demo { None } else { connect(app, &folder, agent).await? };
@@ -177,16 +178,16 @@ pub async fn go_on(
         if agent.model.is_some() {
             warn(app, &spec.model, output);
         }
-        runtime.send(&app.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+        runtime.send(&app.logs.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
     }
     if let Some(mail) = &mail {
-        runtime.send(&app.scope, trace, mail).await?;
-    } else if nothing_left(&state) && unread(app, trace, &state).await?.is_empty() {
+        runtime.send(&app.logs.scope, trace, mail).await?;
+    } else if nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
         return Err(Failure::error(format!("trace {trace} has nothing to carry on with")));
     }
     let from = log.head + 1;
     let follow = Follow::new(app, &runtime, trace, output, from);
-    runtime.resume(&app.scope, trace);
+    runtime.resume(&app.logs.scope, trace);
     self::follow(follow, mcp).await
 }
 

@@ -59,7 +59,7 @@ impl Served {
         }
         let app = &self.app;
         let named = start.model.as_deref().or(self.args.model.as_deref());
-        let chosen = choose_model(named, &app.home, app.models.registry()).await;
+        let chosen = choose_model(named, &app.logs.home, app.models.registry()).await;
         app.prepare_model(&chosen.model).await.map_err(said)?;
         let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
         let workspace = agent::workspace(folder).map_err(said)?;
@@ -69,7 +69,7 @@ impl Served {
         let spec = agent::spec(&self.args, app, chosen.model, &workspace, mode).map_err(said)?;
         check_rules(app, &spec.workspace, true).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        self.runtime.start(&app.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
+        self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
@@ -83,8 +83,8 @@ impl Served {
     }
 
     async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
-        let phase = self.runtime.phase(&self.app.scope, trace).borrow().clone();
-        let (_, state, bodies) = self.app.read(trace).await.map_err(said)?;
+        let phase = self.runtime.phase(&self.app.logs.scope, trace).borrow().clone();
+        let (_, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
         let mut about =
             json!({"trace": trace, "cost_usd_micros": state.cost, "turns": state.run.as_ref().map(|run| run.turns)});
         match phase {
@@ -100,7 +100,7 @@ impl Served {
             Phase::Running => about["status"] = "running".into(),
             Phase::Idle => {
                 let app = &self.app;
-                let end = views::ending(&*app.store, &app.scope, &state, &bodies).await.map_err(said)?;
+                let end = views::ending(&*app.logs.store, &app.logs.scope, &state, &bodies).await.map_err(said)?;
                 about["status"] = if end.is_some() { "finished" } else { "running" }.into();
                 if let Some(end) = end {
                     about["reason"] = end.reason.as_str().into();
@@ -115,7 +115,7 @@ impl Served {
         let RunAnswer { trace, call, decision, text } = answer;
         let trace = self.own(&trace)?;
         let call: CallId = call.parse().map_err(|error: BadCallId| error.to_string())?;
-        let phase = self.runtime.phase(&self.app.scope, &trace).borrow().clone();
+        let phase = self.runtime.phase(&self.app.logs.scope, &trace).borrow().clone();
         let wanted = match decision {
             RunDecision::Approve | RunDecision::Deny => Waiting::Approval(call),
             RunDecision::Answer => Waiting::Answer(call),
@@ -128,12 +128,12 @@ impl Served {
             RunDecision::Deny => Mail::Deny { call, reason: text },
             RunDecision::Answer => Mail::Answer { call, text: text.ok_or("an answer needs its text")? },
         };
-        self.runtime.send(&self.app.scope, &trace, &mail).await.map_err(said)?;
+        self.runtime.send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;
         Ok(json!({"trace": trace, "call": call.to_string(), "status": "sent"}))
     }
 
     async fn end(&self, trace: TraceId, wait: Duration) -> Result<Value, String> {
-        let mut phases = self.runtime.phase(&self.app.scope, &trace);
+        let mut phases = self.runtime.phase(&self.app.logs.scope, &trace);
         let waiting = async {
             loop {
                 let over = match &*phases.borrow_and_update() {
@@ -149,7 +149,7 @@ impl Served {
         let _ = tokio::time::timeout(wait, waiting).await;
         let stands = self.stands(&trace).await?;
         if stands["status"] == "finished" {
-            views::write(&*self.app.store, &self.app.scope, &trace).await.map_err(said)?;
+            views::write(&*self.app.logs.store, &self.app.logs.scope, &trace).await.map_err(said)?;
         }
         Ok(stands)
     }

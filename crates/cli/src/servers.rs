@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::caged::Caged;
 use crate::exit::Failure;
+use crate::logs::Logs;
 use crate::text::plain;
 use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime, Vault};
@@ -14,14 +15,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Which servers there are for a workspace. Errors: what is wrong with a file of the person's own.
-pub fn read(app: &App, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Failure> {
-    let config = (&app.home.config.mcp, &*app.home.config_file);
+pub fn read(logs: &Logs, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Failure> {
+    let config = (&logs.home.config.mcp, &*logs.home.config_file);
     Servers::read(config, workspace, run_file).map_err(Failure::usage)
 }
 
 /// Whom the person trusts.
-pub fn trust(app: &App) -> Trust {
-    Trust::new(app.home.config_dir())
+pub fn trust(logs: &Logs) -> Trust {
+    Trust::new(logs.home.config_dir())
 }
 
 /// Connects to the servers of a workspace and puts their tools among the app's. `None` if there are none. What is wrong
@@ -33,13 +34,13 @@ pub async fn connect(
     attended: bool,
     tell: impl Fn(&str) + Send + Sync + Clone + 'static,
 ) -> Result<Option<Mcp>, Failure> {
-    let servers = read(app, workspace, run_file)?;
+    let servers = read(&app.logs, workspace, run_file)?;
     servers.warnings.iter().for_each(|warning| tell(warning));
     if servers.servers.is_empty() {
         return Ok(None);
     }
     if attended {
-        ask(app, workspace, &servers)?;
+        ask(&app.logs, workspace, &servers)?;
     }
     let mcp = start(app, workspace, servers, tell.clone()).await?;
     for server in mcp.states() {
@@ -62,27 +63,27 @@ pub async fn start(
     servers: Servers,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Mcp, Failure> {
-    let trust = trust(app);
+    let trust = trust(&app.logs);
     let mut trusted = Vec::new();
     for server in &servers.servers {
         if trust.has(workspace, server).map_err(Failure::error)? {
             trusted.push(server.name.clone());
         }
     }
-    let secrets = app.home.config.secrets.clone();
+    let secrets = app.logs.home.config.secrets.clone();
     let around = Around {
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
         starter: Arc::new(Caged::new(app, workspace)?),
     };
-    let above = app.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
+    let above = app.logs.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);
     Ok(Mcp::start(app.tools.clone(), servers, above, around, &is_trusted, tell).await)
 }
 
 /// Asks at the terminal about the servers that wait for an approval.
-fn ask(app: &App, workspace: &Path, servers: &Servers) -> Result<(), Failure> {
-    let trust = trust(app);
+fn ask(logs: &Logs, workspace: &Path, servers: &Servers) -> Result<(), Failure> {
+    let trust = trust(logs);
     for server in &servers.servers {
         if server.entry.disabled || trust.has(workspace, server).map_err(Failure::error)? {
             continue;
@@ -112,7 +113,7 @@ pub fn tools(old: &[ToolSpec], registry: &Tools) -> Vec<ToolSpec> {
 
 /// Passes on to a run that the tools of servers have changed, until the returned guard is dropped.
 pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
-    let (store, scope, tools) = (Arc::clone(&app.store), app.scope.clone(), app.tools.clone());
+    let (store, scope, tools) = (Arc::clone(&app.logs.store), app.logs.scope.clone(), app.tools.clone());
     let (runtime, trace) = (runtime.clone(), trace.clone());
     PassingOn(mcp.map(Mcp::changes).map(|mut changes| {
         // What changed before the run began is in its spec.

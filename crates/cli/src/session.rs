@@ -8,6 +8,7 @@ use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::list::standing;
+use crate::logs::Logs;
 use crate::mcp::person_only;
 use crate::text::{count, number, plain, short, span, were};
 use mainpath_core::{Said, Summary, status};
@@ -70,17 +71,17 @@ pub struct Held {
 
 impl Held {
     /// As the configuration says. Errors: what is wrong with it.
-    pub fn new(app: &App) -> Result<Held, Failure> {
-        let folder = app.store.tenant_dir(&app.scope.tenant).join("sessions");
-        let config = &app.home.config.sessions;
-        let wrong = |why: String| Failure::error(format!("{}, [sessions]: {why}", app.home.config_file.display()));
+    pub fn new(logs: &Logs) -> Result<Held, Failure> {
+        let folder = logs.store.tenant_dir(&logs.scope.tenant).join("sessions");
+        let config = &logs.home.config.sessions;
+        let wrong = |why: String| Failure::error(format!("{}, [sessions]: {why}", logs.home.config_file.display()));
         let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
             None => Box::new(FilePlace::new(folder.clone())),
             Some(mirror) => match mirror.strip_prefix("sqlite:") {
-                Some(file) => Box::new(SqlitePlace::new(app.home.data.join(file))),
+                Some(file) => Box::new(SqlitePlace::new(logs.home.data.join(file))),
                 None => {
                     let secret = |name: &String| {
-                        app.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")))
+                        logs.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")))
                     };
                     let server = RedisServer {
                         url: mirror.into(),
@@ -96,18 +97,18 @@ impl Held {
     }
 
     fn around<'a>(&'a self, app: &'a App) -> Around<'a> {
-        let (store, scope, vault) = (&*app.store, &app.scope, &app.vault);
+        let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
         Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
     }
 
     /// A session for a run, made if there is none, and the trace that it goes on with.
-    pub fn for_run(&self, app: &App, name: &str) -> Result<(Session, Option<TraceId>), Failure> {
+    pub fn for_run(&self, logs: &Logs, name: &str) -> Result<(Session, Option<TraceId>), Failure> {
         let now = system_clock();
         let session = match self.sessions.get(name) {
-            Err(SessionError::Unknown(_)) => fresh(app, name, None, None),
+            Err(SessionError::Unknown(_)) => fresh(logs, name, None, None),
             session => session?,
         };
-        let trace = session.trace.clone().filter(|trace| !session.is_expired(now) && app.is_there(trace));
+        let trace = session.trace.clone().filter(|trace| !session.is_expired(now) && logs.is_there(trace));
         Ok((session, trace))
     }
 
@@ -141,8 +142,8 @@ impl Held {
     }
 }
 
-fn fresh(app: &App, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
-    let config = &app.home.config.sessions;
+fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
+    let config = &logs.home.config.sessions;
     let window = window.or(config.window).unwrap_or(WINDOW);
     Session::new(name, window, ttl.or(config.ttl.map(|time| time.0)), system_clock())
 }
@@ -150,9 +151,9 @@ fn fresh(app: &App, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Ses
 /// `mainpath session`
 pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
     let app = App::open()?;
-    let held = Held::new(&app)?;
+    let held = Held::new(&app.logs)?;
     match command {
-        SessionCommand::New(args) => new(&app, &held, args).await,
+        SessionCommand::New(args) => new(&app.logs, &held, args).await,
         SessionCommand::List(args) => {
             let sessions = held.sessions.list()?;
             let mut broken = 0;
@@ -163,7 +164,9 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             }
             for session in sessions {
                 match session {
-                    Ok(session) => out(&if args.json { json!(session).to_string() } else { line(&app, &session) })?,
+                    Ok(session) => {
+                        out(&if args.json { json!(session).to_string() } else { line(&app.logs, &session) })?
+                    }
                     Err(error) => {
                         broken += 1;
                         eprintln!("! {}", plain(&error.to_string()));
@@ -172,9 +175,9 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             }
             Ok(if broken == 0 { Exit::Ok } else { Exit::Error })
         }
-        SessionCommand::Show(args) => show(&app, &held, &args).await,
+        SessionCommand::Show(args) => show(&app.logs, &held, &args).await,
         SessionCommand::Switch(args) => {
-            let trace = app.find(Some(&args.trace)).await?;
+            let trace = app.logs.find(Some(&args.trace)).await?;
             let mut session = held.sessions.get(&args.name)?;
             held.point(&mut session, &trace)?;
             out(&format!("{} points to {trace}", session.name)).map(|()| Exit::Ok)
@@ -226,39 +229,39 @@ pub fn summary(messages: &[Message]) -> String {
     found.markdown()
 }
 
-fn line(app: &App, session: &Session) -> String {
+fn line(logs: &Logs, session: &Session) -> String {
     let now = system_clock();
     let used = span(now.saturating_sub(session.used));
     let trace = match &session.trace {
         None => "(no trace yet)".into(),
-        Some(trace) if !app.is_there(trace) => format!("{trace} (removed)"),
+        Some(trace) if !logs.is_there(trace) => format!("{trace} (removed)"),
         Some(trace) => trace.to_string(),
     };
     let expired = if session.is_expired(now) { "  expired" } else { "" };
     format!("{:<24} {trace:<28} used {used:>8} ago{expired}", session.name)
 }
 
-async fn new(app: &App, held: &Held, args: SessionNewArgs) -> Result<Exit, Failure> {
+async fn new(logs: &Logs, held: &Held, args: SessionNewArgs) -> Result<Exit, Failure> {
     match held.sessions.get(&args.name) {
         Err(SessionError::Unknown(_)) => {}
         Ok(_) => return Err(SessionError::Exists(args.name).into()),
         Err(error) => return Err(error.into()),
     }
     let ttl = args.ttl.map(|time| Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX));
-    let mut session = fresh(app, &args.name, args.window, ttl);
+    let mut session = fresh(logs, &args.name, args.window, ttl);
     if let Some(wanted) = &args.trace {
-        session.trace = Some(app.find(Some(wanted)).await?);
+        session.trace = Some(logs.find(Some(wanted)).await?);
     }
     held.sessions.put(&session)?;
-    out(&line(app, &session)).map(|()| Exit::Ok)
+    out(&line(logs, &session)).map(|()| Exit::Ok)
 }
 
-async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Failure> {
+async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, Failure> {
     let session = held.sessions.get(&args.name)?;
     if args.json {
         return out(&json!(session).to_string()).map(|()| Exit::Ok);
     }
-    out(&line(app, &session))?;
+    out(&line(logs, &session))?;
     let window = match session.window {
         0 => "all messages".into(),
         1 => "the last message".into(),
@@ -268,16 +271,16 @@ async fn show(app: &App, held: &Held, args: &SessionShowArgs) -> Result<Exit, Fa
         .ttl_ms
         .map_or("never begins anew".into(), |ttl| format!("begins anew {} after its last use", span(ttl)));
     out(&format!("  prepares {window}; {ttl}"))?;
-    if let Some(trace) = session.trace.filter(|trace| app.is_there(trace)) {
+    if let Some(trace) = session.trace.filter(|trace| logs.is_there(trace)) {
         match held.sessions.waiting(&trace)?.unanswered() {
             0 => {}
             1 => out("  1 call waits for its result")?,
             n => out(&format!("  {n} calls wait for their results"))?,
         }
-        let is_driven = app.store.owner(&app.scope, &trace)?.is_some();
-        let (log, state, _) = app.read(&trace).await?;
+        let is_driven = logs.store.owner(&logs.scope, &trace)?.is_some();
+        let (log, state, _) = logs.read(&trace).await?;
         let task =
-            mainpath_runtime::views::task(&*app.store, &app.scope, &state, &log.events).await.unwrap_or_default();
+            mainpath_runtime::views::task(&*logs.store, &logs.scope, &state, &log.events).await.unwrap_or_default();
         let said = count(state.tree.len() as u64, "message");
         out(&format!("  {}, {said}: {}", standing(status(&state), is_driven), short(&task, 60)))?;
     }
@@ -320,7 +323,7 @@ fn tell(healed: &[String]) {
 
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
 async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
-    let chosen = choose_model(args.model.as_deref(), &app.home, app.models.registry()).await;
+    let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     agent::spec(args, app, chosen.model, &workspace, agent::mode(args, is_attended()))
 }
@@ -364,8 +367,8 @@ fn messages_were(count: usize) -> String {
 pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     person_only("import conversations")?;
     let app = App::open()?;
-    let held = Held::new(&app)?;
-    let mut session = args.session.as_ref().map(|name| held.for_run(&app, name)).transpose()?;
+    let held = Held::new(&app.logs)?;
+    let mut session = args.session.as_ref().map(|name| held.for_run(&app.logs, name)).transpose()?;
     let (name, messages) = messages_of(Some(&args.file), args.format.into())?;
     let history = messages.heal(false);
     tell(&history.healed);
@@ -375,8 +378,8 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let spec = spec(&app, &args.agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });
-    let messages = take_in(&*app.store, (&app.scope, &app.vault), &trace, Some(spec), from).await?;
-    mainpath_runtime::views::write(&*app.store, &app.scope, &trace).await?;
+    let messages = take_in(&*app.logs.store, (&app.logs.scope, &app.vault), &trace, Some(spec), from).await?;
+    mainpath_runtime::views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;
     }
@@ -388,13 +391,13 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
 /// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
 /// trace cannot be written.
 pub async fn settled(app: &App, trace: &TraceId) -> Result<(), Failure> {
-    let sessions = Sessions::new(app.store.tenant_dir(&app.scope.tenant).join("sessions"));
-    let (store, scope, vault) = (&*app.store, &app.scope, &app.vault);
+    let sessions = Sessions::new(app.logs.store.tenant_dir(&app.logs.scope.tenant).join("sessions"));
+    let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
     tell(&settle((store, scope, vault), &sessions, trace, system_clock()).await?);
     Ok(())
 }
 
 /// The conversation of a trace, with its texts and bytes in place.
-pub async fn messages(app: &App, trace: &TraceId) -> Result<Vec<Message>, Failure> {
-    Ok(conversation(&*app.store, &app.scope, trace, true).await?.0)
+pub async fn messages(logs: &Logs, trace: &TraceId) -> Result<Vec<Message>, Failure> {
+    Ok(conversation(&*logs.store, &logs.scope, trace, true).await?.0)
 }

@@ -1,9 +1,9 @@
 //! `stats`: what each tool did.
 
-use crate::app::App;
 use crate::args::StatsArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::text::{plain, short, span};
 use mainpath_runtime::telemetry::{ToolStats, by_tool};
 use mainpath_store::Store;
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 
 /// `mainpath stats`
 pub async fn stats(args: StatsArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let logs = Logs::open()?;
     let traces = match (&args.trace, args.all) {
-        (None, true) => app.store.list(&app.scope).await?.into_iter().map(|entry| entry.trace).collect(),
-        (wanted, _) => vec![app.find(wanted.as_deref()).await?],
+        (None, true) => logs.store.list(&logs.scope).await?.into_iter().map(|entry| entry.trace).collect(),
+        (wanted, _) => vec![logs.find(wanted.as_deref()).await?],
     };
     let mut all: BTreeMap<String, ToolStats> = BTreeMap::new();
     for trace in &traces {
-        let (log, ..) = app.read(trace).await?;
+        let (log, ..) = logs.read(trace).await?;
         for (tool, stats) in by_tool(&log.events) {
             all.entry(tool).or_default().add(&stats);
         }

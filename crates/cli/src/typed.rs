@@ -75,11 +75,11 @@ impl Follow<'_> {
             Typed::Compact(hint) => (Mail::Compact { hint }, "making room after this turn".into()),
             Typed::Clear => (Mail::Clear, "ending the run, then the conversation begins anew".into()),
             Typed::Esc => {
-                let (_, state, _) = self.app.read(&self.trace).await?;
+                let (_, state, _) = self.app.logs.read(&self.trace).await?;
                 let mut running = running(&state);
                 // Reads may run together.
                 for (call, _) in running.iter().skip(1) {
-                    self.runtime.send(&self.app.scope, &self.trace, &Mail::Interrupt { call: *call }).await?;
+                    self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Interrupt { call: *call }).await?;
                 }
                 let names: Vec<String> = running.iter().map(|(call, tool)| format!("call {call} ({tool})")).collect();
                 match running.drain(..).next() {
@@ -104,7 +104,7 @@ impl Follow<'_> {
                 return Ok(false);
             }
         };
-        self.runtime.send(&self.app.scope, &self.trace, &mail).await?;
+        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
         self.say(&told);
         Ok(true)
     }

@@ -2,10 +2,10 @@
 //! still coming are seen by the process that asks for it alone.
 
 use crate::allow::why;
-use crate::app::App;
 use crate::args::WatchArgs;
 use crate::asked::{Standing, asked};
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::print::Printer;
 use crate::text::plain;
 use mainpath_core::{State, apply};
@@ -20,11 +20,11 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// `mainpath watch`
 pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.find(args.trace.as_deref()).await?;
-    let log = app.store.read(&app.scope, &trace, 1).await?;
+    let logs = Logs::open()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let log = logs.store.read(&logs.scope, &trace, 1).await?;
     let from = args.from.unwrap_or_else(|| last_run(&log.events));
-    let mut heads = app.store.subscribe(&app.scope, &trace)?;
+    let mut heads = logs.store.subscribe(&logs.scope, &trace)?;
     let mut printer = Printer::new(&trace, args.json, from);
     let mut state = State::new(trace.clone());
     let mut events = log.events;
@@ -49,12 +49,12 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         }
         let driven = match tokio::time::timeout(LOOK, heads.changed()).await {
             Ok(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
-            Err(_) => args.follow || app.store.owner(&app.scope, &trace)?.is_some(),
+            Err(_) => args.follow || logs.store.owner(&logs.scope, &trace)?.is_some(),
         };
         // What was written before its owner went is read before that is said.
-        let more = app.store.read(&app.scope, &trace, state.last + 1).await?;
+        let more = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
         if !driven && more.events.is_empty() && more.damage.is_none() {
-            return abandoned(&app, &state).await;
+            return abandoned(&logs, &state).await;
         }
         (events, damage) = (more.events, more.damage);
     }
@@ -71,9 +71,9 @@ fn last_run(events: &[mainpath_types::Event]) -> EventId {
 }
 
 /// Nobody drives it: what it waits for is said.
-async fn abandoned(app: &App, state: &State) -> Result<Exit, Failure> {
+async fn abandoned(logs: &Logs, state: &State) -> Result<Exit, Failure> {
     let trace = &state.trace;
-    let asked = asked(app, trace, state).await?;
+    let asked = asked(logs, trace, state).await?;
     for asked in &asked {
         eprintln!("{}", plain(&asked.line(trace)));
         for verdict in asked.verdict.iter() {

@@ -1,0 +1,62 @@
+//! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it ([`App`](crate::app::App)).
+
+use crate::config::Home;
+use crate::exit::Failure;
+use mainpath_core::{Log, State, apply};
+use mainpath_store::{FilesStore, Options, ReadLog, Scope, Store};
+use mainpath_types::TraceId;
+use std::sync::Arc;
+
+/// What commands look at.
+pub struct Logs {
+    /// Folders and configuration.
+    pub home: Home,
+    /// The logs.
+    pub store: Arc<FilesStore>,
+    /// Whose, and who asks.
+    pub scope: Scope,
+}
+
+impl Logs {
+    /// Opens the data directory.
+    pub fn open() -> Result<Logs, Failure> {
+        let home = Home::find()?;
+        let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
+        Ok(Logs { home, store, scope: Scope::local() })
+    }
+
+    /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
+    pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Failure> {
+        let Some(wanted) = wanted else {
+            let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
+            return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
+        };
+        // Looked at by its name alone: there may be a great many.
+        let names = self.store.names(&self.scope)?.into_iter();
+        let mut found: Vec<TraceId> =
+            names.filter(|trace| crate::args::matches(trace, wanted) && self.is_there(trace)).collect();
+        if let Some(exact) = found.iter().position(|trace| trace.as_str() == wanted) {
+            return Ok(found.swap_remove(exact));
+        }
+        match found.len() {
+            1 => Ok(found.swap_remove(0)),
+            0 => Err(Failure::error(format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"))),
+            n => Err(Failure::error(format!("{n} traces begin with {wanted:?}; give more of the id"))),
+        }
+    }
+
+    /// Whether there is such a trace.
+    pub fn is_there(&self, trace: &TraceId) -> bool {
+        self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
+    }
+
+    /// The log of a trace and the state that it makes.
+    pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Failure> {
+        let log = self.store.read(&self.scope, trace, 1).await?;
+        let mut state = State::new(trace.clone());
+        log.events.iter().for_each(|event| apply(&mut state, event));
+        let mut bodies = Log::default();
+        bodies.extend(&log.events);
+        Ok((log, state, bodies))
+    }
+}
