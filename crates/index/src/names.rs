@@ -1,10 +1,11 @@
 //! Which names are known: those of the list in two numbers, and those that are no traces yet.
 
 use crate::tables;
+use mainpath_store::{FilesStore, Scope, StoreError};
 use mainpath_types::TraceId;
 use rusqlite::{Connection, Result};
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
 
 /// What the list knows of the folder's names.
 #[derive(Debug)]
@@ -27,14 +28,14 @@ impl Names {
     /// A trace is in the list now.
     pub fn add(&mut self, trace: &TraceId) {
         self.awaited.remove(trace);
-        self.listed.toggle(trace, true);
+        self.listed.toggle(trace.as_str(), true);
     }
 
-    /// Whether these are all of them.
-    pub fn are(&self, names: &[TraceId]) -> bool {
+    /// The sum of all of them.
+    pub fn all(&self) -> Sum {
         let mut all = self.listed;
-        self.awaited.iter().for_each(|name| all.toggle(name, true));
-        Sum::of(names) == all
+        self.awaited.iter().for_each(|name| all.toggle(name.as_str(), true));
+        all
     }
 
     pub fn keep(&self, db: &Connection) -> Result<()> {
@@ -57,10 +58,18 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    fn of(names: &[TraceId]) -> Sum {
+    /// Of these.
+    pub fn of(names: &[TraceId]) -> Sum {
         let mut sum = Sum::default();
-        names.iter().for_each(|name| sum.toggle(name, true));
+        names.iter().for_each(|name| sum.toggle(name.as_str(), true));
         sum
+    }
+
+    /// Of what is in the folder.
+    pub fn there(store: &FilesStore, scope: &Scope) -> Result<Sum, StoreError> {
+        let mut sum = Sum::default();
+        store.each_name(scope, |name| sum.toggle(name, true))?;
+        Ok(sum)
     }
 
     /// As it was kept with the list, if it was.
@@ -71,9 +80,9 @@ impl Sum {
     }
 
     /// A name comes, or goes.
-    pub fn toggle(&mut self, name: &TraceId, comes: bool) {
+    pub fn toggle(&mut self, name: &str, comes: bool) {
         let mut hasher = DefaultHasher::new();
-        name.as_str().hash(&mut hasher);
+        hasher.write(name.as_bytes());
         self.sum ^= hasher.finish();
         self.count = if comes { self.count + 1 } else { self.count.saturating_sub(1) };
     }

@@ -1,7 +1,7 @@
 //! Taking in what changed.
 
 use crate::Refreshed;
-use crate::names::{self, Names};
+use crate::names::{self, Names, Sum};
 use crate::read::{Found, read, stamp};
 use crate::tables::{self, Writer};
 use mainpath_store::files::Mark;
@@ -52,45 +52,47 @@ pub(crate) fn refresh(
     if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && look.is_empty() && names_are_known {
         return Ok(Refreshed::default());
     }
-    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut refreshed = Refreshed::default();
-    let mut known = Names::read(&transaction)?;
-    let mut writer = Writer::new(&transaction)?;
-    let mut there = None;
-    match changed.traces {
-        Some(traces) => look.extend(traces),
-        None => {
-            let names = store.names(scope)?;
-            look.extend(names.iter().cloned());
-            there = Some(names);
+    std::thread::scope(|threads| {
+        // Whoever copies a trace in or away by hand notes nothing; the folder's time tells, and then its names, which take
+        // the kernel a while where there are a great many.
+        let there = (!names_are_known).then(|| threads.spawn(|| Sum::there(store, scope)));
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut refreshed = Refreshed::default();
+        let mut known = Names::read(&transaction)?;
+        let mut writer = Writer::new(&transaction)?;
+        look.extend(match changed.traces {
+            Some(traces) => traces,
+            None => store.names(scope)?.into_iter().collect(),
+        });
+        take_in(&transaction, (&mut writer, &mut known), (store, scope), look, empty, &mut refreshed)?;
+        if let Some(there) = there {
+            let there = there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            if there != known.all() {
+                let differ = compare(&transaction, &mut known, store.names(scope)?)?;
+                take_in(&transaction, (&mut writer, &mut known), (store, scope), differ, false, &mut refreshed)?;
+            }
         }
-    }
-    take_in(&transaction, (&mut writer, &mut known), (store, scope), look, empty, &mut refreshed)?;
-    // Whoever copies a trace in or away by hand notes nothing; the folder's time tells.
-    if !names_are_known {
-        let names = match there {
-            Some(names) => names,
-            None => store.names(scope)?,
-        };
-        if !known.are(&names) {
-            let listed = tables::all(&transaction)?.into_iter().chain(known.awaited.iter().cloned());
-            let listed: HashSet<TraceId> = listed.collect();
-            let there: HashSet<TraceId> = names.into_iter().collect();
-            let differ: BTreeSet<TraceId> = listed.symmetric_difference(&there).cloned().collect();
-            take_in(&transaction, (&mut writer, &mut known), (store, scope), differ, false, &mut refreshed)?;
+        drop(writer);
+        tables::set_mark(&transaction, "token", &changed.mark.token)?;
+        tables::set_mark(&transaction, "offset", &changed.mark.offset.to_string())?;
+        tables::set_mark(&transaction, "folder", &folder.to_string())?;
+        known.keep(&transaction)?;
+        transaction.commit()?;
+        if refreshed.read + refreshed.gone >= MANY {
+            // Best now: whoever opens the file next has to read what it has not taken in yet.
+            tables::settle(db)?;
         }
-    }
-    drop(writer);
-    tables::set_mark(&transaction, "token", &changed.mark.token)?;
-    tables::set_mark(&transaction, "offset", &changed.mark.offset.to_string())?;
-    tables::set_mark(&transaction, "folder", &folder.to_string())?;
-    known.keep(&transaction)?;
-    transaction.commit()?;
-    if refreshed.read + refreshed.gone >= MANY {
-        // Best now: whoever opens the file next has to read what it has not taken in yet.
-        tables::settle(db)?;
-    }
-    Ok(refreshed)
+        Ok(refreshed)
+    })
+}
+
+/// Which names are in the folder and not known, or the other way round. What is known is counted anew.
+fn compare(db: &Connection, known: &mut Names, there: Vec<TraceId>) -> Result<BTreeSet<TraceId>, Failed> {
+    let listed = tables::all(db)?;
+    known.listed = Sum::of(&listed);
+    let known: HashSet<TraceId> = listed.into_iter().chain(known.awaited.iter().cloned()).collect();
+    let there: HashSet<TraceId> = there.into_iter().collect();
+    Ok(known.symmetric_difference(&there).cloned().collect())
 }
 
 /// Reads those of the traces whose logs are not as they were, and removes those that are gone.
@@ -133,7 +135,7 @@ fn take_in(
             }
             Err(_) if known.is_some() => {
                 writer.remove(&trace)?;
-                names.listed.toggle(&trace, false);
+                names.listed.toggle(trace.as_str(), false);
                 refreshed.gone += 1;
                 if folder.symlink_metadata().is_ok() {
                     names.awaited.insert(trace);

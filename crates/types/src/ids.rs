@@ -15,6 +15,11 @@ macro_rules! name_type {
         pub struct $name(Box<str>);
 
         impl $name {
+            /// Whether a text is such a name: 1 to 200 ASCII letters, digits and `-_.@`, no dot first.
+            pub fn is_name(text: &str) -> bool {
+                is_name(text)
+            }
+
             /// The name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -106,12 +111,13 @@ fn fitting(name: &str) -> String {
 )]
 pub struct BadName(String);
 
+fn is_name(text: &str) -> bool {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.' | b'@');
+    (1..=200).contains(&text.len()) && !text.starts_with('.') && text.bytes().all(allowed)
+}
+
 fn check_name(text: &str) -> Result<(), BadName> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
-    if text.is_empty() || text.len() > 200 || text.starts_with('.') || !text.chars().all(allowed) {
-        return Err(BadName(text.chars().take(80).collect()));
-    }
-    Ok(())
+    if is_name(text) { Ok(()) } else { Err(BadName(text.chars().take(80).collect())) }
 }
 
 /// The number of an event in its trace, from 1, without gaps.

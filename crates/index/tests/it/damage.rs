@@ -73,3 +73,23 @@ async fn it_is_for_its_owner_only() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_sum_of_the_names_that_is_wrong_is_counted_anew() {
+    let place = Place::new();
+    place.talk("a", &[("one", "1")]).await;
+    place.list();
+    let sum = |db: &Connection| -> String {
+        db.query_row("SELECT value FROM mark WHERE name = 'names'", [], |row| row.get(0)).unwrap()
+    };
+    let db = Connection::open(place.file("index.sqlite")).unwrap();
+    let right = sum(&db);
+    // Another build may sum in another way.
+    db.execute("UPDATE mark SET value = '1 12345' WHERE name = 'names'", []).unwrap();
+    drop(db);
+    std::fs::create_dir(place.file("traces/b")).unwrap();
+    place.list();
+    std::fs::remove_dir(place.file("traces/b")).unwrap();
+    place.list();
+    assert_eq!(sum(&Connection::open(place.file("index.sqlite")).unwrap()), right);
+}

@@ -98,18 +98,20 @@ impl Layout {
 
     /// The names of a tenant's traces, in no order.
     pub fn names(&self, tenant: &TenantId) -> Result<Vec<TraceId>, StoreError> {
-        let dir = self.traces(tenant);
-        let listing = |e: io::Error| StoreError::io(format!("list {}", dir.display()), e);
-        let entries = match std::fs::read_dir(&dir) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(listing)?,
-        };
         let mut names = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(listing)?.file_name();
-            names.extend(name.to_str().and_then(|name| name.parse::<TraceId>().ok()));
-        }
+        self.each_name(tenant, |name| names.extend(name.parse::<TraceId>().ok()))?;
         Ok(names)
+    }
+
+    /// The same one after the other, without a copy of each: there may be a great many.
+    pub fn each_name(&self, tenant: &TenantId, mut each: impl FnMut(&str)) -> Result<(), StoreError> {
+        let dir = self.traces(tenant);
+        let of_trace =
+            |name: &[u8]| str::from_utf8(name).ok().filter(|name| TraceId::is_name(name)).map_or((), &mut each);
+        match each_entry(&dir, of_trace) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|e| StoreError::io(format!("list {}", dir.display()), e)),
+        }
     }
 
     pub fn list(&self, tenant: &TenantId) -> Result<Vec<TraceEntry>, StoreError> {
@@ -123,6 +125,29 @@ impl Layout {
         newest_first(&mut list);
         Ok(list)
     }
+}
+
+/// Shows what is in a folder, as the kernel gives it: `std` copies each name twice, which takes longer than the kernel does.
+#[cfg(target_os = "linux")]
+fn each_entry(dir: &Path, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    let folder = File::open(dir)?;
+    let mut buffer = Vec::with_capacity(1 << 15);
+    let mut entries = rustix::fs::RawDir::new(&folder, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        match entry?.file_name().to_bytes() {
+            b"." | b".." => {}
+            name => each(name),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn each_entry(dir: &Path, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        each(std::os::unix::ffi::OsStrExt::as_bytes(&*entry?.file_name()));
+    }
+    Ok(())
 }
 
 /// Makes a folder for its owner only; one that is there already is as good.

@@ -149,6 +149,11 @@ impl FilesStore {
         self.inner.layout.names(&scope.tenant)
     }
 
+    /// The same one after the other, without a copy of each. Errors: [`StoreError::Io`].
+    pub fn each_name(&self, scope: &Scope, each: impl FnMut(&str)) -> Result<(), StoreError> {
+        self.inner.layout.each_name(&scope.tenant, each)
+    }
+
     /// The folder of a tenant: its traces, its blobs, and what others keep beside them.
     pub fn tenant_dir(&self, tenant: &TenantId) -> PathBuf {
         self.inner.layout.tenant(tenant)
