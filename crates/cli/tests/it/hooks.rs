@@ -47,7 +47,7 @@ fn an_address_denies_what_it_is_told_of() {
     assert!(told(&server).contains("The hook guard failed: 127.0.0.1 could not be reached"), "{}", told(&server));
     assert_eq!(place.text("kept"), "kept\n");
     place.config(&format!("{config}command = [\"true\"]\n"));
-    place.run(&["ls"]).fails(1, "the hook \"guard\" has a command and a url; one of them is enough");
+    place.run(&["doctor"]).fails(1, "the hook \"guard\" has a command and a url; one of them is enough");
 }
 
 #[test]
@@ -78,7 +78,12 @@ fn a_hook_that_cannot_be_one_is_told_with_its_place() {
         ("on = [\"before_tools\"]", "unknown variant `before_tools`"),
         ("on = [\"run_end\"]\nonly = 1", "unknown field `only`"),
     ] {
-        with_hook("true", more).run(&["ls"]).fails(1, words);
+        let place = with_hook("true", more);
+        place.run(&["doctor"]).fails(1, words);
+        // Looking needs no hooks, nor their configuration in order beyond its grammar.
+        if !words.starts_with("unknown") {
+            assert_eq!(place.run(&["ls"]).code, 0);
+        }
     }
 }
 
@@ -108,7 +113,7 @@ fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_wi
         ("[tool_limits.bash]\n[tool_limits.execute_bash]\n", "line 2: tool_limits: bash is limited twice"),
     ] {
         place.config(config);
-        place.run(&["ls"]).fails(1, words);
+        place.run(&["doctor"]).fails(1, words);
     }
     place.config("[tool_limits.mcp__x__y]\nmax_calls = 1\n[tool_limits.feishu_bot]\nmax_calls = 1\n");
     assert_eq!(place.run(&["ls"]).code, 0);

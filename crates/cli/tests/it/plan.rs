@@ -247,7 +247,7 @@ fn a_context_hook_that_cannot_be_one_is_told_with_its_place() {
         ("name = \"a\"\ncommand = [\"true\"]\non = []", "unknown field `on`"),
     ] {
         place.config(&format!("[[context_hooks]]\n{entry}\n"));
-        place.run(&["ls"]).fails(1, words);
+        place.run(&["doctor"]).fails(1, words);
     }
 }
 
