@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::args::{CompactArgs, ContextArgs};
 use crate::browse::out;
-use crate::control::{deliver, driven_elsewhere};
+use crate::control::driven_elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::text::{number, plain};
@@ -54,9 +54,10 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let before = state.tree.shown_tokens(state.tree.head);
     let hint = args.hint.filter(|hint| !hint.trim().is_empty());
     let mail = Mail::Compact { hint };
-    if state.run.is_some() {
+    let runtime = app.runtime()?;
+    let sent = runtime.send(&app.logs.scope, &trace, &mail).await?;
+    if state.run.is_some() || !state.queues.is_empty() && !state.queues.held {
         // To go on with the run is not what was asked for.
-        app.runtime()?.send(&app.logs.scope, &trace, &mail).await?;
         let when = match driven_elsewhere(&app.logs, &trace)? {
             true => "before its next turn".into(),
             false => format!("when its run goes on: mainpath resume {trace}"),
@@ -64,19 +65,23 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
         out(&format!("{trace} will be summarised {when}"))?;
         return Ok(Exit::Ok);
     }
-    deliver(&app, &trace, &mail).await?;
+    runtime.settle(&app.logs.scope, &trace, sent).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
-    let done = log.events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::Compacted(data) => Some(Some(data)),
-        EventKind::CompactionRequested(_) => Some(None),
+    let since = log.events.iter().rev().take_while(|event| event.mail != Some(sent));
+    let mut ends = since.filter_map(|event| match &event.kind {
+        EventKind::Compacted(data) => Some(Ok(data)),
+        EventKind::RunClosing(data) => Some(Err(data.reason)),
         _ => None,
     });
-    match done.flatten() {
-        Some(data) => {
+    match ends.next() {
+        Some(Ok(data)) => {
             let after = state.tree.shown_tokens(state.tree.head);
             let by = if data.text.is_some() { "by rules" } else { "by the model" };
             out(&format!("{trace} is summarised {by}: {} tokens instead of {}", number(after), number(before)))?;
             Ok(Exit::Ok)
+        }
+        Some(Err(reason)) => {
+            Err(Failure::error(format!("{trace} was not summarised: its run ended before ({})", reason.as_str())))
         }
         None => Err(Failure::error(format!("{trace} was not summarised: a summary would not be shorter"))),
     }

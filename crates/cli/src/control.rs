@@ -10,7 +10,7 @@ use crate::logs::Logs;
 use crate::run::{read_all, spec_of};
 use crate::text::plain;
 use mainpath_core::{CallState, State};
-use mainpath_runtime::{Mail, Phase, Runtime, views};
+use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
 use mainpath_tools::Schema;
 use mainpath_types::{CallId, EffectClass, MessageMode, Part, TraceId};
@@ -24,36 +24,15 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
         return Err(Failure::error(format!("trace {trace} is not running")));
     }
     let runtime = app.runtime()?;
-    runtime.send(&app.logs.scope, &trace, &Mail::Stop).await?;
+    let mail = runtime.send(&app.logs.scope, &trace, &Mail::Stop).await?;
     if driven_elsewhere(&app.logs, &trace)? {
         out(&format!("{trace} stops at its next checkpoint"))?;
         return Ok(Exit::Ok);
     }
     // Nobody drives it: what is open is closed here, so that it can be resumed or rewound at once.
-    settle(&app.logs, &runtime, &trace).await?;
+    runtime.settle(&app.logs.scope, &trace, mail).await?;
     out(&format!("{trace} is stopped"))?;
     Ok(Exit::Ok)
-}
-
-/// Sends mail to a trace that no process drives, and does here what follows from it.
-pub async fn deliver(app: &App, trace: &TraceId, mail: &Mail) -> Result<(), Failure> {
-    let runtime = app.runtime()?;
-    runtime.send(&app.logs.scope, trace, mail).await?;
-    settle(&app.logs, &runtime, trace).await
-}
-
-/// Drives a trace until nothing is left but waiting.
-pub async fn settle(logs: &Logs, runtime: &Runtime, trace: &TraceId) -> Result<(), Failure> {
-    let mut phases = runtime.watch(&logs.scope, trace, u64::MAX).phase();
-    runtime.resume(&logs.scope, trace);
-    loop {
-        match phases.borrow_and_update().clone() {
-            Phase::Running => {}
-            Phase::Idle | Phase::Parked(_) => return Ok(()),
-            Phase::Failed(problem) => return Err(Failure::error(problem)),
-        }
-        phases.changed().await.map_err(|_| Failure::error("the runtime is gone"))?;
-    }
 }
 
 /// `mainpath clear`
@@ -66,12 +45,12 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
         return Err(Failure::error(format!("there is nothing to clear in {trace}")));
     }
     let runtime = app.runtime()?;
-    runtime.send(&app.logs.scope, &trace, &Mail::Clear).await?;
+    let mail = runtime.send(&app.logs.scope, &trace, &Mail::Clear).await?;
     if driven_elsewhere(&app.logs, &trace)? {
         out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
     }
-    settle(&app.logs, &runtime, &trace).await?;
+    runtime.settle(&app.logs.scope, &trace, mail).await?;
     views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::args::{GoalArgs, GoalCommand, PatchArgs};
 use crate::browse::out;
-use crate::control::{driven_elsewhere, settle};
+use crate::control::driven_elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::text::plain;
@@ -42,9 +42,9 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
             tokio::time::sleep(Duration::from_millis(50)).await;
             state = app.logs.read(&trace).await?.1;
         }
-    } else if state.run.is_none() && (state.queues.is_empty() || state.queues.held) {
-        // Nobody works: what is said is taken in here and now.
-        settle(&app.logs, &runtime, &trace).await?;
+    } else if state.run.is_none() {
+        // Nobody works: the plan is changed here and now.
+        runtime.settle(&app.logs.scope, &trace, mail).await?;
     }
     let (log, state, _) = app.logs.read(&trace).await?;
     match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {

@@ -30,6 +30,10 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         }
         InputKind::Clear { by } => crate::clear::decide(state, by),
         InputKind::Stop { by } => stop(state, FinishReason::Stopped, by, None),
+        InputKind::ModelUnsent { request } => awaited(state, *request).map(|model| {
+            let (usage, cost) = (Usage::default(), 0);
+            ModelAbandoned { request: model.request, lost: false, usage, cost }.into()
+        }),
         InputKind::Forbid { by, why } => stop(state, FinishReason::Denied, by, Some(why)),
         InputKind::Interrupt { call } => interrupt(state, *call),
         InputKind::ModelChunk { .. } | InputKind::ToolStarted { .. } => return Ok(Vec::new()),

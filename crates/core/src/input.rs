@@ -13,6 +13,10 @@ pub struct Input {
     /// The mailbox entry that it came in, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mail: Option<MailId>,
+    /// More is at hand that was said before anything follows from this: no run begins yet, no request, no call. What was
+    /// held back follows from the next input without this mark, if it still does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
     /// What.
     pub kind: InputKind,
 }
@@ -20,7 +24,7 @@ pub struct Input {
 impl Input {
     /// An input that came by no mailbox.
     pub fn new(at: Millis, kind: InputKind) -> Input {
-        Input { at, mail: None, kind }
+        Input { at, mail: None, more: false, kind }
     }
 }
 
@@ -95,6 +99,11 @@ pub enum InputKind {
     Stop {
         /// Who asked.
         by: Principal,
+    },
+    /// A request could not even be sent; it costs nothing. It is made again with the next input.
+    ModelUnsent {
+        /// The request.
+        request: u32,
     },
     /// A hook forbids the run to go on.
     Forbid {

@@ -24,6 +24,11 @@ pub struct Draft {
     pub running: BTreeSet<CallId>,
 }
 
+/// Whether an event begins something.
+fn begins(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::RunStarted(_) | EventKind::ModelRequested(_) | EventKind::ActionStarted(_))
+}
+
 impl Machine {
     /// The machine of a trace whose log is empty.
     pub fn new(trace: TraceId) -> Machine {
@@ -74,11 +79,16 @@ impl Machine {
             let mail = input.mail.filter(|_| index == 0);
             batch.push(self.advance(input, mail, kind));
         }
-        while let Some(kind) = next_step(&self.state) {
+        while let Some(kind) = next_step(&self.state).filter(|kind| !input.more || !begins(kind)) {
             batch.push(self.advance(input, None, kind));
         }
         self.uncommitted = batch.last().map(|event| event.id);
         Ok(batch)
+    }
+
+    /// Whether an input was taken in with [`Input::more`] and something that follows from it was held back.
+    pub fn holds_back(&self) -> bool {
+        self.uncommitted.is_none() && next_step(&self.state).is_some()
     }
 
     /// The batch that ends with this event is durable.

@@ -12,7 +12,7 @@ use crate::look_back;
 use crate::origins::{Origins, origin_of};
 use crate::plan;
 use crate::prefix::Prefix;
-use crate::request::{Prepared, extend};
+use crate::request::{Asked, Prepared, extend};
 use crate::runtime::Shared;
 use crate::texts::{load, parts};
 use futures_util::future::{AbortHandle, Abortable};
@@ -84,6 +84,10 @@ pub(crate) struct Driver {
     origins: Option<Arc<Origins>>,
     /// The last event whose origin was looked at.
     noted: EventId,
+    /// Beginnings are held back: mail may be waiting that was said before them.
+    holding: bool,
+    /// The only mail to be read: see [`Runtime::settle`](crate::Runtime::settle).
+    only: Option<MailId>,
     /// What the agent was first asked to do, in short, and the event that holds it: a first plan begins with it, and by then the
     /// event is no longer at hand.
     task: Option<(EventId, String)>,
@@ -122,11 +126,12 @@ impl Driver {
             seen_wakes: u64::MAX,
             origins: None,
             noted: 0,
+            holding: !log.events.is_empty(),
+            only: None,
             task: None,
         };
         driver.say_unsaid().await?;
-        if !log.events.is_empty() {
-            driver.take_waiting_specs().await?;
+        if driver.holding {
             driver.offer(InputKind::Recovered { lost: true, tail_cut: tail_cut(&log) }, None).await?;
         }
         Ok(driver)
@@ -143,9 +148,13 @@ impl Driver {
                 Box::pin(self.record(announced)).await?;
             }
             match Box::pin(self.reconcile()).await {
-                // The request is made again under the spec that came meanwhile.
-                Err(DriveError::Spec(_)) if self.spec_is_replaced() => {
-                    Box::pin(self.offer(InputKind::Recovered { lost: true, tail_cut: None }, None)).await?;
+                Err(DriveError::Spec(problem)) => {
+                    Box::pin(self.take_back()).await?;
+                    if self.machine.state().next_spec.is_none() {
+                        return Err(DriveError::Spec(problem));
+                    }
+                    // The request is made again under the spec that came meanwhile.
+                    Box::pin(self.begin()).await?;
                     continue;
                 }
                 reconciled => reconciled?,
@@ -182,10 +191,28 @@ impl Driver {
         }
     }
 
-    /// Whether a model call that could not be begun has a new spec to be begun under.
-    fn spec_is_replaced(&self) -> bool {
-        let state = self.machine.state();
-        self.in_flight.is_empty() && state.model.is_some() && state.next_spec.is_some()
+    /// Takes back a request that could not be made; it waits for what makes it possible.
+    async fn take_back(&mut self) -> Result<(), DriveError> {
+        let Some(ModelCall { request, .. }) = self.machine.state().model else { return Ok(()) };
+        if self.in_flight.contains_key(&EffectKey::Model(request)) {
+            return Ok(());
+        }
+        self.holding = true;
+        self.offer(InputKind::ModelUnsent { request }, None).await
+    }
+
+    /// Lets begin what was held back.
+    async fn begin(&mut self) -> Result<(), DriveError> {
+        self.holding = false;
+        match self.machine.holds_back() {
+            true => self.offer(InputKind::Recovered { lost: false, tail_cut: None }, None).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Reads this mail and no other.
+    pub fn read_only(&mut self, mail: MailId) {
+        self.only = Some(mail);
     }
 
     /// Gives the trace free.
@@ -333,19 +360,21 @@ impl Driver {
 
     async fn call_model(&mut self, key: EffectKey, request: u32) -> Result<(), DriveError> {
         let falls_back = self.machine.state().spec.as_ref().is_some_and(|spec| spec.using > 0);
-        let around = match self.around().await {
-            Err(DriveError::Spec(problem)) if falls_back => {
-                let problem = self.shared.config.vault.redact(&problem);
+        let around = self.around().await?;
+        let asked = match &around.prepared.model {
+            Ok(asked) => asked,
+            Err(problem) if falls_back => {
+                let problem = self.shared.config.vault.redact(problem);
                 self.start(key, |_| unusable(request, problem));
                 return Ok(());
             }
-            around => around?,
+            Err(problem) => return Err(DriveError::Spec(problem.clone())),
         };
         if self.task.is_none() && self.machine.state().goals.is_empty() {
             self.task().await;
         }
         self.note_origins().await?;
-        let (body, sent) = self.body(&around.prepared).await?;
+        let (body, sent) = self.body(asked).await?;
         let state = self.machine.state();
         if let Some(most) = state.limits().and_then(|limits| limits.context_chars)
             && let has = characters(&body).saturating_sub(self.prefix.media())
@@ -403,13 +432,13 @@ impl Driver {
     }
 
     /// The request's body and its hash. Only what is new since the last request is encoded.
-    async fn body(&mut self, prepared: &Prepared) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
+    async fn body(&mut self, asked: &Asked) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
         let state = self.machine.state();
         let missing = || DriveError::Spec("the trace has no spec".into());
         let packed = self.packer.pack(state).ok_or_else(missing)?;
         let store = (&*self.shared.config.store, &self.scope);
-        let (before, after) = prepared.frames.of(packed.under);
-        let provider = (&*prepared.provider, &before[..], prepared.text);
+        let (before, after) = asked.frames.of(packed.under);
+        let provider = (&*asked.provider, &before[..], asked.text);
         if extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?.is_none() {
             // The prefix broke, and what is shown again lies further back in the log.
             let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
@@ -421,7 +450,7 @@ impl Driver {
         // All that the prefix holds need not be kept twice.
         self.bodies = Log::default();
         self.whole = false;
-        Ok(self.prefix.body(prepared.provider.codec(), before, after))
+        Ok(self.prefix.body(asked.provider.codec(), before, after))
     }
 
     /// The arguments of a call: the model's, or those that the approval put in their place.

@@ -70,15 +70,19 @@ pub(crate) async fn call_model(
     }
     let Around { shared, handle, scope, prepared, .. } = &around;
     let vault = &shared.config.vault;
+    let asked = match &prepared.model {
+        Ok(asked) => asked,
+        Err(problem) => return unusable(request, vault.redact(problem)).await,
+    };
     let mut pieces = Pieces::new(vault, handle, EffectKey::Model(request));
-    let in_text = prepared.text.is_some();
-    let mut turn = prepared.text.map(LiveTurn::new);
+    let in_text = asked.text.is_some();
+    let mut turn = asked.text.map(LiveTurn::new);
     let mut tell = |delta: Delta| match &mut turn {
         Some(turn) => turn.push(delta, &mut |delta| pieces.say(delta)),
         None => pieces.say(delta),
     };
-    let call = Call { body, head: &prepared.head, request };
-    let answer = prepared.provider.call(call, &mut tell).await;
+    let call = Call { body, head: &asked.head, request };
+    let answer = asked.provider.call(call, &mut tell).await;
     pieces.end();
     match answer {
         Ok(mut reply) => {

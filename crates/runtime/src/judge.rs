@@ -40,7 +40,8 @@ impl<'a> Gate<'a> {
         origins: Option<Arc<Origins>>,
         approved: &[Arc<str>],
     ) -> Gate<'a> {
-        let Prepared { workspace, rules, text, schema, .. } = prepared;
+        let Prepared { workspace, rules, schema, .. } = prepared;
+        let text = prepared.model.as_ref().ok().and_then(|model| model.text);
         let rules = match approved {
             [] => Cow::Borrowed(rules),
             approved => {
@@ -49,7 +50,7 @@ impl<'a> Gate<'a> {
             }
         };
         let (tools, launcher) = (&config.tools, &config.launcher);
-        Gate { tools, workspace, rules, text: *text, schema: schema.as_ref(), summary: false, launcher, origins }
+        Gate { tools, workspace, rules, text, schema: schema.as_ref(), summary: false, launcher, origins }
     }
 
     /// One call: found, its arguments checked, its verdict given.

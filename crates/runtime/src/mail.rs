@@ -78,20 +78,20 @@ pub enum Mail {
     },
 }
 
-/// Entries in the order in which they are read: the urgent ones first, and of what was said in a row what is to be read now
-/// before what is for later.
+/// Entries in the order in which they are read: the urgent ones first, and what is said for later after what is to be read
+/// now, as far as nobody has gone back or begun anew in between.
 pub(crate) fn in_order(
     mut entries: Vec<mainpath_store::Mail>,
 ) -> Vec<(serde_json::Result<Mail>, mainpath_store::Mail)> {
     entries.sort_by_key(|entry| !entry.urgent);
     let read = |entry: mainpath_store::Mail| (serde_json::from_str::<Mail>(&entry.body), entry);
     let mut mail: Vec<_> = entries.into_iter().map(read).collect();
-    let mode = |mail: &serde_json::Result<Mail>| match mail {
-        Ok(Mail::Message { mode, .. }) => Some(*mode),
-        _ => None,
-    };
-    mail.chunk_by_mut(|(a, _), (b, _)| mode(a).is_some() && mode(b).is_some())
-        .for_each(|said| said.sort_by_key(|(mail, _)| mode(mail) != Some(MessageMode::Steer)));
+    let moves =
+        |mail: &serde_json::Result<Mail>| matches!(mail, Ok(Mail::Clear | Mail::Continue | Mail::Rewind { .. }));
+    let later =
+        |mail: &serde_json::Result<Mail>| matches!(mail, Ok(Mail::Message { mode, .. }) if *mode != MessageMode::Steer);
+    mail.chunk_by_mut(|(a, _), (b, _)| !moves(a) && !moves(b))
+        .for_each(|said| said.sort_by_key(|(mail, _)| later(mail)));
     mail
 }
 

@@ -18,11 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// What follows from a spec alone. Traces with the same spec share it.
 pub(crate) struct Prepared {
-    pub head: RequestHead,
-    pub frames: Frames,
-    pub provider: Arc<dyn Provider>,
-    /// How a turn looks, where it is text.
-    pub text: Option<TextForm>,
+    /// The model, or why it cannot be asked: one line for people. Calls run without it.
+    pub model: Result<Asked, String>,
     /// What a final answer must match.
     pub schema: Option<OutputSchema>,
     pub rules: Rules,
@@ -32,6 +29,24 @@ pub(crate) struct Prepared {
     pub context_hooks: Vec<String>,
     /// Whether all files are kept before a call that may change any of them.
     pub snapshots: bool,
+}
+
+/// How a model is asked.
+pub(crate) struct Asked {
+    pub head: RequestHead,
+    pub frames: Frames,
+    pub provider: Arc<dyn Provider>,
+    /// How a turn looks, where it is text.
+    pub text: Option<TextForm>,
+}
+
+impl Asked {
+    fn new(config: &Config, spec: &Spec) -> Result<Asked, String> {
+        let provider = config.models.find(&spec.model)?;
+        let text = text_form(spec, &*provider);
+        let head = request_head(spec, text);
+        Ok(Asked { frames: Frames::new(provider.codec(), &head), head, provider, text })
+    }
 }
 
 /// The request body around the conversation.
@@ -61,7 +76,7 @@ impl Frames {
 pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
 
 impl Specs {
-    /// What follows from a spec. Errors: one line for people.
+    /// What follows from a spec. Errors: one line for people, where not even a call could run.
     pub fn prepare(&self, config: &Config, spec: &Spec) -> Result<Arc<Prepared>, String> {
         let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
         let key = hex(&Sha256::digest(&text));
@@ -70,18 +85,12 @@ impl Specs {
             return Ok(prepared);
         }
         known.retain(|_, prepared| prepared.strong_count() > 0);
-        let provider = config.models.find(&spec.model)?;
         let workspace = Workspace::new(&spec.workspace, config.protected.clone())
             .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
-        let text = text_form(spec, &*provider);
-        let head = request_head(spec, text);
-        let frames = Frames::new(provider.codec(), &head);
         let prepared = Arc::new(Prepared {
-            frames,
-            text,
+            model: Asked::new(config, spec),
             schema,
-            provider,
             rules: Rules {
                 mode: spec.mode,
                 access: spec.access,
@@ -92,9 +101,11 @@ impl Specs {
             secrets: spec.secrets.clone(),
             context_hooks: spec.context_hooks.clone(),
             snapshots: spec.snapshots,
-            head,
         });
-        known.insert(key, Arc::downgrade(&prepared));
+        // A key may be there the next time.
+        if prepared.model.is_ok() {
+            known.insert(key, Arc::downgrade(&prepared));
+        }
         Ok(prepared)
     }
 }

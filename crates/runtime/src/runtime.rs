@@ -127,7 +127,8 @@ impl Runtime {
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
         self.shared.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-        self.shared.specs.prepare(&self.shared.config, &spec).map_err(RuntimeError::Trace)?;
+        let prepared = self.shared.specs.prepare(&self.shared.config, &spec).map_err(RuntimeError::Trace)?;
+        prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
         let handle = self.shared.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Trace(format!("trace {trace} is running already")));
@@ -158,6 +159,19 @@ impl Runtime {
     pub fn resume(&self, scope: &Scope, trace: &TraceId) {
         self.shared.handle(&scope.tenant, trace);
         self.shared.wake(&scope.tenant, trace);
+    }
+
+    /// Takes in one thing that was sent to a trace that nobody drives, and what is demanded by it: a run is ended, a plan
+    /// changed, a conversation begun anew or summarised. What else waits goes on waiting, and no run goes on.
+    pub async fn settle(&self, scope: &Scope, trace: &TraceId, mail: MailId) -> Result<(), RuntimeError> {
+        // Unknown to the listener for wakes: nobody drives the trace on when this is done.
+        let handle = Arc::new(Handle::default());
+        let scope = Scope { tenant: scope.tenant.clone(), principal: Principal::system() };
+        let mut driver = Driver::open(Arc::clone(&self.shared), handle, scope, trace, false).await?;
+        driver.read_only(mail);
+        let done = driver.drive().await;
+        driver.release();
+        Ok(done.map(drop)?)
     }
 
     /// Sends mail to a trace, whoever drives it. Returns when it is durable.

@@ -131,7 +131,7 @@ fn the_place_of_an_erased_event_stays_empty() {
 #[test]
 fn a_mailbox_of_its_own_begins_from_the_first_entry() {
     let mut agent = Agent::new(no_limits());
-    let input = Input { at: 2_000, mail: Some(1), kind: mail(MessageMode::Message, "do it") };
+    let input = Input { at: 2_000, mail: Some(1), more: false, kind: mail(MessageMode::Message, "do it") };
     agent.offer(&input).unwrap();
     let (mut fork, _) = forked(&agent, 1);
     assert_eq!(fork.state().mail, MailCursor::default());

@@ -17,9 +17,9 @@ fn life() -> Vec<Event> {
         GoalOp::Focus { id: GoalId(1) },
     ];
     agent.takes(InputKind::ChangeGoals { ops, by: user() });
-    let sent = Input { at: 2_000, mail: Some(1), kind: mail(MessageMode::Message, "do it") };
+    let sent = Input { at: 2_000, mail: Some(1), more: false, kind: mail(MessageMode::Message, "do it") };
     agent.offer(&sent).unwrap();
-    agent.offer(&Input { at: 2_000, mail: Some(2), kind: rewind(9, None) }).unwrap();
+    agent.offer(&Input { at: 2_000, mail: Some(2), more: false, kind: rewind(9, None) }).unwrap();
     agent.now = 2_100;
     agent.takes(model_failed(1, ModelErrorKind::StreamCut, Some(2_200)));
     agent.now = 2_200;

@@ -5,7 +5,7 @@ use mainpath_core::*;
 use mainpath_types::*;
 
 fn entry(number: MailId, kind: InputKind) -> Input {
-    Input { at: 1_000, mail: Some(number), kind }
+    Input { at: 1_000, mail: Some(number), more: false, kind }
 }
 
 fn stamps(agent: &Agent) -> Vec<(&'static str, MailId)> {

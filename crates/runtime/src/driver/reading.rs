@@ -28,7 +28,18 @@ impl Driver {
         let after = known.upto;
         let mut mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
         mail.retain(|entry| !self.machine.state().mail.has(entry.id));
-        for (mail, entry) in in_order(mail) {
+        let mut mail = in_order(mail);
+        if let Some(only) = self.only {
+            // What was said before a clear goes with it; whatever else waits goes on waiting.
+            let clears = mail.iter().any(|(mail, entry)| entry.id == only && matches!(mail, Ok(Mail::Clear)));
+            mail.retain(|(_, entry)| entry.id == only || clears && entry.id < only);
+        }
+        let mut left = mail.len();
+        for (mail, entry) in mail {
+            left -= 1;
+            // Somebody who speaks to a trace that nobody drives starts nothing by it but what was asked for.
+            let begins = self.only.is_none() || matches!(mail, Ok(Mail::Compact { .. }));
+            self.holding = left > 0 || !begins;
             let kind = match mail {
                 Ok(mail) => {
                     self.expire(&mail, entry.at).await?;
@@ -41,25 +52,10 @@ impl Driver {
             };
             self.offer_or_drop(kind, Some(entry.id)).await?;
         }
+        if self.only.is_none() || !self.holding {
+            self.begin().await?;
+        }
         Ok(self.machine.state().mail != known)
-    }
-
-    /// A spec that waits holds for the request that is made in the place of a lost one.
-    pub(super) async fn take_waiting_specs(&mut self) -> Result<(), DriveError> {
-        if self.machine.state().model.is_none() {
-            return Ok(());
-        }
-        let after = self.machine.state().mail.upto;
-        let mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
-        for entry in mail {
-            if let Ok(mail @ Mail::SetSpec { .. }) = serde_json::from_str::<Mail>(&entry.body)
-                && !self.machine.state().mail.has(entry.id)
-            {
-                let kind = self.read(mail, entry.from).await?;
-                self.offer_or_drop(kind, Some(entry.id)).await?;
-            }
-        }
-        Ok(())
     }
 
     /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.

@@ -43,7 +43,7 @@ impl Driver {
     /// Offers an input and makes what follows durable. Kept until it is: after an append with no known outcome the log is
     /// read again and the input offered again; if it was written after all, it is refused as having happened.
     pub async fn offer(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
-        let input = Input { at: (self.shared.config.clock)(), mail, kind };
+        let input = Input { at: (self.shared.config.clock)(), mail, more: self.holding, kind };
         let written = self.write(&input).await;
         let known = matches!(
             input.kind,
@@ -197,7 +197,8 @@ impl Driver {
         self.bodies.extend(&log.events);
         self.whole = true;
         let at = (self.shared.config.clock)();
-        let again = Input::new(at, InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) });
+        let kind = InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) };
+        let again = Input { more: self.holding, ..Input::new(at, kind) };
         // What a torn batch lost is decided again.
         Ok(self.append(&again).await?.is_none())
     }

@@ -106,7 +106,7 @@ async fn a_stop_overtakes_what_waits_before_it() {
     assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
     let log = place.inspect(&trace).await;
     let order: Vec<MailId> = log.iter().filter_map(|event| event.mail).collect();
-    assert_eq!((order, place.hands.count("a")), (vec![3, 1, 2], 0), "{}", names(&log));
+    assert_eq!((order, place.hands.count("a")), (vec![3, 2, 1], 0), "{}", names(&log));
 }
 
 #[tokio::test]

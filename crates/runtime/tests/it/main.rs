@@ -7,6 +7,7 @@ mod context_hooks;
 mod crashes;
 mod foreign;
 mod full_disk;
+mod held;
 mod hooks;
 mod lying_store;
 mod mailbox;
