@@ -27,6 +27,12 @@ pub fn why(verdict: &Verdict) -> String {
     format!("asked by {}: {}", plain(&verdict.rule), short(&verdict.reason, 400))
 }
 
+/// Where the paths of a call lead, if that is not where they are written.
+pub fn leads(places: &[String]) -> Option<String> {
+    let places: Vec<String> = places.iter().map(|place| plain(place)).collect();
+    (!places.is_empty()).then(|| format!("what it names leads to {}", places.join(" and ")))
+}
+
 /// The rule that an approval would make with `--for`.
 pub fn offered(rule: &str) -> String {
     format!("rule, with --for trace or --for always: {}", in_a_line(rule))

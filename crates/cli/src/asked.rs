@@ -16,6 +16,8 @@ pub struct Asked {
     pub tool: String,
     /// What rules said of it.
     pub verdict: Option<Verdict>,
+    /// Where its paths lead, if that is not where they are written.
+    pub places: Vec<String>,
     /// Where it stands.
     pub standing: Standing,
 }
@@ -56,6 +58,7 @@ pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<As
         call: call.id,
         tool: call.tool.as_deref().unwrap_or_default().into(),
         verdict: call.verdict.as_deref().cloned(),
+        places: call.places.clone(),
         standing: standing(call.id, call.state == CallState::Asked),
     });
     Ok(asked.collect())

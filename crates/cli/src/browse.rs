@@ -1,6 +1,6 @@
 //! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
 
-use crate::allow::{offer, offered, why};
+use crate::allow::{leads, offer, offered, why};
 use crate::app::App;
 use crate::args::{OneTrace, SchemaArgs, ShowArgs};
 use crate::asked::asked;
@@ -110,7 +110,7 @@ async fn path(
     for asked in asked(logs, trace, state).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
         let rule = offer(events, asked.call);
-        for line in asked.verdict.iter().map(why).chain(rule.as_deref().map(offered)) {
+        for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
             out(&format!("   {line}"))?;
         }
     }

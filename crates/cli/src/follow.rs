@@ -1,6 +1,6 @@
 //! Staying with a run until it ends, parks or fails: printing, asking, stopping.
 
-use crate::allow::{in_a_line, keep, offered, why};
+use crate::allow::{in_a_line, keep, leads, offered, why};
 use crate::app::App;
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
@@ -173,7 +173,8 @@ impl<'a> Follow<'a> {
                     "call {call} ({}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}",
                     made.name
                 ));
-                for line in made.verdict.iter().map(why).chain(made.offer.as_deref().map(offered)) {
+                let why = made.verdict.iter().map(why).chain(leads(&made.places));
+                for line in why.chain(made.offer.as_deref().map(offered)) {
                     self.printer.line("·", &line);
                 }
             }
@@ -186,8 +187,8 @@ impl<'a> Follow<'a> {
             for line in detail(&made.arguments) {
                 eprintln!("  │ {line}");
             }
-            if let Some(verdict) = &made.verdict {
-                eprintln!("  {}", why(verdict));
+            for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
+                eprintln!("  {line}");
             }
             let foreign: Vec<&str> =
                 made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();

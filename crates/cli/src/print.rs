@@ -45,6 +45,8 @@ pub struct Made {
     pub origins: Vec<Origin>,
     /// What rules said of it.
     pub verdict: Option<Verdict>,
+    /// Where its paths lead, if that is not where they are written.
+    pub places: Vec<String>,
 }
 
 /// That hooks have changed the arguments of a call, and into which.
@@ -218,8 +220,8 @@ impl Printer {
                 }
             }
             let arguments = planned.arguments.as_ref().unwrap_or(arguments).clone();
-            let (offer, origins, verdict) = (planned.offer.clone(), planned.origins.clone(), planned.verdict.clone());
-            self.calls.insert(call, Made { name: name.clone(), arguments, offer, origins, verdict });
+            let PlannedCall { offer, origins, verdict, places, .. } = planned.clone();
+            self.calls.insert(call, Made { name: name.clone(), arguments, offer, origins, verdict, places });
         }
         if !quiet {
             self.end_line();

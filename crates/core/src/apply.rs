@@ -294,6 +294,7 @@ impl State {
             started: self.now,
             not_before: 0,
             verdict: planned.verdict.clone().filter(|_| !state.is_done()).map(Box::new),
+            places: if state.is_done() { Vec::new() } else { planned.places.clone() },
             approved: false,
             arguments: event,
             result: event,
@@ -392,6 +393,7 @@ impl State {
         if data.arguments.is_some() {
             call.arguments = id;
             call.verdict = data.verdict.clone().map(Box::new);
+            call.places = data.places.clone();
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Call {
     pub not_before: Millis,
     /// What rules said; dropped once it has ended.
     pub verdict: Option<Box<Verdict>>,
+    /// Where its paths led when it was judged, if that is not where they are written; dropped once it has ended.
+    pub places: Vec<String>,
     /// Whether somebody approved it.
     pub approved: bool,
     /// The event that holds its arguments: the model's answer, or the approval that changed them.
@@ -124,7 +126,7 @@ impl Calls {
             call.state = CallState::Done(resolution);
             call.result = result;
             call.tokens = tokens;
-            call.verdict = None;
+            (call.verdict, call.places) = (None, Vec::new());
             call.may_be_late = may_be_late;
         }
     }

@@ -382,6 +382,7 @@ fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>, rule:
         by: by.clone(),
         arguments: edit.map(|edit| edit.arguments.clone()),
         verdict: edit.map(|edit| edit.verdict.clone()),
+        places: edit.map(|edit| edit.places.clone()).unwrap_or_default(),
         rule: rule.map(Into::into),
     }
     .into())

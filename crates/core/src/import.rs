@@ -72,6 +72,7 @@ impl State {
                 started: self.now,
                 not_before: 0,
                 verdict: None,
+                places: Vec::new(),
                 approved: false,
                 arguments: event,
                 result: event,

@@ -364,4 +364,7 @@ pub struct Edit {
     pub arguments: String,
     /// What rules say about them. A fresh `ask` counts as answered.
     pub verdict: Verdict,
+    /// Where the paths in them lead; see [`PlannedCall::places`].
+    #[serde(default)]
+    pub places: Vec<String>,
 }

@@ -57,7 +57,9 @@ fn grant(state: &State, call: &Call) -> Option<Grant> {
     let verdict: &Verdict = call.verdict.as_deref()?;
     let tool = call.tool.as_deref()?;
     let confinement = state.spec.as_ref().map(|spec| spec.confinement).unwrap_or_default();
-    Grant::issue((&state.trace, call.id, call.attempt), (tool, call.effect), confinement, verdict, call.approved)
+    let of = (&state.trace, call.id, call.attempt);
+    let grant = Grant::issue(of, (tool, call.effect), confinement, verdict, call.approved);
+    grant.map(|grant| grant.at(call.places.clone()))
 }
 
 /// The id of a call's child: derived from the call, so starting it twice is starting it once.

@@ -12,6 +12,7 @@ pub struct Grant {
     effect: EffectClass,
     confinement: Confinement,
     rule: String,
+    places: Vec<String>,
 }
 
 impl Grant {
@@ -36,7 +37,14 @@ impl Grant {
             effect,
             confinement,
             rule: verdict.rule.clone(),
+            places: Vec::new(),
         })
+    }
+
+    /// The same for a call whose paths led to these places when it was judged, links followed. Without this it is good for
+    /// paths that lead to just where they are written.
+    pub fn at(self, places: Vec<String>) -> Grant {
+        Grant { places, ..self }
     }
 
     /// The trace that the call belongs to.
@@ -66,6 +74,11 @@ impl Grant {
     /// The rule that allowed it.
     pub fn rule(&self) -> &str {
         &self.rule
+    }
+    /// The places that were judged, absolute, one for each path that the tool reaches for, in its order. None at all: each path
+    /// is to lead to just where it is written.
+    pub fn places(&self) -> &[String] {
+        &self.places
     }
     /// The effect's id, stable across restarts: the idempotency key that a tool hands on.
     pub fn effect_id(&self) -> String {
@@ -109,5 +122,9 @@ mod tests {
         );
         assert_eq!((grant.rule(), grant.effect()), ("some.rule", EffectClass::ProcessControl));
         assert_eq!(grant.effect_id(), "t1/tool/4.2");
+        assert_eq!(
+            (grant.places(), grant.clone().at(vec!["/w/a".into()]).places()),
+            (&[][..], &["/w/a".to_string()][..])
+        );
     }
 }

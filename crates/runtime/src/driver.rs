@@ -256,9 +256,10 @@ impl Driver {
 
     /// What the agent was first asked to do, in short; nothing where that cannot be read. No answer is lost for it.
     async fn task(&mut self) -> String {
-        let tree = &self.machine.state().tree;
-        let first = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
-        let Some(event) = first.map(|(_, node)| node.event) else { return String::new() };
+        let state = self.machine.state();
+        let Some(event) = task(state).and_then(|first| state.tree.node(first)).map(|node| node.event) else {
+            return String::new();
+        };
         if let Some((known, task)) = &self.task
             && *known == event
         {

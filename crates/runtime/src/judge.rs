@@ -56,13 +56,14 @@ impl<'a> Gate<'a> {
     /// One call: found, its arguments checked, its verdict given.
     pub fn plan(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan(name, arguments, self.workspace) {
-            Ok(Planned { tool, mut facts }) => {
+            Ok(Planned { tool, mut facts, places }) => {
                 let verdict = self.judge(&tool, &mut facts);
                 let internal = self.tools.doc(&tool).is_some_and(|doc| doc.internal);
                 let verdict = if internal { settled(verdict) } else { verdict };
                 let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
-                PlannedCall { tool: Some(tool), verdict: Some(verdict), origins, offer, ..PlannedCall::default() }
+                let (tool, verdict) = (Some(tool), Some(verdict));
+                PlannedCall { tool, verdict, places, origins, offer, ..PlannedCall::default() }
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);
@@ -90,7 +91,7 @@ impl<'a> Gate<'a> {
     /// Whether a call that runs may ask another address, to which an answer has sent it on: as if it had been called with
     /// that. What somebody would have to be asked about, the model has to call for itself.
     pub fn sent_on(&self, (name, arguments): (&str, &str), to: UrlFact) -> Result<(), String> {
-        let Planned { tool, facts } =
+        let Planned { tool, facts, .. } =
             self.tools.plan(name, arguments, self.workspace).map_err(|problem| problem.to_string())?;
         let mut facts = CallFacts { urls: vec![to], ..facts };
         let verdict = self.judge(&tool, &mut facts);

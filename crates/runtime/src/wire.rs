@@ -100,10 +100,12 @@ fn answer(data: &ModelFinished) -> Vec<Fact> {
         // What will run; the model's own words are in `model_response`.
         let arguments = planned.arguments.as_ref().unwrap_or(arguments);
         let mut made = json!({"call": call, "tool": name, "arguments": arguments});
-        if !planned.changed_by.is_empty() {
-            made["changed_by"] = json!(planned.changed_by);
+        for (name, value) in [("changed_by", &planned.changed_by), ("places", &planned.places)] {
+            if !value.is_empty() {
+                made[name] = json!(value);
+            }
         }
-        facts.push(("action_planned", made));
+        facts.push(("action_planned", made.clone()));
         if let Some(problem) = &planned.problem {
             facts.push(("observation_recorded", json!({"call": call, "resolution": "error", "problem": problem})));
             continue;
@@ -116,9 +118,7 @@ fn answer(data: &ModelFinished) -> Vec<Fact> {
                     facts.push(("observation_recorded", json!({"call": call, "resolution": "ok", "answer": answer})));
                 }
             }
-            Decision::Ask => {
-                facts.push(("approval_required", json!({"call": call, "tool": name, "arguments": arguments})))
-            }
+            Decision::Ask => facts.push(("approval_required", made)),
             Decision::Deny => {
                 facts.push(("approval_denied", json!({"call": call, "by": verdict.rule, "reason": verdict.reason})));
                 facts.push(("observation_recorded", json!({"call": call, "resolution": "denied"})));

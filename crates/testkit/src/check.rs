@@ -100,6 +100,21 @@ pub fn alive(state: &State, pending: &BTreeMap<EffectKey, Effect>) -> Check {
     ensure(pending.keys().any(real), || format!("a run that waits for nothing: {pending:?}"))
 }
 
+/// A call runs where its arguments were judged, and nowhere else.
+pub fn granted(pending: &BTreeMap<EffectKey, Effect>, bodies: &dyn Bodies) -> Check {
+    for effect in pending.values() {
+        let (Effect::RunTool { grant, arguments } | Effect::Probe { grant, arguments }) = effect else { continue };
+        let places = match bodies.get(*arguments) {
+            Some(EventKind::ModelFinished(data)) => data.calls.get(usize::from(grant.call().index)).map(|c| &c.places),
+            Some(EventKind::ApprovalGranted(data)) => Some(&data.places),
+            _ => None,
+        };
+        let places = places.ok_or_else(|| format!("call {} was judged nowhere", grant.call()))?;
+        ensure(grant.places() == places, || format!("call {} was judged for {places:?}", grant.call()))?;
+    }
+    Ok(())
+}
+
 /// A packed request that every vendor takes: begins with the user, every call answered once, in order, directly after it.
 pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     let mut open: Vec<CallId> = Vec::new();

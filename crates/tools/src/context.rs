@@ -1,6 +1,7 @@
 //! What a running call has at hand.
 
-use crate::{Fut, Processes, Workspace};
+use crate::workspace::{Place, moved};
+use crate::{Fut, Problem, Processes, Resolved, Workspace};
 use mainpath_policy::{Grant, UrlFact};
 use mainpath_sandbox::{Cage, Launcher};
 use mainpath_types::{BlobHash, FileChange, ToolOutput};
@@ -44,6 +45,8 @@ pub struct ToolContext {
     /// What the trace's calls have started in the background.
     pub processes: Arc<Processes>,
     pub(crate) timed_out: Arc<AtomicBool>,
+    /// Where the call's paths lead, as it was judged, by how they are written.
+    pub(crate) places: Arc<BTreeMap<String, Resolved>>,
 }
 
 impl ToolContext {
@@ -65,6 +68,33 @@ impl ToolContext {
             cage,
             processes: Arc::default(),
             timed_out: Arc::default(),
+            places: Arc::default(),
+        }
+    }
+
+    /// Where a call's paths lead now, if these are the places that the grant names. `paths`: as the call has them, with handles of
+    /// secrets, which is how they were judged.
+    pub(crate) fn judged(&self, paths: Vec<String>) -> Result<BTreeMap<String, Resolved>, Problem> {
+        let places = self.grant.places();
+        if !places.is_empty() && places.len() != paths.len() {
+            return Err(Problem::new("no_grant", "The grant is for other paths than the call's; nothing was run."));
+        }
+        let judge = |(at, path): (usize, String)| {
+            let judged = places.get(at).cloned().unwrap_or_else(|| self.workspace.as_written(&path));
+            let path = self.secrets.reveal(&path);
+            let resolved = self.workspace.resolve(&path)?;
+            let now = resolved.absolute.to_string_lossy();
+            let is_same = self.secrets.redact(&now) == self.secrets.redact(&judged);
+            if is_same { Ok((path, resolved)) } else { Err(moved(&path)) }
+        };
+        paths.into_iter().enumerate().map(judge).collect()
+    }
+
+    /// The place of a path that the call was judged by, if it may be touched. Nothing else is to be opened.
+    pub(crate) fn place(&self, path: &str) -> Result<Place, Problem> {
+        match self.places.get(path) {
+            Some(resolved) => self.workspace.place(path, resolved),
+            None => Err(Problem::new("no_grant", format!("The call was not judged for {path:?}; nothing was done."))),
         }
     }
 

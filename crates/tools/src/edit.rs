@@ -60,9 +60,9 @@ impl Tool for EditTextFile {
     }
 
     fn probe<'a>(&'a self, ctx: &'a ToolContext, args: EditArgs) -> Fut<'a, ProbeAnswer> {
-        let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
+        let (workspace, tag, place) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.place(&args.path));
         let look = move || -> Result<ProbeAnswer, Problem> {
-            let place = workspace.place(&args.path)?;
+            let place = place?;
             workspace.clear_part(&place, &tag);
             let (text, mode) = load(&workspace, &place)?;
             let edits = in_line_ends_of(&text, &args.edits);
@@ -85,9 +85,8 @@ impl Tool for EditTextFile {
 
 async fn edit(ctx: &ToolContext, args: EditArgs) -> Result<ToolOutput, Problem> {
     let (workspace, tag, secrets) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.secrets.clone());
-    let at = workspace.clone();
+    let (at, place) = (workspace.clone(), ctx.place(&args.path)?);
     let work = move || -> Result<_, Problem> {
-        let place = at.place(&args.path)?;
         let (old, mode) = load(&at, &place)?;
         let redact = |text: &str| secrets.redact(text);
         let new = apply(&args.path, &old, &in_line_ends_of(&old, &args.edits), &redact)?;

@@ -3,6 +3,7 @@
 use crate::output::SHOWN;
 use crate::tool::{blocking, count};
 use crate::walk::{Choice, Over, Walk, Watch, late, shown};
+use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
@@ -42,7 +43,8 @@ impl Tool for Glob {
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: GlobArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             let (workspace, watch) = (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()));
-            match blocking(move || find(&workspace, &args, watch)).await.unwrap_or_else(Err) {
+            let place = ctx.place(args.path.as_deref().unwrap_or("."));
+            match blocking(move || find((&workspace, &place?), &args, watch)).await.unwrap_or_else(Err) {
                 Ok(Some(output)) => output,
                 Ok(None) => ctx.stopped(),
                 Err(problem) => problem.into(),
@@ -52,10 +54,13 @@ impl Tool for Glob {
 }
 
 /// `None`: stopped.
-fn find(workspace: &Workspace, args: &GlobArgs, watch: Watch) -> Result<Option<ToolOutput>, Problem> {
-    let place = workspace.place(args.path.as_deref().unwrap_or("."))?;
-    let choice = Choice::new(&args.pattern, &place, (Glob::NAME, "pattern"))?;
-    let mut walk = Walk::begin(workspace, &place, watch)?;
+fn find(
+    (workspace, place): (&Workspace, &Place),
+    args: &GlobArgs,
+    watch: Watch,
+) -> Result<Option<ToolOutput>, Problem> {
+    let choice = Choice::new(&args.pattern, place, (Glob::NAME, "pattern"))?;
+    let mut walk = Walk::begin(workspace, place, watch)?;
     let (mut text, mut found, mut more, mut notes) = (String::new(), 0, 0, Vec::new());
     loop {
         let file = match walk.next_file() {

@@ -65,7 +65,8 @@ impl Tool for Grep {
         Box::pin(async move {
             let (workspace, watch, secrets) =
                 (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()), ctx.secrets.clone());
-            let work = move || find(&workspace, &args, watch, &|text| secrets.redact(text));
+            let place = ctx.place(args.path.as_deref().unwrap_or("."));
+            let work = move || find((&workspace, &place?), &args, watch, &|text| secrets.redact(text));
             match blocking(work).await.unwrap_or_else(Err) {
                 Ok(Some(output)) => output,
                 Ok(None) => ctx.stopped(),
@@ -77,18 +78,17 @@ impl Tool for Grep {
 
 /// `None`: stopped.
 fn find(
-    workspace: &Workspace,
+    (workspace, place): (&Workspace, &Place),
     args: &GrepArgs,
     watch: Watch,
     redact: &dyn Fn(&str) -> String,
 ) -> Result<Option<ToolOutput>, Problem> {
-    let place = workspace.place(args.path.as_deref().unwrap_or("."))?;
-    let choice = args.glob.as_ref().map(|glob| Choice::new(glob, &place, (Grep::NAME, "glob"))).transpose()?;
+    let choice = args.glob.as_ref().map(|glob| Choice::new(glob, place, (Grep::NAME, "glob"))).transpose()?;
     let mut search = Search::new(args, watch.clone(), redact)?;
-    let ended = match workspace.folder(&place) {
-        Err(Errno::NOTDIR) => search.file(workspace, &place),
+    let ended = match workspace.folder(place) {
+        Err(Errno::NOTDIR) => search.file(workspace, place),
         _ => {
-            let mut walk = Walk::begin(workspace, &place, watch)?;
+            let mut walk = Walk::begin(workspace, place, watch)?;
             let ended = search.files(workspace, &mut walk, choice.as_ref());
             search.notes.extend(walk.notes());
             ended

@@ -3,6 +3,7 @@
 use crate::filter::{DONE, FULL, MEMORY, PANICKED, RESULT_BYTES, WRONG};
 use crate::output::SHOWN;
 use crate::tool::{blocking, count};
+use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use schemars::JsonSchema;
@@ -72,7 +73,9 @@ impl Tool for JsonTransform {
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: TransformArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             let (workspace, filter) = (ctx.workspace.clone(), args.filter.clone());
-            let input = match blocking(move || input(&workspace, args)).await.unwrap_or_else(Err) {
+            let place = args.path.as_deref().map(|path| ctx.place(path));
+            let load = move || input(&workspace, args.input, place.transpose()?);
+            let input = match blocking(load).await.unwrap_or_else(Err) {
                 Ok(input) => input,
                 Err(problem) => return problem.into(),
             };
@@ -105,8 +108,8 @@ impl JsonTransform {
 }
 
 /// The JSON texts that the filter is applied to.
-fn input(workspace: &Workspace, args: TransformArgs) -> Result<Vec<u8>, Problem> {
-    match (args.input, args.path) {
+fn input(workspace: &Workspace, input: Option<Value>, place: Option<Place>) -> Result<Vec<u8>, Problem> {
+    match (input, place) {
         (Some(_), Some(_)) => {
             let text = "Wrong arguments for json_transform: give `input` or `path`, not both.";
             Err(Problem::new("invalid_arguments", text))
@@ -114,9 +117,9 @@ fn input(workspace: &Workspace, args: TransformArgs) -> Result<Vec<u8>, Problem>
         (Some(Value::String(text)), None) => Ok(text.into_bytes()),
         (Some(value), None) => Ok(value.to_string().into_bytes()),
         (None, None) => Ok(Vec::new()),
-        (None, Some(path)) => {
-            let place = workspace.place(&path)?;
+        (None, Some(place)) => {
             let (file, _) = workspace.open(&place)?;
+            let path = &place.path;
             let mut bytes = Vec::new();
             file.take(INPUT + 1)
                 .read_to_end(&mut bytes)

@@ -2,7 +2,7 @@
 
 use crate::tool::{blocking, count};
 use crate::walk::{Walk, Watch, shown};
-use crate::workspace::Entry;
+use crate::workspace::{Entry, Place};
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};
 use rustix::fs::{AtFlags, FileType};
@@ -42,16 +42,15 @@ impl Tool for ListFiles {
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ListArgs) -> Fut<'a, ToolOutput> {
         let (workspace, watch) = (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()));
-        let path = args.path.unwrap_or_else(|| ".".into());
-        let work = move || list(&workspace, &path, watch);
+        let place = ctx.place(args.path.as_deref().unwrap_or("."));
+        let work = move || list(&workspace, &place?, watch);
         Box::pin(async move { blocking(work).await.unwrap_or_else(Err).unwrap_or_else(ToolOutput::from) })
     }
 }
 
-fn list(workspace: &Workspace, path: &str, watch: Watch) -> Result<ToolOutput, Problem> {
-    let place = workspace.place(path)?;
-    let (entries, left_out, mut notes) = Walk::begin(workspace, &place, watch)?.first_folder();
-    let folder = workspace.folder(&place).map_err(|error| workspace.failed(&place, error))?;
+fn list(workspace: &Workspace, place: &Place, watch: Watch) -> Result<ToolOutput, Problem> {
+    let (entries, left_out, mut notes) = Walk::begin(workspace, place, watch)?.first_folder();
+    let folder = workspace.folder(place).map_err(|error| workspace.failed(place, error))?;
     let mut text = String::new();
     for entry in entries.iter().take(NAMES) {
         text.push_str(&line(&folder, entry));
@@ -68,9 +67,9 @@ fn list(workspace: &Workspace, path: &str, watch: Watch) -> Result<ToolOutput, P
         notes.push("the folder is empty".into());
     }
     notes.iter().for_each(|note| text.push_str(&format!("[{note}]\n")));
-    let remember =
-        format!("Listed {path}: {}; list it again if its names are needed.", count(entries.len() as u64, "name"));
-    let title = Some(path.to_string());
+    let (path, names) = (&place.path, count(entries.len() as u64, "name"));
+    let remember = format!("Listed {path}: {names}; list it again if its names are needed.");
+    let title = Some(path.clone());
     Ok(ToolOutput { title, long_term_memory: Some(remember), ..ToolOutput::text(text.trim_end()) })
 }
 

@@ -52,7 +52,7 @@ impl Tool for ReadTextFile {
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ReadArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             let small = || -> Result<_, Problem> {
-                let place = ctx.workspace.place(&args.path)?;
+                let place = ctx.place(&args.path)?;
                 let (_, stat) = ctx.workspace.open(&place)?;
                 Ok((place, stat.st_size <= SMALL))
             };

@@ -31,6 +31,8 @@ pub struct Planned {
     pub tool: String,
     /// What policy needs to know.
     pub facts: CallFacts,
+    /// Where the paths lead, in their order, for the call's grant; empty if each leads to just where it is written.
+    pub places: Vec<String>,
 }
 
 struct Entry {
@@ -208,17 +210,20 @@ impl Tools {
             let (absolute, relative) = workspace.names(&resolved);
             Ok(PathFact { path, absolute, relative, write, protected })
         };
+        let paths = paths.into_iter().map(fact).collect::<Result<Vec<_>, _>>()?;
+        let is_linked = paths.iter().any(|fact| fact.absolute != workspace.as_written(&fact.path));
+        let places = paths.iter().filter(|_| is_linked).map(|fact| fact.absolute.clone()).collect();
         let facts = CallFacts {
             tool: entry.name.clone(),
             effect: entry.doc.effect,
             arguments,
-            paths: paths.into_iter().map(fact).collect::<Result<_, _>>()?,
+            paths,
             urls,
             commands,
             origins: BTreeSet::new(),
             confined: false,
         };
-        Ok(Planned { tool: asked.name.clone(), facts })
+        Ok(Planned { tool: asked.name.clone(), facts, places })
     }
 
     /// A call's arguments as its tool takes them. Errors: there is no such tool, or they do not match its schema.
@@ -226,7 +231,8 @@ impl Tools {
         self.find(name).and_then(|asked| asked.arguments.parse(&asked.name, text))
     }
 
-    /// Runs a call under the context's grant; a grant for anything but this very tool and effect is refused.
+    /// Runs a call under the context's grant; a grant for anything but this very tool and effect is refused, and so is a call
+    /// whose paths do not lead any more to the places that the grant names.
     ///
     /// Returns only when nothing of the call runs any more. Fires the call's own cancel token when `ctx.timeout` has
     /// passed; firing `ctx.cancel` ends it as well. Texts of the output are redacted.
@@ -257,7 +263,7 @@ impl Tools {
         answer
     }
 
-    /// The tool, its arguments with the secrets in them, and a context with a token of its own.
+    /// The tool, its arguments with the secrets in them, and a context with a token of its own and the places that were judged.
     fn prepare(&self, name: &str, text: &str, ctx: &ToolContext) -> Result<(Arc<Entry>, Value, ToolContext), Problem> {
         let entry = self.find(name)?;
         let grant = &ctx.grant;
@@ -266,8 +272,10 @@ impl Tools {
             return Err(Problem::new("no_grant", text));
         }
         let (entry, mut args) = self.read(&entry, text)?;
+        let paths = entry.tool.touches(args.clone())?.paths;
+        let places = Arc::new(ctx.judged(paths.into_iter().map(|touched| touched.path).collect())?);
         map_strings(&mut args, &|text| ctx.secrets.reveal(text));
-        let ctx = ToolContext { cancel: ctx.cancel.child_token(), timed_out: Arc::default(), ..ctx.clone() };
+        let ctx = ToolContext { cancel: ctx.cancel.child_token(), timed_out: Arc::default(), places, ..ctx.clone() };
         Ok((entry, args, ctx))
     }
 }

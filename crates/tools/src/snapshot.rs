@@ -9,6 +9,7 @@ use crate::{BlobSink, FileNow, Problem, Workspace};
 use mainpath_types::{FileChange, FileState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
@@ -145,7 +146,9 @@ struct Listed {
 /// The files that are looked at, with their stamps.
 fn list(workspace: &Workspace, watch: Watch) -> Result<Listed, Problem> {
     let taken = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as i128);
-    let mut walk = Walk::begin(workspace, &workspace.place(".")?, watch)?.over_all();
+    let own = || Problem::new("protected", "the workspace belongs to Mainpath itself, so its files are not kept");
+    let root = workspace.found(Path::new("")).ok_or_else(own)?;
+    let mut walk = Walk::begin(workspace, &root, watch)?.over_all();
     let (mut names, mut notes, mut whole) = (Vec::new(), Vec::new(), true);
     let (mut odd, mut first_odd) = (0, String::new());
     loop {

@@ -67,7 +67,7 @@ impl Unread {
 
     pub fn problem(&mut self, path: &Path, problem: &Problem) {
         match problem.code {
-            "outside_workspace" => self.add(path, "a link"),
+            "path_changed" => self.add(path, "a link"),
             "not_a_file" => self.add(path, "a device, pipe or socket"),
             "is_directory" => self.add(path, "a folder"),
             _ => self.add(path, problem.text.trim_end_matches('.')),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     fn begin<'a>(workspace: &'a Workspace, watch: Watch) -> Walk<'a> {
-        Walk::begin(workspace, &workspace.place(".").unwrap(), watch).unwrap()
+        Walk::begin(workspace, &workspace.found(Path::new("")).unwrap(), watch).unwrap()
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The folder that an agent works in, and the only way from a path that a model wrote to an open file.
 //!
-//! A path is resolved first, every link in it followed, to the place that it really means; policy judges that place.
-//! The file is then opened at that very place, from the root's descriptor on and with links forbidden: whatever was
-//! swapped for a link in the meantime fails to open instead of leading elsewhere.
+//! A path is resolved first, every link in it followed, to the place that it really means; policy judges that place, and the
+//! grant names it. When the call runs, be it hours later, the path must still lead there, and the file is opened at that very
+//! place, from the root's descriptor on and with links forbidden: whatever was swapped in the meantime fails to open instead
+//! of leading elsewhere.
 
 use crate::Problem;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -19,6 +20,8 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
+    /// The root as it was given, which may lie behind a link.
+    given: PathBuf,
     dir: OwnedFd,
     protected: Vec<PathBuf>,
 }
@@ -54,12 +57,13 @@ impl Workspace {
     /// The workspace at `root`, which must be a folder. What lies at or under one of `protected` is refused, also inside
     /// the workspace; those need not exist yet.
     pub fn new(root: impl AsRef<Path>, protected: Vec<PathBuf>) -> io::Result<Workspace> {
-        let root = root.as_ref().canonicalize()?;
+        let given = root.as_ref().to_path_buf();
+        let root = given.canonicalize()?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(&root, flags, Mode::empty())?;
         let here = std::env::current_dir()?;
         let protected = protected.iter().map(|path| follow(&here, path)).collect::<io::Result<_>>()?;
-        Ok(Workspace { root, dir, protected })
+        Ok(Workspace { root, given, dir, protected })
     }
 
     /// The folder itself: absolute, free of links.
@@ -79,7 +83,12 @@ impl Workspace {
             return Err(problem("it is empty or holds a NUL character".into()));
         }
         let absolute = follow(&self.root, Path::new(path)).map_err(|error| problem(error.to_string()))?;
-        let in_workspace = absolute.starts_with(&self.root);
+        let relative = absolute.strip_prefix(&self.root).ok();
+        // Rules judge text: two such names would look the same to them.
+        if relative.is_some_and(|relative| relative.to_str().is_none()) {
+            return Err(problem("it leads to a name that is not UTF-8".into()));
+        }
+        let in_workspace = relative.is_some();
         let protected = self.protected.iter().any(|folder| absolute.starts_with(folder));
         Ok(Resolved { absolute, in_workspace, protected })
     }
@@ -90,9 +99,21 @@ impl Workspace {
         (text(&resolved.absolute), resolved.absolute.strip_prefix(&self.root).ok().map(text))
     }
 
-    /// The place of a path relative to the root, if it lies in the workspace and may be touched.
-    pub(crate) fn place(&self, path: &str) -> Result<Place, Problem> {
-        let resolved = self.resolve(path)?;
+    /// Where a path leads as long as there is no link in it or on the way to the workspace.
+    pub(crate) fn as_written(&self, path: &str) -> String {
+        let mut place = PathBuf::new();
+        for step in self.given.join(path).components() {
+            match step {
+                Component::ParentDir => drop(place.pop()),
+                Component::CurDir => {}
+                Component::Normal(_) | Component::RootDir | Component::Prefix(_) => place.push(step),
+            }
+        }
+        place.to_string_lossy().into_owned()
+    }
+
+    /// The place of a resolved path relative to the root, if it lies in the workspace and may be touched.
+    pub(crate) fn place(&self, path: &str, resolved: &Resolved) -> Result<Place, Problem> {
         if resolved.protected {
             let text = format!("{path:?} belongs to Mainpath itself, which no tool may touch.");
             return Err(Problem::new("protected", text));
@@ -218,7 +239,7 @@ impl Workspace {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
             }
-            folder = rustix::fs::openat(&folder, step, flags | OFlags::NOFOLLOW, Mode::empty())?;
+            folder = beneath(&folder, Path::new(step), flags)?;
         }
         Ok((folder, name))
     }
@@ -231,10 +252,7 @@ impl Workspace {
             Errno::ISDIR => Problem::new("is_directory", format!("{path:?} is a folder, not a file.")),
             Errno::NXIO => Problem::new("not_a_file", format!("{path:?} is a device, pipe or socket, not a file.")),
             Errno::NOTDIR => Problem::new("not_found", format!("{path:?} leads through something that is no folder.")),
-            Errno::LOOP | Errno::XDEV => {
-                let text = format!("{path:?} was swapped for a link while it was opened; it was not followed.");
-                Problem::new("outside_workspace", text)
-            }
+            Errno::LOOP | Errno::XDEV => moved(path),
             error => Problem::new("io", format!("{path:?} cannot be used: {}.", io::Error::from(error))),
         }
     }
@@ -368,10 +386,23 @@ fn step_by_step(dir: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd
         let on_the_way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let flags = if steps.peek().is_some() { on_the_way } else { flags };
         let from = folder.as_ref().unwrap_or(dir);
-        // O_PATH with O_DIRECTORY calls a link "no directory"; both mean that it is not followed.
-        folder = Some(rustix::fs::openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty())?);
+        let opened = rustix::fs::openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty());
+        // O_DIRECTORY calls a link "no directory".
+        let is_link = || {
+            let stat = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW);
+            stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+        };
+        folder = Some(opened.map_err(|error| if error == Errno::NOTDIR && is_link() { Errno::LOOP } else { error })?);
     }
     folder.ok_or(Errno::NOENT)
+}
+
+/// What is said of a path that does not lead to the place that was judged.
+pub(crate) fn moved(path: &str) -> Problem {
+    let text = format!(
+        "{path:?} leads elsewhere than when the call was judged, so nothing was done; call again if it is still wanted."
+    );
+    Problem::new("path_changed", text)
 }
 
 /// The place that `path`, seen from `base`, really means: links followed as the kernel would, what does not exist taken
@@ -430,7 +461,7 @@ mod tests {
         let open = |path: &str| step_by_step(&workspace.dir, Path::new(path), OFlags::RDONLY).map(drop);
         assert_eq!(open("real/a"), Ok(()));
         assert_eq!(open("./real"), Ok(()));
-        assert_eq!(open("link/a"), Err(Errno::NOTDIR));
+        assert_eq!(open("link/a"), Err(Errno::LOOP));
         assert_eq!(open("file"), Err(Errno::LOOP));
         assert_eq!(open("real/../real/a"), Err(Errno::XDEV));
     }
@@ -443,12 +474,12 @@ mod tests {
         std::fs::create_dir(folder.path().join("sub")).unwrap();
         std::fs::write(folder.path().join("sub/a"), "x").unwrap();
         let workspace = Workspace::new(folder.path(), vec![]).unwrap();
-        let place = workspace.place("sub/a").unwrap();
+        let place = workspace.found(Path::new("sub/a")).unwrap();
         std::fs::remove_dir_all(folder.path().join("sub")).unwrap();
         std::os::unix::fs::symlink(outside.path(), folder.path().join("sub")).unwrap();
         let code = |problem: Problem| problem.code;
-        assert_eq!(workspace.open(&place).map(drop).map_err(code), Err("outside_workspace"));
-        assert_eq!(workspace.replace(&place, b"y", "t").map_err(code), Err("outside_workspace"));
+        assert_eq!(workspace.open(&place).map(drop).map_err(code), Err("path_changed"));
+        assert_eq!(workspace.replace(&place, b"y", "t").map_err(code), Err("path_changed"));
         assert_eq!(std::fs::read_to_string(outside.path().join("a")).unwrap(), "secret");
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
     }

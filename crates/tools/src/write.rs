@@ -2,7 +2,6 @@
 
 use crate::kept::{keep, written};
 use crate::tool::{blocking, count};
-use crate::workspace::Place;
 use crate::{FileNow, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{EffectClass, FileChange, FileState, ToolOutput};
 use schemars::JsonSchema;
@@ -41,9 +40,9 @@ impl Tool for WriteTextFile {
     }
 
     fn probe<'a>(&'a self, ctx: &'a ToolContext, args: WriteArgs) -> Fut<'a, ProbeAnswer> {
-        let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
+        let (workspace, tag, place) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.place(&args.path));
         let look = move || -> Result<ProbeAnswer, Problem> {
-            let place = workspace.place(&args.path)?;
+            let place = place?;
             workspace.clear_part(&place, &tag);
             let (file, stat) = match workspace.open(&place) {
                 Ok(open) => open,
@@ -72,14 +71,9 @@ impl Tool for WriteTextFile {
 }
 
 async fn write(ctx: &ToolContext, args: WriteArgs) -> Result<ToolOutput, Problem> {
-    let (workspace, tag) = (ctx.workspace.clone(), ctx.grant.effect_id());
-    let (at, path) = (workspace.clone(), args.path.clone());
-    let look = move || -> Result<(Place, FileNow), Problem> {
-        let place = at.place(&path)?;
-        let now = at.look_at(&place)?;
-        Ok((place, now))
-    };
-    let (place, now) = blocking(look).await??;
+    let (workspace, tag, place) = (ctx.workspace.clone(), ctx.grant.effect_id(), ctx.place(&args.path)?);
+    let (at, looked_at) = (workspace.clone(), place.clone());
+    let now = blocking(move || at.look_at(&looked_at)).await??;
     let verb = if now == FileNow::Absent { "Created" } else { "Overwrote" };
     let mut change = keep(ctx, &place, now, args.content.as_bytes()).await?;
     let output = report(&args, verb);

@@ -28,6 +28,9 @@ pub struct ApprovalGranted {
     /// What rules said about the edited arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// Where the paths in them led when rules judged them; see [`PlannedCall::places`](crate::PlannedCall::places).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
     /// A rule that was made of the approval. It allows calls like this one for the rest of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,

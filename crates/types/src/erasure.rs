@@ -97,6 +97,7 @@ impl EventKind {
             EventKind::ApprovalGranted(data) => {
                 data.arguments = data.arguments.take().map(|_| "{}".into());
                 data.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
+                data.places.clear();
             }
             EventKind::CallRetried(data) => wipe_output(&mut data.output),
             EventKind::CallResolved(data) => {
@@ -197,6 +198,7 @@ fn wipe_planned(call: &mut PlannedCall) {
     wipe_text(&mut call.answer);
     call.arguments = call.arguments.take().map(|_| "{}".into());
     call.offer = None;
+    call.places.clear();
     call.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
 }
 

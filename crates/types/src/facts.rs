@@ -157,6 +157,10 @@ pub struct PlannedCall {
     /// The hooks that did so, by name, in the order in which they were called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_by: Vec<String>,
+    /// Where its paths led when it was judged, links followed: absolute, one for each path that its tool reaches for, in the
+    /// tool's order. Empty if each led to just where it is written, as almost all do. The call runs there or not at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
     /// Where the arguments came from, coarsely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,

@@ -34,6 +34,7 @@ mod signals;
 mod steering;
 mod stopping;
 mod support;
+mod swaps;
 mod terminal;
 mod tool_limits;
 mod tools;

@@ -149,13 +149,37 @@ fn a_person_s_denial_reaches_the_model_with_its_reason() {
 }
 
 #[test]
+fn a_call_runs_where_its_paths_led_when_its_arguments_were_judged() {
+    let asked = PlannedCall { places: vec!["/work/real".into()], ..planned("write", Decision::Ask) };
+    let asked = Agent::calling(no_limits(), &[asked]);
+    let approve = |edit| InputKind::Approve { call: call("2.0"), by: user(), edit, rule: None };
+    let places = |agent: &Agent| match agent.machine.pending().unwrap().into_values().next() {
+        Some(Effect::RunTool { grant, .. }) => grant.places().to_vec(),
+        other => panic!("a tool runs, not {other:?}"),
+    };
+    let mut agent = asked.clone();
+    agent.takes(approve(None));
+    assert_eq!(places(&agent), ["/work/real"]);
+    agent.takes(done("2.0", 1));
+    assert_eq!(agent.machine.state().calls.get(call("2.0")).unwrap().places, [""; 0]);
+
+    let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
+    for other in [vec!["/work/other".to_string()], vec![]] {
+        let mut agent = asked.clone();
+        let edit = Edit { arguments: "{}".into(), verdict: verdict.clone(), places: other.clone() };
+        agent.takes(approve(Some(edit)));
+        assert_eq!(places(&agent), other);
+    }
+}
+
+#[test]
 fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
     let edit = |decision| {
         let verdict = Verdict { decision, rule: "fresh".into(), reason: "no such path".into() };
         InputKind::Approve {
             call: call("2.0"),
             by: user(),
-            edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict }),
+            edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec![] }),
             rule: None,
         }
     };

@@ -126,7 +126,16 @@ impl Driver {
         let planned = gate.hooked(&around, planned, &arguments).await;
         let arguments = planned.arguments.unwrap_or(arguments);
         let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
-        let verdict = planned.verdict.unwrap_or_else(|| denied(planned.problem.unwrap_or_default()));
-        Ok(Edit { arguments, verdict })
+        let places: Vec<String> = planned.places.iter().map(|place| self.shared.config.vault.redact(place)).collect();
+        let verdict = match planned.verdict {
+            // Whoever wrote a path cannot have seen where a link leads by the time that this is read.
+            Some(verdict) if verdict.decision == Decision::Ask && !places.is_empty() => denied(format!(
+                "By links the paths lead to {}, which nobody has approved; name that place itself.",
+                places.join(" and ")
+            )),
+            Some(verdict) => verdict,
+            None => denied(planned.problem.unwrap_or_default()),
+        };
+        Ok(Edit { arguments, verdict, places })
     }
 }

@@ -182,10 +182,10 @@ impl Vault {
     }
 
     fn redact_planned(&self, call: &mut PlannedCall) {
-        let PlannedCall { tool, problem, offer, answer, verdict, .. } = call;
+        let PlannedCall { tool, problem, offer, answer, verdict, places, .. } = call;
         let reason = verdict.as_mut().map(|verdict| &mut verdict.reason);
         let texts = [tool.as_mut(), problem.as_mut(), offer.as_mut(), answer.as_mut(), reason];
-        texts.into_iter().flatten().for_each(|text| *text = self.redact(text));
+        texts.into_iter().flatten().chain(places).for_each(|text| *text = self.redact(text));
     }
 }
 

@@ -21,7 +21,10 @@ impl World {
                     let answer = Some("answered at once".into());
                     PlannedCall { tool: Some(name.into()), verdict: Some(verdict), answer, ..PlannedCall::default() }
                 }
-                _ => PlannedCall { tool: Some(name.into()), verdict: Some(verdict), ..PlannedCall::default() },
+                _ => {
+                    let (tool, verdict, places) = (Some(name.into()), Some(verdict), self.places());
+                    PlannedCall { tool, verdict, places, ..PlannedCall::default() }
+                }
             });
         }
         let stop = match calls {
@@ -43,11 +46,21 @@ impl World {
         Reply { request, parts, calls: planned, goals, stop, tolerated, tokens, usage, sent: None, aside, expand }
     }
 
+    /// Where the paths of a call lead, now and then not where they are written.
+    fn places(&mut self) -> Vec<String> {
+        match self.rng.u32(0..4) {
+            0 => vec![format!("/work/{}", self.rng.u32(0..9))],
+            _ => Vec::new(),
+        }
+    }
+
     pub(super) fn decision(&mut self, call: CallId) -> InputKind {
         let by = Principal::local_user();
+        let places = self.places();
         let edit = |decision| Edit {
             arguments: "{\"edited\":true}".into(),
             verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
+            places,
         };
         match self.rng.u32(0..6) {
             0 => InputKind::Deny { call, by, reason: Some("not today".into()) },

@@ -15,4 +15,5 @@ mod sandbox;
 mod search;
 mod snapshots;
 mod support;
+mod swaps;
 mod workspace;

@@ -129,7 +129,7 @@ fn a_plan_names_the_tool_and_where_its_files_lie() {
         }],
         ..CallFacts::default()
     };
-    assert_eq!(plan("read", r#"{"path":"../x"}"#), Planned { tool: "read_text_file".into(), facts });
+    assert_eq!(plan("read", r#"{"path":"../x"}"#), Planned { tool: "read_text_file".into(), facts, places: vec![] });
     let write = &plan("write", r#"{"path":"a/./b","content":""}"#).facts.paths[0];
     assert_eq!((write.relative.as_deref(), write.write), (Some("a/b"), true));
     let facts = CallFacts {
@@ -139,7 +139,7 @@ fn a_plan_names_the_tool_and_where_its_files_lie() {
         commands: vec!["ls".into()],
         ..CallFacts::default()
     };
-    assert_eq!(plan("bash", r#"{"command":"ls"}"#), Planned { tool: "bash".into(), facts });
+    assert_eq!(plan("bash", r#"{"command":"ls"}"#), Planned { tool: "bash".into(), facts, places: vec![] });
 }
 
 /// Repeats what it is given.

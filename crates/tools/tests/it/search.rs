@@ -230,18 +230,14 @@ async fn binary_files_are_skipped_and_said() {
 #[tokio::test]
 async fn nothing_outside_of_the_workspace_is_seen() {
     let outside = World::with(&[("secret", "match\n"), ("folder/secret", "match\n")]);
-    let world = World::with(&[("a", "match\n"), ("own/log", "match\n"), ("own/deep/log", "match\n")]);
+    let mut world = World::with(&[("a", "match\n"), ("own/log", "match\n"), ("own/deep/log", "match\n")]);
     symlink(outside.path("secret"), world.path("link")).unwrap();
     symlink(outside.path("folder"), world.path("folder")).unwrap();
     symlink("/", world.path("root")).unwrap();
     symlink(".", world.path("loop")).unwrap();
     symlink(outside.path("secret"), world.path(".gitignore")).unwrap();
-    let protected = Arc::new(Workspace::new(world.path("."), vec![world.path("own")]).unwrap());
-    let run = async |tool: &str, args: serde_json::Value| {
-        let mut ctx = world.context(tool);
-        ctx.workspace = protected.clone();
-        said(&world.tools.run(tool, &args.to_string(), &ctx).await)
-    };
+    world.workspace = Arc::new(Workspace::new(world.path("."), vec![world.path("own")]).unwrap());
+    let run = async |tool: &str, args: serde_json::Value| world.say(tool, args).await;
     let unread = "[could not be read: .gitignore (a link)]";
     assert_eq!(run("glob", json!({"pattern": "*"})).await, pair("ok", format!("a\n{unread}")));
     assert_eq!(run("grep", json!({"pattern": "match"})).await, pair("ok", format!("a\n1:match\n{unread}")));

@@ -86,8 +86,16 @@ impl World {
         ctx
     }
 
+    /// The context of a call that is judged now.
+    pub fn judged(&self, tool: &str, args: &Value) -> ToolContext {
+        let mut ctx = self.context(tool);
+        let planned = self.tools.plan(tool, &args.to_string(), &self.workspace);
+        ctx.grant = ctx.grant.at(planned.map(|planned| planned.places).unwrap_or_default());
+        ctx
+    }
+
     pub async fn run(&self, tool: &str, args: Value) -> ToolOutput {
-        self.tools.run(tool, &args.to_string(), &self.context(tool)).await
+        self.tools.run(tool, &args.to_string(), &self.judged(tool, &args)).await
     }
 
     /// The code of the error, or "ok", and the text.
@@ -96,7 +104,7 @@ impl World {
     }
 
     pub async fn probe(&self, tool: &str, args: Value) -> ProbeAnswer {
-        self.tools.probe(tool, &args.to_string(), &self.context(tool)).await
+        self.tools.probe(tool, &args.to_string(), &self.judged(tool, &args)).await
     }
 }
 
