@@ -4,7 +4,7 @@ use crate::args::RuleArgs;
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
 use crate::logs::Logs;
-use crate::policy::Sources;
+use crate::policy::{Checked, Sources};
 use crate::toolbox::{OPTIONAL, Unready};
 use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions};
@@ -15,7 +15,7 @@ use mainpath_store::Scheduler;
 use mainpath_store::scheduler::system_clock;
 use mainpath_tools::Tools;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What commands that run agents work on, or set up what runs them.
 pub struct App {
@@ -90,10 +90,15 @@ impl App {
 
     /// A runtime on it. Errors: a tool that is configured cannot be used.
     pub fn runtime(&self) -> Result<Runtime, Failure> {
+        self.runtime_under(None)
+    }
+
+    /// The same for a run whose rules have just been loaded: whoever first asks for them gets these.
+    pub fn runtime_under(&self, checked: impl Into<Option<Checked>>) -> Result<Runtime, Failure> {
         if let Some(Unready { name, why }) = self.unready.first() {
             return Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.logs.home.config_file.display())));
         }
-        let sources = self.sources.clone();
+        let (sources, checked) = (self.sources.clone(), Mutex::new(checked.into()));
         Ok(Runtime::new(Config {
             store: self.logs.store.clone(),
             scheduler: self.logs.store.scheduler() as Arc<dyn Scheduler>,
@@ -103,7 +108,10 @@ impl App {
             launcher: Launcher::current_exe(),
             protected: self.logs.home.protected(),
             policies: Arc::new(move |workspace| {
-                sources.load(workspace).map(Arc::new).map_err(|failure| failure.message)
+                match checked.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    Some(Checked { workspace: of, policy }) if of == workspace => Ok(policy),
+                    _ => sources.load(workspace).map(Arc::new).map_err(|failure| failure.message),
+                }
             }),
             hooks: self.hooks.clone(),
             clock: system_clock,

@@ -288,11 +288,19 @@ fn save(sources: &Sources, trusted: &BTreeMap<String, String>) -> Result<(), Fai
     Ok(())
 }
 
-/// Checks the rules of a run before anything is begun, and says what of them does not hold.
-pub fn check_rules(app: &App, workspace: &str, quiet: bool) -> Result<(), Failure> {
+/// The rules of a run, checked before anything is begun; says what of them does not hold.
+pub fn check_rules(app: &App, workspace: &str, quiet: bool) -> Result<Checked, Failure> {
     let policy = app.sources.load(workspace)?;
     if let Some(note) = untrusted(&policy).filter(|_| !quiet) {
         eprintln!("mainpath: {note}");
     }
-    Ok(())
+    Ok(Checked { workspace: workspace.into(), policy: Arc::new(policy) })
+}
+
+/// The rules of a workspace as they have just been loaded.
+pub struct Checked {
+    /// Its folder.
+    pub workspace: String,
+    /// Its rules.
+    pub policy: Arc<Policy>,
 }

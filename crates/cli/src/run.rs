@@ -91,8 +91,7 @@ async fn begin(
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
     let spec = agent::spec(&args.agent, app, chosen.model, &workspace, mode)?;
-    check_rules(app, &spec.workspace, args.output.json)?;
-    let runtime = app.runtime()?;
+    let runtime = app.runtime_under(check_rules(app, &spec.workspace, args.output.json)?)?;
     let mail = message(task, attached, &args.output);
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
@@ -160,8 +159,7 @@ pub async fn go_on(
     let spec = spec_of(&log)
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
-    check_rules(app, &spec.workspace, output.json)?;
-    let runtime = app.runtime()?;
+    let runtime = app.runtime_under(check_rules(app, &spec.workspace, output.json)?)?;
     let demo = spec.workspace == app.logs.home.demo_workspace(trace).display().to_string();
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;

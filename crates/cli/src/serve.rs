@@ -7,7 +7,6 @@ use crate::args::AgentArgs;
 use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::mcp::person_only;
-use crate::policy::check_rules;
 use crate::servers::{self, PassingOn};
 use crate::text::plain;
 use mainpath_core::{Bodies, Log, State};
@@ -67,7 +66,6 @@ impl Served {
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
         let spec = agent::spec(&self.args, app, chosen.model, &workspace, mode).map_err(said)?;
-        check_rules(app, &spec.workspace, true).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
         self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());

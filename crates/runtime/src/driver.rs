@@ -257,9 +257,8 @@ impl Driver {
     /// What the agent was first asked to do, in short; nothing where that cannot be read. No answer is lost for it.
     async fn task(&mut self) -> String {
         let state = self.machine.state();
-        let Some(event) = task(state).and_then(|first| state.tree.node(first)).map(|node| node.event) else {
-            return String::new();
-        };
+        let first = task(state).and_then(|first| state.tree.node(first));
+        let Some(event) = first.map(|node| node.event) else { return String::new() };
         if let Some((known, task)) = &self.task
             && *known == event
         {
@@ -488,7 +487,8 @@ impl Driver {
         Ok(Around { shared, handle, scope, trace, prepared })
     }
 
-    async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
+    /// What follows from the spec that holds now.
+    pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
         let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
         let under = (spec.event, spec.using);

@@ -134,6 +134,7 @@ impl Runtime {
             return Err(RuntimeError::Trace(format!("trace {trace} is running already")));
         };
         let driver = self.first(scope, trace, spec, message, &handle).await?;
+        drop(prepared);
         handle.phase.send_replace(Phase::Running);
         self.shared.spawn((scope.tenant.clone(), trace.clone()), handle, driving, Some(Box::new(driver)));
         Ok(())
@@ -151,6 +152,8 @@ impl Runtime {
         driver.offer(InputKind::SetSpec { spec: Box::new(spec) }, None).await?;
         let said = driver.read(message, scope.principal.clone()).await?;
         driver.offer(said, None).await?;
+        // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.
+        let _ = driver.prepared().await;
         Ok(driver)
     }
 

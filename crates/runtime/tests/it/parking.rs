@@ -4,6 +4,8 @@ use crate::support::*;
 use mainpath_runtime::*;
 use mainpath_store::Store;
 use mainpath_types::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 async fn parked(place: &Place, runtime: &Runtime, trace: &TraceId) {
     let phase = run(runtime, trace, place.asking(), "count").await;
@@ -22,6 +24,24 @@ async fn a_parked_trace_goes_on_when_its_call_is_approved() {
     soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
     assert_eq!((place.answer(&trace).await.as_str(), place.hands.count("a")), ("final: counted a", 1));
     place.inspect(&trace).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rules_of_a_run_are_loaded_once_and_again_when_it_is_woken() {
+    let place = Place::memory(Brain::steps(&[&[("count", "a")]]));
+    let (trace, loaded) = (id("t"), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&loaded);
+    let policies: Policies = Arc::new(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(Arc::default())
+    });
+    let runtime = Runtime::new(Config { policies, ..place.config() });
+    parked(&place, &runtime, &trace).await;
+    assert_eq!(loaded.load(Ordering::SeqCst), 1);
+    runtime.send(&local(), &trace, &Mail::approve(call("2.0"))).await.unwrap();
+    let mut phase = runtime.phase(&local(), &trace);
+    soon("the end", phase.wait_for(|phase| *phase == Phase::Idle)).await.unwrap();
+    assert_eq!(loaded.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(start_paused = true)]
