@@ -108,10 +108,9 @@ impl App {
             launcher: Launcher::current_exe(),
             protected: self.logs.home.protected(),
             policies: Arc::new(move |workspace| {
-                match checked.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                    Some(Checked { workspace: of, policy }) if of == workspace => Ok(policy),
-                    _ => sources.load(workspace).map(Arc::new).map_err(|failure| failure.message),
-                }
+                let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let load = || sources.load(workspace).map(Arc::new).map_err(|failure| failure.message);
+                known.filter(|of: &Checked| of.workspace == workspace).map_or_else(load, |known| Ok(known.policy))
             }),
             hooks: self.hooks.clone(),
             clock: system_clock,

@@ -6,14 +6,15 @@
 //!
 //! What never happens here:
 //! - no tool runs without a grant for that very tool;
-//! - no path is followed out of the workspace or into Mainpath's own files, not even when a link is swapped meanwhile;
+//! - no path is followed out of the workspace, into Mainpath's own files, or to another place than the one that was judged,
+//!   whatever is swapped meanwhile;
 //! - no process of a call outlives the call, its cancellation or its owner's death; what `bash` starts in the background
 //!   belongs to the trace's [`Processes`] instead, and outlives neither those nor their owner;
 //! - no panic of a tool reaches the caller, and no failure is anything but a [`ToolOutput`](mainpath_types::ToolOutput)
 //!   with a code in its `error`.
 //!
 //! The codes of failed outputs are stable: `unknown_tool`, `invalid_arguments`, `bad_path`, `outside_workspace`,
-//! `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
+//! `path_changed`, `protected`, `not_found`, `is_directory`, `not_a_file`, `not_a_folder`, `binary`, `not_utf8`, `too_large`,
 //! `out_of_range`, `io`, `no_match`, `many_matches`, `overlap`, `no_change`, `internal`, `exit_code`, `signal`, `timeout`,
 //! `interrupted`, `launch`, `sandbox`, `no_grant`, `bad_tool`, `panicked`, `too_many_processes`, `unknown_process`,
 //! `filter`. Crates that add tools list theirs on their first page.

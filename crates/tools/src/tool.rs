@@ -30,7 +30,8 @@ pub trait Tool: Send + Sync + 'static {
     fn describe(&self) -> ToolDoc;
 
     /// What a call reaches for, so that policy can judge it. What is not said here is not known to policy: a tool that
-    /// follows a path, an address or a command that it was given says so.
+    /// follows a path, an address or a command that it was given says so. A call whose paths do not lead any more to where
+    /// they led when it was judged is not run.
     fn touches(&self, args: &Self::Args) -> Touches {
         let _ = args;
         Touches::default()

@@ -29,6 +29,12 @@ fn a_life_without_its_words_comes_to_the_same_state() {
         let wiped = |event: &Event| Event { kind: event.kind.without_words_by(&mut names), ..event.clone() };
         let left: Vec<Event> = world.log.iter().map(wiped).collect();
         assert_eq!(shape(&fold(&left)), shape(&fold(&world.log)), "seed {seed}");
+        let places = |event: &Event| match &event.kind {
+            EventKind::ModelFinished(data) => data.calls.iter().flat_map(|call| call.places.clone()).collect(),
+            EventKind::ApprovalGranted(data) => data.places.clone(),
+            _ => Vec::new(),
+        };
+        assert_eq!(left.iter().flat_map(places).collect::<Vec<_>>(), [""; 0], "seed {seed}");
         let mut bodies = Log::default();
         bodies.extend(&left);
         let state = fold(&left);

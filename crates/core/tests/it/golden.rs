@@ -32,9 +32,10 @@ fn life() -> Vec<Event> {
         repair_tokens: 12,
     });
     let problem = PlannedCall { problem: Some("there is no such tool".into()), ..PlannedCall::default() };
-    agent.calls(&[planned("bash", Decision::Ask), problem, allowed("write"), allowed("read"), allowed("read")]);
+    let linked = PlannedCall { places: vec!["/work/real".into()], ..planned("bash", Decision::Ask) };
+    agent.calls(&[linked, problem, allowed("write"), allowed("read"), allowed("read")]);
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
-    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec![] });
+    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec!["/work/other".into()] });
     let first = agent.state().turn_calls()[0].id;
     agent.takes(InputKind::Approve { call: first, by: user(), edit, rule: None });
     agent.now = 3_200;
