@@ -107,9 +107,12 @@ fn where_a_link_leads_is_told_before_it_is_approved_and_then_followed() {
     resumed(&place, &trace);
     assert!(observed(&server).contains("Created link/new/config"), "{}", observed(&server));
     assert_eq!(place.text("sub/new/config"), "mine");
-    let judged: Vec<Value> =
-        place.events(&trace).iter().map(|event| event["data"]["calls"][0]["places"].clone()).collect();
-    assert_eq!(judged.iter().filter(|places| !places.is_null()).collect::<Vec<_>>(), [&json!([real])]);
+    let watched = place.ok(&["watch", &trace, "--json"]);
+    let told: Vec<Value> = watched.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for kind in ["action_planned", "approval_required"] {
+        let of = told.iter().find(|event| event["type"] == kind).unwrap();
+        assert_eq!(of["data"]["places"], json!([real]), "{kind}");
+    }
     place.ok(&["replay", &trace]);
 }
 

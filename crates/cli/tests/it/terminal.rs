@@ -6,6 +6,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -102,6 +103,30 @@ fn one_call() -> (Place, ModelServer) {
 
 fn last_told(server: &ModelServer) -> String {
     server.requests().pop().unwrap().body()["messages"].to_string()
+}
+
+#[test]
+fn a_question_tells_where_a_link_leads_and_the_answer_is_good_for_that_place() {
+    for (swapped, said, text) in [(false, "✓ write_text_file", "mine"), (true, "leads elsewhere than when", "")] {
+        let place = Place::new();
+        for folder in ["real", ".git"] {
+            std::fs::create_dir(place.work.join(folder)).unwrap();
+        }
+        symlink("real", place.work.join("link")).unwrap();
+        let write = json!({"path": "link/config", "content": "mine"});
+        let server = scripted(vec![Answer::call("write_text_file", write), Answer::text("The end.")]);
+        let mut terminal = Terminal::run(&place, &server);
+        terminal.shows(QUESTION, 1);
+        terminal.shows(&format!("what it names leads to {}\r\n", place.work.join("real/config").display()), 1);
+        if swapped {
+            std::fs::remove_file(place.work.join("link")).unwrap();
+            symlink(".git", place.work.join("link")).unwrap();
+        }
+        terminal.types("y\n");
+        let (code, screen) = terminal.end();
+        assert_eq!((code, screen.contains(said)), (0, true), "{screen}");
+        assert_eq!((place.text("real/config").as_str(), place.text(".git/config").as_str()), (text, ""));
+    }
 }
 
 #[test]
