@@ -27,3 +27,38 @@ fn a_stopped_run_ends_only_when_nothing_of_its_tool_runs_any_more() {
     assert_eq!(server.violations(), Vec::<String>::new());
     assert_eq!(place.text("beats"), beats, "something went on");
 }
+
+#[test]
+fn stopping_planning_and_summarising_send_no_request_though_something_waits_to_be_said() {
+    let words = ["One.", "Two.", "Three.", "Four.", "Five."].map(Answer::text);
+    let answers = [bash("echo first >> effects")].into_iter().chain(words).collect();
+    let (place, server) = (Place::new(), scripted(answers));
+    let model = server.model();
+    assert_eq!(place.run(&["run", "--park", "--model", &model, "Do it."]).code, 5);
+    let trace = place.trace();
+    place.ok(&["approve", &trace]);
+    place.ok(&["next", &trace, "Then this."]);
+    place.ok(&["steer", &trace, "Rather that."]);
+    assert_eq!(place.ok(&["stop", &trace]), format!("{trace} is stopped\n"));
+    assert!(place.ok(&["goal", &trace, "add", "Mind the cat"]).contains("Mind the cat"));
+    assert_eq!((server.requests().len(), place.text("effects").as_str()), (1, ""));
+    // A summary asks for itself only.
+    place.run(&["compact", &trace]).fails(1, "was not summarised");
+    let told = |words: &str| server.requests().iter().any(|request| request.body().to_string().contains(words));
+    assert!(told("outgrow the context window") && !told("Rather that.") && !told("Then this."));
+    // What waits is said when somebody goes on.
+    assert_eq!(place.run(&["resume", &trace]).code, 0);
+    assert!(told("Rather that.") && told("Then this."));
+    assert_eq!(server.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_resume_is_told_holds_though_something_was_said_before() {
+    let write = Answer::call("write_text_file", serde_json::json!({"path": "written.txt", "content": "x"}));
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("One."), write, Answer::text("Two.")]));
+    assert_eq!(place.run_on(&server, &["--yes", "Look around."]).code, 0);
+    let trace = place.trace();
+    place.ok(&["next", &trace, "Now write."]);
+    let done = place.run(&["resume", &trace, "--mode", "read-only"]);
+    assert_eq!((done.code, place.text("written.txt").as_str()), (0, ""), "{done:#?}");
+}
