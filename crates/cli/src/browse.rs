@@ -28,7 +28,7 @@ pub fn out(text: &str) -> Result<(), Failure> {
 
 /// `mainpath show`
 pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     if let [a, b] = args.diff.as_slice() {
         return compare(&logs, a, b).await;
     }
@@ -250,7 +250,7 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 
 /// `mainpath verify`
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let report = logs.store.verify(&logs.scope, &trace).await?;
     let head = report.head;

@@ -240,6 +240,15 @@ impl TryFrom<String> for Time {
 impl Home {
     /// Finds the folders and reads the configuration. Errors: file, line and what is wrong.
     pub fn find() -> Result<Home, Failure> {
+        match Home::look()? {
+            (home, None) => Ok(home),
+            (_, Some(wrong)) => Err(wrong),
+        }
+    }
+
+    /// The same for who can do without a part of the configuration: also what is wrong with it, if anything is; then it holds the
+    /// sections that are right. Errors: no folders.
+    pub fn look() -> Result<(Home, Option<Failure>), Failure> {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let user = || var("HOME").ok_or_else(|| Failure::error("neither MAINPATH_HOME nor HOME is set; set one"));
         let (data, config_dir) = match var("MAINPATH_HOME") {
@@ -252,8 +261,14 @@ impl Home {
         };
         let data = std::path::absolute(&data)?;
         let config_file = std::path::absolute(config_dir.join("config.toml"))?;
-        let (config, forms) = read(&config_file)?;
-        Ok(Home { data, config_file, config, forms })
+        let (config, forms, wrong) = match read(&config_file) {
+            Ok((config, forms)) => (config, forms, None),
+            Err(wrong) => {
+                let (config, forms) = what_is_right(&config_file);
+                (config, forms, Some(wrong))
+            }
+        };
+        Ok((Home { data, config_file, config, forms }, wrong))
     }
 
     /// Holds the names of tools in the configuration to these. Errors: file, line, what is wrong and what may have been meant.
@@ -322,7 +337,8 @@ fn environment(is_key: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, S
 
 /// A text for people, without the secrets that are known here: for what is said when nothing else works.
 pub fn hidden(text: &str) -> String {
-    let vault = Home::find().and_then(|home| home.vault(&home.registry()?));
+    let known = |home: &Home| home.registry().unwrap_or_else(|_| Registry::bundled().clone());
+    let vault = Home::look().and_then(|(home, _)| home.vault(&known(&home)));
     vault.unwrap_or_else(|_| Vault::new(environment(|_| false))).redact(text)
 }
 
@@ -370,6 +386,21 @@ fn read(file: &Path) -> Result<(ConfigFile, Vault), Failure> {
         toml::from_str(&text).map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
     let forms = config.redact.forms().map_err(|(at, problem)| wrong(at, &problem))?;
     Ok((config, forms))
+}
+
+/// What a configuration in which something is wrong says all the same, section by section: nothing, where its grammar is wrong.
+fn what_is_right(file: &Path) -> (ConfigFile, Vault) {
+    let parsed = |text: &str| -> Option<(ConfigFile, Vault)> {
+        let config: ConfigFile = toml::from_str(text).ok()?;
+        let forms = config.redact.forms().ok()?;
+        Some((config, forms))
+    };
+    let mut sections: toml::Table =
+        std::fs::read_to_string(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default();
+    sections.retain(|name, value| {
+        parsed(&toml::Table::from_iter([(name.to_string(), value.clone())]).to_string()).is_some()
+    });
+    parsed(&sections.to_string()).unwrap_or_default()
 }
 
 /// What is wrong at a byte of a file.

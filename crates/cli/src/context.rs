@@ -28,7 +28,7 @@ struct Look<'a> {
 
 /// `mainpath context`
 pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (log, _, bodies) = logs.read(&trace).await?;
     let look = look(&trace, &log.events, &bodies, args.turn)?;
@@ -45,28 +45,29 @@ pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
 
 /// `mainpath compact`
 pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.logs.read(&trace).await?;
+    let logs = Logs::look()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = logs.read(&trace).await?;
     if state.tree.head.is_none() {
         return Err(Failure::error(format!("nothing has been said in {trace} yet: there is nothing to summarise")));
     }
     let before = state.tree.shown_tokens(state.tree.head);
     let hint = args.hint.filter(|hint| !hint.trim().is_empty());
     let mail = Mail::Compact { hint };
-    let runtime = app.runtime()?;
-    let sent = runtime.send(&app.logs.scope, &trace, &mail).await?;
     if state.run.is_some() || !state.queues.is_empty() && !state.queues.held {
         // To go on with the run is not what was asked for.
-        let when = match driven_elsewhere(&app.logs, &trace)? {
+        logs.send(&trace, &mail).await?;
+        let when = match driven_elsewhere(&logs, &trace)? {
             true => "before its next turn".into(),
             false => format!("when its run goes on: mainpath resume {trace}"),
         };
         out(&format!("{trace} will be summarised {when}"))?;
         return Ok(Exit::Ok);
     }
-    runtime.settle(&app.logs.scope, &trace, sent).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let app = App::open()?;
+    let sent = logs.send(&trace, &mail).await?;
+    app.runtime()?.settle(&app.logs.scope, &trace, sent).await?;
+    let (log, state, _) = logs.read(&trace).await?;
     let since = log.events.iter().rev().take_while(|event| event.mail != Some(sent));
     let mut ends = since.filter_map(|event| match &event.kind {
         EventKind::Compacted(data) => Some(Ok(data)),

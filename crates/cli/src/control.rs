@@ -17,41 +17,55 @@ use mainpath_types::{CallId, EffectClass, MessageMode, Part, TraceId};
 
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.logs.read(&trace).await?;
+    let logs = Logs::look()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = logs.read(&trace).await?;
     if state.run.is_none() {
         return Err(Failure::error(format!("trace {trace} is not running")));
     }
-    let runtime = app.runtime()?;
-    let mail = runtime.send(&app.logs.scope, &trace, &Mail::Stop).await?;
-    if driven_elsewhere(&app.logs, &trace)? {
-        out(&format!("{trace} stops at its next checkpoint"))?;
-        return Ok(Exit::Ok);
+    // Where nobody drives it, what is open is closed here, so that it can be resumed or rewound at once.
+    match tell(&logs, &trace, &Mail::Stop).await? {
+        Told::Driver => out(&format!("{trace} stops at its next checkpoint"))?,
+        Told::Here => out(&format!("{trace} is stopped"))?,
     }
-    // Nobody drives it: what is open is closed here, so that it can be resumed or rewound at once.
-    runtime.settle(&app.logs.scope, &trace, mail).await?;
-    out(&format!("{trace} is stopped"))?;
     Ok(Exit::Ok)
+}
+
+/// Who does what mail asks for.
+enum Told {
+    /// The process that drives the trace.
+    Driver,
+    /// This one, and it is done.
+    Here,
+}
+
+/// Sends mail to a trace, and does here what follows from it where no process drives it. Only that takes all that agents are
+/// run with; what is wrong with it is said before anything is sent.
+async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure> {
+    let here = if driven_elsewhere(logs, trace)? { None } else { Some(App::open()?) };
+    let mail = logs.send(trace, mail).await?;
+    if driven_elsewhere(logs, trace)? {
+        return Ok(Told::Driver);
+    }
+    let app = here.map_or_else(App::open, Ok)?;
+    app.runtime()?.settle(&app.logs.scope, trace, mail).await?;
+    Ok(Told::Here)
 }
 
 /// `mainpath clear`
 pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let logs = Logs::look()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
     if state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty() {
         return Err(Failure::error(format!("there is nothing to clear in {trace}")));
     }
-    let runtime = app.runtime()?;
-    let mail = runtime.send(&app.logs.scope, &trace, &Mail::Clear).await?;
-    if driven_elsewhere(&app.logs, &trace)? {
+    if let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
         out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
     }
-    runtime.settle(&app.logs.scope, &trace, mail).await?;
-    views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
+    views::write(&*logs.store, &logs.scope, &trace).await?;
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
     ))?;
@@ -73,15 +87,15 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
     if text.trim().is_empty() {
         return Err(Failure::usage("there is nothing to say: give the words, or - to read them from standard input"));
     }
-    let app = App::open()?;
-    let trace = app.logs.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let logs = Logs::look()?;
+    let trace = logs.find(Some(&args.trace)).await?;
+    let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
     if state.coming_spec().is_none() {
         return Err(Failure::error(format!("trace {trace} never got as far as a task; start a new one")));
     }
-    app.runtime()?.send(&app.logs.scope, &trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
-    if driven_elsewhere(&app.logs, &trace)? {
+    logs.send(&trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
+    if driven_elsewhere(&logs, &trace)? {
         out(&format!("{trace} {when}"))?;
     } else {
         out(&format!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}"))?;
@@ -91,10 +105,10 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
 
 /// `mainpath interrupt`
 pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.logs.read(&trace).await?;
-    if !driven_elsewhere(&app.logs, &trace)? {
+    let logs = Logs::look()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = logs.read(&trace).await?;
+    if !driven_elsewhere(&logs, &trace)? {
         return Err(Failure::error(format!("nobody is running {trace}, so no call of it runs")));
     }
     let running = running(&state);
@@ -112,7 +126,7 @@ pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage(format!("several calls of {trace} are running: {}; name one", list())));
         }
     };
-    app.runtime()?.send(&app.logs.scope, &trace, &Mail::Interrupt { call: *call }).await?;
+    logs.send(&trace, &Mail::Interrupt { call: *call }).await?;
     out(&format!("call {call} ({tool}) of {trace} is being ended; the agent goes on"))?;
     Ok(Exit::Ok)
 }
@@ -139,14 +153,14 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments)
             .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;
     }
-    let app = App::open()?;
-    let (trace, call) = undecided(&app.logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
+    let logs = Logs::look()?;
+    let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
     if let Some(arguments) = &args.arguments {
-        fits(&app, (&trace, call), arguments).await?;
+        fits(&App::open()?, (&trace, call), arguments).await?;
     }
     let mut rule = None;
     if args.reach != Reach::Once {
-        let (log, ..) = app.logs.read(&trace).await?;
+        let (log, ..) = logs.read(&trace).await?;
         let narrow = offer(&log.events, call).ok_or_else(|| {
             Failure::error(format!("no rule is narrow enough for call {call} of {trace}; approve it once"))
         })?;
@@ -154,26 +168,26 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             out(&format!("rule: {}", plain(line)))?;
         }
         if args.reach == Reach::Always {
-            let file = keep(&app.logs.home, &narrow, (&trace, call))?;
+            let file = keep(&logs.home, &narrow, (&trace, call))?;
             out(&format!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display()))?;
         } else {
             out(&format!("{} is allowed in {trace}", in_a_line(&narrow)))?;
         }
         rule = Some(narrow);
     }
-    tell(&app, &trace, &Mail::Approve { call, arguments: args.arguments, rule }, "approved", call).await
+    decided(&logs, &trace, &Mail::Approve { call, arguments: args.arguments, rule }, "approved", call).await
 }
 
 /// `mainpath deny`
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let (trace, call) = undecided(&app.logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
-    tell(&app, &trace, &Mail::Deny { call, reason: args.reason }, "denied", call).await
+    let logs = Logs::look()?;
+    let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
+    decided(&logs, &trace, &Mail::Deny { call, reason: args.reason }, "denied", call).await
 }
 
-async fn tell(app: &App, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
-    app.runtime()?.send(&app.logs.scope, trace, mail).await?;
-    if driven_elsewhere(&app.logs, trace)? {
+async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
+    logs.send(trace, mail).await?;
+    if driven_elsewhere(logs, trace)? {
         out(&format!("{done} call {call} of {trace}"))?;
     } else {
         out(&format!("{done} call {call} of {trace}; if nobody is running it, go on with: mainpath resume {trace}"))?;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// `mainpath export`
 pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     if let Some(damage) = &log.damage {

@@ -27,29 +27,29 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
         None | Some(GoalCommand::List { .. }) => None,
         Some(ref change) => Some(ops(change)?),
     };
-    let app = App::open()?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (log, mut state, _) = app.logs.read(&trace).await?;
+    let logs = Logs::look()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (log, mut state, _) = logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
-    let Some(ops) = ops else { return show(&app.logs, (&log, &state), full, args.json).await };
+    let Some(ops) = ops else { return show(&logs, (&log, &state), full, args.json).await };
     let refused = |why: &dyn std::fmt::Display| Failure::error(format!("the plan of {trace} is as it was: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
-    let runtime = app.runtime()?;
-    let mail = runtime.send(&app.logs.scope, &trace, &Mail::Goals { ops }).await?;
-    if driven_elsewhere(&app.logs, &trace)? {
+    // Where nobody works, what is said is taken in here and now.
+    let here = if state.run.is_none() && !driven_elsewhere(&logs, &trace)? { Some(App::open()?) } else { None };
+    let mail = logs.send(&trace, &Mail::Goals { ops }).await?;
+    if driven_elsewhere(&logs, &trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;
         while !state.mail.has(mail) && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            state = app.logs.read(&trace).await?.1;
+            state = logs.read(&trace).await?.1;
         }
-    } else if state.run.is_none() {
-        // Nobody works: the plan is changed here and now.
-        runtime.settle(&app.logs.scope, &trace, mail).await?;
+    } else if let Some(app) = here {
+        app.runtime()?.settle(&app.logs.scope, &trace, mail).await?;
     }
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let (log, state, _) = logs.read(&trace).await?;
     match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {
         Some(EventKind::MailRefused(data)) => Err(refused(&data.problem)),
-        Some(_) => show(&app.logs, (&log, &state), full, args.json).await,
+        Some(_) => show(&logs, (&log, &state), full, args.json).await,
         None => {
             out(&format!("sent to {trace}, which reads it when it goes on: mainpath resume {trace}"))?;
             Ok(Exit::Ok)

@@ -38,7 +38,7 @@ impl From<IndexError> for Failure {
 
 /// `mainpath ls`
 pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     if let Some(query) = &args.search {
         return search(&logs, query, &args);
     }
@@ -78,7 +78,7 @@ fn stand(logs: &Logs, row: &mut Row) {
 
 /// `mainpath index`
 pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     let IndexCommand::Rebuild = command;
     let began = Instant::now();
     let done = Index::open(&logs.store, &logs.scope)?.rebuild()?;

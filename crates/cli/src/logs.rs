@@ -1,10 +1,13 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it ([`App`](crate::app::App)).
 
-use crate::config::Home;
+use crate::config::{Home, hidden};
 use crate::exit::Failure;
+use crate::text::plain;
 use mainpath_core::{Log, State, apply};
+use mainpath_providers::Registry;
+use mainpath_runtime::{Mail, post};
 use mainpath_store::{FilesStore, Options, ReadLog, Scope, Store};
-use mainpath_types::TraceId;
+use mainpath_types::{MailId, TraceId};
 use std::sync::Arc;
 
 /// What commands look at.
@@ -18,9 +21,20 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Opens the data directory.
+    /// Opens the data directory. Errors: the configuration is wrong, among others.
     pub fn open() -> Result<Logs, Failure> {
-        let home = Home::find()?;
+        Logs::of(Home::find()?)
+    }
+
+    /// The same for who only looks or sends a word: what is wrong in the configuration is told, and does not stop a person from
+    /// seeing or ending what runs.
+    pub fn look() -> Result<Logs, Failure> {
+        let (home, wrong) = Home::look()?;
+        wrong.iter().for_each(passed_over);
+        Logs::of(home)
+    }
+
+    fn of(home: Home) -> Result<Logs, Failure> {
         let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
         Ok(Logs { home, store, scope: Scope::local() })
     }
@@ -45,6 +59,16 @@ impl Logs {
         }
     }
 
+    /// Sends mail to a trace, whoever drives it. Returns when it is durable.
+    pub async fn send(&self, trace: &TraceId, mail: &Mail) -> Result<MailId, Failure> {
+        // Of models only the names of their keys matter here.
+        let registry = self.home.registry().unwrap_or_else(|wrong| {
+            passed_over(&wrong);
+            Registry::bundled().clone()
+        });
+        Ok(post(&*self.store, &self.home.vault(&registry)?, &self.scope, trace, mail).await?)
+    }
+
     /// Whether there is such a trace.
     pub fn is_there(&self, trace: &TraceId) -> bool {
         self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
@@ -59,4 +83,9 @@ impl Logs {
         bodies.extend(&log.events);
         Ok((log, state, bodies))
     }
+}
+
+/// Tells what is wrong where that is no reason to stop.
+fn passed_over(wrong: &Failure) {
+    eprintln!("! {}; going on without it", plain(&hidden(&wrong.message)));
 }

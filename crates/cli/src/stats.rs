@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// `mainpath stats`
 pub async fn stats(args: StatsArgs) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     let traces = match (&args.trace, args.all) {
         (None, true) => logs.store.list(&logs.scope).await?.into_iter().map(|entry| entry.trace).collect(),
         (wanted, _) => vec![logs.find(wanted.as_deref()).await?],

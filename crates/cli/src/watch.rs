@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// `mainpath watch`
 pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
-    let logs = Logs::open()?;
+    let logs = Logs::look()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let log = logs.store.read(&logs.scope, &trace, 1).await?;
     let from = args.from.unwrap_or_else(|| last_run(&log.events));

@@ -52,7 +52,7 @@ pub use mail::Mail;
 pub use models::{EnvModels, Models};
 pub use notes::framed_notes;
 pub use prompts::{PromptError, text_protocol_prompt};
-pub use runtime::{Config, Policies, Runtime, RuntimeError, new_trace_id};
+pub use runtime::{Config, Policies, Runtime, RuntimeError, new_trace_id, post};
 pub use schema::check_schema;
 pub use secrets::Vault;
 pub use texts::Whole;

@@ -190,7 +190,7 @@ fn the_shares_and_the_limit_in_characters_are_the_owners() {
     assert_eq!((&context["most"], &context["full"]), (&json!(5_000), &json!(4_000)));
     assert_eq!(context["sections"]["summary"]["share"], json!(1_500));
     place.config("[shares]\nsummary = 30\nfoo = 3\n");
-    place.run(&["ls"]).fails(1, "config.toml, line 3: unknown field `foo`, expected one of `system`, `summary`");
+    place.run(&["doctor"]).fails(1, "config.toml, line 3: unknown field `foo`, expected one of `system`, `summary`");
     place.config("[shares]\nsummary = 60\n");
     place.run_on(&server, &["Go."]).fails(2, "10 + 60 + 50 + 20 is 140; together they may be 100");
 }

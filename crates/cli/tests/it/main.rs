@@ -39,3 +39,4 @@ mod terminal;
 mod tool_limits;
 mod tools;
 mod watches;
+mod wrong_configuration;

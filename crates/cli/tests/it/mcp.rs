@@ -151,7 +151,7 @@ fn more_servers_come_with_a_file_for_one_run() {
     let server = scripted(vec![Answer::text("Done.")]);
     place.run_on(&server, &["--mcp-config", "none.json", "Look."]).fails(2, "none.json: there is no such file");
     place.config("[mcp.servers.a]\ncommand = \"x\"\nsandbx = \"full\"\n");
-    place.run(&["ls"]).fails(1, "unknown field `sandbx`");
+    place.run(&["doctor"]).fails(1, "unknown field `sandbx`");
 }
 
 #[test]

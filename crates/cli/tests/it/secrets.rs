@@ -233,7 +233,7 @@ fn what_is_wrong_in_redact_is_told_with_file_and_line() {
     ];
     for (text, line, problem) in cases {
         place.config(&format!("[redact]\n{text}\n"));
-        place.run(&["ls"]).fails(1, &format!("{}, line {line}: {problem}", file.display()));
+        place.run(&["doctor"]).fails(1, &format!("{}, line {line}: {problem}", file.display()));
     }
 }
 
