@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::args::{EraseArgs, PurgeArgs, RmArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::follow::is_attended;
 use crate::logs::Logs;
 use crate::mcp::person_only;
 use crate::session::{Held, settled};
@@ -15,7 +16,7 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Collected, Store, StoreError, Sweep, TraceEntry};
 use mainpath_types::{Millis, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, IsTerminal};
+use std::io::BufRead;
 use std::time::Duration;
 
 /// A blob that was put so short a time ago may be about to be named by a log.
@@ -87,7 +88,9 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
             "no rule says which traces are old: see --older-than and --keep, or [retention] in the configuration"
         );
     }
-    if !args.dry_run && !old.is_empty() {
+    // Who wrote the rule down has agreed to it: where nobody can be asked, that is enough.
+    let by_rule = args.older_than.is_none() && args.keep.is_none();
+    if !args.dry_run && !old.is_empty() && (!by_rule || is_attended()) {
         confirm(args.yes, &format!("remove {}", several(&old)))?;
     }
     for (why, n) in needed {
@@ -303,7 +306,7 @@ fn confirm(yes: bool, what: &str) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !is_attended() {
         return Err(Failure::usage(format!("nobody can be asked whether to {what}: say --yes")));
     }
     eprint!("{what}? [y]es, [n]o: ");

@@ -28,7 +28,7 @@ pub struct PurgeArgs {
     /// Only say what would be removed
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Do not ask
+    /// Do not ask; by the rule of [retention] alone, nobody is asked where there is no terminal
     #[arg(short, long)]
     pub yes: bool,
 }

@@ -147,10 +147,15 @@ fn a_purge_removes_by_rule_and_only_blobs_that_no_other_trace_names() {
     assert_eq!(place.traces().len(), 3);
     place.config("[retention]\nkeep = 1\nolder_than = \"1h\"\n");
     assert!(place.ok(&["purge", "--yes"]).contains("0 traces were removed"), "they are young");
+    place.run(&["purge", "--keep", "1"]).fails(2, "nobody can be asked whether to remove 2 traces: say --yes");
     let out = place.ok(&["purge", "--keep", "1", "--yes"]);
     assert!(out.contains("2 traces were removed") && out.contains("1 blob that nothing names was removed"), "{out}");
     assert_eq!(place.traces(), [traces[2].clone()]);
     assert!(place.ok(&["show", &traces[2]]).contains(&shared), "what another trace shared is still there");
+    place.run_on(&server, &["work"]);
+    place.config("[retention]\nkeep = 1\n");
+    assert!(place.ok(&["purge"]).contains("1 trace was removed"), "the rule is consent enough");
+    assert_eq!(place.traces().len(), 1);
     place.config("[retention]\nkeep = -1\n");
     let bad = place.run(&["purge"]);
     assert_eq!((bad.code, bad.err.contains("config.toml")), (1, true), "{bad:#?}");
