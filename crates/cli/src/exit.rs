@@ -22,7 +22,7 @@ pub enum Exit {
     ApprovalNeeded = 5,
     /// A rule denies a call (`mainpath policy check`; 5 is for one that is to be asked).
     Denied = 6,
-    /// Somebody stopped it.
+    /// Somebody stopped it, or cleared its conversation.
     Interrupted = 130,
 }
 

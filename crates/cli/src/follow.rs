@@ -296,8 +296,11 @@ impl<'a> Follow<'a> {
         let (_, state, bodies) = self.app.logs.read(&self.trace).await?;
         views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
         if state.cleared > Seq(0) && state.tree.head.is_none() {
-            self.say(&format!("cleared; mainpath run --trace {} \"TASK\" begins anew", self.trace));
-            return Ok(Exit::Ok);
+            self.say(&format!(
+                "the conversation was cleared, so there is no answer; mainpath run --trace {} \"TASK\" begins anew",
+                self.trace
+            ));
+            return Ok(Exit::Interrupted);
         }
         let Some(end) = views::ending(&*self.app.logs.store, &self.app.logs.scope, &state, &bodies).await? else {
             return Ok(Exit::Ok);

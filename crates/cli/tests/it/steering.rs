@@ -181,8 +181,9 @@ fn a_clear_during_a_run_ends_it_first() {
     place.ok(&["next", &trace, "Never read."]);
     assert_eq!(place.ok(&["clear"]), format!("{trace} ends its run and is cleared\n"));
     let done = process.end();
-    assert_eq!((done.code, done.out.as_str()), (0, ""), "{done:#?}");
-    assert!(done.err.contains("mainpath: cleared; mainpath run --trace"), "{done:#?}");
+    assert_eq!((done.code, done.out.as_str()), (130, ""), "{done:#?}");
+    let told = "mainpath: the conversation was cleared, so there is no answer; mainpath run --trace";
+    assert!(done.err.contains(told), "{done:#?}");
     assert_eq!((server.count(), place.text("effects").as_str(), place.tools()), (1, "", vec![]));
 }
 
