@@ -64,7 +64,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         network: config.network.unwrap_or_default(),
         snapshots: config.snapshots,
         secrets: config.tool_secrets.clone(),
-        context_hooks: config.context_hooks.iter().map(|hook| hook.name.clone()).collect(),
+        context_hooks: config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect(),
         own_instructions: args.instructions.clone().unwrap_or_else(|| config.instructions.clone()),
         agents_md: config.agents_md.unwrap_or(true) && !args.no_agents_md,
         ..Spec::new("", profile)
@@ -105,7 +105,7 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     } else if new.own_instructions.is_empty() {
         new.own_instructions.clone_from(&app.logs.home.config.instructions);
     }
-    new.context_hooks = app.logs.home.config.context_hooks.iter().map(|hook| hook.name.clone()).collect();
+    new.context_hooks = app.logs.home.config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect();
     new.agents_md &= !args.no_agents_md;
     let notes = notes(&mut new, &app.logs.home);
     if new == *old {

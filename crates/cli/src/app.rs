@@ -50,6 +50,7 @@ impl App {
         let context: Result<Vec<_>, String> = home.config.context_hooks.iter().map(build).collect();
         let hooks = hooks.and_then(|hooks| Ok(hooks.with_context(context?)));
         let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
+        home.check_hooks()?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
         // One that cannot be used might have any name; that is told first.

@@ -162,12 +162,26 @@ impl ConfigFile {
         fitting.first().map(|(_, limit)| *limit)
     }
 
+    /// A hook is known by its name. Errors: where in the file the second one of a name stands, in bytes, and what is wrong.
+    fn check_hooks(&self) -> Result<(), (usize, String)> {
+        let hooks = self.hooks.iter().map(|hook| &hook.name).collect::<Vec<_>>();
+        let context = self.context_hooks.iter().map(|hook| &hook.name).collect::<Vec<_>>();
+        for (kind, names) in [("hook", hooks), ("context hook", context)] {
+            let mut seen = BTreeSet::new();
+            if let Some(second) = names.into_iter().find(|name| !seen.insert(name.get_ref())) {
+                let wrong = format!("there is another {kind} with the name {:?}; give each its own", second.get_ref());
+                return Err((second.span().start, wrong));
+            }
+        }
+        Ok(())
+    }
+
     /// Holds the names of hooks and limits to the tools that there are. Errors: where in the file one stands that means none, in
     /// bytes, and what is wrong.
     fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), (usize, String)> {
         for hook in &self.hooks {
             for names in &hook.tools {
-                let wrong = |problem| (names.span().start, format!("the hook {:?}: {problem}", hook.name));
+                let wrong = |problem| (names.span().start, format!("the hook {:?}: {problem}", hook.name.get_ref()));
                 names.get_ref().0.check(tools.clone()).map_err(wrong)?;
             }
         }
@@ -271,9 +285,17 @@ impl Home {
         Ok((Home { data, config_file, config, forms }, wrong))
     }
 
+    /// No two hooks of the configuration have one name. Errors: file, line and what is wrong.
+    pub fn check_hooks(&self) -> Result<(), Failure> {
+        self.placed(self.config.check_hooks())
+    }
+
     /// Holds the names of tools in the configuration to these. Errors: file, line, what is wrong and what may have been meant.
     pub fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), Failure> {
-        let checked = self.config.check_tools(tools);
+        self.placed(self.config.check_tools(tools))
+    }
+
+    fn placed(&self, checked: Result<(), (usize, String)>) -> Result<(), Failure> {
         checked.map_err(|(at, problem)| {
             let text = std::fs::read_to_string(&self.config_file).unwrap_or_default();
             wrong(&self.config_file, &text, at, &problem)

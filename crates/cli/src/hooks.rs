@@ -18,7 +18,7 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
     /// Its name: verdicts cite it as `hook.NAME`.
-    pub name: String,
+    pub name: Spanned<String>,
     /// Where it is called.
     pub on: Vec<HookPoint>,
     /// The tools that it is called for, by names, aliases and patterns; all, without it.
@@ -42,8 +42,8 @@ pub struct HookEntry {
 impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
     pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Hook, String> {
-        let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name));
-        if !is_name(&self.name) {
+        let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name.get_ref()));
+        if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
         }
         if self.on.is_empty() {
@@ -56,7 +56,7 @@ impl HookEntry {
             Err(why) => return wrong(&why),
         };
         Ok(Hook {
-            name: self.name.clone(),
+            name: self.name.get_ref().clone(),
             points: self.on.clone(),
             tools: self.tools.iter().map(|names| names.get_ref().0.clone()).collect(),
             timeout,
@@ -71,7 +71,7 @@ impl HookEntry {
 #[serde(deny_unknown_fields)]
 pub struct ContextHookEntry {
     /// Its name, under which the model is told what it says.
-    pub name: String,
+    pub name: Spanned<String>,
     /// The program and its arguments. It reads a JSON object and writes a text, or `{"text": "…"}`.
     #[serde(default)]
     pub command: Vec<String>,
@@ -87,14 +87,14 @@ pub struct ContextHookEntry {
 impl ContextHookEntry {
     /// The hook. Errors: what is wrong with the entry.
     pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<NamedContextHook, String> {
-        let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name));
-        if !is_name(&self.name) {
+        let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name.get_ref()));
+        if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
         }
         let timeout = self.timeout.map_or(Duration::from_secs(5), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
         match called.build(launcher, client, secret) {
-            Ok(runner) => Ok(NamedContextHook { name: self.name.clone(), timeout, hook: Arc::new(runner) }),
+            Ok(runner) => Ok(NamedContextHook { name: self.name.get_ref().clone(), timeout, hook: Arc::new(runner) }),
             Err(why) => wrong(&why),
         }
     }

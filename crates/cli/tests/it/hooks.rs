@@ -118,6 +118,23 @@ fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_wi
 }
 
 #[test]
+fn two_hooks_of_one_name_are_refused_with_the_place_of_the_second() {
+    let place = Place::new();
+    let guard = "name = \"guard\"\ncommand = [\"true\"]\n";
+    let (hook, context) = (format!("[[hooks]]\n{guard}on = [\"run_end\"]\n"), format!("[[context_hooks]]\n{guard}"));
+    place.config(&format!("{hook}{context}"));
+    place.ok(&["doctor"]);
+    for (config, words) in [
+        (format!("{hook}{hook}"), "config.toml, line 6: there is another hook with the name \"guard\""),
+        (format!("{context}{context}"), "config.toml, line 5: there is another context hook with the name \"guard\""),
+    ] {
+        place.config(&config);
+        place.run(&["run", "-m", "scripted", "Do it."]).fails(1, words);
+        place.run(&["doctor"]).fails(1, words);
+    }
+}
+
+#[test]
 fn what_a_hook_has_changed_is_shown_with_its_name() {
     let script = r#"echo '{"arguments": {"command": "echo mild > effects"}}'"#;
     let place = with_hook(script, "on = [\"before_tool\"]\ntools = [\"bash\"]");
