@@ -8,6 +8,7 @@ use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,7 +147,7 @@ impl Runner {
                 let place = Place { launcher, cage: &Cage::open(), folder: &folder, effect_id: "hook" };
                 let ran = program.run(place, event.to_string().as_bytes(), std::future::pending()).await;
                 let ran = ran.map_err(|error| format!("it could not be started: {error}"))?;
-                let said = last_line(&String::from_utf8_lossy(&ran.stderr));
+                let said = last_line([&ran.stderr, &ran.stdout].map(|bytes| String::from_utf8_lossy(bytes)));
                 match &ran.ended.how {
                     How::Exit(0) => Ok(ran.stdout.to_vec()),
                     How::Exit(code) => Err(format!("exit code {code}: {said}")),
@@ -194,6 +195,8 @@ impl ContextHook for Runner {
     }
 }
 
-fn last_line(text: &str) -> String {
-    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").chars().take(200).collect()
+/// The last line that says something, of the first text that has one.
+fn last_line(texts: [Cow<'_, str>; 2]) -> String {
+    let line = texts.iter().find_map(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+    line.unwrap_or("it said nothing").chars().take(200).collect()
 }

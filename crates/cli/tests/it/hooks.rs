@@ -53,7 +53,9 @@ fn an_address_denies_what_it_is_told_of() {
 #[test]
 fn a_command_that_fails_or_hangs_denies_unless_it_is_to_be_passed_over() {
     for (script, why) in [
-        ("echo broken >&2; exit 3", "exit code 3: broken"),
+        ("echo other; echo broken >&2; exit 3", "exit code 3: broken"),
+        ("echo no disk; exit 3", "exit code 3: no disk"),
+        ("exit 3", "exit code 3: it said nothing"),
         ("echo no json", "its answer is no JSON"),
         ("sleep 1000", "it took longer than 300ms"),
     ] {
