@@ -24,6 +24,10 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let trace = logs.find(args.trace.as_deref()).await?;
     let log = logs.store.read(&logs.scope, &trace, 1).await?;
     let from = args.from.unwrap_or_else(|| last_run(&log.events));
+    let head = log.events.last().map_or(0, |event| event.id);
+    if from > head + 1 {
+        eprintln!("there is no event {from} yet: the log of {trace} ends at event {head}");
+    }
     let mut heads = logs.store.subscribe(&logs.scope, &trace)?;
     let mut printer = Printer::new(&trace, args.json, from);
     let mut state = State::new(trace.clone());

@@ -22,6 +22,11 @@ fn a_run_is_watched_from_another_process_to_its_end() {
     let rest = place.ok(&["watch", &trace, "--json", "--from", &(started + 1).to_string()]);
     let ids: Vec<u64> = rest.lines().map(|line| parsed(line)["id"].as_u64().unwrap()).collect();
     assert_eq!((ids.first(), ids.last()), (Some(&(started + 1)), Some(&end)));
+    let beyond = place.run(&["watch", &trace, "--from", "99999"]);
+    let told = format!("there is no event 99999 yet: the log of {trace} ends at event {end}\n");
+    assert_eq!((beyond.code, beyond.err), (0, told));
+    let next = place.run(&["watch", &trace, "--from", &(end + 1).to_string()]);
+    assert_eq!((next.code, next.err.as_str()), (0, ""), "that is where one goes on");
     let done = place.run(&["watch", &trace]);
     assert!(done.code == 0 && done.out.is_empty(), "{done:#?}");
     assert!(done.err.contains("→ bash: sleep 1") && done.err.contains("It printed heron."), "{}", done.err);
