@@ -65,6 +65,13 @@ pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<As
 }
 
 impl Asked {
+    /// The same for who watches a run whose process goes on: somebody may be asked there.
+    pub fn question(&self, trace: &TraceId) -> Option<String> {
+        let Asked { call, tool, .. } = self;
+        let how = format!("at its terminal, or mainpath approve {trace} --call {call}");
+        (self.standing == Standing::Open).then(|| format!("call {call} ({tool}) waits for an approval: {how}"))
+    }
+
     /// A line for people: what is to be done, or what has been.
     pub fn line(&self, trace: &TraceId) -> String {
         let Asked { call, tool, standing, .. } = self;

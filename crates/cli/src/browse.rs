@@ -34,7 +34,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     }
     let trace = logs.find(args.trace.as_deref()).await?;
     // Asked first: what its owner wrote before it went is then read.
-    let is_driven = logs.store.owner(&logs.scope, &trace)?.is_some();
+    let is_driven = logs.is_driven(&trace)?;
     let (log, state, bodies) = logs.read(&trace).await?;
     let mut bodies = Whole::new(&bodies);
     if !args.events {

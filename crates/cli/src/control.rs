@@ -252,5 +252,5 @@ async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> 
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.
 pub fn driven_elsewhere(logs: &Logs, trace: &TraceId) -> Result<bool, Failure> {
-    Ok(logs.store.owner(&logs.scope, trace)?.is_some())
+    logs.is_driven(trace)
 }

@@ -69,6 +69,11 @@ impl Logs {
         Ok(post(&*self.store, &self.home.vault(&registry)?, &self.scope, trace, mail).await?)
     }
 
+    /// Whether a process drives the trace, or stays with it while it waits: what is sent is read at once.
+    pub fn is_driven(&self, trace: &TraceId) -> Result<bool, Failure> {
+        Ok(self.store.owner(&self.scope, trace)?.is_some() || self.store.is_followed(&self.scope, trace)?)
+    }
+
     /// Whether there is such a trace.
     pub fn is_there(&self, trace: &TraceId) -> bool {
         self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()

@@ -12,6 +12,7 @@ use mainpath_core::{State, apply};
 use mainpath_runtime::Live;
 use mainpath_store::Store;
 use mainpath_types::{EventId, EventKind};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let mut state = State::new(trace.clone());
     let mut events = log.events;
     let mut damage = log.damage;
+    let mut questions = BTreeSet::new();
     loop {
         for event in std::mem::take(&mut events) {
             apply(&mut state, &event);
@@ -53,8 +55,14 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         }
         let driven = match tokio::time::timeout(LOOK, heads.changed()).await {
             Ok(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
-            Err(_) => args.follow || logs.store.owner(&logs.scope, &trace)?.is_some(),
+            Err(_) => args.follow || logs.is_driven(&trace)?,
         };
+        if driven && !args.json {
+            for asked in asked(&logs, &trace, &state).await? {
+                let question = asked.question(&trace).filter(|_| questions.insert(asked.call));
+                question.iter().for_each(|question| printer.line("?", question));
+            }
+        }
         // What was written before its owner went is read before that is said.
         let more = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
         if !driven && more.events.is_empty() && more.damage.is_none() {

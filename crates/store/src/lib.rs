@@ -39,7 +39,7 @@ mod store;
 
 #[cfg(feature = "faults")]
 pub use faulty::Faulty;
-pub use files::{FilesStore, Options};
+pub use files::{FilesStore, Following, Options};
 pub use line::{HeadHash, Salts};
 pub use log::{Report, read_file, verify_bytes, verify_file};
 pub use memory::MemoryStore;

@@ -280,6 +280,28 @@ fn a_decision_from_elsewhere_takes_the_question_away() {
 }
 
 #[test]
+fn a_run_at_its_question_is_running_for_everybody_else() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("Done.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    let trace = place.trace();
+    let watching = Terminal::start(&place, &["watch", &trace], &[]);
+    // It has looked whether anybody is there, and stays.
+    watching.shows("? call 2.0 (bash) waits for an approval: at its terminal, or mainpath approve", 1);
+    assert_eq!(place.ok(&["next", &trace, "Then rest."]), format!("{trace} reads it after this run\n"));
+    let read = |event: &serde_json::Value| event["data"]["mode"] == "follow_up";
+    wait_until("it is read", || place.events(&trace).iter().any(read));
+    place.run(&["interrupt", &trace]).fails(1, "no call of");
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+    let (watched, shown) = watching.end();
+    assert_eq!((watched, shown.matches("■ final").count()), (0, 2), "{shown:?}");
+    assert_eq!(shown.matches("waits for an approval").count(), 1, "{shown:?}");
+    assert!(place.ok(&["next", &trace, "And that."]).starts_with("it waits, as nobody is running"));
+}
+
+#[test]
 fn ctrl_c_at_the_question_leaves_a_trace_that_can_be_resumed() {
     let (place, server) = one_call();
     let mut terminal = Terminal::run(&place, &server);
@@ -401,8 +423,8 @@ fn an_esc_ends_the_running_call_and_a_clear_the_whole_conversation() {
     wait_until("the agent goes on", || place.text("began") == "x\nx\n");
     terminal.types("/clear\n");
     let (code, screen) = terminal.end();
-    assert_eq!((code, place.text("effects").as_str(), server.count()), (0, "", 2), "{screen:?}");
-    assert!(screen.contains("cleared; mainpath run --trace"), "{screen:?}");
+    assert_eq!((code, place.text("effects").as_str(), server.count()), (130, "", 2), "{screen:?}");
+    assert!(screen.contains("the conversation was cleared, so there is no answer"), "{screen:?}");
     assert_eq!(place.tools(), Vec::<u32>::new());
 }
 

@@ -1,7 +1,8 @@
 //! A store in plain files, for any number of processes on one machine.
 //!
 //! ```text
-//! <data>/traces/<trace>/events.jsonl    the log, see [`mod@crate::line`]
+//! <data>/traces/<trace>/                locked (flock, shared) by whoever stays with it while it waits
+//!                       events.jsonl    the log, see [`mod@crate::line`]
 //!                       events.torn     what was cut off its end
 //!                       mailbox.jsonl   one JSON object per entry: id, at, from, urgent, body
 //!                       owner.lock      locked (flock) by the owner; its content says who: epoch, pid, placed
@@ -26,6 +27,7 @@ mod changes;
 mod commit;
 mod disk;
 mod doorbell;
+mod follow;
 mod journal;
 mod layout;
 mod mailbox;
@@ -38,6 +40,7 @@ mod watch;
 pub use changes::{Changed, Mark};
 pub use disk::Disk;
 pub(crate) use doorbell::Doorbell;
+pub use follow::Following;
 
 use crate::line::Salts;
 use crate::log::{self, Report};
@@ -123,6 +126,17 @@ impl FilesStore {
     /// included. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     pub fn owner(&self, scope: &Scope, trace: &TraceId) -> Result<Option<Owner>, StoreError> {
         owner::owner(&self.inner, &scope.tenant, trace)
+    }
+
+    /// Says that this process stays with a trace, also while the trace waits and nobody owns it: what is sent to it is read.
+    /// Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    pub fn follow(&self, scope: &Scope, trace: &TraceId) -> Result<Following, StoreError> {
+        follow::follow(&self.inner.layout, &scope.tenant, trace)
+    }
+
+    /// Whether some process stays with a trace. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    pub fn is_followed(&self, scope: &Scope, trace: &TraceId) -> Result<bool, StoreError> {
+        follow::is_followed(&self.inner.layout, &scope.tenant, trace)
     }
 
     /// The traces that may have changed since a mark: leased in the meantime, or removed. One that is still owned may change

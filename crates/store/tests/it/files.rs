@@ -31,6 +31,26 @@ async fn everything_is_for_its_owner_only() {
     assert!(seen > 20, "{seen}");
 }
 
+#[tokio::test]
+async fn whoever_follows_a_trace_is_seen_by_others_until_the_last_has_gone() {
+    let home = Home::new();
+    let other = FilesStore::open(home.dir.path(), Options::default()).unwrap();
+    let (scope, trace) = (Scope::local(), trace());
+    assert!(matches!(home.store.is_followed(&scope, &trace), Err(StoreError::NotFound { .. })));
+    assert!(matches!(home.store.follow(&scope, &trace), Err(StoreError::NotFound { .. })));
+    drop(home.store.lease(&scope, &trace, true).await.unwrap().lease);
+    let seen = || [&home.store, &other].map(|store| store.is_followed(&scope, &trace).unwrap());
+    assert_eq!(seen(), [false, false]);
+    let (one, two) = (home.store.follow(&scope, &trace).unwrap(), other.follow(&scope, &trace).unwrap());
+    assert_eq!(seen(), [true, true]);
+    // It keeps nobody from owning the trace.
+    drop(other.lease(&scope, &trace, false).await.unwrap().lease);
+    drop(one);
+    assert_eq!(seen(), [true, true]);
+    drop(two);
+    assert_eq!(seen(), [false, false]);
+}
+
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
