@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::args::{CompactArgs, ContextArgs};
 use crate::browse::out;
-use crate::control::driven_elsewhere;
+use crate::control::{driven_elsewhere, settle};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::text::{number, plain};
@@ -54,19 +54,19 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let before = state.tree.shown_tokens(state.tree.head);
     let hint = args.hint.filter(|hint| !hint.trim().is_empty());
     let mail = Mail::Compact { hint };
-    if state.run.is_some() || !state.queues.is_empty() && !state.queues.held {
-        // To go on with the run is not what was asked for.
-        logs.send(&trace, &mail).await?;
+    // To go on with a run is not what was asked for.
+    let is_later = state.run.is_some() || !state.queues.is_empty() && !state.queues.held;
+    let here = if is_later { None } else { Some(App::open()?) };
+    let sent = logs.send(&trace, &mail).await?;
+    let Some(app) = here else {
         let when = match driven_elsewhere(&logs, &trace)? {
             true => "before its next turn".into(),
             false => format!("when its run goes on: mainpath resume {trace}"),
         };
         out(&format!("{trace} will be summarised {when}"))?;
         return Ok(Exit::Ok);
-    }
-    let app = App::open()?;
-    let sent = logs.send(&trace, &mail).await?;
-    app.runtime()?.settle(&app.logs.scope, &trace, sent).await?;
+    };
+    settle(&app, &trace, sent).await?;
     let (log, state, _) = logs.read(&trace).await?;
     let since = log.events.iter().rev().take_while(|event| event.mail != Some(sent));
     let mut ends = since.filter_map(|event| match &event.kind {

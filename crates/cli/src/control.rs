@@ -13,7 +13,7 @@ use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
 use mainpath_tools::Schema;
-use mainpath_types::{CallId, EffectClass, MessageMode, Part, TraceId};
+use mainpath_types::{CallId, EffectClass, MailId, MessageMode, Part, TraceId};
 
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
@@ -48,8 +48,14 @@ async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure
         return Ok(Told::Driver);
     }
     let app = here.map_or_else(App::open, Ok)?;
-    app.runtime()?.settle(&app.logs.scope, trace, mail).await?;
+    settle(&app, trace, mail).await?;
     Ok(Told::Here)
+}
+
+/// Does what follows from mail to a trace that no process drives, and writes its views.
+pub async fn settle(app: &App, trace: &TraceId, mail: MailId) -> Result<(), Failure> {
+    app.runtime()?.settle(&app.logs.scope, trace, mail).await?;
+    Ok(views::write(&*app.logs.store, &app.logs.scope, trace).await?)
 }
 
 /// `mainpath clear`
@@ -65,7 +71,6 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
         out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
     }
-    views::write(&*logs.store, &logs.scope, &trace).await?;
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
     ))?;

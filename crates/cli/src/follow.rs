@@ -31,6 +31,8 @@ pub struct Follow<'a> {
     /// The call that was decided last: the word may still be on its way.
     decided: Option<CallId>,
     stops: u32,
+    /// The event up to which views were written while it waited.
+    viewed: EventId,
 }
 
 impl<'a> Follow<'a> {
@@ -55,6 +57,7 @@ impl<'a> Follow<'a> {
             asked: None,
             decided: None,
             stops: 0,
+            viewed: 0,
         }
     }
 
@@ -77,6 +80,10 @@ impl<'a> Follow<'a> {
                 }
                 Phase::Parked(waiting) => {
                     self.catch_up(&mut watcher).await?;
+                    if self.viewed < self.printer.last && waiting.iter().any(|one| *one != Waiting::Timer) {
+                        views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
+                        self.viewed = self.printer.last;
+                    }
                     if !self.allowed_by_rule(&waiting).await?
                         && let Some(exit) = self.parked(&waiting)
                     {

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::args::{GoalArgs, GoalCommand, PatchArgs};
 use crate::browse::out;
-use crate::control::driven_elsewhere;
+use crate::control::{driven_elsewhere, settle};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::text::plain;
@@ -34,7 +34,7 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
     let Some(ops) = ops else { return show(&logs, (&log, &state), full, args.json).await };
     let refused = |why: &dyn std::fmt::Display| Failure::error(format!("the plan of {trace} is as it was: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
-    // Where nobody works, what is said is taken in here and now.
+    // Where nobody works, the plan is changed here and now.
     let here = if state.run.is_none() && !driven_elsewhere(&logs, &trace)? { Some(App::open()?) } else { None };
     let mail = logs.send(&trace, &Mail::Goals { ops }).await?;
     if driven_elsewhere(&logs, &trace)? {
@@ -44,7 +44,7 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
             state = logs.read(&trace).await?.1;
         }
     } else if let Some(app) = here {
-        app.runtime()?.settle(&app.logs.scope, &trace, mail).await?;
+        settle(&app, &trace, mail).await?;
     }
     let (log, state, _) = logs.read(&trace).await?;
     match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {

@@ -1,6 +1,7 @@
 //! Logs and views that somebody removed, changed or tore.
 
 use crate::commands::one_call;
+use crate::support::{Place, bash, scripted};
 use serde_json::{Value, json};
 
 #[test]
@@ -19,6 +20,32 @@ fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
     assert!(done.out.contains("differs: ") && done.out.contains("final.md"), "{done:#?}");
     assert_eq!(read(), before);
     place.ok(&["replay"]);
+}
+
+#[test]
+fn views_are_as_new_as_the_log_whenever_nobody_works() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo done")]);
+    assert_eq!(place.run_on(&server, &["--park", "Do it."]).code, 5);
+    let trace = place.trace();
+    let view = |name: &str| parsed_whole(&std::fs::read(place.file(&trace, name)).unwrap());
+    let is_new = || {
+        let last = place.events(&trace).last().unwrap()["id"].clone();
+        assert_eq!(view("meta.json")["last_event_id"], last);
+    };
+    is_new();
+    assert_eq!(view("state.json")["open_calls"][0]["state"], "asked");
+    place.ok(&["stop"]);
+    is_new();
+    assert_eq!(view("meta.json")["finish_reason"], "stopped");
+    place.ok(&["goal", "add", "Buy milk"]);
+    is_new();
+    let goals = view("goal.json")["goals"].to_string();
+    assert!(goals.contains("Buy milk"), "{goals}");
+}
+
+fn parsed_whole(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap()
 }
 
 #[test]
