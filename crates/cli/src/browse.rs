@@ -11,6 +11,7 @@ use crate::list::{INTERRUPTED, standing};
 use crate::logs::Logs;
 use crate::print::changed;
 use crate::text::{count, gist, number, plain, short, spent, were};
+use crate::waits::waiting;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_runtime::{Whole, replay as again, wire::Projector};
@@ -113,6 +114,9 @@ async fn path(
         for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
             out(&format!("   {line}"))?;
         }
+    }
+    for line in waiting(logs, trace, state, bodies).await? {
+        out(&format!("\n{line}"))?;
     }
     if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
         out(&format!("\n{}", plain(&end.answer)))?;

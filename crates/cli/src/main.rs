@@ -42,6 +42,7 @@ mod text;
 mod toolbox;
 mod tools;
 mod typed;
+mod waits;
 mod watch;
 
 use args::{Cli, Command};

@@ -138,9 +138,12 @@ fn words_outlive_the_process_that_was_to_read_them() {
     let waits = format!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}\n");
     assert_eq!(place.ok(&["steer", &trace, "Now this."]), waits);
     assert_eq!(place.ok(&["next", &trace, "Then that."]), waits);
+    let show = place.ok(&["show"]);
+    assert!(show.contains("\nwaits to be read: steer, Now this.\n\nwaits to be read: next, Then that.\n"), "{show}");
     // The steer is read before the next request is made, what is for later after its answer.
     let done = place.run(&["resume", "--yes"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Two.\n"), "{done:#?}");
+    assert!(!place.ok(&["show"]).contains("waits to be read"));
     let told: Vec<String> = server.requests().iter().map(conversation).collect();
     let said: Vec<(bool, bool)> =
         told.iter().map(|told| (told.contains("Now this."), told.contains("Then that."))).collect();
