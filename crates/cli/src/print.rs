@@ -13,6 +13,8 @@ pub struct Printer {
     /// Set for programs: events on standard output.
     json: Option<Projector>,
     color: bool,
+    /// Whether what people say is shown: who gave the task knows it.
+    shows_words: bool,
     /// What of the present answer has been streamed.
     streamed: String,
     /// The last answer that was streamed as a whole.
@@ -61,6 +63,7 @@ impl Printer {
     pub fn new(trace: &TraceId, json: bool, from: EventId) -> Printer {
         Printer {
             json: json.then(|| Projector::new(trace.clone())),
+            shows_words: false,
             color: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
             streamed: String::new(),
             shown: String::new(),
@@ -72,6 +75,11 @@ impl Printer {
             from,
             last: 0,
         }
+    }
+
+    /// The same for who has said nothing, and wants to know what was said.
+    pub fn with_words(self) -> Printer {
+        Printer { shows_words: true, ..self }
     }
 
     /// Prints one thing. Errors: standard output is closed.
@@ -169,8 +177,16 @@ impl Printer {
                 self.line("·", &format!("{} put back", were(data.changes.len() as u64, "file")));
             }
             EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation begins anew"),
-            EventKind::MessageQueued(data) if !quiet && data.mode == MessageMode::Steer => {
-                self.line("·", &format!("steered: {}", short(&text_of(&data.parts), 100)));
+            EventKind::MessageQueued(data) if !quiet => match data.mode {
+                MessageMode::Steer => self.said("steered", &data.parts, 100),
+                MessageMode::FollowUp => self.said("for after this run", &data.parts, 100),
+                MessageMode::Message if self.shows_words => self.said("said", &data.parts, 300),
+                MessageMode::Message => {}
+            },
+            EventKind::RewindRequested(data) if !quiet && self.shows_words => {
+                if let Some(parts) = &data.parts {
+                    self.said(&format!("said after #{}", data.after), parts, 300);
+                }
             }
             EventKind::TailCut(data) if !quiet => {
                 let kept = &data.kept;
@@ -187,6 +203,15 @@ impl Printer {
             }
             _ => {}
         }
+    }
+
+    fn said(&mut self, how: &str, parts: &[Part], most: usize) {
+        let text = match parts {
+            // A very long text lies elsewhere.
+            [Part::StoredText { bytes, .. }, ..] => format!("({})", count(*bytes, "byte")),
+            parts => short(&text_of(parts), most),
+        };
+        self.line("·", &format!("{how}: {text}"));
     }
 
     fn answer(&mut self, data: &ModelFinished, quiet: bool) {

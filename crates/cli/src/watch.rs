@@ -30,7 +30,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         eprintln!("there is no event {from} yet: the log of {trace} ends at event {head}");
     }
     let mut heads = logs.store.subscribe(&logs.scope, &trace)?;
-    let mut printer = Printer::new(&trace, args.json, from);
+    let mut printer = Printer::new(&trace, args.json, from).with_words();
     let mut state = State::new(trace.clone());
     let mut events = log.events;
     let mut damage = log.damage;

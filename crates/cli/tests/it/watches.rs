@@ -40,6 +40,7 @@ fn only_the_last_run_is_shown_unless_all_is_asked_for_and_a_follower_stays() {
     let trace = place.trace();
     place.run_on(&server, &["--trace", &trace, "two"]);
     let seen = place.run(&["watch"]).err;
+    assert!(seen.starts_with("· said: two\n"), "{seen}");
     assert!(seen.contains("The second.") && !seen.contains("The first."), "{seen}");
     assert!(place.run(&["watch", "--from", "1"]).err.contains("The first."));
     let mut following = place.start(&["watch", &trace, "--follow", "--json"]);
@@ -47,6 +48,29 @@ fn only_the_last_run_is_shown_unless_all_is_asked_for_and_a_follower_stays() {
     place.run_on(&server, &["--trace", &trace, "three"]);
     assert_eq!(following.event("run_finished")["data"]["run"], 3);
     following.kill();
+}
+
+#[test]
+fn a_watcher_sees_what_people_say() {
+    let place = Place::new();
+    let server = scripted(["One.", "Two.", "Three.", "Four."].map(Answer::text).into());
+    let ran = place.run_on(&server, &["Count the herons."]);
+    assert!(!ran.err.contains("Count the herons."), "who gave the task knows it: {ran:#?}");
+    let trace = place.trace();
+    place.ok(&["next", &trace, "And the cranes."]);
+    place.ok(&["resume"]);
+    place.ok(&["rewind", &trace, "--to", "2", "And the storks."]);
+    place.ok(&["run", "-c", &"heron ".repeat(3_000)]);
+    let seen = place.run(&["watch", "--from", "1"]).err;
+    let said = |line: &&str| line.starts_with("· ") && line.contains(": ");
+    let said: Vec<&str> = seen.lines().filter(said).collect();
+    let expected = [
+        "· said: Count the herons.",
+        "· for after this run: And the cranes.",
+        "· said after #2: And the storks.",
+        "· said: (18,000 bytes)",
+    ];
+    assert_eq!(said, expected, "{seen}");
 }
 
 #[test]
