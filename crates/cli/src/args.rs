@@ -115,7 +115,7 @@ pub enum Command {
 pub struct RunArgs {
     /// The task. What comes on standard input is added as context; `-` reads the task from there
     pub task: Option<String>,
-    /// Continue the trace that changed last
+    /// Continue the trace that changed last, in its folder; no demonstration once there is a model
     #[arg(short, long, conflicts_with = "trace")]
     pub r#continue: bool,
     /// Continue this trace (its id, or the beginning of it)

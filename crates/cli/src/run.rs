@@ -56,7 +56,10 @@ async fn begin(
         held.point(session, trace)?;
     }
     if args.r#continue || args.trace.is_some() || goes_on.is_some() {
-        let trace = app.logs.find(args.trace.as_deref().or(goes_on.as_deref())).await?;
+        let trace = match args.trace.as_deref().or(goes_on.as_deref()) {
+            None => last(app, args).await?,
+            named => app.logs.find(named).await?,
+        };
         let (log, ..) = app.logs.read(&trace).await?;
         let model = args.agent.model.as_deref().or_else(|| Some(&spec_of(&log)?.model)).unwrap_or_default();
         let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
@@ -96,6 +99,41 @@ async fn begin(
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
+}
+
+/// The trace that `-c` goes on with: the last one, but no demonstration once there is a model. Says which, where one may mean
+/// another. Errors: there is none.
+async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
+    let mut is_past = None;
+    for entry in app.logs.store.list(&app.logs.scope).await? {
+        let trace = entry.trace;
+        let (log, ..) = app.logs.read(&trace).await?;
+        let folder = spec_of(&log).map(|spec| spec.workspace.as_str()).unwrap_or_default();
+        if is_demo(app, &trace, folder) {
+            if is_past.is_none() {
+                let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
+                is_past = Some(!chosen.model.starts_with("scripted"));
+            }
+            if is_past == Some(true) {
+                continue;
+            }
+        }
+        let is_here = agent::workspace(None).is_ok_and(|here| here == Path::new(folder));
+        if !is_here && args.agent.workspace.is_none() && !args.output.json {
+            eprintln!("· going on with {trace} in {}; -C DIR names another folder", plain(folder));
+        }
+        return Ok(trace);
+    }
+    Err(Failure::error(match is_past {
+        Some(_) => "there is no trace to go on with but the scripted demonstration; mainpath run \"TASK\" begins one",
+        None => "there are no traces yet; `mainpath run \"TASK\"` makes one",
+    }))
+}
+
+/// Whether a trace is the scripted demonstration, by the folder in which it works.
+fn is_demo(app: &App, trace: &TraceId, folder: &str) -> bool {
+    let demo = app.logs.home.demo_workspace(trace);
+    demo.canonicalize().unwrap_or(demo) == Path::new(folder)
 }
 
 /// What a model is told whose answer was cut off.
@@ -160,7 +198,7 @@ pub async fn go_on(
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     let runtime = app.runtime_under(check_rules(app, &spec.workspace, output.json)?)?;
-    let demo = spec.workspace == app.logs.home.demo_workspace(trace).display().to_string();
+    let demo = is_demo(app, trace, &spec.workspace);
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
     let mcp = if demo { None } else { connect(app, &folder, agent).await? };

@@ -119,6 +119,33 @@ fn with_json_standard_output_holds_event_lines_and_nothing_else() {
 }
 
 #[test]
+fn to_continue_says_where_and_leaves_the_demonstration_once_there_is_a_model() {
+    let (place, server) = (Place::new(), simple());
+    // The list goes by when a log was written, to the millisecond.
+    let moment = || std::thread::sleep(std::time::Duration::from_millis(5));
+    let demo = place.run(&["run", "What is here?"]);
+    assert!(demo.code == 0 && demo.err.contains("a SCRIPTED model plays"), "{demo:#?}");
+    let model = server.model();
+    let go_on = |place: &Place, more: &[&str]| place.run(&[&["run", "-c", "More."], more].concat());
+    go_on(&place, &["--model", &model]).fails(1, "no trace to go on with but the scripted demonstration");
+    let still = go_on(&place, &[]);
+    assert!(still.code == 0 && still.err.contains("· going on with "), "{still:#?}");
+    moment();
+    place.run_on(&server, &["First."]);
+    let real = crate::support::newest(&place);
+    moment();
+    place.run(&["run", "What is here?"]);
+    assert_ne!(newest(&place), real);
+    let mut command = place.command(&["run", "-c", "More."]);
+    command.env("MAINPATH_MODEL", &model).current_dir(place.root());
+    let there = finish(command, None);
+    let told = format!("· going on with {real} in {}; -C DIR names another folder\n", place.work.display());
+    assert!(there.code == 0 && there.out == "The answer.\n" && there.err.starts_with(&told), "{there:#?}");
+    let here = go_on(&place, &[]);
+    assert!(here.code == 0 && !here.err.contains("going on with"), "{here:#?}");
+}
+
+#[test]
 fn without_json_standard_output_holds_the_answer_alone_and_a_file_too_if_asked() {
     let answers = vec![Answer { text: "I look first.".into(), ..bash("echo hello") }, Answer::text("The\nanswer.")];
     let (place, server) = (Place::new(), scripted(answers));
