@@ -57,8 +57,8 @@ pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<As
     let asked = calls.map(|call| Asked {
         call: call.id,
         tool: call.tool.as_deref().unwrap_or_default().into(),
-        verdict: call.verdict.as_deref().cloned(),
-        places: call.places.clone(),
+        verdict: call.verdict().cloned(),
+        places: call.judged.as_ref().map_or_else(Vec::new, |judged| judged.places.clone()),
         standing: standing(call.id, call.state == CallState::Asked),
     });
     Ok(asked.collect())

@@ -172,7 +172,7 @@ fn described(waiting: &Waiting, state: &State, bodies: &Log) -> Option<Value> {
         Some(Part::ToolCall { name, arguments, .. }) => (name.as_str(), arguments.as_str()),
         _ => ("", ""),
     };
-    let reason = row.verdict.as_ref().map(|verdict| verdict.reason.as_str());
+    let reason = row.verdict().map(|verdict| verdict.reason.as_str());
     Some(json!({"call": call.to_string(), "needs": what, "tool": tool, "arguments": arguments, "reason": reason}))
 }
 

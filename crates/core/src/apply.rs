@@ -2,7 +2,7 @@
 
 use crate::context::cut::saves;
 use crate::state::*;
-use crate::{Bucket, Call, CallState, ModelCall, NodeKind, Queued, Run, estimate};
+use crate::{Bucket, Call, CallState, Judged, ModelCall, NodeKind, Queued, Run, estimate};
 use mainpath_types::*;
 use std::sync::Arc;
 
@@ -293,8 +293,7 @@ impl State {
             attempt: 0,
             started: self.now,
             not_before: 0,
-            verdict: planned.verdict.clone().filter(|_| !state.is_done()).map(Box::new),
-            places: if state.is_done() { Vec::new() } else { planned.places.clone() },
+            judged: Judged::boxed(planned.verdict.clone().filter(|_| !state.is_done()), &planned.places),
             approved: false,
             arguments: event,
             result: event,
@@ -392,8 +391,7 @@ impl State {
         }
         if data.arguments.is_some() {
             call.arguments = id;
-            call.verdict = data.verdict.clone().map(Box::new);
-            call.places = data.places.clone();
+            call.judged = Judged::boxed(data.verdict.clone(), &data.places);
         }
     }
 

@@ -28,10 +28,8 @@ pub struct Call {
     pub started: Millis,
     /// The time that it waits for before it starts; 0 if it waits for none.
     pub not_before: Millis,
-    /// What rules said; dropped once it has ended.
-    pub verdict: Option<Box<Verdict>>,
-    /// Where its paths led when it was judged, if that is not where they are written; dropped once it has ended.
-    pub places: Vec<String>,
+    /// What rules said, and of what; dropped once it has ended.
+    pub judged: Option<Box<Judged>>,
     /// Whether somebody approved it.
     pub approved: bool,
     /// The event that holds its arguments: the model's answer, or the approval that changed them.
@@ -48,7 +46,27 @@ pub struct Call {
     pub may_be_late: bool,
 }
 
+/// What rules said of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Their verdict.
+    pub verdict: Verdict,
+    /// Where the call's paths led, if that is not where they are written.
+    pub places: Vec<String>,
+}
+
+impl Judged {
+    pub(crate) fn boxed(verdict: Option<Verdict>, places: &[String]) -> Option<Box<Judged>> {
+        verdict.map(|verdict| Box::new(Judged { verdict, places: places.to_vec() }))
+    }
+}
+
 impl Call {
+    /// What rules said.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.judged.as_ref().map(|judged| &judged.verdict)
+    }
+
     /// Whether somebody has approved it and it has not started.
     pub fn is_approved_only(&self) -> bool {
         self.state == CallState::Ready && self.approved && self.attempt == 0
@@ -126,7 +144,7 @@ impl Calls {
             call.state = CallState::Done(resolution);
             call.result = result;
             call.tokens = tokens;
-            (call.verdict, call.places) = (None, Vec::new());
+            call.judged = None;
             call.may_be_late = may_be_late;
         }
     }

@@ -347,7 +347,7 @@ fn probed(state: &State, at: Millis, id: CallId, attempt: u32, answer: &Probed) 
 
 /// The next attempt of a call.
 pub(crate) fn started(call: &Call) -> ActionStarted {
-    let rule = call.verdict.as_ref().map_or_else(String::new, |verdict| verdict.rule.clone());
+    let rule = call.verdict().map_or_else(String::new, |verdict| verdict.rule.clone());
     ActionStarted { call: call.id, attempt: call.attempt + 1, rule }
 }
 

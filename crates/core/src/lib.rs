@@ -46,7 +46,7 @@ mod tree;
 
 pub use action::{Parsed, TEXT_ISSUER, parse as parse_turn, render as render_turn};
 pub use apply::apply;
-pub use calls::{Call, CallState, Calls};
+pub use calls::{Call, CallState, Calls, Judged};
 pub use context::aside::{free_tokens, older};
 pub use context::bodies::{Bodies, Log, message, result_text};
 pub use context::compact::{summarise, summary_events, summary_text};

@@ -62,7 +62,7 @@ fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {
         if call.attempt > 0 {
             continue;
         }
-        if let Some(verdict) = call.verdict.as_ref().filter(|verdict| verdict.decision == Decision::Deny) {
+        if let Some(verdict) = call.verdict().filter(|verdict| verdict.decision == Decision::Deny) {
             // The arguments that an approval put in the place of the model's.
             let (reason, by) = (Some(verdict.reason.clone()), Some(Principal::rule(&verdict.rule)));
             let denied = unstarted(call, Resolution::Denied, ResolveCause::DeniedByRule);

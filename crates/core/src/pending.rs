@@ -2,9 +2,9 @@
 
 use crate::context::compact;
 use crate::inject;
-use crate::{Call, CallState, Effect, EffectKey, State, TimerKey};
+use crate::{Call, CallState, Effect, EffectKey, Judged, State, TimerKey};
 use mainpath_policy::Grant;
-use mainpath_types::{CallId, EffectClass, Millis, TraceId, Verdict};
+use mainpath_types::{CallId, EffectClass, Millis, TraceId};
 use std::collections::BTreeMap;
 
 /// Everything that is to be going on now. Keys are stable across restarts; a value may change under its key (a deadline
@@ -54,12 +54,12 @@ fn of_call(state: &State, call: &Call) -> Option<(EffectKey, Effect)> {
 }
 
 fn grant(state: &State, call: &Call) -> Option<Grant> {
-    let verdict: &Verdict = call.verdict.as_deref()?;
+    let judged: &Judged = call.judged.as_deref()?;
     let tool = call.tool.as_deref()?;
     let confinement = state.spec.as_ref().map(|spec| spec.confinement).unwrap_or_default();
     let of = (&state.trace, call.id, call.attempt);
-    let grant = Grant::issue(of, (tool, call.effect), confinement, verdict, call.approved);
-    grant.map(|grant| grant.at(call.places.clone()))
+    let grant = Grant::issue(of, (tool, call.effect), confinement, &judged.verdict, call.approved);
+    grant.map(|grant| grant.at(judged.places.clone()))
 }
 
 /// The id of a call's child: derived from the call, so starting it twice is starting it once.

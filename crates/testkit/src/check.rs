@@ -23,10 +23,10 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             ensure(!rerun || call.effect.may_repeat() || not_done.contains(&data.call), || {
                 format!("call {} with side effects was repeated blindly", data.call)
             })?;
-            ensure(call.approved || call.verdict.as_ref().is_some_and(|v| v.decision == Decision::Allow), || {
+            ensure(call.approved || call.verdict().is_some_and(|v| v.decision == Decision::Allow), || {
                 format!("call {} started without a verdict that allows it", data.call)
             })?;
-            ensure(call.verdict.as_ref().is_none_or(|verdict| verdict.decision != Decision::Deny), || {
+            ensure(call.verdict().is_none_or(|verdict| verdict.decision != Decision::Deny), || {
                 format!("call {} started though its verdict denies it", data.call)
             })?;
             let mut others = before.turn_calls().iter().filter(|other| other.id != data.call);

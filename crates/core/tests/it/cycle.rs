@@ -161,7 +161,7 @@ fn a_call_runs_where_its_paths_led_when_its_arguments_were_judged() {
     agent.takes(approve(None));
     assert_eq!(places(&agent), ["/work/real"]);
     agent.takes(done("2.0", 1));
-    assert_eq!(agent.machine.state().calls.get(call("2.0")).unwrap().places, [""; 0]);
+    assert_eq!(agent.machine.state().calls.get(call("2.0")).unwrap().judged, None);
 
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
     for other in [vec!["/work/other".to_string()], vec![]] {
