@@ -146,7 +146,7 @@ impl Served {
         };
         let _ = tokio::time::timeout(wait, waiting).await;
         let stands = self.stands(&trace).await?;
-        if stands["status"] == "finished" {
+        if stands["status"] == "finished" || stands["status"] == "waiting" {
             views::write(&*self.app.logs.store, &self.app.logs.scope, &trace).await.map_err(said)?;
         }
         Ok(stands)
