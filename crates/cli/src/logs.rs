@@ -6,7 +6,7 @@ use crate::text::plain;
 use mainpath_core::{Log, State, apply};
 use mainpath_providers::Registry;
 use mainpath_runtime::{Mail, post};
-use mainpath_store::{FilesStore, Options, ReadLog, Scope, Store};
+use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store};
 use mainpath_types::{MailId, TraceId};
 use std::sync::Arc;
 
@@ -69,9 +69,17 @@ impl Logs {
         Ok(post(&*self.store, &self.home.vault(&registry)?, &self.scope, trace, mail).await?)
     }
 
-    /// Whether a process drives the trace, or stays with it while it waits: what is sent is read at once.
+    /// Who drives the trace, or stays with it while it waits: what is sent is read at once.
+    pub fn driver(&self, trace: &TraceId) -> Result<Option<Owner>, Failure> {
+        match self.store.owner(&self.scope, trace)? {
+            None => Ok(self.store.is_followed(&self.scope, trace)?.then_some(Owner::Unnamed)),
+            owner => Ok(owner),
+        }
+    }
+
+    /// Whether there is such a process.
     pub fn is_driven(&self, trace: &TraceId) -> Result<bool, Failure> {
-        Ok(self.store.owner(&self.scope, trace)?.is_some() || self.store.is_followed(&self.scope, trace)?)
+        Ok(self.driver(trace)?.is_some())
     }
 
     /// Whether there is such a trace.
@@ -92,5 +100,5 @@ impl Logs {
 
 /// Tells what is wrong where that is no reason to stop.
 fn passed_over(wrong: &Failure) {
-    eprintln!("! {}; going on without it", plain(&hidden(&wrong.message)));
+    eprintln!("! {}; no agent starts until that is put right", plain(&hidden(&wrong.message)));
 }

@@ -31,7 +31,7 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
     for wanted in &args.traces {
         let trace = logs.find(Some(wanted)).await?;
         // What cannot be removed is said before anything is.
-        if let Some(by) = logs.store.owner(&logs.scope, &trace)? {
+        if let Some(by) = logs.driver(&trace)? {
             return Err(StoreError::Held { trace, by }.into());
         }
         traces.push(trace);
@@ -102,7 +102,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     let mut removed = Vec::new();
     let mut problem = None;
     for trace in &old {
-        if logs.store.owner(&logs.scope, trace)?.is_some() {
+        if logs.is_driven(trace)? {
             out(&format!("{trace} is being run and stays"))?;
             continue;
         }

@@ -292,6 +292,7 @@ fn a_run_at_its_question_is_running_for_everybody_else() {
     let read = |event: &serde_json::Value| event["data"]["mode"] == "follow_up";
     wait_until("it is read", || place.events(&trace).iter().any(read));
     place.run(&["interrupt", &trace]).fails(1, "no call of");
+    place.run(&["rm", &trace, "--yes"]).fails(1, &format!("trace {trace} is "));
     terminal.types("y\n");
     let (code, screen) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");

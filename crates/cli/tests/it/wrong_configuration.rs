@@ -17,7 +17,8 @@ const MISTAKES: [(&str, &str, &str); 4] = [
 /// Success, with at most one line about what was passed over, which holds this.
 #[track_caller]
 fn goes_on(done: &Done, words: &str) {
-    let told: Vec<&str> = done.err.lines().filter(|line| line.ends_with("; going on without it")).collect();
+    let told: Vec<&str> =
+        done.err.lines().filter(|line| line.ends_with("; no agent starts until that is put right")).collect();
     assert!(done.code == 0 && told.iter().all(|line| line.contains(words)) && told.len() < 2, "{words}: {done:#?}");
 }
 
