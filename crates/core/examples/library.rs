@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         parts: vec![Part::text(text)],
         tokens: estimate(text),
         demands: 0,
+        demanded: Vec::new(),
         from: user.clone(),
     };
     let reply = |request, parts, calls| InputKind::ModelFinished(Box::new(Reply::new(request, parts, calls)));

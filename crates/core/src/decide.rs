@@ -13,12 +13,12 @@ type Decided = Result<EventKind, Refusal>;
 pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
     let decided = match input {
         InputKind::SetSpec { spec } => Ok(SpecChanged { spec: spec.clone() }.into()),
-        InputKind::UserMessage { mode, parts, tokens, demands, from } => {
-            message(state, *mode, parts, (*tokens, *demands), from)
+        InputKind::UserMessage { mode, parts, tokens, demands, demanded, from } => {
+            message(state, *mode, parts, (*tokens, *demands, demanded), from)
         }
         InputKind::Continue { by } => go_on(state, by),
-        InputKind::Rewind { after, parts, tokens, demands, by } => {
-            rewind(state, *after, parts.as_deref(), (*tokens, *demands), by)
+        InputKind::Rewind { after, parts, tokens, demands, demanded, by } => {
+            rewind(state, *after, parts.as_deref(), (*tokens, *demands, demanded), by)
         }
         InputKind::RestoreFiles { changes, .. } | InputKind::KeepFiles { changes, .. } if changes.is_empty() => {
             Err(Refusal::Empty)
@@ -73,7 +73,7 @@ fn message(
     state: &State,
     mode: MessageMode,
     parts: &[Part],
-    (tokens, demands): (u32, u32),
+    (tokens, demands, demanded): (u32, u32, &[TextSpan]),
     from: &Principal,
 ) -> Decided {
     if state.coming_spec().is_none() {
@@ -82,7 +82,8 @@ fn message(
     if parts.is_empty() {
         return Err(Refusal::Empty);
     }
-    Ok(MessageQueued { mode, parts: parts.to_vec(), tokens, demands, from: from.clone() }.into())
+    let (parts, demanded) = (parts.to_vec(), demanded.to_vec());
+    Ok(MessageQueued { mode, parts, tokens, demands, demanded, from: from.clone() }.into())
 }
 
 fn go_on(state: &State, by: &Principal) -> Decided {
@@ -96,7 +97,13 @@ fn go_on(state: &State, by: &Principal) -> Decided {
     Ok(ContinueRequested { by: by.clone() }.into())
 }
 
-fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, (tokens, demands): (u32, u32), by: &Principal) -> Decided {
+fn rewind(
+    state: &State,
+    after: Seq,
+    parts: Option<&[Part]>,
+    (tokens, demands, demanded): (u32, u32, &[TextSpan]),
+    by: &Principal,
+) -> Decided {
     if state.coming_spec().is_none() {
         return Err(Refusal::NoSpec);
     }
@@ -117,7 +124,8 @@ fn rewind(state: &State, after: Seq, parts: Option<&[Part]>, (tokens, demands): 
     if parts.is_some_and(<[Part]>::is_empty) {
         return Err(Refusal::Empty);
     }
-    Ok(RewindRequested { after, parts: parts.map(<[Part]>::to_vec), tokens, demands, by: by.clone() }.into())
+    let (parts, demanded) = (parts.map(<[Part]>::to_vec), demanded.to_vec());
+    Ok(RewindRequested { after, parts, tokens, demands, demanded, by: by.clone() }.into())
 }
 
 fn stop(state: &State, reason: FinishReason, by: &Principal, why: Option<&str>) -> Decided {

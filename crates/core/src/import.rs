@@ -1,6 +1,6 @@
 //! Messages from elsewhere: a conversation that was held without Mainpath, taken in as facts that it did not decide.
 
-use crate::{Call, CallState, NodeKind, Refusal, State, demands_of, estimate_parts};
+use crate::{Call, CallState, Demands, NodeKind, Refusal, State, demands_of, estimate_parts};
 use mainpath_types::*;
 
 impl State {
@@ -34,7 +34,8 @@ impl State {
             return Err(Refusal::BadImport);
         }
         message.tokens = estimate_parts(&said);
-        message.demands = if message.role == Role::User { demands_of(&said) } else { 0 };
+        let demands = if message.role == Role::User { demands_of(&said) } else { Demands::default() };
+        (message.demands, message.demanded) = (demands.tokens, demands.at);
         message.result_tokens = message.results().map(|(content, _)| estimate_parts(content)).collect();
         let (mut parts, mut index) = (said, 0);
         for mut part in message.parts.drain(..) {

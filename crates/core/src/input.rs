@@ -48,6 +48,9 @@ pub enum InputKind {
         /// The size of what it demands or rules out: [`crate::demands_of`].
         #[serde(default)]
         demands: u32,
+        /// Where in its text that stands.
+        #[serde(default)]
+        demanded: Vec<TextSpan>,
         /// Who said it.
         from: Principal,
     },
@@ -69,6 +72,9 @@ pub enum InputKind {
         /// The size of what it demands or rules out: [`crate::demands_of`].
         #[serde(default)]
         demands: u32,
+        /// Where in its text that stands.
+        #[serde(default)]
+        demanded: Vec<TextSpan>,
         /// Who asked.
         by: Principal,
     },

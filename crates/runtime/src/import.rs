@@ -117,6 +117,7 @@ fn imported((role, parts): (Role, Vec<Part>), source: String, by: &Principal) ->
         tokens: 0,
         result_tokens: Vec::new(),
         demands: 0,
+        demanded: Vec::new(),
         source,
         by: by.clone(),
     }

@@ -1,6 +1,6 @@
 //! What people and programs send to a trace, from any process: the bodies of mailbox entries.
 
-use mainpath_core::{Answered, InputKind, demands_of, estimate_parts};
+use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::*;
 use serde::{Deserialize, Serialize};
 
@@ -147,14 +147,16 @@ impl Mail {
         match self {
             Mail::SetSpec { spec } => InputKind::SetSpec { spec },
             Mail::Message { mode, parts } => {
-                let (tokens, demands) = (estimate_parts(&parts), demanded(&parts, &by));
-                InputKind::UserMessage { mode, tokens, demands, parts, from: by }
+                let (tokens, Demands { tokens: demands, at: demanded }) =
+                    (estimate_parts(&parts), demanded(&parts, &by));
+                InputKind::UserMessage { mode, tokens, demands, demanded, parts, from: by }
             }
             Mail::Continue => InputKind::Continue { by },
             Mail::Rewind { after, parts } => {
                 let tokens = parts.as_deref().map_or(0, estimate_parts);
-                let demands = parts.as_deref().map_or(0, |parts| demanded(parts, &by));
-                InputKind::Rewind { after, parts, tokens, demands, by }
+                let said = parts.as_deref().unwrap_or_default();
+                let Demands { tokens: demands, at: demanded } = demanded(said, &by);
+                InputKind::Rewind { after, parts, tokens, demands, demanded, by }
             }
             Mail::Clear => InputKind::Clear { by },
             Mail::Stop => InputKind::Stop { by },
@@ -200,6 +202,6 @@ impl Mail {
 }
 
 /// What people demand is never left out of a request. What agents say is.
-fn demanded(parts: &[Part], by: &Principal) -> u32 {
-    if by.is_agent() { 0 } else { demands_of(parts) }
+fn demanded(parts: &[Part], by: &Principal) -> Demands {
+    if by.is_agent() { Demands::default() } else { demands_of(parts) }
 }

@@ -60,6 +60,7 @@ pub fn event(id: EventId, text: &str) -> Event {
         parts: vec![Part::text(text)],
         tokens: 3,
         demands: 0,
+        demanded: Vec::new(),
         from: Principal::local_user(),
     };
     Event { id, ts: 1_795_315_500_000 + id, turn: 0, mail: id.is_multiple_of(3).then_some(id), kind: said.into() }

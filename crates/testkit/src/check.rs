@@ -184,7 +184,7 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         )
     })?;
     plan(&state.goals)?;
-    demands(state, packed)
+    demands(state, bodies, packed)
 }
 
 /// A plan that is one: a tree, its focus in it and unfinished.
@@ -203,27 +203,58 @@ fn plan(goals: &Goals) -> Check {
     })
 }
 
-/// What people demanded is shown, as far as there is room for it beside the task.
-fn demands(state: &State, packed: &Packed) -> Check {
+/// What people demanded is shown in their own words. What is not shown would not have fitted beside what was demanded later.
+fn demands(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     let Some(spec) = state.spec.as_ref() else { return Ok(()) };
-    let demanding = || state.tree.up(state.tree.head).filter(|(_, node)| node.demands > 0);
-    let size: u64 = demanding().map(|(_, node)| u64::from(node.demands)).sum();
     // A cut may have been made for the smallest of the models.
     let smallest = (0..spec.models.len()).map(|using| most(&SpecHead { using, ..spec.clone() })).min().unwrap_or(0);
-    if size > smallest * u64::from(spec.limits.shares.summary) / 100 / 2 {
-        return Ok(());
-    }
-    for (seq, node) in demanding() {
-        let shown = packed.items.iter().any(|item| match item {
+    let room = smallest * u64::from(spec.limits.shares.summary) / 100 / 2;
+    let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
+    let floor = state.tree.cut_at(tip).and_then(|cut| cut.keeps.first_kept.or(state.tree.node(tip?)?.cut));
+    let mut taken = 0;
+    for (seq, node) in state.tree.up(tip).filter(|(_, node)| node.demands > 0) {
+        let early = floor.is_some_and(|floor| seq < floor);
+        let shows = |item: &&Item| match item {
             Item::User { seq: at, .. } => *at == seq,
             Item::Demands { seq: at, .. } => *at == seq && node.demands < node.tokens,
             _ => false,
-        });
-        // What was said since the request was decided is in the next one.
-        let later = state.model.and_then(|model| model.head).is_some_and(|head| seq > head);
-        ensure(shown || later, || format!("what {seq} demands is not shown"))?;
+        };
+        let Some(item) = packed.items.iter().find(shows) else {
+            ensure(early && taken + u64::from(node.demands) > room, || {
+                format!("what {seq} demands is not shown: {taken} of {room} are taken")
+            })?;
+            continue;
+        };
+        taken += if early { u64::from(node.demands) } else { 0 };
+        let said = message(state, bodies, &Item::User { seq, event: node.event });
+        let (Some(said), Some(shown)) = (said, message(state, bodies, item)) else { continue };
+        let shown = in_line(&text_of(&shown.parts));
+        let lost = demanded(&text_of(&said.parts)).into_iter().find(|words| !shown.contains(words));
+        ensure(lost.is_none(), || format!("{lost:?} of {seq} is not in {shown:?}"))?;
     }
     Ok(())
+}
+
+/// What a message demands, word by word, by a rule of its own that knows what is said in tests: sentences with `must`, and the
+/// list under one that ends with a colon.
+fn demanded(text: &str) -> Vec<String> {
+    let (mut found, mut lists) = (Vec::new(), false);
+    for line in text.lines() {
+        if lists && line.starts_with("- ") {
+            found.push(in_line(line));
+            continue;
+        }
+        lists = false;
+        for sentence in line.split_inclusive(". ").filter(|sentence| sentence.contains(" must ")) {
+            lists = sentence.ends_with(':');
+            found.push(in_line(sentence));
+        }
+    }
+    found
+}
+
+fn in_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// How many tokens a request may have.

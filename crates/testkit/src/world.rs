@@ -282,17 +282,27 @@ impl World {
 
     fn say(&mut self, mode: MessageMode) {
         let mut text = format!("message at {}.", self.now);
-        let demands = match self.rng.u32(0..4) {
-            0 => {
-                text.push_str(&format!(" You must do it by {}.", self.now));
-                Some(self.rng.bool())
-            }
-            _ => None,
+        let demand = match self.rng.u32(0..8) {
+            0 => format!("You must do it by {}.", self.now),
+            1 => format!("You must do all of this:\n- the first by {0}\n- the second by {0}\nThen go on.", self.now),
+            2 => format!("You must go {}and be there by {}.", "on and on ".repeat(60), self.now),
+            _ => String::new(),
         };
+        let is_demand = !demand.is_empty();
+        if is_demand {
+            text = format!("{text} {demand} {}", "Nothing else matters here. ".repeat(9));
+        }
         let parts = vec![Part::text(text)];
         let tokens = self.rng.u32(4..40);
-        let demands = demands.map_or(0, |whole| if whole { tokens } else { tokens / 2 + 1 });
-        let said = self.offer(InputKind::UserMessage { mode, parts, tokens, demands, from: Principal::local_user() });
+        // Some are as large as what they demand.
+        let whole = self.rng.bool();
+        let (demands, demanded) = match (is_demand, whole) {
+            (false, _) => (0, Vec::new()),
+            (true, true) => (tokens, Vec::new()),
+            (true, false) => (tokens / 2 + 1, demands_of(&parts).at),
+        };
+        let from = Principal::local_user();
+        let said = self.offer(InputKind::UserMessage { mode, parts, tokens, demands, demanded, from });
         assert!(said.is_ok(), "seed {}: {said:?}", self.seed);
     }
 
@@ -319,6 +329,7 @@ impl World {
             tokens: 0,
             result_tokens: Vec::new(),
             demands: 0,
+            demanded: Vec::new(),
             source: "elsewhere".into(),
             by: Principal::local_user(),
         })));
@@ -359,6 +370,7 @@ impl World {
             parts,
             tokens: 6,
             demands: 0,
+            demanded: Vec::new(),
             by: Principal::local_user(),
         };
         self.offer_any(kind);

@@ -68,9 +68,16 @@ impl EventKind {
                 }
                 data.spec.output_schema = data.spec.output_schema.take().map(|_| true.into());
             }
-            EventKind::MessageQueued(data) => wipe(&mut data.parts),
-            EventKind::RewindRequested(data) => data.parts.iter_mut().for_each(wipe),
+            EventKind::MessageQueued(data) => {
+                wipe(&mut data.parts);
+                data.demanded.clear();
+            }
+            EventKind::RewindRequested(data) => {
+                data.parts.iter_mut().for_each(wipe);
+                data.demanded.clear();
+            }
             EventKind::MessageImported(data) => {
+                data.demanded.clear();
                 let mut said = data.said();
                 wipe(&mut said);
                 data.parts.retain(|part| matches!(part, Part::ToolResult { .. }));

@@ -23,6 +23,9 @@ pub enum MessageMode {
     FollowUp,
 }
 
+/// A stretch of a text: its first byte, and the byte after its last.
+pub type TextSpan = (u32, u32);
+
 /// `message_queued`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageQueued {
@@ -32,9 +35,14 @@ pub struct MessageQueued {
     pub parts: Vec<Part>,
     /// Its estimated size.
     pub tokens: u32,
-    /// The size of what it demands or rules out, which no cut leaves out; as much as its own size: the whole message.
+    /// The size of what it demands or rules out, which no cut leaves out while there is room; as much as its own size: the whole
+    /// message.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub demands: u32,
+    /// Where in its text that stands. Empty where that is the whole message, and in logs of the first version, which had it found
+    /// when it was shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demanded: Vec<TextSpan>,
     /// Who said it.
     pub from: Principal,
 }
@@ -327,6 +335,9 @@ pub struct MessageImported {
     /// The size of what it demands or rules out: see [`MessageQueued`].
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub demands: u32,
+    /// Where in its text that stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demanded: Vec<TextSpan>,
     /// Where it came from: a file's name, or what a program calls itself.
     pub source: String,
     /// Who brought it.

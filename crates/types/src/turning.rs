@@ -18,6 +18,9 @@ pub struct RewindRequested {
     /// The size of what it demands or rules out: see [`MessageQueued`].
     #[serde(default, skip_serializing_if = "crate::facts::is_none_at_all")]
     pub demands: u32,
+    /// Where in its text that stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demanded: Vec<TextSpan>,
     /// Who asked.
     pub by: Principal,
 }

@@ -1,8 +1,8 @@
 //! From references to texts: the messages of a packed request, looked up in the log.
 
 use crate::context::cut::NOTE;
+use crate::context::demands::in_words;
 use crate::context::estimate::Size;
-use crate::context::rules::demands;
 use crate::{Call, CallState, Item, Shown, State, estimate, reminder};
 use mainpath_types::*;
 use std::collections::BTreeMap;
@@ -53,13 +53,13 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         },
         Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?),
         Item::Demands { seq, event } => {
-            let demanded = match bodies.get(*event)? {
-                EventKind::MessageQueued(data) => demands(&data.parts),
-                EventKind::RewindRequested(data) => demands(data.parts.as_deref()?),
-                EventKind::MessageImported(data) => demands(&data.said()),
+            let (said, places) = match bodies.get(*event)? {
+                EventKind::MessageQueued(data) => (text_of(&data.parts), &data.demanded),
+                EventKind::RewindRequested(data) => (text_of(data.parts.as_deref()?), &data.demanded),
+                EventKind::MessageImported(data) => (text_of(&data.said()), &data.demanded),
                 _ => return None,
             };
-            numbered(*seq, Role::User, vec![Part::text(demanded)])
+            numbered(*seq, Role::User, vec![Part::text(in_words(&said, places))])
         }
         Item::Result { seq, call, event, shown } => {
             let row = state.calls.get(*call)?;

@@ -23,6 +23,9 @@ pub(crate) const NOTE: u32 = 24;
 /// The size at which an old result without a long-term line is shown.
 const EXCERPT: u32 = 120;
 
+/// A message of a person's of at most so many tokens stays whole if it demands something and there is room.
+const WHOLE: u32 = 256;
+
 /// How large a request may be, in tokens.
 pub(crate) struct Room {
     /// At most.
@@ -366,10 +369,11 @@ pub fn task(state: &State) -> Option<Seq> {
     state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
 }
 
-/// The messages before one that stay in any case: whole are the task, what opened the run, the newest reminder if it holds, and
-/// short demands; of long messages what they demand. Demands may take half of the summary's share; the newest count first, since they may correct the older.
+/// The messages before one that stay in any case. Whole are the task, what opened the run, and the newest reminder if it holds.
+/// Demands may take half of the summary's share, the newest first, since they may correct the older; one that is too large
+/// for what is left keeps out no other. What room they leave has short messages stay whole.
 pub(crate) fn pins(state: &State, before: Seq) -> (Vec<Seq>, Vec<Seq>) {
-    let room = state.coming_spec().map_or(0, |spec| {
+    let mut room = state.coming_spec().map_or(0, |spec| {
         let room = Room::of(spec);
         room.share(room.shares.summary) / 2
     });
@@ -377,20 +381,27 @@ pub(crate) fn pins(state: &State, before: Seq) -> (Vec<Seq>, Vec<Seq>) {
     let reminder = reminders.next().map(|(seq, _)| seq).filter(|_| !is_outdated(state));
     let first = state.run.as_ref().and_then(|run| run.first);
     let whole: Vec<Seq> = [task(state), first, reminder].into_iter().flatten().collect();
-    let (mut pinned, mut demands, mut size) = (Vec::new(), Vec::new(), 0u64);
+    let (mut pinned, mut demands) = (Vec::new(), Vec::new());
+    let mut takes = |size: u32| {
+        let left = room.checked_sub(size.into());
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    let mut held: Vec<(Seq, &Node)> = Vec::new();
     for (seq, node) in state.tree.up(state.tree.head).filter(|(seq, _)| *seq < before) {
         if whole.contains(&seq) {
             pinned.push(seq);
-        } else if node.demands > 0 {
-            size += u64::from(node.demands);
-            if size > room {
-                continue;
-            }
-            if node.demands < node.tokens { demands.push(seq) } else { pinned.push(seq) }
+        } else if node.demands > 0 && takes(node.demands) {
+            held.push((seq, node));
         }
     }
-    pinned.reverse();
-    demands.reverse();
+    for (seq, node) in held {
+        let more = node.tokens.saturating_sub(node.demands);
+        let stays = more == 0 || (node.tokens <= WHOLE && takes(more));
+        if stays { pinned.push(seq) } else { demands.push(seq) }
+    }
+    pinned.sort_unstable();
+    demands.sort_unstable();
     (pinned, demands)
 }
 

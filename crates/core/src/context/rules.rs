@@ -4,8 +4,10 @@
 //! A sentence counts as what its words say it is. That is crude, and it is the same every time, costs nothing and cannot be
 //! refused, so it also stands in where a model's summary fails.
 
-use crate::{estimate, estimate_parts};
-use mainpath_types::{Part, Role, text_of};
+use crate::context::demands::demanded;
+use crate::context::sentences::{Words, head_of, line, sentences};
+use crate::estimate;
+use mainpath_types::Role;
 
 /// A message, as far as the rules read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +44,6 @@ pub struct Summary {
     pub tool_facts: Vec<String>,
 }
 
-const CONSTRAINT: Words =
-    Words { wide: &["必须", "不要", "仅", "只"], narrow: &["must", "never", "don't", "only"] };
 const DECISION: Words =
     Words { wide: &["决定", "采用", "改为"], narrow: &["decided", "will use", "switched to"] };
 const QUESTION: Words =
@@ -55,8 +55,10 @@ const FACT: Words = Words {
 
 /// The longest goal, in characters.
 const GOAL_CHARS: usize = 2_000;
-/// The longest of all other items, in characters.
+/// The longest of all other items but constraints, in characters.
 const ITEM_CHARS: usize = 400;
+/// What is left of a constraint that is too long for its summary, in characters.
+const SAMPLE_CHARS: usize = 100;
 /// The most items of a list. Past them constraints keep the oldest, all else the newest.
 const ITEMS: usize = 60;
 /// The most facts that are taken from one result.
@@ -71,34 +73,6 @@ pub fn rule_summary<'a>(messages: impl IntoIterator<Item = Said<'a>>) -> Summary
     summary
 }
 
-/// Whether a text of a person's demands something or rules something out. Such a message is never left out of a request.
-pub fn is_constraint(text: &str) -> bool {
-    CONSTRAINT.are_in(text)
-}
-
-/// A message of a person's of at most so many tokens stays whole if it demands something; of a longer one the sentences that do.
-const WHOLE: u32 = 256;
-
-/// The sentences of a message that demand something or rule something out, as a text.
-pub(crate) fn demands(parts: &[Part]) -> String {
-    let summary = rule_summary([Said::new(Role::User, &text_of(parts))]);
-    let mut text = String::from("Said earlier, and still to be kept to:");
-    for sentence in &summary.constraints {
-        text.push_str("\n- ");
-        text.push_str(sentence);
-    }
-    text
-}
-
-/// The size of what a message demands or rules out, which no cut leaves out: 0 if nothing, the message's own size if it stays whole.
-pub fn demands_of(parts: &[Part]) -> u32 {
-    if !is_constraint(head_of(&text_of(parts), READ)) {
-        return 0;
-    }
-    let whole = estimate_parts(parts);
-    if whole <= WHOLE { whole } else { whole.min(estimate(&demands(parts)).saturating_add(4)) }
-}
-
 impl Summary {
     /// Reads the next message.
     pub fn read(&mut self, said: Said<'_>) {
@@ -108,10 +82,13 @@ impl Summary {
                 if self.goal.is_empty() {
                     self.goal = line(text, GOAL_CHARS);
                 }
-                for sentence in sentences(text) {
-                    if CONSTRAINT.are_in(sentence) && self.constraints.len() < ITEMS {
-                        add(&mut self.constraints, line(sentence, ITEM_CHARS));
+                for demand in demanded(said.text) {
+                    if self.constraints.len() < ITEMS {
+                        // In its own words, however long.
+                        add(&mut self.constraints, line(demand, usize::MAX));
                     }
+                }
+                for sentence in sentences(text) {
                     if QUESTION.are_in(sentence) || sentence.ends_with('?') {
                         add(&mut self.open_items, line(sentence, ITEM_CHARS));
                     }
@@ -136,7 +113,8 @@ impl Summary {
     }
 
     /// The summary with as much left out as makes its Markdown at most `tokens` long by estimate: first the oldest facts, then
-    /// the oldest questions, then the oldest decisions, and only then the newest constraints. The goal stays.
+    /// the oldest questions, then the oldest decisions, and only then constraints: of those that alone would take half of it the
+    /// beginning is left, and the newest go. The goal stays.
     #[must_use]
     pub fn within(mut self, tokens: u32) -> Summary {
         // No item is worth more than this, so too little goes in one round, never too much.
@@ -147,6 +125,15 @@ impl Summary {
             for list in [&mut self.tool_facts, &mut self.open_items, &mut self.decisions] {
                 while over > 0 && !list.is_empty() {
                     over = over.saturating_sub(size(&list.remove(0)));
+                    gone = true;
+                }
+            }
+            // One that is too long must not keep out the others.
+            for item in &mut self.constraints {
+                if over > 0 && size(item) > tokens / 2 && item.chars().count() > ITEM_CHARS {
+                    let whole = size(item);
+                    *item = format!("{} (too long to stand here)", line(item, SAMPLE_CHARS));
+                    over = over.saturating_sub(whole.saturating_sub(size(item)));
                     gone = true;
                 }
             }
@@ -185,77 +172,6 @@ impl Summary {
         }
         text
     }
-}
-
-/// Words that make a sentence what it is.
-struct Words {
-    /// Found anywhere: Chinese has no spaces between words.
-    wide: &'static [&'static str],
-    /// Found as whole words, in any case.
-    narrow: &'static [&'static str],
-}
-
-impl Words {
-    fn are_in(&self, text: &str) -> bool {
-        self.wide.iter().any(|word| text.contains(word)) || self.narrow.iter().any(|word| has_word(text, word))
-    }
-}
-
-/// Whether a text has these words side by side, in any case, with nothing before or after that would make them others. A
-/// typographic apostrophe is an apostrophe.
-fn has_word(text: &str, word: &str) -> bool {
-    let same =
-        |a: char, b: char| a.to_ascii_lowercase() == b || (a == '’' && b == '\'') || (a.is_whitespace() && b == ' ');
-    let mut before = None;
-    text.char_indices().any(|(at, c)| {
-        let starts = !before.is_some_and(char::is_alphanumeric);
-        before = Some(c);
-        let mut rest = text.get(at..).unwrap_or_default().chars();
-        starts
-            && word.chars().all(|b| rest.next().is_some_and(|a| same(a, b)))
-            && !rest.next().is_some_and(char::is_alphanumeric)
-    })
-}
-
-/// The sentences of a text, with the marks that end them. A dot ends one before a space only, so that names and numbers stay
-/// whole.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        while !rest.is_empty() {
-            let end = rest.char_indices().find_map(|(at, c)| {
-                let after = at + c.len_utf8();
-                let spaced = rest.get(after..).is_none_or(|rest| rest.chars().next().is_none_or(char::is_whitespace));
-                let ends =
-                    matches!(c, '。' | '！' | '？' | '；' | '\n') || (spaced && matches!(c, '.' | '!' | '?' | ';'));
-                ends.then_some(after)
-            });
-            let (sentence, more) = rest.split_at(end.unwrap_or(rest.len()));
-            rest = more;
-            let sentence = sentence.trim();
-            if !sentence.is_empty() {
-                return Some(sentence);
-            }
-        }
-        None
-    })
-}
-
-/// A text on one line, cut to so many characters.
-fn line(text: &str, most: usize) -> String {
-    let mut line = String::new();
-    for c in text.trim().chars().take(most) {
-        line.push(if c.is_control() { ' ' } else { c });
-    }
-    if text.trim().chars().nth(most).is_some() {
-        line.push_str(" […]");
-    }
-    line
-}
-
-/// The beginning of a text, so many bytes at most.
-fn head_of(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 fn add(list: &mut Vec<String>, item: String) {

@@ -22,7 +22,8 @@ fn remembered(tokens: u32, once: bool) -> ToolOutput {
 
 fn said(agent: &mut Agent, text: &str, tokens: u32, demands: u32) -> Vec<String> {
     let (parts, from) = (vec![Part::text(text)], user());
-    agent.takes(InputKind::UserMessage { mode: MessageMode::Message, parts, tokens, demands, from })
+    let demanded = demands_of(&parts).at;
+    agent.takes(InputKind::UserMessage { mode: MessageMode::Message, parts, tokens, demands, demanded, from })
 }
 
 fn goals(agent: &mut Agent, ops: Vec<GoalOp>) {
@@ -110,7 +111,14 @@ fn what_was_to_be_shown_once_goes_when_it_takes_more_than_all_the_rest() {
     assert_eq!(decided[2..], ["model_requested 4 at 8"]);
     let decided = plain(&mut agent, 2);
     assert_eq!(decided[2..], ["model_requested 5 at 10"]);
-    agent.takes(InputKind::Rewind { after: Seq(3), parts: None, tokens: 0, demands: 0, by: user() });
+    agent.takes(InputKind::Rewind {
+        after: Seq(3),
+        parts: None,
+        tokens: 0,
+        demands: 0,
+        demanded: Vec::new(),
+        by: user(),
+    });
     assert!(agent.shown()[2].contains(&"a".repeat(1_200)), "a rewind to before the cut shows it whole again");
 }
 

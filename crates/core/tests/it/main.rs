@@ -6,6 +6,7 @@ mod clearing;
 mod conversation;
 mod cuts;
 mod cycle;
+mod demands;
 mod erasures;
 mod example;
 mod forks;

@@ -29,7 +29,17 @@ pub fn elsewhere(role: Role, results: &[&str]) -> MessageImported {
     parts.extend((0..results.len()).map(call));
     parts.extend(results.iter().map(result));
     let source = "history.json".into();
-    MessageImported { seq: Seq(0), role, parts, tokens: 0, result_tokens: Vec::new(), demands: 0, source, by: user() }
+    MessageImported {
+        seq: Seq(0),
+        role,
+        parts,
+        tokens: 0,
+        result_tokens: Vec::new(),
+        demands: 0,
+        demanded: Vec::new(),
+        source,
+        by: user(),
+    }
 }
 
 pub fn no_limits() -> Limits {
@@ -283,8 +293,8 @@ fn line(message: &Message) -> String {
 
 pub fn mail(mode: MessageMode, text: &str) -> InputKind {
     let parts = vec![Part::text(text)];
-    let demands = if demands_of(&parts) > 0 { 10 } else { 0 };
-    InputKind::UserMessage { mode, parts, tokens: 10, demands, from: user() }
+    let demands = if demands_of(&parts).tokens > 0 { 10 } else { 0 };
+    InputKind::UserMessage { mode, parts, tokens: 10, demands, demanded: Vec::new(), from: user() }
 }
 
 /// An answer of ten tokens, without a vendor's count.
@@ -327,7 +337,7 @@ pub fn clear() -> InputKind {
 
 pub fn rewind(after: u32, text: Option<&str>) -> InputKind {
     let parts = text.map(|text| vec![Part::text(text)]);
-    InputKind::Rewind { after: Seq(after), parts, tokens: 6, demands: 0, by: user() }
+    InputKind::Rewind { after: Seq(after), parts, tokens: 6, demands: 0, demanded: Vec::new(), by: user() }
 }
 
 pub fn model_failed(request: u32, kind: ModelErrorKind, retry_at: Option<Millis>) -> InputKind {
