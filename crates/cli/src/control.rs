@@ -13,7 +13,7 @@ use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
 use mainpath_tools::Schema;
-use mainpath_types::{CallId, EffectClass, MailId, MessageMode, Part, TraceId};
+use mainpath_types::{CallId, EffectClass, MailId, MessageMode, TraceId};
 
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
@@ -99,7 +99,7 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
     if state.coming_spec().is_none() {
         return Err(Failure::error(format!("trace {trace} never got as far as a task; start a new one")));
     }
-    logs.send(&trace, &Mail::Message { mode, parts: vec![Part::text(text)] }).await?;
+    logs.send(&trace, &Mail::say(mode, text)).await?;
     if driven_elsewhere(&logs, &trace)? {
         out(&format!("{trace} {when}"))?;
     } else {

@@ -46,7 +46,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
 async fn begin(
     app: &App,
     args: &RunArgs,
-    task: String,
+    task: Task,
     session: Option<(&Held, &mut Session, &TraceId)>,
 ) -> Result<Exit, Failure> {
     let known = session.as_ref().map(|(_, _, trace)| (*trace).clone());
@@ -257,13 +257,17 @@ fn nothing_left(state: &State) -> bool {
     state.run.is_none() && only_timers && state.queues.is_empty()
 }
 
-/// The task and what is attached to it, which is named for people.
-fn message(task: String, attached: Attached, output: &OutputArgs) -> Mail {
+/// The task with what was piped in before it and what is attached after it, which is named for people.
+fn message(Task { typed, piped }: Task, attached: Attached, output: &OutputArgs) -> Mail {
     if !output.json {
         attached.lines.iter().for_each(|line| eprintln!("· {line}"));
     }
-    let parts = std::iter::once(Part::text(task)).chain(attached.parts).collect();
-    Mail::Message { mode: MessageMode::Message, parts }
+    let is_alone = piped.is_none() && attached.parts.is_empty();
+    let which = if is_alone { None } else { Some(u16::from(piped.is_some())) };
+    // An empty line parts it from the task: between two texts stands a line break.
+    let piped = piped.map(|text| Part::text(format!("{text}\n")));
+    let parts = piped.into_iter().chain([Part::text(typed)]).chain(attached.parts).collect();
+    Mail::Message { mode: MessageMode::Message, parts, typed: which }
 }
 
 fn announce(trace: &TraceId, output: &OutputArgs) {
@@ -279,8 +283,16 @@ fn warn(app: &App, model: &str, output: &OutputArgs) {
     }
 }
 
+/// What a run is to do.
+struct Task {
+    /// In a person's words.
+    typed: String,
+    /// What it is about, from standard input.
+    piped: Option<String>,
+}
+
 /// The task: the argument, standard input, or both, where what comes on standard input is context for the argument.
-fn task(argument: Option<&str>) -> Result<String, Failure> {
+fn task(argument: Option<&str>) -> Result<Task, Failure> {
     let piped = match argument {
         Some("-") => Some(read_all()?),
         _ if has_input() => Some(read_all()?),
@@ -288,9 +300,8 @@ fn task(argument: Option<&str>) -> Result<String, Failure> {
     };
     let piped = piped.filter(|text| !text.trim().is_empty());
     match (argument.filter(|text| *text != "-" && !text.trim().is_empty()), piped) {
-        (Some(task), Some(context)) => Ok(format!("{context}\n\n{task}")),
-        (Some(task), None) => Ok(task.into()),
-        (None, Some(task)) => Ok(task),
+        (Some(task), piped) => Ok(Task { typed: task.into(), piped }),
+        (None, Some(task)) => Ok(Task { typed: task, piped: None }),
         (None, None) => Err(Failure::usage("there is no task: mainpath run \"TASK\", or the task on standard input")),
     }
 }

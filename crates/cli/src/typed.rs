@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::follow::Follow;
 use crate::prompt::{Said, understand};
 use mainpath_runtime::Mail;
-use mainpath_types::{MessageMode, Part};
+use mainpath_types::MessageMode;
 
 /// A line that answers no question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Follow<'_> {
 }
 
 fn said(mode: MessageMode, text: String) -> Mail {
-    Mail::Message { mode, parts: vec![Part::text(text)] }
+    Mail::say(mode, text)
 }
 
 #[cfg(test)]

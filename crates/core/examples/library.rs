@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let said = |text: &str| InputKind::UserMessage {
         mode: MessageMode::Message,
         parts: vec![Part::text(text)],
+        typed: None,
         tokens: estimate(text),
         demands: 0,
         demanded: Vec::new(),

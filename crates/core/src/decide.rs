@@ -13,8 +13,8 @@ type Decided = Result<EventKind, Refusal>;
 pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
     let decided = match input {
         InputKind::SetSpec { spec } => Ok(SpecChanged { spec: spec.clone() }.into()),
-        InputKind::UserMessage { mode, parts, tokens, demands, demanded, from } => {
-            message(state, *mode, parts, (*tokens, *demands, demanded), from)
+        InputKind::UserMessage { mode, parts, typed, tokens, demands, demanded, from } => {
+            message(state, *mode, (parts, *typed), (*tokens, *demands, demanded), from)
         }
         InputKind::Continue { by } => go_on(state, by),
         InputKind::Rewind { after, parts, tokens, demands, demanded, by } => {
@@ -72,7 +72,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
 fn message(
     state: &State,
     mode: MessageMode,
-    parts: &[Part],
+    (parts, typed): (&[Part], Option<u16>),
     (tokens, demands, demanded): (u32, u32, &[TextSpan]),
     from: &Principal,
 ) -> Decided {
@@ -83,7 +83,7 @@ fn message(
         return Err(Refusal::Empty);
     }
     let (parts, demanded) = (parts.to_vec(), demanded.to_vec());
-    Ok(MessageQueued { mode, parts, tokens, demands, demanded, from: from.clone() }.into())
+    Ok(MessageQueued { mode, parts, typed, tokens, demands, demanded, from: from.clone() }.into())
 }
 
 fn go_on(state: &State, by: &Principal) -> Decided {

@@ -43,12 +43,15 @@ pub enum InputKind {
         mode: MessageMode,
         /// What was said.
         parts: Vec<Part>,
+        /// Which of the parts a person typed, where the others were piped in or attached; `None`: all of them.
+        #[serde(default)]
+        typed: Option<u16>,
         /// Its estimated size.
         tokens: u32,
         /// The size of what it demands or rules out: [`crate::demands_of`].
         #[serde(default)]
         demands: u32,
-        /// Where in its text that stands.
+        /// Where in the text that was typed that stands.
         #[serde(default)]
         demanded: Vec<TextSpan>,
         /// Who said it.

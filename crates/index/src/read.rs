@@ -92,7 +92,7 @@ impl Reader<'_> {
     /// What an event asks for.
     fn asked(&self, event: &Event) -> Option<String> {
         match &event.kind {
-            EventKind::MessageQueued(data) => Some(self.text(&data.parts, TASK)),
+            EventKind::MessageQueued(data) => Some(self.text(data.typed(), TASK)),
             EventKind::RewindRequested(data) => data.parts.as_ref().map(|parts| self.text(parts, TASK)),
             EventKind::MessageImported(data) => Some(self.text(&data.said(), TASK)),
             _ => None,

@@ -15,7 +15,7 @@ use crate::plan;
 use crate::prefix::Prefix;
 use crate::request::Prepared;
 use crate::runtime::Shared;
-use crate::texts::{load, parts};
+use crate::texts::{load, typed_in};
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainpath_core::*;
@@ -265,7 +265,7 @@ impl Driver {
             return task.clone();
         }
         let Ok(said) = self.event(event).await else { return String::new() };
-        let mut said = said.map_or(Vec::new(), |kind| parts(kind).to_vec());
+        let mut said = said.map_or(Vec::new(), |kind| typed_in(kind).to_vec());
         if load(&*self.shared.config.store, &self.scope, &mut said).await.is_err() {
             return String::new();
         }

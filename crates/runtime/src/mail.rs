@@ -19,6 +19,9 @@ pub enum Mail {
         mode: MessageMode,
         /// What.
         parts: Vec<Part>,
+        /// Which of the parts a person typed, where the others were piped in or attached; `None`: all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        typed: Option<u16>,
     },
     /// Go on from where the last run ended.
     Continue,
@@ -98,7 +101,12 @@ pub(crate) fn in_order(
 impl Mail {
     /// Something said in plain text, to be read now or after the present run.
     pub fn message(text: impl Into<String>) -> Mail {
-        Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(text)] }
+        Mail::say(MessageMode::Message, text)
+    }
+
+    /// Something said in plain text, to be read when its mode says.
+    pub fn say(mode: MessageMode, text: impl Into<String>) -> Mail {
+        Mail::Message { mode, parts: vec![Part::text(text)], typed: None }
     }
 
     /// The approval of a call, once and as it is.
@@ -146,10 +154,10 @@ impl Mail {
     pub(crate) fn into_input(self, by: Principal) -> InputKind {
         match self {
             Mail::SetSpec { spec } => InputKind::SetSpec { spec },
-            Mail::Message { mode, parts } => {
-                let (tokens, Demands { tokens: demands, at: demanded }) =
-                    (estimate_parts(&parts), demanded(&parts, &by));
-                InputKind::UserMessage { mode, tokens, demands, demanded, parts, from: by }
+            Mail::Message { mode, parts, typed: which } => {
+                let Demands { tokens: demands, at: demanded } = demanded(typed(&parts, which), &by);
+                let tokens = estimate_parts(&parts);
+                InputKind::UserMessage { mode, parts, typed: which, tokens, demands, demanded, from: by }
             }
             Mail::Continue => InputKind::Continue { by },
             Mail::Rewind { after, parts } => {

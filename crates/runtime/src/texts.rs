@@ -49,6 +49,11 @@ pub(crate) fn parts(kind: &EventKind) -> &[Part] {
     }
 }
 
+/// What a person typed of what an event says: all but what was piped in or attached.
+pub(crate) fn typed_in(kind: &EventKind) -> &[Part] {
+    if let EventKind::MessageQueued(data) = kind { data.typed() } else { parts(kind) }
+}
+
 fn parts_mut(kind: &mut EventKind) -> &mut [Part] {
     match kind {
         EventKind::MessageQueued(data) => &mut data.parts,

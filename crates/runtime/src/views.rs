@@ -3,7 +3,7 @@
 
 use crate::artifacts::{self, Kept};
 use crate::telemetry::by_tool;
-use crate::texts::{Whole, load, parts};
+use crate::texts::{Whole, load, parts, typed_in};
 pub use mainpath_core::status;
 use mainpath_core::{
     Bodies, CallState, Ending, Log, NodeKind, Queued, Said, State, Summary, apply, cumulative_stats, own_stats,
@@ -24,12 +24,14 @@ pub async fn build(
     let mut log = Log::default();
     log.extend(events);
     let (task, spec) = (task(store, scope, &state, events).await?, spec(events));
+    let mut request = asked(&state, events).map_or(Vec::new(), |kind| parts(kind).to_vec());
+    load(store, scope, &mut request).await?;
     let end = ending(store, scope, &state, &log).await?;
     let about = meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str()));
     let mut views = vec![
         ("goal.json", pretty(&plan(&state, events, &made, &task))),
         ("state.json", pretty(&open(&state))),
-        ("inputs/request.txt", task.clone().into_bytes()),
+        ("inputs/request.txt", text_of(&request).into_bytes()),
     ];
     if let Some(end) = end {
         views.push(("final.md", format!("{}\n", end.answer.trim_end()).into_bytes()));
@@ -76,7 +78,7 @@ async fn summary(store: &dyn Store, scope: &Scope, state: &State, log: &Log) -> 
         }
         let Some(said) = whole.get(event) else { continue };
         match (kind, said) {
-            (NodeKind::User, said) => found.read(Said::new(Role::User, &text_of(parts(said)))),
+            (NodeKind::User, said) => found.read(Said::new(Role::User, &text_of(typed_in(said)))),
             (NodeKind::Assistant { .. }, said) => found.read(Said::new(Role::Assistant, &text_of(parts(said)))),
             (NodeKind::Result(call), EventKind::CallResolved(CallResolved { output: Some(output), .. })) => {
                 let tool = state.calls.get(call).and_then(|call| call.tool.clone());
@@ -136,24 +138,29 @@ pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<
     Ok(())
 }
 
-/// What the agent was first asked to do on the main path; before anything is on it, what was first said since the conversation
-/// was last cleared, or at all. Errors: it lies in a blob, and the blob is missing.
+/// What the agent was first asked to do on the main path, without what was piped in or attached; before anything is on it, what
+/// was first said since the conversation was last cleared, or at all. Errors: it lies in a blob, and the blob is missing.
 pub async fn task(store: &dyn Store, scope: &Scope, state: &State, events: &[Event]) -> Result<String, StoreError> {
-    let said = |event: &Event| match &event.kind {
-        EventKind::MessageQueued(data) => Some(data.parts.clone()),
-        EventKind::RewindRequested(data) => data.parts.clone(),
-        EventKind::MessageImported(data) => Some(data.said()),
-        _ => None,
+    let mut said = asked(state, events).map_or(Vec::new(), |kind| typed_in(kind).to_vec());
+    load(store, scope, &mut said).await?;
+    Ok(text_of(&said))
+}
+
+/// The event in which it was asked.
+fn asked<'a>(state: &State, events: &'a [Event]) -> Option<&'a EventKind> {
+    let says = |kind: &EventKind| match kind {
+        EventKind::MessageQueued(_) | EventKind::MessageImported(_) => true,
+        EventKind::RewindRequested(data) => data.parts.is_some(),
+        _ => false,
     };
+    let first = |events: &'a [Event]| events.iter().map(|event| &event.kind).find(|kind| says(kind));
     let on_path = || {
         let id = state.tree.node(mainpath_core::task(state)?)?.event;
-        said(events.get(events.binary_search_by_key(&id, |event| event.id).ok()?)?)
+        let kind = &events.get(events.binary_search_by_key(&id, |event| event.id).ok()?)?.kind;
+        says(kind).then_some(kind)
     };
     let cleared = events.iter().rposition(|event| matches!(event.kind, EventKind::ClearRequested(_))).unwrap_or(0);
-    let since = || events.get(cleared..).unwrap_or_default().iter().find_map(said);
-    let mut parts = on_path().or_else(since).or_else(|| events.iter().find_map(said)).unwrap_or_default();
-    load(store, scope, &mut parts).await?;
-    Ok(text_of(&parts))
+    on_path().or_else(|| first(events.get(cleared..).unwrap_or_default())).or_else(|| first(events))
 }
 
 fn spec(events: &[Event]) -> Option<&Spec> {

@@ -58,6 +58,7 @@ pub fn event(id: EventId, text: &str) -> Event {
     let said = MessageQueued {
         mode: MessageMode::Message,
         parts: vec![Part::text(text)],
+        typed: None,
         tokens: 3,
         demands: 0,
         demanded: Vec::new(),

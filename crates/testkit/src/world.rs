@@ -302,7 +302,7 @@ impl World {
             (true, false) => (tokens / 2 + 1, demands_of(&parts).at),
         };
         let from = Principal::local_user();
-        let said = self.offer(InputKind::UserMessage { mode, parts, tokens, demands, demanded, from });
+        let said = self.offer(InputKind::UserMessage { mode, parts, typed: None, tokens, demands, demanded, from });
         assert!(said.is_ok(), "seed {}: {said:?}", self.seed);
     }
 

@@ -71,6 +71,7 @@ impl EventKind {
             EventKind::MessageQueued(data) => {
                 wipe(&mut data.parts);
                 data.demanded.clear();
+                data.typed = None;
             }
             EventKind::RewindRequested(data) => {
                 data.parts.iter_mut().for_each(wipe);

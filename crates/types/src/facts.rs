@@ -33,18 +33,35 @@ pub struct MessageQueued {
     pub mode: MessageMode,
     /// What was said.
     pub parts: Vec<Part>,
+    /// Which of the parts a person typed, where the others were piped in or attached: data, which asks for nothing and demands
+    /// nothing. `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<u16>,
     /// Its estimated size.
     pub tokens: u32,
     /// The size of what it demands or rules out, which no cut leaves out while there is room; as much as its own size: the whole
     /// message.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub demands: u32,
-    /// Where in its text that stands. Empty where that is the whole message, and in logs of the first version, which had it found
+    /// Where in the text that was typed that stands. Empty where that is the whole message, and in logs of the first version, which had it found
     /// when it was shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demanded: Vec<TextSpan>,
     /// Who said it.
     pub from: Principal,
+}
+
+impl MessageQueued {
+    /// What a person typed of it.
+    pub fn typed(&self) -> &[Part] {
+        typed(&self.parts, self.typed)
+    }
+}
+
+/// What a person typed of a message: one of its parts, or all of them.
+pub fn typed(parts: &[Part], which: Option<u16>) -> &[Part] {
+    let one = which.and_then(|at| parts.get(usize::from(at)..=usize::from(at)));
+    one.unwrap_or(parts)
 }
 
 /// `message_joined`.

@@ -51,6 +51,43 @@ fn the_task_is_the_one_of_the_main_path() {
     place.ok(&["replay", &trace]);
 }
 
+#[test]
+fn what_is_piped_in_or_attached_is_data_and_not_the_task() {
+    let place = Place::new();
+    place.config(
+        "inject_every = 1\n[[context_hooks]]\nname = \"news\"\ncommand = [\"sh\", \"-c\", \"cat > $HOME/hook.json\"]\n",
+    );
+    std::fs::write(place.work.join("a.txt"), "Dogs must bark.\n").unwrap();
+    let answers = vec![Answer::call("list_files", serde_json::json!({})), Answer::text("Reviewed.")];
+    let server = scripted(answers);
+    let model = server.model();
+    let diff = format!("The vendor must ship on Friday.\n{}", "+ a line\n".repeat(200));
+    let args = ["run", "-m", model.as_str(), "--file", "a.txt", "Review this change. Answer in English only."];
+    let done = place.run_with(&args, diff.as_bytes());
+    assert_eq!((done.code, done.out.as_str()), (0, "Reviewed.\n"), "{done:#?}");
+    let (trace, task) = (place.trace(), "Review this change. Answer in English only.");
+    assert_eq!(parsed(&place.ok(&["ls", "--json"]))["task"], task);
+    let view = |name: &str| std::fs::read_to_string(place.file(&trace, name)).unwrap();
+    assert_eq!(parsed(&view("meta.json"))["task"], task);
+    let goals = parsed(&view("goal.json"));
+    assert_eq!((&goals["mission"], &goals["goals"][0]["description"]), (&task.into(), &task.into()), "{goals:#}");
+    let summary = view("summary.md");
+    let asked = format!("## Goal\n- {task}\n\n## Constraints\n- Answer in English only.\n\n## Decisions\n");
+    assert!(summary.contains(&asked), "{summary}");
+    let hook = std::fs::read_to_string(place.root().join("hook.json")).unwrap();
+    assert_eq!(parsed(&hook)["task"], task);
+    // The model is told all of it, and so is whoever looks for what was asked.
+    let said = format!("{diff}\n\n{task}\n");
+    assert!(request(&place, &trace).starts_with(&said) && request(&place, &trace).contains("Dogs must bark."));
+    let requests = server.requests();
+    let body = requests[0].body();
+    let content =
+        body["messages"].as_array().unwrap().iter().find(|one| one["role"] == "user").unwrap()["content"].clone();
+    assert!(content.as_str().is_some_and(|content| content.starts_with(&said)), "{content:#}");
+    assert!(requests[1].body()["messages"].to_string().contains(&format!("1. {task}")), "{requests:#?}");
+    place.ok(&["replay"]);
+}
+
 fn request(place: &Place, trace: &str) -> String {
     std::fs::read_to_string(place.file(trace, "inputs/request.txt")).unwrap()
 }

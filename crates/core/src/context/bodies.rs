@@ -54,7 +54,7 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?),
         Item::Demands { seq, event } => {
             let (said, places) = match bodies.get(*event)? {
-                EventKind::MessageQueued(data) => (text_of(&data.parts), &data.demanded),
+                EventKind::MessageQueued(data) => (text_of(data.typed()), &data.demanded),
                 EventKind::RewindRequested(data) => (text_of(data.parts.as_deref()?), &data.demanded),
                 EventKind::MessageImported(data) => (text_of(&data.said()), &data.demanded),
                 _ => return None,

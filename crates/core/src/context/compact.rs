@@ -115,7 +115,7 @@ pub fn summarise(state: &State, bodies: &dyn Bodies) -> Summary {
 fn read(summary: &mut Summary, state: &State, bodies: &dyn Bodies, kind: NodeKind, event: EventId) {
     match (kind, bodies.get(event)) {
         (NodeKind::User, Some(EventKind::MessageQueued(data))) => {
-            summary.read(Said::new(Role::User, &text_of(&data.parts)));
+            summary.read(Said::new(Role::User, &text_of(data.typed())));
         }
         (NodeKind::User, Some(EventKind::RewindRequested(data))) => {
             summary.read(Said::new(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));

@@ -23,7 +23,15 @@ fn remembered(tokens: u32, once: bool) -> ToolOutput {
 fn said(agent: &mut Agent, text: &str, tokens: u32, demands: u32) -> Vec<String> {
     let (parts, from) = (vec![Part::text(text)], user());
     let demanded = demands_of(&parts).at;
-    agent.takes(InputKind::UserMessage { mode: MessageMode::Message, parts, tokens, demands, demanded, from })
+    agent.takes(InputKind::UserMessage {
+        mode: MessageMode::Message,
+        parts,
+        typed: None,
+        tokens,
+        demands,
+        demanded,
+        from,
+    })
 }
 
 fn goals(agent: &mut Agent, ops: Vec<GoalOp>) {

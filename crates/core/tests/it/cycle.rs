@@ -43,6 +43,7 @@ fn no_message_is_taken_before_there_is_a_spec_nor_an_empty_one() {
     let empty = InputKind::UserMessage {
         mode: MessageMode::Message,
         parts: Vec::new(),
+        typed: None,
         tokens: 0,
         demands: 0,
         demanded: Vec::new(),

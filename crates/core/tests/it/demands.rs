@@ -54,7 +54,7 @@ fn summarised(texts: &[&str], window: u32) -> (Agent, Vec<String>) {
         let parts = vec![Part::text(text)];
         let (tokens, Demands { tokens: demands, at: demanded }) = (estimate_parts(&parts), demands_of(&parts));
         let (mode, from) = (MessageMode::Message, user());
-        agent.takes(InputKind::UserMessage { mode, parts, tokens, demands, demanded, from });
+        agent.takes(InputKind::UserMessage { mode, parts, typed: None, tokens, demands, demanded, from });
         if text != "The end." {
             agent.answers("yes");
         }
@@ -111,7 +111,8 @@ fn of_a_log_of_the_first_version_what_was_sent_is_found_again() {
     agent.says(MessageMode::Message, "Look around.");
     agent.answers("yes");
     let (mode, from, parts) = (MessageMode::Message, user(), vec![Part::text(text)]);
-    let said = InputKind::UserMessage { mode, parts, tokens: 400, demands: 130, demanded: Vec::new(), from };
+    let said =
+        InputKind::UserMessage { mode, parts, typed: None, tokens: 400, demands: 130, demanded: Vec::new(), from };
     agent.takes(said);
     agent.answers("yes");
     let event = agent.log.iter().rfind(|event| event.kind.name() == "message_queued").unwrap().id;
@@ -120,4 +121,27 @@ fn of_a_log_of_the_first_version_what_was_sent_is_found_again() {
     let cut: String = long.chars().take(400).collect();
     let then = format!("Said earlier, and still to be kept to:\n- You must not:\n- {} […]", cut);
     assert_eq!(text_of(&shown.parts), then);
+}
+
+#[test]
+fn what_is_piped_in_or_attached_demands_nothing() {
+    let data = format!("The vendor must ship. What is this?\n{}", "a line\n".repeat(400));
+    let task = format!("Answer in English only. {}", "And so on. ".repeat(99));
+    let parts = vec![Part::text(&data), Part::text(&task)];
+    let mut agent = Agent::with_window(no_limits(), 16_000);
+    agent.says(MessageMode::Message, "Look around.");
+    agent.answers("yes");
+    let Demands { tokens: demands, at: demanded } = demands_of(&parts[1..]);
+    let (mode, tokens, from) = (MessageMode::Message, estimate_parts(&parts), user());
+    agent.takes(InputKind::UserMessage { mode, parts, typed: Some(1), tokens, demands, demanded, from });
+    agent.answers("yes");
+    let event = agent.log.iter().rfind(|event| event.kind.name() == "message_queued").unwrap();
+    let item = Item::Demands { seq: Seq(3), event: event.id };
+    let shown = message(agent.state(), &agent.bodies, &item).unwrap();
+    assert_eq!(text_of(&shown.parts), "Said earlier, and still to be kept to:\n- Answer in English only.");
+    let summary = summarise(agent.state(), &agent.bodies);
+    assert_eq!((summary.constraints, summary.open_items), (vec!["Answer in English only.".to_string()], vec![]));
+    // Once its words are erased, nothing of them is looked for.
+    let EventKind::MessageQueued(left) = event.kind.without_words() else { panic!("another event") };
+    assert_eq!((left.typed().len(), left.demanded.len()), (1, 0));
 }

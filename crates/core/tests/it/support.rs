@@ -294,7 +294,7 @@ fn line(message: &Message) -> String {
 pub fn mail(mode: MessageMode, text: &str) -> InputKind {
     let parts = vec![Part::text(text)];
     let demands = if demands_of(&parts).tokens > 0 { 10 } else { 0 };
-    InputKind::UserMessage { mode, parts, tokens: 10, demands, demanded: Vec::new(), from: user() }
+    InputKind::UserMessage { mode, parts, typed: None, tokens: 10, demands, demanded: Vec::new(), from: user() }
 }
 
 /// An answer of ten tokens, without a vendor's count.

@@ -75,7 +75,10 @@ impl Place {
             let parts = vec![Part::text(*asked)];
             let from = Principal::local_user();
             let (mode, tokens) = (MessageMode::Message, 10);
-            offer(&mut machine, InputKind::UserMessage { mode, parts, tokens, demands: 0, demanded: Vec::new(), from });
+            offer(
+                &mut machine,
+                InputKind::UserMessage { mode, parts, typed: None, tokens, demands: 0, demanded: Vec::new(), from },
+            );
             if let Some(model) = machine.state().model.filter(|_| !answered.is_empty()) {
                 let reply = Reply::new(model.request, vec![Part::text(*answered)], Vec::new());
                 offer(&mut machine, InputKind::ModelFinished(Box::new(reply)));

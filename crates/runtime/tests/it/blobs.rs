@@ -56,7 +56,11 @@ async fn a_long_summary_stands_whole_for_what_it_replaces() {
 }
 
 fn sound(source: Source) -> Mail {
-    Mail::Message { mode: MessageMode::Message, parts: vec![Part::text("Listen."), Part::Audio { source }] }
+    Mail::Message {
+        mode: MessageMode::Message,
+        parts: vec![Part::text("Listen."), Part::Audio { source }],
+        typed: None,
+    }
 }
 
 /// The first message of the log that has an attachment: its parts and its estimated size.

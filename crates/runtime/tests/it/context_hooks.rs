@@ -103,7 +103,7 @@ async fn a_run_whose_hook_hangs_can_be_stopped_and_steered() {
     let runtime = Runtime::new(Config { hooks, ..place.config() });
     for (trace, mail, reason) in [
         ("stopped", Mail::Stop, FinishReason::Stopped),
-        ("steered", Mail::Message { mode: MessageMode::Steer, parts: vec![Part::text("go on")] }, FinishReason::Final),
+        ("steered", Mail::say(MessageMode::Steer, "go on"), FinishReason::Final),
     ] {
         told.lock().unwrap().clear();
         let message = Mail::message("count");

@@ -125,7 +125,7 @@ async fn what_five_senders_post_at_once_arrives_whole_and_in_each_ones_order() {
                 let principal: Principal = format!("sender-{sender}").parse().unwrap();
                 let scope = mainpath_store::Scope { principal, ..local() };
                 for n in 0..10 {
-                    let mail = Mail::Message { mode: MessageMode::FollowUp, parts: vec![Part::text(n.to_string())] };
+                    let mail = Mail::say(MessageMode::FollowUp, n.to_string());
                     let body = serde_json::to_string(&mail).unwrap();
                     tokio.block_on(store.post(&scope, &trace, false, body)).unwrap();
                 }

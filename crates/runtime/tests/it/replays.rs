@@ -140,7 +140,7 @@ async fn a_turn_that_was_steered_away_from_is_rebuilt() {
     runtime.start(&local(), &trace, place.spec(), Mail::message("go")).await.unwrap();
     let mut watcher = runtime.watch(&local(), &trace, 1);
     until(&mut watcher, |event| matches!(event.kind, EventKind::ActionStarted(_))).await;
-    let steer = Mail::Message { mode: MessageMode::Steer, parts: vec![Part::text("leave the rest")] };
+    let steer = Mail::say(MessageMode::Steer, "leave the rest");
     let mail = runtime.send(&local(), &trace, &steer).await.unwrap();
     until(&mut watcher, |event| event.mail == Some(mail)).await;
     place.hands.gate.add_permits(1);

@@ -90,7 +90,7 @@ fn spec(place: &Place) -> Spec {
 fn mail(random: &mut Rng, place: &Place, n: u32) -> Mail {
     let seq = random.u32(1..12);
     let call = CallId { seq: Seq(seq), index: random.u16(..2) };
-    let message = |mode| Mail::Message { mode, parts: vec![Part::text(format!("mail {n}"))] };
+    let message = |mode| Mail::say(mode, format!("mail {n}"));
     match random.u8(..17) {
         0..4 => Mail::approve(call),
         4 => Mail::Approve { call, arguments: Some(format!(r#"{{"key":"edited {n}"}}"#)), rule: None },

@@ -42,6 +42,7 @@ impl World {
         let said = InputKind::UserMessage {
             mode: MessageMode::Message,
             parts,
+            typed: None,
             tokens: 2,
             demands: 0,
             demanded: Vec::new(),
