@@ -433,7 +433,7 @@ impl State {
         self.tree.head = data.head;
         self.rewind_goals();
         self.window_extra = 0;
-        self.counted = None;
+        (self.counted, self.summarised_to) = (None, None);
         self.recalled.clear();
         let message = self.rewind.take().and_then(|rewind| rewind.message);
         self.opening = Some(message.map_or(Opening::Again, Opening::Message));

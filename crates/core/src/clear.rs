@@ -37,7 +37,7 @@ impl State {
         self.goals.clear();
         (self.plan_changed, self.plan_hidden) = (false, false);
         (self.window_extra, self.unswept) = (0, false);
-        self.counted = None;
+        (self.counted, self.summarised_to) = (None, None);
         (self.expand, self.recalled) = (None, Vec::new());
         // Whoever spoke since has spoken to the new conversation.
         self.queues.held = false;

@@ -50,8 +50,8 @@ pub struct Run {
     pub last_answer: Option<FinishReason>,
     /// The number of turns at the last compaction.
     pub compacted_at: Option<u32>,
-    /// The size of the request after it.
-    pub compacted_to: Option<u64>,
+    /// Whether it was made.
+    pub compacted: bool,
     /// How often in this turn the model has looked into what is no longer shown.
     pub asides: u32,
     /// Whether a model's summary came to nothing, so that rules are to make one.
@@ -104,7 +104,7 @@ impl Run {
             answered: None,
             last_answer: None,
             compacted_at: None,
-            compacted_to: None,
+            compacted: false,
             asides: 0,
             rules_next: false,
             closing: None,

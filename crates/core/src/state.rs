@@ -69,6 +69,9 @@ pub struct State {
     pub window_extra: u32,
     /// The event that asks for a summary, until one is begun.
     pub compaction: Option<EventId>,
+    /// The size of the request after the last summary, also of one that came to nothing: no other is worth it before enough new
+    /// was said. `None` where the path has changed since.
+    pub summarised_to: Option<u64>,
     /// Whether messages of finished goals may be shown.
     pub unswept: bool,
     /// How many more messages the model wants to be shown.
@@ -260,6 +263,7 @@ impl State {
             mail: MailCursor::default(),
             window_extra: 0,
             compaction: None,
+            summarised_to: None,
             unswept: false,
             expand: None,
             ended_by: None,

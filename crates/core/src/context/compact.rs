@@ -9,6 +9,9 @@ use mainpath_types::*;
 /// The estimated size of the request for a summary, or to reflect.
 const PROMPT_TOKENS: u32 = 120;
 
+/// What a summary leaves free for what comes next, in hundredths of what a request may take.
+const NEW: u8 = 15;
+
 /// The beginning of a summary.
 pub(crate) fn opened(state: &State, by: SummaryMode) -> BranchOpened {
     let plan = if by == SummaryMode::Rules { None } else { plan(state) };
@@ -35,12 +38,15 @@ fn plan(state: &State) -> Option<PlanView> {
     sized.find(|plan| u64::from(plan.tokens) <= room / 2)
 }
 
-/// The first message that a summary keeps: what is newer takes half of what the newest turn and what is recent may. Where the
-/// request does not fit, or a person wants it smaller, also at most half of what there is.
+/// The first message that a summary keeps: what is newer takes half of what the newest turn and what is recent may, and leaves
+/// room for something new to be said. Where the request does not fit, or a person wants it smaller, also at most half of what
+/// there is.
 pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Option<Seq> {
     let room = Room::of(spec);
     let half = state.tree.shown_tokens(state.tree.head) / 2;
     let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
+    let others = u64::from(spec.fixed_tokens) + room.share(room.shares.summary) + room.share(NEW);
+    let usual = usual.min(room.full.saturating_sub(others));
     let keep = if squeezes { half.min(usual) } else { usual };
     state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep)
 }
@@ -205,7 +211,7 @@ impl State {
         self.branch = Some(branch);
         self.compaction = None;
         self.with_run(|run| {
-            (run.compacted_at, run.compacted_to) = (Some(run.turns), None);
+            (run.compacted_at, run.compacted) = (Some(run.turns), false);
             run.rules_next = false;
             run.remedy = run.remedy.filter(|remedy| *remedy != Remedy::Cut);
         });
@@ -215,6 +221,9 @@ impl State {
     pub(crate) fn close_branch(&mut self, data: &BranchClosed) {
         let Some(branch) = self.branch.take() else { return };
         let failed = branch.kind == BranchKind::Compaction && !data.done;
+        if failed && self.closing().is_none() {
+            self.summarised_to = Some(self.request_tokens());
+        }
         if failed && !branch.is_by_rules() && self.closing().is_none() {
             self.compaction = branch.asked;
         }
@@ -247,6 +256,7 @@ impl State {
         }
         let spec = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
         let size = spec.saturating_add(self.tree.shown_tokens(self.tree.head));
-        self.with_run(|run| run.compacted_to = Some(size));
+        self.summarised_to = Some(size);
+        self.with_run(|run| run.compacted = true);
     }
 }

@@ -113,7 +113,8 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     if tokens.saturating_sub(loss.saved) <= room.enough() {
         return Some(loss.cut(CutCause::Full).into());
     }
-    let grown = run.compacted_to.is_none_or(|to| tokens >= to.saturating_add(room.most / 10));
+    let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
+    let grown = state.summarised_to.is_none_or(grown) || (too_large && !run.compacted);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
     if fresh && state.tree.shown_count(state.tree.head) > 4 {
         // The model cannot be asked about what does not fit.
@@ -128,7 +129,7 @@ fn last_resort(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
     let first_kept = compact::first_kept(state, spec, true);
     let cut = Loss { first_kept, ..Loss::new(state) }.cut(CutCause::Overflow);
     let helps = first_kept.is_some_and(|first| state.tree.left_out_by(state.tree.head, first, &cut.keeps.pinned) > 0);
-    if run.compacted_to.is_none() && helps { cut.into() } else { too_much(state, run, spec) }
+    if !run.compacted && helps { cut.into() } else { too_much(state, run, spec) }
 }
 
 /// Whether the next request is small enough.

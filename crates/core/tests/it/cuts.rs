@@ -211,3 +211,36 @@ fn demands_for_which_there_is_no_room_are_counted_where_they_are_left_out() {
     assert!((1..8).contains(&held) && shown.iter().any(|text| text.contains("keep file 7.")), "the newest: {shown:#?}");
     assert_eq!(unheld as usize + held, 8);
 }
+
+/// A conversation of so many short messages under a system text of this size, in a window of 7,000; how many requests it took,
+/// and how many summaries were begun. A summary by the model has `summary` tokens.
+fn small_talk(messages: u32, fixed: usize, summary: u32) -> (u32, usize) {
+    let spec = mainpath_testkit::world::spec(no_limits(), 7_000);
+    let mut agent = Agent::with_spec(Spec { instructions: "a".repeat(4 * fixed), reserved_output: 1_024, ..spec });
+    for _ in 0..messages {
+        said(&mut agent, "and this?", 60, 0);
+        while agent.state().run.is_some() {
+            match (agent.state().model, agent.state().branch) {
+                (None, _) => agent.summarises(),
+                (Some(_), None) => {
+                    agent.takes(InputKind::ModelFinished(Box::new(Reply { tokens: 60, ..*agent.reply("that", &[]) })))
+                }
+                (Some(_), Some(_)) => {
+                    let said = Reply { tokens: summary, ..*agent.reply("in short", &[]) };
+                    agent.takes(InputKind::ModelFinished(Box::new(said)))
+                }
+            };
+        }
+        assert_eq!(agent.ended().reason, FinishReason::Final);
+    }
+    let opened = agent.log.iter().filter(|event| event.kind.name() == "branch_opened").count();
+    (agent.state().requests, opened)
+}
+
+#[test]
+fn in_a_small_window_a_summary_is_made_once_in_a_while_and_not_at_every_message() {
+    for (fixed, summary) in [(2_000, 300), (4_000, 300), (4_400, 300), (4_400, 900), (4_400, 3_000), (5_000, 200)] {
+        let (requests, opened) = small_talk(60, fixed, summary);
+        assert!(requests < 60 + 20 && opened < 20, "{fixed} {summary}: {requests} requests, {opened} summaries");
+    }
+}
