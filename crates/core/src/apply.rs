@@ -427,6 +427,7 @@ impl State {
             self.tree.set_once(seq, once);
             self.set_tip(seq);
         }
+        self.leave_aside();
     }
 
     fn rewound(&mut self, data: &Rewound) {

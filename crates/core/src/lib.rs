@@ -48,7 +48,7 @@ pub use action::{Parsed, TEXT_ISSUER, parse as parse_turn, render as render_turn
 pub use apply::apply;
 pub use calls::{Call, CallState, Calls, Judged};
 pub use context::aside::{free_tokens, older};
-pub use context::bodies::{Bodies, Log, message, result_text};
+pub use context::bodies::{Bodies, Log, excerpt, message, result_text};
 pub use context::compact::{summarise, summary_events, summary_text};
 pub use context::cut::{expand, task};
 pub use context::demands::{Demands, demands_of, is_demand};

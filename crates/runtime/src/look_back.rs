@@ -12,6 +12,10 @@ use std::collections::BTreeSet;
 
 /// With less room than this in the window, nothing is shown again.
 const LEAST: u64 = 100;
+/// What it takes to say that there is more.
+const REST: u64 = 24;
+/// So many characters of a past call's arguments are listed.
+const GIST: usize = 80;
 /// So many characters are a token at least: two where a script is wide.
 const CHARS_A_TOKEN: usize = 2;
 
@@ -19,7 +23,7 @@ const ASIDE: [&str; 3] = [LoadOlderMessages::NAME, ListCalls::NAME, RecallResult
 
 /// Whether an answer looks back, so that the log is needed.
 pub(crate) fn looks_back(kind: &InputKind) -> bool {
-    matches!(kind, InputKind::ModelFinished(reply) if reply.calls.iter().any(|call| call.ended().is_none() && call.tool.as_deref().is_some_and(is_look_back)))
+    matches!(kind, InputKind::ModelFinished(reply) if reply.calls.iter().any(|call| is_one_of(call, &ASIDE) || is_one_of(call, &[ExpandWindow::NAME])))
 }
 
 /// Whether a tool only looks back or changes what is shown, so that a call of it is none of the run's.
@@ -28,10 +32,10 @@ pub fn is_look_back(tool: &str) -> bool {
 }
 
 fn is_one_of(call: &PlannedCall, names: &[&str]) -> bool {
-    call.ended().is_none() && call.tool.as_deref().is_some_and(|tool| names.contains(&tool))
+    call.tool.as_deref().is_some_and(|tool| names.contains(&tool))
 }
 
-/// Answers the calls of an answer that look back. One that does nothing else is an aside.
+/// Answers the calls of an answer that look back. One that does nothing else is an aside, whatever comes of it.
 pub(crate) async fn settle(
     kind: InputKind,
     state: &State,
@@ -41,6 +45,7 @@ pub(crate) async fn settle(
 ) -> InputKind {
     let InputKind::ModelFinished(mut reply) = kind else { return kind };
     let alone = reply.calls.iter().all(|call| is_one_of(call, &ASIDE));
+    let expands = reply.calls.iter().all(|call| is_one_of(call, &[ExpandWindow::NAME]));
     let arguments = reply.parts.iter().filter_map(|part| match part {
         Part::ToolCall { arguments, .. } => Some(arguments.clone()),
         _ => None,
@@ -62,7 +67,7 @@ pub(crate) async fn settle(
                 Err(problem) => Err(problem),
             },
             Some(ListCalls::NAME) => {
-                read(tools, ListCalls::NAME, &arguments).map(|args| past_calls(state, &args, room))
+                read(tools, ListCalls::NAME, &arguments).map(|args| past_calls(state, log, &args, room))
             }
             Some(RecallResult::NAME) => match read::<RecallArgs>(tools, RecallResult::NAME, &arguments) {
                 Ok(args) => past_result(state, log, at, args, room).await,
@@ -72,7 +77,7 @@ pub(crate) async fn settle(
                 let by = u32::from(args.by);
                 expand(state, by).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
                 reply.expand = Some(by);
-                Ok("More is shown from the next turn on, as far as there is room.".into())
+                Ok("More is shown from here on, as far as there is room.".into())
             }),
             _ => continue,
         };
@@ -81,7 +86,7 @@ pub(crate) async fn settle(
             Err(problem) => call.problem = Some(problem),
         }
     }
-    reply.aside = alone;
+    reply.aside = alone || expands;
     InputKind::ModelFinished(reply)
 }
 
@@ -97,31 +102,44 @@ async fn older_messages(
     args: OlderArgs,
     room: u64,
 ) -> Result<String, String> {
-    let items = older(state, args.count.into());
-    if items.is_empty() {
-        return Err("Nothing is left out: all messages are shown.".into());
+    let before = args.before.map(Seq);
+    let mut items = older(state, before).peekable();
+    if items.peek().is_none() {
+        return Err(match before {
+            Some(seq) => format!("Nothing before {seq} is left out."),
+            None => "Nothing is left out: all messages are shown.".into(),
+        });
     }
     let mut whole = Whole::new(log);
-    let (mut said, mut size) = (Vec::new(), 0);
-    // The newest first, so that what there is no room for is the oldest.
-    for item in items.iter().rev() {
+    let (mut said, mut left) = (Vec::new(), room.saturating_sub(REST));
+    let mut oldest = None;
+    // The newest first, so that what there is no room for is the oldest. One that is too long leaves room for others.
+    for item in items.by_ref().take(args.count.into()) {
+        if left < LEAST / 2 {
+            break;
+        }
         if let Some(event) = item.event() {
             let _ = whole.load(store, scope, event).await;
         }
-        let Some(message) = message(state, &whole, item) else { continue };
+        oldest = item.seq();
+        let Some(message) = message(state, &whole, &item) else { continue };
         let role = match message.role {
             Role::User => "user",
             Role::Assistant => "assistant",
             Role::Tool => "result",
         };
-        let text = format!("#{} {role}: {}", item.seq().unwrap_or(Seq(0)), words(&message.parts));
-        let tokens = u64::from(estimate(&text));
-        if size + tokens > room {
-            said.push(format!("({} older ones do not fit beside these.)", items.len() - said.len()));
-            break;
+        let mut text = format!("#{} {role}: {}", item.seq().unwrap_or(Seq(0)), words(&message.parts));
+        if u64::from(estimate(&text)) >= left {
+            let some = u32::try_from(left / 2).unwrap_or(u32::MAX);
+            text = format!("{}\n[Only this is shown of it.]", excerpt(&text, some.saturating_sub(10)));
         }
-        size += tokens;
+        left = left.saturating_sub(u64::from(estimate(&text)) + 1);
         said.push(text);
+    }
+    let more = oldest.map_or(0, |oldest| older(state, Some(oldest)).count());
+    if let Some(oldest) = oldest.filter(|_| more > 0) {
+        let are = if more == 1 { "older message is" } else { "older messages are" };
+        said.push(format!("({more} {are} left out as well: call it with before {oldest}.)"));
     }
     said.reverse();
     Ok(said.join("\n\n"))
@@ -139,10 +157,11 @@ fn words(parts: &[Part]) -> String {
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn past_calls(state: &State, args: &ListArgs, room: u64) -> String {
+fn past_calls(state: &State, log: &Log, args: &ListArgs, room: u64) -> String {
     let wanted = args.tool.as_deref().map(own_tool_name);
     let on_path = on_path(state);
-    let calls = state.calls.iter().rev().filter(|call| on_path.contains(&call.id.seq));
+    let works = |call: &&Call| !call.tool.as_deref().is_some_and(is_look_back);
+    let calls = state.calls.iter().rev().filter(|call| on_path.contains(&call.id.seq)).filter(works);
     let calls = calls.filter(|call| wanted.is_none_or(|tool| call.tool.as_deref() == Some(tool)));
     let (mut lines, mut size) = (Vec::new(), 0);
     for call in calls.take(args.limit.unwrap_or(50).into()) {
@@ -150,8 +169,9 @@ fn past_calls(state: &State, args: &ListArgs, room: u64) -> String {
             CallState::Done(resolution) => format!("{resolution:?}").to_lowercase(),
             _ => "open".into(),
         };
-        let line =
-            format!("{} {} {how}, {} tokens", call.id, call.tool.as_deref().unwrap_or("(no such tool)"), call.tokens);
+        let (name, arguments) = made(state, log, call.id).unwrap_or(("a tool", "(erased)"));
+        let (name, arguments) = (call.tool.as_deref().unwrap_or(name), in_short(arguments));
+        let line = format!("{} {name} {how}, {} tokens: {arguments}", call.id, call.tokens);
         size += u64::from(estimate(&line)) + 1;
         if size > room {
             break;
@@ -160,6 +180,29 @@ fn past_calls(state: &State, args: &ListArgs, room: u64) -> String {
     }
     lines.reverse();
     if lines.is_empty() { "No such call was made.".into() } else { lines.join("\n") }
+}
+
+/// The name and the arguments of a call as the model made it.
+fn made<'a>(state: &State, log: &'a Log, id: CallId) -> Option<(&'a str, &'a str)> {
+    let parts = match log.get(state.tree.node(id.seq)?.event)? {
+        EventKind::ModelFinished(data) => &data.parts,
+        EventKind::MessageImported(data) => &data.parts,
+        _ => return None,
+    };
+    let calls = parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some((name.as_str(), arguments.as_str())),
+        _ => None,
+    });
+    calls.into_iter().nth(id.index.into())
+}
+
+/// Arguments on one line.
+fn in_short(arguments: &str) -> String {
+    let words = arguments.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(GIST) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words,
+    }
 }
 
 /// What the conversation holds, shown or not: nothing that was cleared, or said on a branch that was left.

@@ -17,6 +17,8 @@ pub struct OlderArgs {
     /// How many of those that are left out, the newest of them.
     #[schemars(range(min = 1, max = 200))]
     pub count: u16,
+    /// Only those before this one, such as 12: to go on from the oldest that was shown.
+    pub before: Option<u32>,
 }
 
 /// Lists past calls.
@@ -76,7 +78,7 @@ impl Tool for LoadOlderMessages {
     type Args = OlderArgs;
     const NAME: &'static str = "load_older_messages";
     fn describe(&self) -> ToolDoc {
-        doc("Shows messages that are no longer shown, for the next answer only. Call it alone.")
+        doc("Shows messages that are no longer shown, for the next answer only; long ones in short. Call it alone.")
     }
     fn run<'a>(&'a self, _: &'a ToolContext, _: OlderArgs) -> Fut<'a, ToolOutput> {
         nobody()
@@ -87,7 +89,7 @@ impl Tool for ListCalls {
     type Args = ListArgs;
     const NAME: &'static str = "list_calls";
     fn describe(&self) -> ToolDoc {
-        doc("Lists past calls with their ids and how they ended, for the next answer only. Call it alone.")
+        doc("Lists past calls with ids, ends, sizes and arguments, for the next answer only. Call it alone.")
     }
     fn run<'a>(&'a self, _: &'a ToolContext, _: ListArgs) -> Fut<'a, ToolOutput> {
         nobody()
@@ -109,7 +111,7 @@ impl Tool for ExpandWindow {
     type Args = ExpandArgs;
     const NAME: &'static str = "expand_window";
     fn describe(&self) -> ToolDoc {
-        doc("Shows more of the messages that are no longer shown, from the next turn on, as far as there is room.")
+        doc("Shows more of the messages that are no longer shown, from now on, as far as there is room.")
     }
     fn run<'a>(&'a self, _: &'a ToolContext, _: ExpandArgs) -> Fut<'a, ToolOutput> {
         nobody()

@@ -43,6 +43,57 @@ fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
 }
 
 #[test]
+fn what_is_too_long_to_look_back_at_is_shown_in_short_and_what_is_older_can_be_reached() {
+    let asked = AtomicUsize::new(0);
+    let older = |args| Answer::call("load_older_messages", args);
+    let answers = [
+        Answer::text("The word is pelican."),
+        Answer::call("read_text_file", json!({"path": "a.txt"})),
+        Answer::text("It was long."),
+        Answer::text("Yes."),
+        older(json!({"count": 3})),
+        older(json!({"count": 9, "before": 4})),
+        older(json!({"count": 0})),
+        Answer::call("expand_window", json!({"by": 1})),
+        Answer::call("list_calls", json!({})),
+        Answer::text("Pelican."),
+    ];
+    let server = server(move |_| answers[asked.fetch_add(1, Ordering::Relaxed)].clone().into());
+    let place = Place::new();
+    place.config("summary = \"rules\"\n");
+    std::fs::write(place.work.join("a.txt"), "a line of text\n".repeat(2_000)).unwrap();
+    place.run_on(&server, &["Say a word."]);
+    let trace = place.trace();
+    for task in ["Read.", "Are you sure? Then tell me more."] {
+        place.ok(&["run", "--trace", &trace, task]);
+    }
+    place.ok(&["compact", &trace]);
+    place.ok(&["run", "--trace", &trace, "--max-context-chars", "28000", "Which word was it?"]);
+    let short = shown(&server, 5);
+    let (first, last) =
+        ("(1 older message is left out as well: call it with before 3.)", "[Only this is shown of it.]");
+    assert!(short.contains(first) && short.contains("#3 user: Read.") && short.contains(last), "{short}");
+    assert!(
+        shown(&server, 6).contains("#2 assistant: The word is pelican.\\n\\n#3 user: Read.\""),
+        "{}",
+        shown(&server, 6)
+    );
+    // One with arguments that cannot be is told so, and leaves nothing either.
+    assert!(shown(&server, 7).contains("Wrong arguments for load_older_messages"), "{}", shown(&server, 7));
+    let told = shown(&server, 8);
+    assert!(
+        !told.contains("load_older_messages") && told.contains("The window stays as it is: that has about"),
+        "{told}"
+    );
+    let calls = shown(&server, 9);
+    assert!(calls.contains("4.0 read_text_file ok, ") && calls.contains(r#" tokens: {\"path\":\"a.txt\"}"#), "{calls}");
+    assert!(!calls.contains("load_older") && !calls.contains("expand_window"), "{calls}");
+    let log = String::from_utf8(place.log(&trace)).unwrap();
+    assert_eq!(log.matches("\"aside\":true").count(), 5);
+    place.ok(&["replay"]);
+}
+
+#[test]
 fn what_was_cleared_or_left_by_a_rewind_cannot_be_recalled() {
     let asked = AtomicUsize::new(0);
     let answers = [

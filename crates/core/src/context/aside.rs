@@ -22,11 +22,9 @@ pub fn free_tokens(state: &State) -> u64 {
     state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()))
 }
 
-/// The newest messages that the main path has and does not show, so many of them, oldest first.
-pub fn older(state: &State, count: usize) -> Vec<Item> {
-    let mut items: Vec<Item> = left_out(state, state.tree.head).take(count).collect();
-    items.reverse();
-    items
+/// The messages that the main path has and does not show, newest first; only those before one.
+pub fn older(state: &State, before: Option<Seq>) -> impl Iterator<Item = Item> {
+    left_out(state, state.tree.head).filter(move |item| before.is_none_or(|before| item.seq() < Some(before)))
 }
 
 impl State {
@@ -43,5 +41,13 @@ impl State {
             self.plan(id, CallId { seq, index }, planned);
         }
         self.turn = Some(crate::Turn { assistant: seq, last: false });
+        self.expand = data.expand;
+    }
+
+    /// Whoever wants to see more sees it on the main path, and needs no branch for it.
+    pub(crate) fn leave_aside(&mut self) {
+        if self.expand.is_some() && self.branch.is_some_and(|branch| branch.kind == BranchKind::Aside) {
+            self.branch = None;
+        }
     }
 }

@@ -141,8 +141,8 @@ fn part_of(bodies: &dyn Bodies, event: EventId, call: CallId, shown: Shown, whol
     vec![Part::text(format!("{text}\n[Only this is shown of call {call}. Its whole result can be recalled.]"))]
 }
 
-/// The beginning and the end of a text, at most so many tokens by estimate.
-fn excerpt(text: &str, tokens: u32) -> String {
+/// The beginning and the end of a text, about so many tokens by estimate.
+pub fn excerpt(text: &str, tokens: u32) -> String {
     if estimate(text) <= tokens {
         return text.into();
     }

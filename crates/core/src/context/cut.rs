@@ -85,15 +85,15 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
             _ => last_resort(state, run, spec),
         });
     }
+    if let Some(cut) = state.expand.and_then(|by| expand(state, by).ok()) {
+        return Some(cut.into());
+    }
     if run.asking {
         return None;
     }
     if state.compaction.is_some() || run.rules_next {
         let by = if run.rules_next || too_large { SummaryMode::Rules } else { spec.limits.summary };
         return Some(compact::opened(state, by).into());
-    }
-    if let Some(cut) = state.expand.and_then(|by| expand(state, by).ok()) {
-        return Some(cut.into());
     }
     if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
         let mut loss = Loss::new(state);

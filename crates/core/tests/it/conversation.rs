@@ -596,3 +596,30 @@ fn a_look_aside_is_in_the_next_request_and_in_no_other() {
     }
     assert_eq!((agent.state().branch, agent.state().turn_number), (None, 6));
 }
+
+#[test]
+fn who_asks_to_see_more_is_shown_it_at_once_and_the_asking_leaves_no_call() {
+    let mut agent = told();
+    agent.says(MessageMode::Message, "more");
+    agent.works();
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.works();
+    agent.answers("a summary");
+    let (before, turns) = (agent.shown(), agent.state().turn_number);
+    assert!(before.iter().any(|text| text.contains("a summary")), "{before:#?}");
+    let asked = PlannedCall { answer: Some("More is shown.".into()), ..allowed("read") };
+    let reply = Reply { aside: true, expand: Some(2), ..*agent.reply("show me", &[asked]) };
+    let events = agent.takes(InputKind::ModelFinished(Box::new(reply)));
+    let cut = "context_cut 15 keeps 2 pins 1 Expand";
+    assert_eq!(events, ["model_finished 13 calls=1", "turn_finished 14 results=1", cut, "model_requested 7 at 15"]);
+    let after = agent.shown();
+    assert_eq!((after.len(), agent.state().turn_number), (before.len() + 3, turns), "no call is split");
+    assert!(!after.iter().any(|text| text.contains("show me") || text.contains("More is shown.")), "{after:#?}");
+    // One that finds nothing is told so, in the next request only.
+    let refused = PlannedCall { problem: Some("The window stays as it is.".into()), ..allowed("read") };
+    let reply = Reply { aside: true, ..*agent.reply("show me more", &[refused]) };
+    agent.takes(InputKind::ModelFinished(Box::new(reply)));
+    assert!(agent.shown().last().unwrap().contains("The window stays as it is."));
+    agent.works();
+    assert!(!agent.shown().iter().any(|text| text.contains("stays as it is") || text.contains("show me more")));
+}
