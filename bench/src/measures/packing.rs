@@ -23,7 +23,8 @@ impl Agent {
         agent.takes(InputKind::SetSpec { spec: Box::new(spec) })?;
         let parts = vec![Part::text("Look around until you have seen everything.")];
         let (mode, from) = (MessageMode::Message, Principal::local_user());
-        agent.takes(InputKind::UserMessage { mode, parts, tokens: 12, demands: 0, from })?;
+        let (typed, demanded) = (None, Vec::new());
+        agent.takes(InputKind::UserMessage { mode, parts, typed, tokens: 12, demands: 0, demanded, from })?;
         Ok(agent)
     }
 

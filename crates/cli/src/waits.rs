@@ -36,7 +36,7 @@ fn said(mode: MessageMode, parts: &[Part]) -> String {
 
 fn wanted(mail: &Mail) -> Option<String> {
     Some(match mail {
-        Mail::Message { mode, parts } => said(*mode, parts),
+        Mail::Message { mode, parts, .. } => said(*mode, parts),
         Mail::Rewind { after, parts: Some(parts) } => format!("rewind to #{after}, {}", short(&text_of(parts), 300)),
         Mail::Rewind { after, parts: None } => format!("rewind to #{after}"),
         Mail::SetSpec { .. } => "other settings".into(),

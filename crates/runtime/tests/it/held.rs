@@ -11,7 +11,7 @@ async fn post(place: &Place, trace: &TraceId, mail: Mail) -> MailId {
 }
 
 fn saying(mode: MessageMode, text: &str) -> Mail {
-    Mail::Message { mode, parts: vec![Part::text(text)] }
+    Mail::say(mode, text)
 }
 
 fn planning() -> Mail {
