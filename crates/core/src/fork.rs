@@ -5,8 +5,8 @@ use crate::{NodeKind, Queues, Refusal, State, apply, next_step};
 use mainpath_types::*;
 
 /// The log of the trace `new` as a fork of another at a message; 0 is before the first. It holds the other's events up to
-/// there, past all results of the message's calls, under the same numbers; then what closes whatever was open. It stands for
-/// itself: the other trace may go.
+/// there, past all results of the message's calls and what was changed of the plan before anything followed, under the same
+/// numbers; then what closes whatever was open. It stands for itself: the other trace may go.
 ///
 /// `events` is the other's log; a gap in its numbers is an event whose content was erased. Errors: the message is not there,
 /// or was on a side branch.
@@ -17,21 +17,10 @@ pub fn fork(
     by: &Principal,
     now: Millis,
 ) -> Result<Vec<Event>, Refusal> {
-    let taken = events.get(..upto(from, events, at)?).unwrap_or_default();
+    let (taken, later) = events.split_at_checked(upto(from, events, at)?).unwrap_or_default();
     let mut fork = Fork { state: State::new(new.clone()), log: Vec::new(), now };
-    for event in taken {
-        while fork.state.last + 1 < event.id {
-            fork.take(Event {
-                id: fork.state.last + 1,
-                ts: event.ts,
-                turn: event.turn,
-                mail: None,
-                kind: Omitted {}.into(),
-            });
-        }
-        // Its mailbox is another one.
-        fork.take(Event { mail: None, ..event.clone() });
-    }
+    fork.take_all(taken);
+    fork.take_all(later.get(..fork.planned(later)).unwrap_or_default());
     fork.say(Forked { from: from.clone(), event: fork.state.last, at, by: by.clone() });
     let runs = |call: &&crate::Call| !call.state.is_done() && !call.state.is_unstarted();
     while let Some(call) = fork.state.turn_calls().iter().find(runs) {
@@ -51,6 +40,34 @@ struct Fork {
 }
 
 impl Fork {
+    /// How many of the events that come next there are up to the last that changes the plan at the same message.
+    fn planned(&self, later: &[Event]) -> usize {
+        let mut ahead = self.state.clone();
+        let same = |event: &&Event| {
+            apply(&mut ahead, event);
+            ahead.tree.head == self.state.tree.head
+        };
+        let at_it = later.iter().take_while(same).count();
+        let changes = |event: &Event| match &event.kind {
+            EventKind::GoalsChanged(_) => true,
+            // An answer on a side branch.
+            EventKind::ModelFinished(data) => !data.goals.is_empty(),
+            _ => false,
+        };
+        later.iter().take(at_it).rposition(changes).map_or(0, |last| last + 1)
+    }
+
+    fn take_all(&mut self, events: &[Event]) {
+        for event in events {
+            while self.state.last + 1 < event.id {
+                let id = self.state.last + 1;
+                self.take(Event { id, ts: event.ts, turn: event.turn, mail: None, kind: Omitted {}.into() });
+            }
+            // Its mailbox is another one.
+            self.take(Event { mail: None, ..event.clone() });
+        }
+    }
+
     fn take(&mut self, event: Event) {
         apply(&mut self.state, &event);
         self.log.push(event);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Check = Result<(), String>;
 
-fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Check {
+pub(crate) fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(problem()) }
 }
 

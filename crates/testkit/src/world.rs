@@ -459,6 +459,9 @@ impl World {
             if let EventKind::RunFinished(finished) = &event.kind {
                 check::finished(&live, finished).unwrap_or_else(fail);
             }
+            if matches!(event.kind, EventKind::Rewound(_)) {
+                self.check_plan(&live, &batch).unwrap_or_else(fail);
+            }
             let broken = prefix::broken(&before, event, &live, &self.bodies);
             let broken = broken.unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
             self.broken.extend(broken.map(|stands| (event.id, stands)));

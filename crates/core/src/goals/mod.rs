@@ -1,11 +1,14 @@
 //! The plan: a tree of goals and what it is held to, changed by recorded operations only.
 
+mod former;
 pub mod stats;
 pub mod view;
 
 use crate::Refusal;
+use former::Former;
 use mainpath_types::{Goal, GoalId, GoalOp, GoalStatus, Seq, Step, Terms};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// So many goals a plan may have.
 const MOST_GOALS: usize = 500;
@@ -15,6 +18,8 @@ const MOST_LEVELS: usize = 12;
 const MOST_CHARS: (usize, usize) = (2_000, 8_000);
 /// So many characters all assumptions have together, and all constraints: models are told them whole.
 const MOST_TERMS: usize = 4_000;
+/// What is said of a goal that was worked on and is no part of a new plan.
+const DROPPED: &str = "No longer part of the plan.";
 
 /// The plan.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,8 +30,8 @@ pub struct Goals {
     pub focus: Option<GoalId>,
     /// What all of it is for and held to.
     pub terms: Terms,
-    /// What that was before each change of it, with the newest message at the change.
-    former: Vec<(Option<Seq>, Terms)>,
+    /// What changes took from all this, in their order.
+    former: Vec<Arc<Former>>,
     /// The last number given; never given again.
     last: u32,
 }
@@ -75,6 +80,15 @@ impl Goals {
 
     /// Carries out an operation that was requested when `head` was the newest message. A refused one changes nothing.
     pub fn change(&mut self, op: &GoalOp, head: Option<Seq>) -> Result<(), Refusal> {
+        let mut after = self.clone();
+        after.carry_out(op, head)?;
+        after.note(self, head);
+        *self = after;
+        Ok(())
+    }
+
+    /// The same, but that one which is refused may have been carried out in part.
+    fn carry_out(&mut self, op: &GoalOp, head: Option<Seq>) -> Result<(), Refusal> {
         match op {
             GoalOp::Add { description, reason, under, after } => self.add(description, reason, *under, *after, head),
             GoalOp::Focus { id } => {
@@ -85,7 +99,6 @@ impl Goals {
             GoalOp::Done { id, summary } => self.end(*id, GoalStatus::Completed, summary),
             GoalOp::Abandon { id, summary } => self.end(*id, GoalStatus::Abandoned, summary),
             GoalOp::Patch { id, description, reason, status } => {
-                self.find(*id)?;
                 let description = description.as_deref().map(title).transpose()?;
                 let reason = reason.as_deref().map(|text| bounded(text, MOST_CHARS.0)).transpose()?;
                 let goal = self.find(*id)?;
@@ -93,14 +106,13 @@ impl Goals {
                 goal.reason = reason.unwrap_or(std::mem::take(&mut goal.reason));
                 status.map_or(Ok(()), |status| self.set_status(*id, status))
             }
-            GoalOp::Set { steps } => self.all_or_nothing(|plan| plan.set(steps, head)),
-            GoalOp::Update { steps } => self.all_or_nothing(|plan| plan.take_steps(steps, false, head).map(drop)),
+            GoalOp::Set { steps } => self.set(steps, head),
+            GoalOp::Update { steps } => self.take_steps(steps, false, head).map(drop),
             GoalOp::Terms { mission, assumptions, constraints } => {
                 let mission = mission.as_deref().map(|text| bounded(text, MOST_CHARS.0)).transpose()?;
                 let assumptions = assumptions.as_deref().map(terms).transpose()?;
                 let constraints = constraints.as_deref().map(terms).transpose()?;
                 let old = std::mem::take(&mut self.terms);
-                self.former.push((head, old.clone()));
                 self.terms = Terms {
                     mission: mission.unwrap_or(old.mission),
                     assumptions: assumptions.unwrap_or(old.assumptions),
@@ -109,13 +121,6 @@ impl Goals {
                 Ok(())
             }
         }
-    }
-
-    fn all_or_nothing(&mut self, change: impl FnOnce(&mut Goals) -> Result<(), Refusal>) -> Result<(), Refusal> {
-        let mut after = self.clone();
-        change(&mut after)?;
-        *self = after;
-        Ok(())
     }
 
     fn add(
@@ -159,7 +164,7 @@ impl Goals {
         for goal in self.list.iter_mut().filter(|goal| !named.contains(&goal.id)) {
             if goal.status == GoalStatus::InProgress {
                 goal.status = GoalStatus::Abandoned;
-                goal.summary = Some("No longer part of the plan.".into());
+                goal.summary = Some(DROPPED.into());
             }
         }
         self.list.retain(|goal| named.contains(&goal.id) || goal.is_finished());
@@ -275,28 +280,6 @@ impl Goals {
     /// No plan; numbers that were given are not given again.
     pub fn clear(&mut self) {
         *self = Goals { last: self.last, ..Goals::default() };
-    }
-
-    /// After a rewind: goals made after the new head go, with those under them, and what the plan was held to since; those in
-    /// progress wait again; no focus.
-    pub fn rewind(&mut self, head: Option<Seq>) {
-        let kept = self.former.iter().take_while(|(changed, _)| *changed <= head).count();
-        if let Some((_, terms)) = self.former.drain(kept..).next() {
-            self.terms = terms;
-        }
-        self.list.retain(|goal| goal.made_after <= head);
-        loop {
-            let ids: BTreeSet<GoalId> = self.list.iter().map(|goal| goal.id).collect();
-            let before = self.list.len();
-            self.list.retain(|goal| goal.parent.is_none_or(|parent| ids.contains(&parent)));
-            if self.list.len() == before {
-                break;
-            }
-        }
-        for goal in self.list.iter_mut().filter(|goal| goal.status == GoalStatus::InProgress) {
-            goal.status = GoalStatus::Pending;
-        }
-        self.focus = None;
     }
 }
 

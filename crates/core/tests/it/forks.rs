@@ -72,6 +72,26 @@ fn a_fork_inherits_no_obligation() {
 }
 
 #[test]
+fn a_fork_and_a_rewind_have_the_plan_as_it_was_at_the_message() {
+    let step = |title: &str, under: Option<&str>| Step {
+        id: Some(title.into()),
+        title: Some(title.into()),
+        status: None,
+        under: under.map(Into::into),
+    };
+    let set = |steps: &[Step]| InputKind::ChangeGoals { ops: vec![GoalOp::Set { steps: steps.to_vec() }], by: user() };
+    let mut agent = Agent::asked(no_limits());
+    agent.takes(set(&[step("A", None), step("B", None)]));
+    agent.works();
+    agent.takes(set(&[step("X", None), step("A", Some("X"))]));
+    agent.answers("done");
+    let (fork, _) = forked(&agent, 1);
+    agent.takes(rewind(1, Some("again")));
+    assert_eq!(agent.state().goals.short_view(), "[ ] 1. A (A)\n[ ] 2. B (B)");
+    assert_eq!(agent.state().goals.list(), fork.state().goals.list());
+}
+
+#[test]
 fn a_request_in_flight_is_not_the_forks() {
     let (fork, own) = forked(&Agent::asked(no_limits()), 1);
     assert_eq!(own, ["forked test at 1 of 4", "run_finished stopped turns=0 calls=0"]);

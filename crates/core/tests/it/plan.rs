@@ -75,6 +75,43 @@ fn a_rewind_gives_back_what_the_plan_was_held_to() {
 }
 
 #[test]
+fn a_rewind_gives_back_what_a_later_plan_dropped_moved_or_worded_anew_as_far_as_it_has_come() {
+    let mut goals = Goals::default();
+    let first = ["a", "b", "c", "d"].map(|id| step(id, &format!("do {id}"), None)).to_vec();
+    let ops = [GoalOp::Set { steps: first }, focus(3)];
+    ops.iter().for_each(|op| goals.change(op, Some(Seq(2))).unwrap());
+    let was = goals.clone();
+    let patch = |id, description: &str, status| GoalOp::Patch {
+        id: GoalId(id),
+        description: Some(description.into()),
+        reason: Some("why not".into()),
+        status,
+    };
+    let later = vec![step("x", "another", None), under(step("a", "do a well", Some(GoalStatus::Completed)), "x")];
+    let ops = [
+        (patch(4, "do more", Some(GoalStatus::Abandoned)), 3),
+        (GoalOp::Set { steps: later }, 5),
+        (add("first of all", Some(1)), 5),
+        (patch(1, "do it", None), 7),
+    ];
+    ops.iter().for_each(|(op, at)| goals.change(op, Some(Seq(*at))).unwrap());
+    assert_eq!(
+        goals.short_view(),
+        "[-] 3. do c (c)\n[-] 4. do more (d)\n[ ] 5. another (x)\n  [x] 1. do it (a)\n    [ ] 6. first of all"
+    );
+    let mut between = goals.clone();
+    between.rewind(Some(Seq(4)));
+    assert_eq!(between.short_view(), "[x] 1. do a (a)\n[ ] 2. do b (b)\n[ ] 3. do c (c)\n[-] 4. do more (d)");
+    goals.rewind(Some(Seq(2)));
+    assert_eq!(goals.short_view(), "[x] 1. do a (a)\n[ ] 2. do b (b)\n[ ] 3. do c (c)\n[-] 4. do d (d)");
+    let reasons = |goals: &Goals| goals.list().iter().map(|goal| goal.reason.clone()).collect::<Vec<_>>();
+    assert_eq!((reasons(&goals), goals.focus), (reasons(&was), None));
+    assert_eq!(goals.next_id(), GoalId(7), "numbers are never used twice");
+    goals.rewind(None);
+    assert!(goals.is_empty());
+}
+
+#[test]
 fn the_short_view_is_bounded_and_always_shows_what_is_in_focus() {
     let mut ops: Vec<GoalOp> = (0..100).map(|number| add(&format!("goal {number}"), None)).collect();
     ops.extend([add("deep", Some(99)), focus(101)]);

@@ -5,7 +5,42 @@ use crate::check;
 use mainpath_core::*;
 use mainpath_types::*;
 
+/// The goals of a plan and their places, however far each has come.
+type Places = Vec<(GoalId, Option<GoalId>, String, Option<String>)>;
+
+fn places(state: &State) -> (Places, Terms) {
+    let place = |goal: &Goal| (goal.id, goal.parent, goal.description.clone(), goal.step.clone());
+    (state.goals.list().iter().map(place).collect(), state.goals.terms.clone())
+}
+
 impl World {
+    /// After a rewind the plan is the one that there was when the message was the newest, and the one of a fork there, if
+    /// that was not changed at the message later. `batch` is what comes after the log, the rewind in it.
+    pub(super) fn check_plan(&self, rewound: &State, batch: &[Event]) -> Result<(), String> {
+        let mut state = State::new(rewound.trace.clone());
+        // As it was when the message was first left, and when it was the newest last.
+        let (mut first, mut last, mut was_left) = (None, None, false);
+        let before: Vec<Event> =
+            self.log.iter().chain(batch).take_while(|event| event.id < rewound.last).cloned().collect();
+        for event in &before {
+            apply(&mut state, event);
+            if state.tree.head == rewound.tree.head {
+                last = Some(places(&state));
+                first = if was_left { first } else { last.clone() };
+            }
+            was_left |= first.is_some() && state.tree.head != rewound.tree.head;
+        }
+        let (at, is) = (rewound.tree.head, Some(places(rewound)));
+        check::ensure(is == last, || format!("rewound to {at:?}, the plan is {is:?}, and was {last:?}"))?;
+        let (trace, by) = ("fork".parse().expect("a valid id"), Principal::local_user());
+        let log = fork((&trace, &rewound.trace), &before, at.unwrap_or(Seq(0)), &by, self.now);
+        let log = log.map_err(|refusal| format!("no fork at {at:?}: {refusal}"))?;
+        let mut fork = State::new(trace);
+        log.iter().for_each(|event| apply(&mut fork, event));
+        let forked = Some(places(&fork));
+        check::ensure(forked == first, || format!("the plan of a fork at {at:?} is {forked:?}, and was {first:?}"))
+    }
+
     /// A fork at any message is complete, owes nothing, and can be gone on with.
     pub(super) fn fork(&mut self) {
         let (trace, by) = ("fork".parse().expect("a valid id"), Principal::local_user());
