@@ -9,6 +9,7 @@ use crate::text::gist;
 use mainpath_core::{Bodies, Log, NodeKind, State, result_text};
 use mainpath_providers::history::write;
 use mainpath_runtime::artifacts::{self, Kept};
+use mainpath_runtime::import::Extent;
 use mainpath_runtime::{Whole, views, wire::Projector};
 use mainpath_store::{ReadLog, Store};
 use mainpath_types::*;
@@ -24,10 +25,15 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     if let Some(damage) = &log.damage {
         eprintln!("! the log is damaged: {damage}; what follows is not exported");
     }
-    let one = Export { logs: &logs, trace: &trace, log: &log, state: &state, bodies: &bodies };
+    let extent = if args.shown { Extent::Shown } else { Extent::Said };
+    if args.shown && matches!(args.format, ExportArg::AgentRun | ExportArg::TraceDir) {
+        return Err(Failure::usage("--shown goes with conversations; agent-run and trace-dir hold all of a trace"));
+    }
+    let one = Export { logs: &logs, trace: &trace, log: &log, state: &state, bodies: &bodies, extent };
     let format = |format: MessagesArg| async move {
         Ok::<_, Failure>(
-            String::from_utf8_lossy(&write(format.into(), &messages(one.logs, one.trace).await?)).into_owned(),
+            String::from_utf8_lossy(&write(format.into(), &messages(one.logs, one.trace, one.extent).await?))
+                .into_owned(),
         )
     };
     let text = match args.format {
@@ -54,6 +60,7 @@ struct Export<'a> {
     log: &'a ReadLog,
     state: &'a State,
     bodies: &'a Log,
+    extent: Extent,
 }
 
 impl Export<'_> {
@@ -67,7 +74,7 @@ impl Export<'_> {
     }
 
     async fn whole(&self) -> Result<Value, Failure> {
-        let mut all = json!({"messages": messages(self.logs, self.trace).await?, "events": self.wire()});
+        let mut all = json!({"messages": messages(self.logs, self.trace, self.extent).await?, "events": self.wire()});
         for (name, bytes) in self.views().await? {
             if let (Some(name), Ok(value)) = (name.strip_suffix(".json"), serde_json::from_slice::<Value>(&bytes)) {
                 let field = if name == "meta" { "trace" } else { name };
@@ -79,7 +86,7 @@ impl Export<'_> {
 
     async fn markdown(&self) -> Result<String, Failure> {
         let mut text = format!("# {}\n", self.trace);
-        for message in messages(self.logs, self.trace).await? {
+        for message in messages(self.logs, self.trace, self.extent).await? {
             let number = message.seq.map(|seq| format!(" #{seq}")).unwrap_or_default();
             let who = match message.role {
                 Role::User => "User",

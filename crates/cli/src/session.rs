@@ -11,9 +11,9 @@ use crate::list::standing;
 use crate::logs::Logs;
 use crate::mcp::person_only;
 use crate::text::{count, number, plain, short, span, were};
-use mainpath_core::{Said, Summary, status};
+use mainpath_core::status;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
-use mainpath_runtime::import::{Origin, conversation, import as take_in};
+use mainpath_runtime::import::{Extent, Origin, conversation, import as take_in};
 use mainpath_runtime::new_trace_id;
 use mainpath_sessions::*;
 use mainpath_store::scheduler::system_clock;
@@ -142,6 +142,11 @@ impl Held {
     }
 }
 
+/// The pointers of sessions.
+pub fn sessions(logs: &Logs) -> Sessions {
+    Sessions::new(logs.store.tenant_dir(&logs.scope.tenant).join("sessions"))
+}
+
 fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
     let config = &logs.home.config.sessions;
     let window = window.or(config.window).unwrap_or(WINDOW);
@@ -203,30 +208,13 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
         SessionCommand::Persist(args) => add(&app, &held, *args).await,
         SessionCommand::Summary(args) => {
             let session = held.sessions.get(&args.name)?;
-            let session = Session { window: 0, ..session };
-            let prepared = prepare(&held.around(&app), &session).await?;
-            print(summary(&prepared.messages).as_bytes())
+            print(summary(&held.around(&app), &session).await?.as_bytes())
         }
     }
 }
 
 fn print(bytes: &[u8]) -> Result<Exit, Failure> {
     out(String::from_utf8_lossy(bytes).trim_end()).map(|()| Exit::Ok)
-}
-
-/// What rules find in a conversation, as Markdown.
-pub fn summary(messages: &[Message]) -> String {
-    let mut found = Summary::default();
-    for message in messages {
-        match message.parts.first() {
-            Some(Part::ToolResult { call, name, content, .. }) => {
-                let (text, call) = (text_of(content), call.to_string());
-                found.read(Said { tool: Some((name, &call)), ..Said::new(Role::Tool, &text) });
-            }
-            _ => found.read(Said::new(message.role, &text_of(&message.parts))),
-        }
-    }
-    found.markdown()
 }
 
 fn line(logs: &Logs, session: &Session) -> String {
@@ -391,13 +379,12 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
 /// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
 /// trace cannot be written.
 pub async fn settled(app: &App, trace: &TraceId) -> Result<(), Failure> {
-    let sessions = Sessions::new(app.logs.store.tenant_dir(&app.logs.scope.tenant).join("sessions"));
     let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
-    tell(&settle((store, scope, vault), &sessions, trace, system_clock()).await?);
+    tell(&settle((store, scope, vault), &sessions(&app.logs), trace, system_clock()).await?);
     Ok(())
 }
 
 /// The conversation of a trace, with its texts and bytes in place.
-pub async fn messages(logs: &Logs, trace: &TraceId) -> Result<Vec<Message>, Failure> {
-    Ok(conversation(&*logs.store, &logs.scope, trace, true).await?.0)
+pub async fn messages(logs: &Logs, trace: &TraceId, extent: Extent) -> Result<Vec<Message>, Failure> {
+    Ok(conversation(&*logs.store, &logs.scope, trace, (extent, true)).await?.0)
 }

@@ -1,6 +1,7 @@
 //! `artifacts/`: what calls have kept, as files under their names. A view like the others, but for its size: the files are copied
 //! one by one, and those that are there are left. Copies, as somebody may change one, and a blob must stay what its hash says.
 
+use mainpath_core::artifact_files;
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,33 +17,16 @@ pub struct Kept<'a> {
     pub file: String,
 }
 
-/// The artifacts of a log, in its order. Their names come from tools and servers: what could lead out of the folder, or is no
-/// name everywhere, is an underscore.
+/// The artifacts of a log, in its order.
 pub fn list(events: &[Event]) -> Vec<Kept<'_>> {
     let mut kept = Vec::new();
     for event in events {
         let EventKind::CallResolved(CallResolved { call, output: Some(output), .. }) = &event.kind else { continue };
-        let mut used = BTreeSet::new();
-        for artifact in &output.artifacts {
-            let name = safe(&artifact.name);
-            let numbered = (2..).map(|n: u32| format!("{n}-{name}"));
-            // Some file systems do not tell large letters from small ones.
-            let free = |name: &String| used.insert(name.to_ascii_lowercase());
-            let name = std::iter::once(name.clone()).chain(numbered).find(free).unwrap_or_default();
-            kept.push(Kept { call: *call, artifact, file: format!("artifacts/{call}/{name}") });
-        }
+        let files = artifact_files(*call, &output.artifacts);
+        let one = |(artifact, file)| Kept { call: *call, artifact, file };
+        kept.extend(output.artifacts.iter().zip(files).map(one));
     }
     kept
-}
-
-/// A name as a file's, of letters, digits, `-`, `_`, `.` and `@`, at most 120, none of the dots at its beginning.
-fn safe(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
-    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).take(120).collect();
-    match plain.trim_start_matches('.') {
-        "" => "artifact".into(),
-        plain => plain.into(),
-    }
 }
 
 /// Puts the files that are missing beside the log. What is no longer kept has no file. Errors: one cannot be written.

@@ -4,6 +4,7 @@ use crate::media;
 use crate::runtime::RuntimeError;
 use crate::secrets::Vault;
 use crate::texts::{Whole, load, offload};
+use crate::views::summarised;
 use mainpath_core::*;
 use mainpath_providers::history;
 use mainpath_store::{Appended, Lease, Opened, Scope, Store, StoreError};
@@ -147,19 +148,31 @@ pub fn redact(vault: &Vault, parts: &mut [Part]) {
     }
 }
 
-/// What a trace would show its model next, without what Mainpath itself adds: people's messages, answers, results, and the
-/// summary that stands for what is left out. Long texts are in their places; `with_media`: and so are the bytes of pictures,
-/// sound and documents. Also the number of the last event. Errors: the log cannot be read, or a blob is missing.
+/// How much of a conversation is given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All that people, the model and tools said on the main path, whole, however much of it the model is shown.
+    Said,
+    /// What the model would be shown next: what stands for what is left out, and what Mainpath itself adds, are in it.
+    Shown,
+}
+
+/// The conversation of a trace. Long texts are in their places; `with_media`: and so are the bytes of pictures, sound and
+/// documents. An answer whose calls have not all ended is not in it. Also the number of the last event. Errors: the log cannot
+/// be read, or a blob is missing.
 pub async fn conversation(
     store: &dyn Store,
     scope: &Scope,
     trace: &TraceId,
-    with_media: bool,
+    (extent, with_media): (Extent, bool),
 ) -> Result<(Vec<Message>, EventId), StoreError> {
-    conversation_with(store, scope, trace, (with_media, None)).await
+    let log = store.read(scope, trace, 1).await?;
+    let state = Machine::fold(trace.clone(), &log.events).state().clone();
+    Ok((messages(store, scope, (state, &log.events), (extent, with_media)).await?, log.head))
 }
 
-/// The same as if these messages had been added already. They are left out where they could not be: in a run.
+/// All that was said in a trace, as if these messages had been added already. They are left out where they could not be: in a
+/// run. The rest is as [`conversation`]'s.
 pub async fn conversation_with(
     store: &dyn Store,
     scope: &Scope,
@@ -167,31 +180,61 @@ pub async fn conversation_with(
     (with_media, open): (bool, Option<history::Loose>),
 ) -> Result<(Vec<Message>, EventId), StoreError> {
     let mut log = store.read(scope, trace, 1).await?;
-    let mut state = State::new(trace.clone());
-    log.events.iter().for_each(|event| apply(&mut state, event));
-    if let Some(open) = open {
-        let mut machine = Machine::resume(state);
-        for history::Whole { role, parts } in open.heal(machine.state().tree.head.is_some()).messages {
-            let message = imported((role, parts), String::new(), &scope.principal);
-            let input = Input::new(machine.state().now, InputKind::Import(Box::new(message)));
-            if let Ok(events) = machine.handle(&input) {
-                machine.commit(events.last().map_or(0, |event| event.id));
-                log.events.extend(events);
-            }
-        }
-        state = machine.state().clone();
-    }
-    // Where nothing was asked here yet, the spec waits for the first run; what is said does not.
-    state.spec = state.spec.or_else(|| state.next_spec.clone());
+    let state = joined(scope, trace, &mut log.events, open);
+    Ok((messages(store, scope, (state, &log.events), (Extent::Said, with_media)).await?, log.head))
+}
+
+/// What rules find in all that was said in a trace, as if these messages had been added already, as Markdown: without them it is
+/// what `summary.md` says. Errors: the log or a text of it cannot be read.
+pub async fn summary_with(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    open: Option<history::Loose>,
+) -> Result<String, StoreError> {
+    let mut log = store.read(scope, trace, 1).await?;
+    let state = joined(scope, trace, &mut log.events, open);
     let mut bodies = Log::default();
     bodies.extend(&log.events);
-    let items = pack(&state).map(|packed| packed.items).unwrap_or_default();
-    let mut whole = Whole::new(&bodies);
+    Ok(summarised(store, scope, &state, &bodies).await?.markdown())
+}
+
+/// The state of a log after these messages have joined it.
+fn joined(scope: &Scope, trace: &TraceId, log: &mut Vec<Event>, open: Option<history::Loose>) -> State {
+    let mut machine = Machine::fold(trace.clone(), log.iter());
+    let begun = machine.state().tree.head.is_some();
+    for history::Whole { role, parts } in open.into_iter().flat_map(|open| open.heal(begun).messages) {
+        let message = imported((role, parts), String::new(), &scope.principal);
+        let input = Input::new(machine.state().now, InputKind::Import(Box::new(message)));
+        if let Ok(events) = machine.handle(&input) {
+            machine.commit(events.last().map_or(0, |event| event.id));
+            log.extend(events);
+        }
+    }
+    machine.state().clone()
+}
+
+async fn messages(
+    store: &dyn Store,
+    scope: &Scope,
+    (mut state, events): (State, &[Event]),
+    (extent, with_media): (Extent, bool),
+) -> Result<Vec<Message>, StoreError> {
+    // Where nothing was asked here yet, the spec waits for the first run; what is said does not.
+    state.spec = state.spec.or_else(|| state.next_spec.clone());
+    let items = match extent {
+        Extent::Shown => pack(&state).map(|packed| packed.items).unwrap_or_default(),
+        Extent::Said => said(&state),
+    };
+    if let Some(spec) = state.spec.as_mut().filter(|_| extent == Extent::Said) {
+        // How much of a result the model sees.
+        spec.limits.observation_chars = None;
+    }
+    let mut bodies = Log::default();
+    bodies.extend(events);
     let mut messages = Vec::new();
     for item in &items {
-        if !matches!(item, Item::User { .. } | Item::Assistant { .. } | Item::Result { .. } | Item::Summary { .. }) {
-            continue;
-        }
+        let mut whole = Whole::new(&bodies);
         if let Some(event) = item.event() {
             whole.load(store, scope, event).await?;
         }
@@ -201,7 +244,7 @@ pub async fn conversation_with(
         }
         messages.push(message);
     }
-    Ok((messages, log.head))
+    Ok(messages)
 }
 
 /// Puts the bytes of pictures, sound and documents in their places. Errors: a blob is missing.
@@ -213,13 +256,20 @@ pub async fn load_media(store: &dyn Store, scope: &Scope, messages: &mut [Messag
     Ok(())
 }
 
-/// The last so many messages, beginning where no call is parted from its results, and with a person's message if one is
-/// among them.
-pub fn window(messages: &[Message], most: usize) -> &[Message] {
-    let tail = messages.get(messages.len().saturating_sub(most)..).unwrap_or_default();
-    let is = |role: Role| tail.iter().position(|message| message.role == role);
-    let start = is(Role::User).or_else(|| is(Role::Assistant)).unwrap_or(tail.len());
-    tail.get(start..).unwrap_or_default()
+/// What stands before a window that begins with an answer: every vendor wants a person to begin.
+const EARLIER: &str = "(what was said before is left out)";
+
+/// The last so many messages, fewer where the first of them are results of calls that are not among them; where all are, those
+/// calls and all of their results. Where they begin with an answer, a note stands before them.
+pub fn window(messages: &[Message], most: usize) -> Vec<Message> {
+    let is_result = |at: usize| messages.get(at).is_some_and(|message| message.role == Role::Tool);
+    let first = messages.len().saturating_sub(most);
+    let calls = || (0..first).rev().find(|at| !is_result(*at));
+    let start = (first..messages.len()).find(|at| !is_result(*at)).or_else(calls).unwrap_or(messages.len());
+    let tail = messages.get(start..).unwrap_or_default();
+    let note = Message { seq: None, role: Role::User, parts: vec![Part::text(EARLIER)] };
+    let note = Some(note).filter(|_| tail.first().is_some_and(|message| message.role == Role::Assistant));
+    note.into_iter().chain(tail.iter().cloned()).collect()
 }
 
 #[cfg(test)]
@@ -227,17 +277,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_never_begins_with_a_result() {
+    fn a_window_holds_as_many_messages_as_were_asked_for_and_never_begins_with_a_result() {
         use Role::*;
-        let messages: Vec<Message> = [User, Assistant, Tool, Tool, Assistant, User, Assistant, Tool]
-            .iter()
-            .map(|role| Message { seq: None, role: *role, parts: Vec::new() })
+        let messages: Vec<Message> = (1..)
+            .zip([User, Assistant, Tool, Tool, Assistant, User, Assistant, Tool, Tool, Tool])
+            .map(|(n, role)| Message { seq: Some(Seq(n)), role, parts: Vec::new() })
             .collect();
-        let roles = |most| window(&messages, most).iter().map(|message| message.role).collect::<Vec<_>>();
-        assert_eq!(roles(100).len(), 8);
-        assert_eq!(roles(6), [User, Assistant, Tool], "it begins with a person where it can");
-        assert_eq!(roles(2), [Assistant, Tool]);
-        assert_eq!(roles(1), []);
-        assert_eq!(roles(0), []);
+        let numbers = |most| -> Vec<u32> {
+            let window = window(&messages, most);
+            let begins = window.first().is_none_or(|first| first.role == User);
+            assert!(begins, "the last {most} begin with nobody: {window:?}");
+            window.iter().map(|message| message.seq.map_or(0, |seq| seq.0)).collect()
+        };
+        let all: Vec<u32> = (1..=10).collect();
+        let last = |from: usize| [&[0], &all[from - 1..]].concat();
+        assert_eq!((numbers(100), numbers(10)), (all.clone(), all.clone()));
+        assert_eq!((numbers(9), numbers(6), numbers(5)), (last(2), last(5), all[5..].to_vec()));
+        assert_eq!((numbers(8), numbers(7)), (last(5), last(5)), "results are not parted from their calls");
+        assert_eq!((numbers(4), numbers(3), numbers(1)), (last(7), last(7), last(7)), "nor is nothing shown");
+        assert_eq!((window(&[], 5), window(&messages[2..4], 5)), (Vec::new(), Vec::new()));
     }
 }

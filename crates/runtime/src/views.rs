@@ -6,7 +6,8 @@ use crate::telemetry::by_tool;
 use crate::texts::{Whole, load, parts, typed_in};
 pub use mainpath_core::status;
 use mainpath_core::{
-    Bodies, CallState, Ending, Log, NodeKind, Queued, Said, State, Summary, apply, cumulative_stats, own_stats,
+    Bodies, CallState, Ending, Log, NodeKind, Queued, State, Summary, apply, cumulative_stats, own_stats,
+    summary_messages,
 };
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -36,7 +37,7 @@ pub async fn build(
     if let Some(end) = end {
         views.push(("final.md", format!("{}\n", end.answer.trim_end()).into_bytes()));
     }
-    views.push(("summary.md", summary(store, scope, &state, &log).await?.into_bytes()));
+    views.push(("summary.md", summarised(store, scope, &state, &log).await?.markdown().into_bytes()));
     let artifacts: Vec<Value> = artifacts::list(events)
         .into_iter()
         .map(|Kept { call, artifact, file }| json!({"call": call, "artifact": artifact, "file": file}))
@@ -63,35 +64,24 @@ pub fn fold(trace: &TraceId, events: &[Event]) -> (State, BTreeMap<GoalId, Milli
     (state, made)
 }
 
-/// What rules find in what was said on the main path, left out of the context or not.
-async fn summary(store: &dyn Store, scope: &Scope, state: &State, log: &Log) -> Result<String, StoreError> {
-    let mut path: Vec<(NodeKind, EventId)> =
-        state.tree.up(state.tree.head).map(|(_, node)| (node.kind, node.event)).collect();
-    path.reverse();
+/// What rules find in what was said on the main path, left out of the context or not. A text that is not there any more is not in
+/// it. Errors: one cannot be read.
+pub(crate) async fn summarised(
+    store: &dyn Store,
+    scope: &Scope,
+    state: &State,
+    log: &Log,
+) -> Result<Summary, StoreError> {
     let mut found = Summary::default();
-    for (kind, event) in path {
+    for (seq, event) in summary_messages(state) {
         // One at a time: a long conversation is not held in memory.
         let mut whole = Whole::new(log);
-        // Of long outputs, what is kept of them says more than they do.
-        if !matches!(kind, NodeKind::Result(_)) {
-            whole.load(store, scope, event).await?;
-        }
-        let Some(said) = whole.get(event) else { continue };
-        match (kind, said) {
-            (NodeKind::User, said) => found.read(Said::new(Role::User, &text_of(typed_in(said)))),
-            (NodeKind::Assistant { .. }, said) => found.read(Said::new(Role::Assistant, &text_of(parts(said)))),
-            (NodeKind::Result(call), EventKind::CallResolved(CallResolved { output: Some(output), .. })) => {
-                let tool = state.calls.get(call).and_then(|call| call.tool.clone());
-                let artifacts: Vec<String> =
-                    output.artifacts.iter().map(|artifact| artifact.hash.to_string()).collect();
-                let (text, id) = (text_of(&output.content), call.to_string());
-                let tool = Some((tool.as_deref().unwrap_or("a tool"), id.as_str()));
-                found.read(Said { tool, artifacts: &artifacts, ..Said::new(Role::Tool, &text) });
-            }
-            _ => {}
+        match whole.load(store, scope, event).await {
+            Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => found.take(state, &whole, seq),
+            Err(error) => return Err(error),
         }
     }
-    Ok(found.markdown())
+    Ok(found)
 }
 
 /// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place. Errors: the blob

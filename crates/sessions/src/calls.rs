@@ -2,11 +2,12 @@
 
 use crate::place::{Kept, PlaceError, SessionPlace};
 use crate::pointers::{Session, SessionError, Sessions};
+use mainpath_core::Summary;
 use mainpath_providers::history::Loose;
-use mainpath_runtime::import::{Intake, Origin, conversation_with, load_media, redact, window};
+use mainpath_runtime::import::{Intake, Origin, conversation_with, load_media, redact, summary_with, window};
 use mainpath_runtime::{RuntimeError, Vault};
 use mainpath_store::{Scope, Store, StoreError};
-use mainpath_types::{EventId, Message, Millis, Spec, TraceId};
+use mainpath_types::{EventId, Message, Millis, Role, Spec, TraceId};
 use std::time::{Duration, Instant};
 
 /// How long another one who has the trace is waited for: he may be adding to it as well, under another name.
@@ -33,7 +34,7 @@ pub struct Around<'a> {
 /// A session's history, ready to be put before a new message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// The last messages, oldest first.
+    /// The last messages, oldest first. Where they begin with an answer, a note stands before them in a person's place.
     pub messages: Vec<Message>,
     /// Whether the session's time was over, so that there are none.
     pub expired: bool,
@@ -54,7 +55,11 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
         head => head?,
     };
     let most = session.window as usize;
-    let kept = around.place.get(&session.name, most).await.ok().flatten();
+    let mut kept = around.place.get(&session.name, most).await.ok().flatten();
+    if most > 0 && kept.as_ref().is_some_and(|kept| kept.messages.iter().all(|message| message.role == Role::Tool)) {
+        // Their calls are further back.
+        kept = around.place.get(&session.name, 0).await.ok().flatten();
+    }
     let waiting = around.sessions.waiting(trace)?;
     // What waits is in no log, so that the log does not say whether the mirror is new enough.
     let fresh = kept.filter(|kept| kept.trace == *trace && kept.head == head && waiting.is_empty());
@@ -68,10 +73,20 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
     };
     messages = match most {
         0 => messages,
-        most => window(&messages, most).to_vec(),
+        most => window(&messages, most),
     };
     load_media(around.store, around.scope, &mut messages).await?;
     Ok(Prepared { messages, expired, mirrored })
+}
+
+/// What rules find in all that was said in a session, what waits for results too, as Markdown: what its trace's `summary.md` says,
+/// where nothing waits. Errors: the trace cannot be read.
+pub async fn summary(around: &Around<'_>, session: &Session) -> Result<String, SessionError> {
+    let known = session.trace.as_ref().filter(|_| !session.is_expired(around.now));
+    let is_there = |trace: &&TraceId| !matches!(head(around, trace), Err(StoreError::NotFound { .. }));
+    let Some(trace) = known.filter(is_there) else { return Ok(Summary::default().markdown()) };
+    let waiting = Some(around.sessions.waiting(trace)?).filter(|waiting| !waiting.is_empty());
+    Ok(summary_with(around.store, around.scope, trace, waiting).await?)
 }
 
 /// The number of the trace's last event, found without reading the log.

@@ -15,7 +15,7 @@ mod redis_place;
 mod sqlite_place;
 mod waiting;
 
-pub use calls::{Added, Around, Prepared, persist, prepare, settle};
+pub use calls::{Added, Around, Prepared, persist, prepare, settle, summary};
 pub use file_place::FilePlace;
 pub use place::{Fut, Kept, PlaceError, SessionPlace};
 pub use pointers::{Session, SessionError, Sessions};

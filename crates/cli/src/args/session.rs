@@ -179,6 +179,9 @@ pub struct ExportArgs {
     /// What is written
     #[arg(long, value_enum, default_value_t = ExportArg::Markdown)]
     pub format: ExportArg,
+    /// The conversation as the model would be shown it next, with what stands for what is left out, instead of all that was said
+    #[arg(long)]
+    pub shown: bool,
     /// Where: a file, or for the layouts the folder that holds one for each trace [default: standard output; .agent/runs;
     /// .trace]
     #[arg(short, long, value_name = "PATH")]
@@ -188,9 +191,9 @@ pub struct ExportArgs {
 /// What an export writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportArg {
-    /// The main path, for people
+    /// All that was said on the main path, for people
     Markdown,
-    /// Everything in one object: what the trace is, its plan, its main path, its events
+    /// Everything in one object: what the trace is, its plan, all that was said on its main path, its events
     Json,
     /// The conversation as Mainpath's own messages
     Neutral,

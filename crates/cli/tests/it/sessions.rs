@@ -34,7 +34,7 @@ fn a_session_goes_on_where_it_was_and_begins_anew_after_its_time() {
     ];
     assert_eq!(shown(&prepared), said);
     let prepared = json_of(&place.ok(&["session", "prepare", "chat", "--format", "openai", "--window", "3"]));
-    assert_eq!(shown(&prepared), said[2..]);
+    assert_eq!(shown(&prepared), [&["user: \"(what was said before is left out)\""], &said[1..]].concat());
     assert_eq!(json_of(&place.ok(&["session", "prepare", "chat", "--format", "gemini"]))[1]["role"], "model");
     // Its time is over at once.
     place.ok(&["session", "rm", "chat"]);
@@ -173,6 +173,48 @@ fn what_is_exported_can_be_imported_in_every_format() {
     assert_eq!((&whole["trace"]["trace_id"], whole["messages"].as_array().unwrap().len()), (&json!(trace), 4));
     assert_eq!(whole["events"].as_array().unwrap().last().unwrap()["type"], "run_finished");
     place.run(&["import", "nowhere.json"]).fails(1, "nowhere.json cannot be read");
+}
+
+#[test]
+fn what_a_cut_leaves_out_is_exported_prepared_and_summarised_all_the_same() {
+    let place = Place::new();
+    place.config("context_window = 7000\nreserved_output = 300\nsummary = \"rules\"\n");
+    std::fs::write(place.work.join("a.txt"), format!("file: a.txt\n{}", "a line of text\n".repeat(2_000))).unwrap();
+    let mut answers = vec![Answer::call("bash", json!({"command": "cat a.txt"})), Answer::text("Read.")];
+    answers.extend((0..8).map(|_| Answer::text(&"decided on it. ".repeat(120))));
+    let server = scripted(answers);
+    place.run_on(&server, &["--yes", "--session", "c", "Look around."]);
+    for n in 1..=8 {
+        let task = format!("You must keep number {n}. {}", "Words of a task. ".repeat(80));
+        let done = place.run_on(&server, &["--session", "c", &task]);
+        assert_eq!(done.code, 0, "{done:#?}");
+    }
+    let trace = place.trace();
+    place.ok(&["compact", &trace]);
+    let messages = json_of(&place.ok(&["export", "--format", "json"]))["messages"].clone();
+    let roles: Vec<&str> = messages.as_array().unwrap().iter().map(|one| one["role"].as_str().unwrap()).collect();
+    let expected = [&["user", "assistant", "tool", "assistant"], ["user", "assistant"].repeat(8).as_slice()].concat();
+    assert_eq!(roles, expected);
+    assert_eq!(json_of(&place.ok(&["export", "--format", "openai"])).as_array().unwrap().len(), 20);
+    let prepared = json_of(&place.ok(&["session", "prepare", "c", "--window", "0"]));
+    assert_eq!(prepared, messages);
+    let markdown = place.ok(&["export"]);
+    for n in 1..=8 {
+        assert!(markdown.contains(&format!("You must keep number {n}.")), "{n}: {markdown}");
+    }
+    // What the model is shown is another thing, and asked for by name.
+    let shown = place.ok(&["export", "--shown"]);
+    assert!(shown.contains("Summary of the earlier conversation, which is no longer shown:"), "{shown}");
+    place.run(&["export", "--shown", "--format", "trace-dir"]).fails(2, "--shown goes with conversations");
+    // One summary, wherever it is read.
+    let summary = place.ok(&["session", "summary", "c"]);
+    assert_eq!(summary, std::fs::read_to_string(place.file(&trace, "summary.md")).unwrap());
+    for n in 1..=8 {
+        assert!(summary.contains(&format!("- You must keep number {n}.\n")), "{n}: {summary}");
+    }
+    assert!(summary.contains("- bash (2.0): file: a.txt\n"), "{summary}");
+    assert!(summary.contains("- bash (2.0): kept as artifacts/2.0/output\n"), "{summary}");
+    assert!(place.file(&trace, "artifacts/2.0/output").is_file());
 }
 
 #[test]

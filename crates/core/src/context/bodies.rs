@@ -180,7 +180,7 @@ fn answer(bodies: &dyn Bodies, event: EventId) -> Option<Vec<Part>> {
 }
 
 /// The name that the model called, so that vendors that match by name find it again.
-fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
+pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
     let calls = |part: &Part| if let Part::ToolCall { name, .. } = part { Some(name.clone()) } else { None };
     let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
         EventKind::ModelFinished(data) => &data.parts,

@@ -1,7 +1,9 @@
 //! A summary takes the place of what is old: made by the model on a side branch, or by rules where no model can.
 
+use crate::artifact_files;
+use crate::context::bodies::called_name;
 use crate::context::cut::{Room, kept_after, pins};
-use crate::context::rules::{Said, Summary, rule_summary};
+use crate::context::rules::{Said, Summary};
 use crate::goals::view::LEGEND;
 use crate::{Bodies, Branch, Call, CallState, Cut, NodeKind, Refusal, SpecHead, State, estimate, result_text};
 use mainpath_types::*;
@@ -104,43 +106,54 @@ pub(crate) fn wanted(state: &State) -> Option<u32> {
     Some(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
-/// The events whose texts [`summarise`] reads: those of the main path.
-pub fn summary_events(state: &State) -> Vec<EventId> {
-    state.tree.up(state.tree.head).map(|(_, node)| node.event).collect()
+/// The messages that [`summarise`] reads, and the events that hold their texts: the main path, oldest first.
+pub fn summary_messages(state: &State) -> Vec<(Seq, EventId)> {
+    let mut path: Vec<_> = state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.event)).collect();
+    path.reverse();
+    path
 }
 
 /// The summary by rules of the main path, so far as its texts are at hand: of all of it, also of what is no longer shown.
 pub fn summarise(state: &State, bodies: &dyn Bodies) -> Summary {
-    let mut path: Vec<_> = state.tree.up(state.tree.head).map(|(_, node)| (node.kind, node.event)).collect();
-    path.reverse();
-    let mut summary = rule_summary([]);
-    path.into_iter().for_each(|(kind, event)| read(&mut summary, state, bodies, kind, event));
+    let mut summary = Summary::default();
+    summary_messages(state).into_iter().for_each(|(seq, _)| summary.take(state, bodies, seq));
     summary
 }
 
-fn read(summary: &mut Summary, state: &State, bodies: &dyn Bodies, kind: NodeKind, event: EventId) {
-    match (kind, bodies.get(event)) {
-        (NodeKind::User, Some(EventKind::MessageQueued(data))) => {
-            summary.read(Said::new(Role::User, &text_of(data.typed())));
+impl Summary {
+    /// Reads a message of a trace, so far as its text is at hand.
+    pub fn take(&mut self, state: &State, bodies: &dyn Bodies, seq: Seq) {
+        let Some(node) = state.tree.node(seq) else { return };
+        match (node.kind, bodies.get(node.event)) {
+            (NodeKind::User, Some(EventKind::MessageQueued(data))) => {
+                self.read(Said::new(Role::User, &text_of(data.typed())));
+            }
+            (NodeKind::User, Some(EventKind::RewindRequested(data))) => {
+                self.read(Said::new(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));
+            }
+            (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
+                self.read(Said::new(Role::Assistant, &text_of(&data.parts)));
+            }
+            (NodeKind::User | NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
+                self.read(Said::new(data.role, &text_of(&data.said())));
+            }
+            (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
+                let artifacts = data.output.as_ref().map_or(&[][..], |output| &output.artifacts);
+                self.take_result(state, bodies, call, &result_text(data), &artifact_files(call, artifacts));
+            }
+            (NodeKind::Result(call), Some(EventKind::MessageImported(data))) => {
+                let content = data.result(call.index).map(|(content, _)| content);
+                self.take_result(state, bodies, call, content.unwrap_or_default(), &[]);
+            }
+            _ => {}
         }
-        (NodeKind::User, Some(EventKind::RewindRequested(data))) => {
-            summary.read(Said::new(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));
-        }
-        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
-            summary.read(Said::new(Role::Assistant, &text_of(&data.parts)));
-        }
-        (NodeKind::User | NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
-            summary.read(Said::new(data.role, &text_of(&data.parts)));
-        }
-        (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
-            let tool = state.calls.get(call).and_then(|call| call.tool.clone());
-            let (name, id) = (tool.as_deref().unwrap_or("an unknown tool"), call.to_string());
-            let kept = data.output.iter().flat_map(|output| &output.artifacts);
-            let artifacts: Vec<String> = kept.map(|one| format!("{} {}", one.name, one.hash)).collect();
-            let text = text_of(&result_text(data));
-            summary.read(Said { role: Role::Tool, text: &text, tool: Some((name, &id)), artifacts: &artifacts });
-        }
-        _ => {}
+    }
+
+    fn take_result(&mut self, state: &State, bodies: &dyn Bodies, call: CallId, said: &[Part], artifacts: &[String]) {
+        let tool = state.calls.get(call).and_then(|call| call.tool.as_deref().map(String::from));
+        let (tool, id) = (tool.or_else(|| called_name(bodies, call, state)), call.to_string());
+        let tool = Some((tool.as_deref().unwrap_or("an unknown tool"), id.as_str()));
+        self.read(Said { role: Role::Tool, text: &text_of(said), tool, artifacts });
     }
 }
 

@@ -308,15 +308,38 @@ pub(crate) fn left_out(state: &State, tip: Option<Seq>) -> impl Iterator<Item = 
     let floor = tree.floor(tip);
     tree.up(tip).filter_map(move |(seq, node)| {
         let early = seq < floor && !cut.is_some_and(|cut| cut.keeps.pinned.contains(&seq));
-        let event = node.event;
-        match node.kind {
-            _ if !early && !cut.is_some_and(|cut| cut.omits(seq)) => None,
-            NodeKind::User => Some(Item::User { seq, event }),
-            NodeKind::Assistant { .. } => Some(Item::Assistant { seq, event }),
-            NodeKind::Result(call) => Some(Item::Result { seq, call, event, shown: Shown::Whole }),
-            _ => None,
-        }
+        let is_left_out = early || cut.is_some_and(|cut| cut.omits(seq));
+        if is_left_out { whole(seq, node) } else { None }
     })
+}
+
+/// All that was said on the main path by people, the model and tools, oldest first and whole, left out of the context or not. It
+/// ends before a message whose calls have not all ended.
+pub fn said(state: &State) -> Vec<Item> {
+    let open = state.turn.map(|turn| turn.assistant);
+    let mut said: Vec<Item> = state
+        .tree
+        .up(state.tree.head)
+        .filter_map(|(seq, node)| whole(seq, node).filter(|_| Some(seq) != open))
+        .collect();
+    said.reverse();
+    said
+}
+
+/// A message as it was said; `None` for what Mainpath itself adds.
+fn whole(seq: Seq, node: &Node) -> Option<Item> {
+    let event = node.event;
+    match node.kind {
+        NodeKind::User => Some(Item::User { seq, event }),
+        NodeKind::Assistant { .. } => Some(Item::Assistant { seq, event }),
+        NodeKind::Result(call) => Some(Item::Result { seq, call, event, shown: Shown::Whole }),
+        NodeKind::Malformed
+        | NodeKind::RepairPrompt
+        | NodeKind::ReflectPrompt
+        | NodeKind::SummaryPrompt
+        | NodeKind::Injected
+        | NodeKind::Cut => None,
+    }
 }
 
 fn shown(cut: Option<&Cut>, call: CallId) -> Shown {

@@ -2,7 +2,7 @@
 
 use super::{DriveError, Driver};
 use crate::look_back;
-use crate::texts::Whole;
+use crate::views::summarised;
 use mainpath_core::*;
 
 impl Driver {
@@ -22,13 +22,8 @@ impl Driver {
         let log = store.read(scope, self.lease.trace(), 1).await?;
         let mut bodies = Log::default();
         bodies.extend(&log.events);
-        let mut whole = Whole::new(&bodies);
-        let state = self.machine.state();
-        for event in summary_events(state) {
-            // Its blob is gone: that must not end the run.
-            let _ = whole.load(store, scope, event).await;
-        }
-        let (text, tokens) = summary_text(summarise(state, &whole), most);
+        let found = summarised(store, scope, self.machine.state(), &bodies).await?;
+        let (text, tokens) = summary_text(found, most);
         Ok(InputKind::Summarised { text, tokens })
     }
 }

@@ -96,15 +96,50 @@ async fn what_is_persisted_is_prepared_and_lies_in_a_trace_that_verifies() {
 }
 
 #[tokio::test]
-async fn a_window_is_the_last_messages_and_begins_with_a_person() {
+async fn a_window_is_as_many_of_the_last_messages_as_it_says_and_a_note_stands_before_an_answer() {
     let place = Place::new();
-    let mut session = Session::new("chat", 3, None, 1_000);
+    let mut session = Session::new("chat", 2, None, 1_000);
     for n in 1..=5 {
         place.say(&mut session, 2_000, &turn(n)).await.unwrap();
     }
     assert_eq!(place.history(&session, 2_000).await.0, turn(5));
+    session.window = 3;
+    let note = "user (what was said before is left out)";
+    let expected = [note, "assistant answer 4", "user question 5", "assistant answer 5"];
+    assert_eq!(told(&place.history(&session, 2_000).await.0), expected);
     session.window = 0;
     assert_eq!(place.history(&session, 2_000).await.0.as_array().unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn what_is_prepared_after_a_turn_with_many_calls_holds_what_they_found() {
+    let place = Place::new();
+    let mut session = Session::new("chat", 8, None, 1_000);
+    place.say(&mut session, 2_000, &json!([{"role": "user", "content": "find a flight"}])).await.unwrap();
+    for id in ["a", "b", "c"] {
+        place.say(&mut session, 2_000, &calling(&[id])).await.unwrap();
+        place.say(&mut session, 2_000, &result(id)).await.unwrap();
+    }
+    let last = json!([{"role": "assistant", "content": "Flight 2 is best."}, {"role": "user", "content": "Book it."}]);
+    place.say(&mut session, 2_000, &last).await.unwrap();
+    for mirrored in [false, true] {
+        if !mirrored {
+            std::fs::remove_file(place.dir.path().join("sessions/chat.messages.jsonl")).unwrap();
+        }
+        let (history, from_mirror) = place.history(&session, 2_000).await;
+        assert_eq!(from_mirror, mirrored);
+        let told = told(&history);
+        assert_eq!((told.len(), told[0].as_str()), (9, "user (what was said before is left out)"));
+        assert_eq!((told[7].as_str(), told[8].as_str()), ("assistant Flight 2 is best.", "user Book it."));
+    }
+    // So few that all of them are results: their calls come with them.
+    place.say(&mut session, 3_000, &calling(&["d", "e", "f"])).await.unwrap();
+    for id in ["d", "e", "f"] {
+        place.say(&mut session, 3_000, &result(id)).await.unwrap();
+    }
+    session.window = 2;
+    let (history, from_mirror) = place.history(&session, 3_000).await;
+    assert_eq!((told(&history).len(), from_mirror), (5, true), "{history}");
 }
 
 #[tokio::test]
