@@ -8,6 +8,7 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::run::{read_all, spec_of};
+use crate::session::{Held, sessions};
 use crate::text::plain;
 use mainpath_core::{CallState, State};
 use mainpath_runtime::{Mail, views};
@@ -64,12 +65,20 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let trace = logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
-    if state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty() {
+    let said_here = state.run.is_some() || state.tree.head.is_some() || !state.queues.is_empty();
+    let waits = !sessions(&logs).waiting(&trace)?.is_empty();
+    if !said_here && !waits {
         return Err(Failure::error(format!("there is nothing to clear in {trace}")));
     }
-    if let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
+    if said_here && let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
+        // What had waited joined it when its run began.
         out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
+    }
+    if waits {
+        // What waits for the results of calls was said before as well, and mirrors show it.
+        let left = Held::new(&logs)?.forget(std::slice::from_ref(&trace), true).await;
+        left.iter().for_each(|left| eprintln!("! {}", plain(left)));
     }
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"

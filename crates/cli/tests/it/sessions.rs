@@ -300,6 +300,35 @@ fn a_system_that_persists_as_it_goes_loses_nothing_and_nothing_is_made_up() {
 }
 
 #[test]
+fn a_clear_drops_what_waits_for_the_results_of_calls_as_well() {
+    let place = Place::new();
+    place.ok(&["session", "new", "s"]);
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = calling("x");
+    let said = json!([user("u1"), {"role": "assistant", "content": "a1"}, user("secretword"), call[0]]);
+    assert_eq!(persist(&place, "s", &said).code, 0);
+    let trace = place.trace();
+    let waiting = place.home.join("sessions/waiting").join(format!("{trace}.json"));
+    assert!(waiting.is_file());
+    place.ok(&["clear", &trace]);
+    assert!(!waiting.exists(), "what waits was said before");
+    assert_eq!(place.ok(&["session", "prepare", "s"]), "[\n]\n");
+    let server = scripted(vec![Answer::text("Begun.")]);
+    place.run_on(&server, &["--session", "s", "begin anew"]);
+    let body = server.requests()[0].body().clone();
+    let roles: Vec<&str> =
+        body["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user"], "{body}");
+    // A session in which nothing else was said yet.
+    place.ok(&["session", "new", "t"]);
+    assert_eq!(persist(&place, "t", &call).code, 0);
+    let other = place.traces().into_iter().find(|other| *other != trace).unwrap();
+    place.ok(&["clear", &other]);
+    assert_eq!(place.ok(&["session", "prepare", "t"]), "[\n]\n");
+    place.run(&["clear", &other]).fails(1, "there is nothing to clear");
+}
+
+#[test]
 fn many_processes_add_to_a_session_at_once() {
     let place = Place::new();
     place.ok(&["session", "new", "chat", "--window", "0"]);
