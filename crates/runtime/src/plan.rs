@@ -10,11 +10,11 @@ use mainpath_types::*;
 pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option<String>) -> InputKind {
     let InputKind::ModelFinished(mut reply) = kind else { return kind };
     let task = task.filter(|task| !task.trim().is_empty());
-    if task.is_none() && reply.goals.is_empty() && !reply.calls.iter().any(is_goal) {
+    let works = reply.calls.iter().any(|planned| !is_goal(planned) && planned.ended().is_none());
+    if task.is_none() && !works && reply.goals.is_empty() && !reply.calls.iter().any(is_goal) {
         return InputKind::ModelFinished(reply);
     }
     let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
-    let works = reply.calls.iter().any(|planned| !is_goal(planned) && planned.ended().is_none());
     let mut ops = task.iter().filter(|_| plan.is_empty()).flat_map(|task| mission(&reply, task)).collect::<Vec<_>>();
     let begun = plan.change_all(&ops, head).and_then(|()| plan.change_all(&reply.goals, head));
     // A final answer is not lost for its plan: what cannot be carried out of it is left out of its event.
@@ -42,6 +42,14 @@ pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option
             GoalOp::Add { description: task, reason: String::new(), under: None, after: None },
             GoalOp::Focus { id: plan.next_id() },
         ]);
+    }
+    // A rewind has taken the focus away.
+    if let [only] = plan.list()
+        && works
+        && plan.focus.is_none()
+        && only.status == GoalStatus::Pending
+    {
+        ops.push(GoalOp::Focus { id: only.id });
     }
     reply.goals = ops;
     InputKind::ModelFinished(reply)

@@ -179,8 +179,8 @@ pub fn plan(state: &State, events: &[Event], made: &BTreeMap<GoalId, Millis>, ta
             "status": goal.status,
             "summary": goal.summary,
             "step": goal.step,
-            "self_stats": own.get(&goal.id).copied().unwrap_or_default(),
-            "cumulative_stats": all.get(&goal.id).copied().unwrap_or_default(),
+            "self_stats": own.get(&Some(goal.id)).copied().unwrap_or_default(),
+            "cumulative_stats": all.get(&Some(goal.id)).copied().unwrap_or_default(),
             "created_at": made.get(&goal.id).copied().map(format_time),
         })
     };
@@ -190,6 +190,8 @@ pub fn plan(state: &State, events: &[Event], made: &BTreeMap<GoalId, Millis>, ta
         "assumptions": terms.assumptions,
         "constraints": terms.constraints,
         "current_id": state.goals.focus,
+        "self_stats": own.get(&None).copied().unwrap_or_default(),
+        "cumulative_stats": all.get(&None).copied().unwrap_or_default(),
         "goals": state.goals.list().iter().map(goal).collect::<Vec<_>>(),
     })
 }

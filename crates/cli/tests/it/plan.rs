@@ -55,7 +55,7 @@ fn a_model_keeps_its_plan_by_calls_that_start_nothing_and_need_no_approval() {
         (&json!("completed"), &json!("Nothing there"), &json!("normal"))
     );
     let stats = &look["self_stats"];
-    assert_eq!((&stats["turns"], &stats["calls"], &stats["messages"]), (&json!(2), &json!(3), &json!(5)));
+    assert_eq!((&stats["turns"], &stats["calls"], &stats["messages"]), (&json!(2), &json!(1), &json!(5)));
     assert_eq!(plan["goals"][1]["cumulative_stats"]["turns"], json!(1), "the last answer served what is under it");
     assert_eq!(place.ok(&["goal"]), format!("{expected}\n"));
     place.ok(&["replay"]);
@@ -103,18 +103,39 @@ fn an_agent_that_works_without_a_plan_works_on_its_task() {
 
 #[test]
 fn an_agent_that_looks_at_its_plan_and_makes_none_works_on_its_task() {
-    let server = scripted(vec![
+    let first = scripted(vec![
         goal(json!({"op": "show"})),
         Answer::call("list_files", json!({})),
         Answer::call("list_files", json!({})),
         Answer::text("Two files."),
     ]);
     let place = Place::new();
-    assert_eq!(place.run_on(&server, &["Count the files."]).code, 0);
+    assert_eq!(place.run_on(&first, &["Count the files."]).code, 0);
     let plan = view(&place, "goal.json");
     let goals = plan["goals"].as_array().unwrap();
     assert_eq!((goals.len(), &goals[0]["description"]), (1, &json!("Count the files.")));
-    assert_eq!(goals[0]["self_stats"]["calls"], json!(1), "what was called while it was in focus: {plan:#}");
+    let sums = |stats: &Value| ["messages", "turns", "calls"].map(|sum| stats[sum].as_u64().unwrap());
+    assert_eq!(sums(&goals[0]["self_stats"]), [8, 4, 2], "also what was done before it was there: {plan:#}");
+    // It is its task again, whatever was left by a rewind or copied by a fork.
+    let trace = place.trace();
+    let more = || {
+        server(|request| match request.n {
+            1 => Answer::call("list_files", json!({})).into(),
+            _ => Answer::text("Two.").into(),
+        })
+    };
+    let on = |server: &ModelServer, args: &[&str]| {
+        let done = place.run(&[args, &["--model", &server.model()]].concat());
+        assert_eq!(done.code, 0, "{done:#?}");
+    };
+    on(&more(), &["rewind", &trace, "5", "Count again."]);
+    let plan = view(&place, "goal.json");
+    let goal = &plan["goals"][0];
+    assert_eq!(sums(&goal["cumulative_stats"]), [12, 6, 3], "{plan:#}");
+    assert_eq!((&plan["current_id"], &goal["status"]), (&json!(1), &json!("in_progress")));
+    on(&more(), &["regenerate", &trace]);
+    let plan = view(&place, "goal.json");
+    assert_eq!(sums(&plan["cumulative_stats"]), [15, 8, 4], "{plan:#}");
 }
 
 #[test]

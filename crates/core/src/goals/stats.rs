@@ -13,7 +13,7 @@ pub struct GoalStats {
     pub messages: u32,
     /// Answers of the model.
     pub turns: u32,
-    /// Calls that it made.
+    /// Calls that it made and that were started; trying one again is none.
     pub calls: u32,
     /// Tokens, input and output together.
     pub tokens: u64,
@@ -34,21 +34,32 @@ impl std::ops::AddAssign for GoalStats {
     }
 }
 
-/// What was spent on each goal itself, by the log that made this state.
-pub fn own_stats<'a>(state: &State, log: impl IntoIterator<Item = &'a Event>) -> BTreeMap<GoalId, GoalStats> {
-    let mut stats: BTreeMap<GoalId, GoalStats> = BTreeMap::new();
-    let goal_of = |seq: Seq| state.tree.node(seq).and_then(|node| node.goal);
-    for (_, node) in state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut) {
-        if let Some(goal) = node.goal {
+/// What was spent on each goal itself, by the log that made this state. What served no goal of the plan, as nothing was in focus
+/// or its goal was dropped, served the one that all others serve, if there is one, and else the plan as a whole: that is `None`.
+/// What was cleared serves nothing.
+pub fn own_stats<'a>(state: &State, log: impl IntoIterator<Item = &'a Event>) -> BTreeMap<Option<GoalId>, GoalStats> {
+    let mut stats: BTreeMap<Option<GoalId>, GoalStats> = BTreeMap::new();
+    let goals = &state.goals;
+    let mut top = goals.under(None).map(|goal| goal.id);
+    let root = top.next().filter(|_| top.next().is_none());
+    let goal_of = |seq: Seq| {
+        let node = state.tree.node(seq).filter(|_| seq > state.cleared)?;
+        Some(node.goal.filter(|id| goals.get(*id).is_some()).or(root))
+    };
+    for (seq, _) in state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut) {
+        if let Some(goal) = goal_of(seq) {
             *stats.entry(goal).or_default() += GoalStats { messages: 1, ..GoalStats::default() };
         }
     }
     for event in log {
         let (goal, spent) = match &event.kind {
             EventKind::ModelFinished(data) => {
-                let calls = u32::try_from(data.calls.len()).unwrap_or(u32::MAX);
                 let (tokens, cost_micros, duration_ms) = (data.usage.total(), data.cost, data.elapsed_ms);
-                (goal_of(data.seq), GoalStats { messages: 0, turns: 1, calls, tokens, cost_micros, duration_ms })
+                let spent = GoalStats { turns: 1, tokens, cost_micros, duration_ms, ..GoalStats::default() };
+                (goal_of(data.seq), spent)
+            }
+            EventKind::ActionStarted(data) if data.attempt == 1 => {
+                (goal_of(data.call.seq), GoalStats { calls: 1, ..GoalStats::default() })
             }
             EventKind::CallResolved(data) => {
                 (goal_of(data.call.seq), GoalStats { duration_ms: data.elapsed_ms, ..GoalStats::default() })
@@ -62,14 +73,17 @@ pub fn own_stats<'a>(state: &State, log: impl IntoIterator<Item = &'a Event>) ->
     stats
 }
 
-/// What was spent on each goal and on all under it. A goal that is no longer in the plan counts nowhere.
-pub fn cumulative_stats(goals: &Goals, own: &BTreeMap<GoalId, GoalStats>) -> BTreeMap<GoalId, GoalStats> {
-    let mut sums: BTreeMap<GoalId, GoalStats> = BTreeMap::new();
-    for goal in goals.list() {
-        let spent = own.get(&goal.id).copied().unwrap_or_default();
-        *sums.entry(goal.id).or_default() += spent;
-        for above in goals.above(goal.id) {
-            *sums.entry(above.id).or_default() += spent;
+/// What was spent on each goal and on all under it, and on the plan as a whole.
+pub fn cumulative_stats(
+    goals: &Goals,
+    own: &BTreeMap<Option<GoalId>, GoalStats>,
+) -> BTreeMap<Option<GoalId>, GoalStats> {
+    let mut sums: BTreeMap<Option<GoalId>, GoalStats> = BTreeMap::new();
+    for (goal, spent) in own {
+        *sums.entry(None).or_default() += *spent;
+        let above = goal.iter().flat_map(|id| goals.above(*id)).map(|goal| goal.id);
+        for id in goal.iter().copied().chain(above) {
+            *sums.entry(Some(id)).or_default() += *spent;
         }
     }
     sums

@@ -250,12 +250,48 @@ fn what_was_spent_on_a_goal_counts_for_all_that_it_serves() {
     let own = own_stats(agent.state(), &agent.log);
     // What it costs: 3 and 15 dollars a million tokens.
     let spent = |duration_ms| GoalStats { messages: 2, turns: 1, calls: 1, tokens: 110, cost_micros: 450, duration_ms };
-    let (house, kitchen) = (spent(35), spent(20));
-    assert_eq!(own.into_iter().collect::<Vec<_>>(), [(GoalId(1), house), (GoalId(2), kitchen)]);
+    // The task came before there was anything in focus.
+    let (house, kitchen) = (GoalStats { messages: 3, ..spent(35) }, spent(20));
+    let (first, second) = (Some(GoalId(1)), Some(GoalId(2)));
+    assert_eq!(own.into_iter().collect::<Vec<_>>(), [(first, house), (second, kitchen)]);
     let all = cumulative_stats(&agent.state().goals, &own_stats(agent.state(), &agent.log));
     let mut both = house;
     both += kitchen;
-    assert_eq!(all.into_iter().collect::<Vec<_>>(), [(GoalId(1), both), (GoalId(2), kitchen)]);
+    assert_eq!(all.into_iter().collect::<Vec<_>>(), [(None, both), (first, both), (second, kitchen)]);
+}
+
+#[test]
+fn work_that_serves_no_goal_counts_for_the_one_above_all_or_else_for_the_plan() {
+    let turns = |agent: &Agent| -> Vec<(Option<u32>, u32, u32)> {
+        let own = own_stats(agent.state(), &agent.log);
+        let all = cumulative_stats(&agent.state().goals, &own);
+        let id = |goal: &Option<GoalId>| goal.map(|id| id.0);
+        all.iter().map(|(goal, all)| (id(goal), own.get(goal).map_or(0, |own| own.turns), all.turns)).collect()
+    };
+    let change = |ops: Vec<GoalOp>| InputKind::ChangeGoals { ops, by: user() };
+    let mut agent = Agent::asked(no_limits());
+    agent.works();
+    agent.takes(change(vec![add("house", None), focus(1)]));
+    agent.works();
+    agent.answers("done");
+    assert_eq!(turns(&agent), [(None, 0, 3), (Some(1), 3, 3)], "the first turn too");
+    // A rewind takes the focus away, and what was done is done.
+    agent.takes(InputKind::Rewind { after: Seq(5), parts: None, tokens: 0, demands: 0, by: user() });
+    agent.works();
+    agent.answers("done otherwise");
+    assert_eq!(turns(&agent), [(None, 0, 5), (Some(1), 5, 5)]);
+    assert_eq!(turns(&agent.fork(1).unwrap()), [(None, 0, 0)], "nothing was planned there yet");
+    assert_eq!(turns(&agent.fork(5).unwrap()), [(None, 0, 2), (Some(1), 2, 2)]);
+    // Several goals beside each other serve the plan.
+    agent.takes(change(vec![add("garden", None), focus(2)]));
+    agent.says(MessageMode::Message, "more");
+    agent.answers("done");
+    assert_eq!(turns(&agent), [(None, 3, 6), (Some(1), 2, 2), (Some(2), 1, 1)]);
+    // What is dropped leaves its work to the plan.
+    agent.takes(change(vec![GoalOp::Set { steps: vec![step("x", "another", None), step("y", "and one", None)] }]));
+    assert_eq!(turns(&agent)[0], (None, 5, 6));
+    agent.takes(InputKind::Clear { by: user() });
+    assert_eq!(turns(&agent), []);
 }
 
 /// An agent with a plan of which a part is done, in a window of this size, that is asked for a summary when it has answered.
