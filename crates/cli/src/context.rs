@@ -11,6 +11,7 @@ use mainpath_core::*;
 use mainpath_runtime::Mail;
 use mainpath_types::*;
 use serde_json::{Value, json};
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// So many messages of a section are listed one by one.
@@ -35,7 +36,7 @@ pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
     if args.json {
         out(&as_json(&trace, &look).to_string())?;
     } else {
-        let width = width();
+        let width = if args.all { usize::MAX } else { width() };
         for line in as_text(&trace, &look, args.all, width) {
             out(&line)?;
         }
@@ -95,8 +96,10 @@ fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<
         None => events.len(),
         Some(turn) => {
             1 + events.iter().rposition(is_asked).ok_or_else(|| {
-                let last = events.last().map_or(0, |event| event.turn);
-                Failure::usage(format!("{trace} has no turn {turn}: it has {last}"))
+                Failure::usage(match events.last().map_or(0, |event| event.turn) {
+                    0 => format!("{trace} has no turn {turn}: nothing was asked of a model yet"),
+                    last => format!("{trace} has no turn {turn}: it has {last}, from 1 on"),
+                })
             })?
         }
     };
@@ -104,7 +107,7 @@ fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<
     let mut state = State::new(trace.clone());
     known.iter().for_each(|event| apply(&mut state, event));
     let nothing = || Failure::error(format!("nothing has been said in {trace} yet"));
-    let layout = layout(&state).ok_or_else(nothing)?;
+    let layout = layout(&state).filter(|_| !state.tree.is_empty()).ok_or_else(nothing)?;
     let event = state.coming_spec().map(|spec| spec.event);
     let spec = known.iter().rev().find_map(|one| match &one.kind {
         EventKind::SpecChanged(data) if Some(one.id) == event => Some(&*data.spec),
@@ -194,7 +197,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
             }
             _ => layout.parts.iter().filter(|part| part.section == *section).map(|part| row(look, part)).collect(),
         };
-        list(&mut lines, section.as_str(), &rows, all);
+        list(&mut lines, section.as_str(), &rows, (all, width));
     }
     if !layout.left_out.is_empty() {
         lines.extend([String::new(), "left out".into()]);
@@ -221,7 +224,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
 }
 
 /// The rows of a section: its newest, or all.
-fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all: bool) {
+fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], (all, width): (bool, usize)) {
     if rows.is_empty() {
         return;
     }
@@ -233,7 +236,8 @@ fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all
         lines.push(format!("   {:<24}{:>9}", format!("{} earlier: --all", earlier.len()), number(tokens)));
     }
     for (what, tokens, text) in newest {
-        let line = format!("   {:<24}{:>9}  {text}", fit_middle(what, 24), number(u64::from(*tokens)));
+        let what = if width == usize::MAX { what.clone() } else { fit_middle(what, 24) };
+        let line = format!("   {what:<24}{:>9}  {text}", number(u64::from(*tokens)));
         lines.push(line.trim_end().into());
     }
 }
@@ -290,7 +294,10 @@ fn why(bodies: &Log, event: EventId) -> String {
 /// What a message says, on one line.
 fn gist(message: &Message) -> String {
     let part = |part: &Part| match part {
-        Part::Text { text } => plain(&text.chars().take(400).collect::<String>()),
+        Part::Text { text } => match text.char_indices().nth(400) {
+            Some((end, _)) => format!("{}…", plain(text.get(..end).unwrap_or_default())),
+            None => plain(text),
+        },
         Part::StoredText { bytes, .. } => format!("[{} bytes of text]", number(*bytes)),
         Part::ToolCall { name, arguments, .. } => format!("→ {}: {}", plain(name), crate::text::gist(arguments)),
         Part::ToolResult { content, .. } => gist(&Message { seq: None, role: Role::Tool, parts: content.clone() }),
@@ -353,11 +360,14 @@ fn from_workspace(file: &str, workspace: &str) -> Option<String> {
     Some(format!("{}{}", "../".repeat(up), below.display()))
 }
 
-/// How wide the terminal is; 80 where there is none, unless `COLUMNS` says otherwise.
+/// How wide a line may be: what `COLUMNS` says, else as wide as the terminal, 80 where that does not say. Where there is no terminal
+/// nothing is hidden.
 fn width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let is_terminal = std::io::stdout().is_terminal();
     let terminal = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    said.or_else(terminal).filter(|width| *width >= 40).unwrap_or(80)
+    let otherwise = if is_terminal { 80 } else { usize::MAX };
+    said.or_else(terminal).filter(|width| *width >= 40).unwrap_or(otherwise)
 }
 
 #[cfg(test)]

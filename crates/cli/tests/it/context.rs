@@ -193,7 +193,7 @@ fn a_summary_is_made_on_request_and_context_says_what_it_stands_for() {
     let place = Place::new();
     place.run(&["compact"]).fails(1, "there are no traces yet");
     std::fs::write(place.work.join("a.txt"), "a line of text\n".repeat(60)).unwrap();
-    assert_eq!(place.run_on(&server, &["Read. You must change nothing."]).code, 0);
+    assert_eq!(place.run_on(&server, &["Read. You must change nothing, say what the file is about in words that anybody knows, and no server's output is hidden at its end."]).code, 0);
     let trace = place.trace();
     let before: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
     assert_eq!(before["left_out"], json!([]));
@@ -210,15 +210,38 @@ fn a_summary_is_made_on_request_and_context_says_what_it_stands_for() {
     assert_eq!(summary, ["user", "summary"]);
     let sum: u64 = parts.iter().map(|part| part["tokens"].as_u64().unwrap()).sum();
     assert_eq!(Some(sum), after["estimate"].as_u64(), "every token is somewhere");
+    let mut narrow = place.command(&["context"]);
+    let narrow = String::from_utf8(narrow.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80) && narrow.contains('…'), "{narrow}");
+    let mut all = place.command(&["context", "--all"]);
+    let all = String::from_utf8(all.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
     let text = place.ok(&["context"]);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    for words in ["section", "system", "left out", "#1 user", "You must change nothing."] {
+    // Without a terminal, and with --all, no line is cut.
+    for (text, how) in [(&text, "to a pipe"), (&all, "--all")] {
+        assert!(text.contains("and no server's output is hidden at its end."), "{how}: {text}");
+    }
+    for words in ["section", "system", "left out", "#1 user", "You must change nothing, say"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let turn = place.ok(&["context", "--turn", "1"]);
     assert!(turn.contains("turn 1 · request 1") && turn.contains("the vendor counted"), "{turn}");
-    place.run(&["context", "--turn", "99"]).fails(2, "has no turn 99");
+    place.run(&["context", "--turn", "99"]).fails(2, "has no turn 99: it has ");
     place.ok(&["replay"]);
+}
+
+#[test]
+fn what_was_said_elsewhere_is_in_the_context_of_the_first_run_to_come() {
+    let place = Place::new();
+    let said = r#"[{"role":"user","content":"Say a word."},{"role":"assistant","content":"The word is pelican."}]"#;
+    std::fs::write(place.work.join("h.json"), said).unwrap();
+    place.ok(&["import", "h.json"]);
+    let text = place.ok(&["context"]);
+    for words in ["turn 0 · the next request", "#1 user", "Say a word.", "#2 assistant", "The word is pelican."] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let trace = place.trace();
+    let none = format!("{trace} has no turn 0: nothing was asked of a model yet");
+    place.run(&["context", "--turn", "0"]).fails(2, &none);
 }
 
 #[test]

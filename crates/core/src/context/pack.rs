@@ -189,7 +189,8 @@ pub struct Packer {
 impl Packer {
     /// What [`pack`] gives for this state, a state of the same trace as all before it. `None` without a spec.
     pub fn pack(&mut self, state: &State) -> Option<&Packed> {
-        let spec = state.spec.as_ref()?;
+        // Before the first run there is only the one that it will be made under.
+        let spec = state.spec.as_ref().or(state.next_spec.as_ref())?;
         let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
         let cut = tip.and_then(|tip| state.tree.node(tip)?.cut);
         let summary = state.wants_summary();
