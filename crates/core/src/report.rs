@@ -1,5 +1,6 @@
 //! How a run ended, in words.
 
+use crate::context::cut::Room;
 use crate::{Bodies, CallState, NodeKind, State};
 use mainpath_types::{EventKind, FinishReason, GoalStatus, Resolution, Seq, text_of};
 use std::collections::BTreeMap;
@@ -52,7 +53,8 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     let goals = state.goals.list().iter().filter(|goal| goal.status == GoalStatus::Completed);
     goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
-    text.push_str(blocker(reason));
+    let is_limited = reason == FinishReason::ContextLimit && state.spec.as_ref().is_some_and(Room::is_limited);
+    text.push_str(if is_limited { "the conversation does not fit the limit in characters." } else { blocker(reason) });
     let why = state.ended_by.and_then(|event| match bodies.get(event)? {
         EventKind::RunClosing(data) => data.why.as_deref(),
         _ => None,
@@ -71,7 +73,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
         text.push_str(&format!("\nThe model's last words: {}", said.trim()));
     }
     text.push_str("\nNext: ");
-    text.push_str(advice(reason));
+    text.push_str(if is_limited { "rewind, compact, or raise max_context_chars." } else { advice(reason) });
     text
 }
 

@@ -46,6 +46,12 @@ impl Room {
         Room { most, full: full.min(most), shares: spec.limits.shares }
     }
 
+    /// Whether it is the owner's limit in characters that bounds it, and not the model's window.
+    pub fn is_limited(spec: &SpecHead) -> bool {
+        let limits = Limits { context_chars: None, ..spec.limits.clone() };
+        Room::of(spec).most < Room::of(&SpecHead { limits, ..spec.clone() }).most
+    }
+
     /// A section's share.
     pub fn share(&self, hundredths: u8) -> u64 {
         self.most.saturating_mul(hundredths.into()) / 100
@@ -141,7 +147,7 @@ pub(crate) fn fits(state: &State, spec: &SpecHead) -> bool {
 fn too_much(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
     let (room, tokens) = (Room::of(spec), state.request_tokens());
     let most = match spec.limits.context_chars {
-        Some(chars) if u64::from(chars) / CHARS_A_TOKEN <= room.most => {
+        Some(chars) if Room::is_limited(spec) => {
             format!("the limit is {chars} characters, {} tokens", room.most)
         }
         _ => format!("the model's window leaves {}", room.most),

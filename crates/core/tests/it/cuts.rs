@@ -152,6 +152,7 @@ fn a_task_that_is_larger_than_the_window_is_refused_before_any_call() {
     assert_eq!(why, expected);
     let answer = ending(agent.state(), &agent.bodies).unwrap().answer;
     assert!(answer.contains(expected), "{answer}");
+    assert!(answer.ends_with("Next: rewind, compact, or use a model with a larger window."), "{answer}");
 }
 
 #[test]
@@ -161,6 +162,14 @@ fn a_limit_in_characters_is_a_smaller_window_with_an_answer_of_its_own() {
     assert_eq!(decided[3], "run_closing context_limit");
     let answer = ending(agent.state(), &agent.bodies).unwrap().answer;
     assert!(answer.contains("take about 576 tokens, and the limit is 2000 characters, 500 tokens"), "{answer}");
+    assert!(
+        answer.contains("Blocked by: the conversation does not fit the limit in characters. To be exact"),
+        "{answer}"
+    );
+    assert!(
+        answer.ends_with("Next: rewind, compact, or raise max_context_chars.") && !answer.contains("window"),
+        "{answer}"
+    );
     let mut agent = Agent::with_window(Limits { context_chars: Some(3_000), ..no_limits() }, 100_000);
     agent.says(MessageMode::Message, "do it");
     plain(&mut agent, 200);
