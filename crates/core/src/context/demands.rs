@@ -8,7 +8,10 @@ use crate::context::sentences::{Words, ends, head_of, line, sentences};
 use crate::{estimate, estimate_parts};
 use mainpath_types::{Part, TextSpan, text_of};
 
-const DEMAND: Words = Words { wide: &["必须", "不要", "仅", "只"], narrow: &["must", "never", "don't", "only"] };
+const DEMAND: Words = Words {
+    wide: &["必须", "不要", "不能", "禁止", "仅", "只"],
+    narrow: &["must", "never", "don't", "do not", "may not", "only"],
+};
 
 /// What a message demands or rules out, as it is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

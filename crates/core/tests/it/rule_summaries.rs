@@ -77,8 +77,10 @@ fn an_empty_conversation_has_all_headings_and_nothing_below_them() {
 fn words_count_whole_and_in_any_case() {
     let constraints = ["MUST stay", "read it only", "Never!", "you don't", "只读", "(must)"];
     assert_eq!(constraints.map(is_demand), [true; 6]);
-    let others = ["mustard", "commonly", "nevertheless", "do nothing", "onlyone", "", "a must5 b"];
-    assert_eq!(others.map(is_demand), [false; 7]);
+    let forbidden = ["Do not\ttouch it", "you may not", "it MUST NOT", "Don’t", "禁止入内", "不能改", "不要改"];
+    assert_eq!(forbidden.map(is_demand), [true; 7]);
+    let others = ["mustard", "commonly", "nevertheless", "do nothing", "onlyone", "", "a must5 b", "may note"];
+    assert_eq!(others.map(is_demand), [false; 8]);
 }
 
 #[test]
