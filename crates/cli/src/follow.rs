@@ -63,8 +63,8 @@ impl<'a> Follow<'a> {
 
     /// Stays until there is nothing more to see, then prints the answer.
     pub async fn stay(mut self) -> Result<Exit, Failure> {
-        // So that others know while it waits for the person here.
-        let _following = self.app.logs.store.follow(&self.app.logs.scope, &self.trace)?;
+        // So that others know while it waits for the person here. Where a file system cannot lock folders, they do not.
+        let _following = self.app.logs.store.follow(&self.app.logs.scope, &self.trace).ok();
         let mut watcher = self.runtime.watch(&self.app.logs.scope, &self.trace, 1);
         let mut phases = watcher.phase();
         // One listener for the whole time, so that no Ctrl-C falls between two looks.

@@ -72,7 +72,7 @@ impl Logs {
     /// Who drives the trace, or stays with it while it waits: what is sent is read at once.
     pub fn driver(&self, trace: &TraceId) -> Result<Option<Owner>, Failure> {
         match self.store.owner(&self.scope, trace)? {
-            None => Ok(self.store.is_followed(&self.scope, trace)?.then_some(Owner::Unnamed)),
+            None => Ok(self.store.is_followed(&self.scope, trace).is_ok_and(|is| is).then_some(Owner::Unnamed)),
             owner => Ok(owner),
         }
     }

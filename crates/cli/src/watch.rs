@@ -55,14 +55,16 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         }
         let driven = match tokio::time::timeout(LOOK, heads.changed()).await {
             Ok(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
-            Err(_) => args.follow || logs.is_driven(&trace)?,
-        };
-        if driven && !args.json {
-            for asked in asked(&logs, &trace, &state).await? {
-                let question = asked.question(&trace).filter(|_| questions.insert(asked.call));
-                question.iter().for_each(|question| printer.line("?", question));
+            Err(_) => {
+                let is_driven = logs.is_driven(&trace)?;
+                // Nothing has happened for a while: perhaps somebody is asked.
+                for asked in if is_driven && !args.json { asked(&logs, &trace, &state).await? } else { Vec::new() } {
+                    let question = asked.question(&trace).filter(|_| questions.insert(asked.call));
+                    question.iter().for_each(|question| printer.line("?", question));
+                }
+                args.follow || is_driven
             }
-        }
+        };
         // What was written before its owner went is read before that is said.
         let more = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
         if !driven && more.events.is_empty() && more.damage.is_none() {
