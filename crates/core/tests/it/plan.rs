@@ -276,7 +276,14 @@ fn work_that_serves_no_goal_counts_for_the_one_above_all_or_else_for_the_plan() 
     agent.answers("done");
     assert_eq!(turns(&agent), [(None, 0, 3), (Some(1), 3, 3)], "the first turn too");
     // A rewind takes the focus away, and what was done is done.
-    agent.takes(InputKind::Rewind { after: Seq(5), parts: None, tokens: 0, demands: 0, by: user() });
+    agent.takes(InputKind::Rewind {
+        after: Seq(5),
+        parts: None,
+        tokens: 0,
+        demands: 0,
+        demanded: Vec::new(),
+        by: user(),
+    });
     agent.works();
     agent.answers("done otherwise");
     assert_eq!(turns(&agent), [(None, 0, 5), (Some(1), 5, 5)]);
