@@ -391,8 +391,11 @@ fn killed_at_any_moment_around_a_write_the_file_goes_back() {
         let trace = place.trace();
         place.ok(&["restore", &trace, "--to", "1"]);
         assert_eq!(place.text("kept.txt"), "as it was\n", "round {round}");
-        let done = place.run(&["resume", &trace, "--yes"]);
-        assert_eq!(done.code, 0, "{done:#?}");
+        // On a busy machine the kill may come after the end.
+        if place.events(&trace).iter().all(|event| event["type"] != "run_finished") {
+            let done = place.run(&["resume", &trace, "--yes"]);
+            assert_eq!(done.code, 0, "{done:#?}");
+        }
         place.ok(&["restore", &trace, "--to", "1"]);
         assert_eq!(place.text("kept.txt"), "as it was\n", "round {round}");
         place.ok(&["replay", &trace]);
