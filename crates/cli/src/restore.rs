@@ -9,7 +9,7 @@ use crate::logs::Logs;
 use crate::rewind::point;
 use crate::run::spec_of;
 use crate::text::{count, number, plain, were};
-use mainpath_runtime::files::{Fate, FilePlan, plan};
+use mainpath_runtime::files::{Fate, FilePlan, Then, plan, ran_unseen};
 use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_tools::{FileNow, Workspace};
 use mainpath_types::*;
@@ -28,23 +28,25 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     let app = App::open()?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
-    let to = if args.undo {
+    let then = if args.undo {
         let restore = log.events.iter().rev().find(|event| matches!(event.kind, EventKind::FilesRestored(_)));
-        restore.ok_or_else(|| Failure::error(format!("no files of {trace} were ever put back")))?.id - 1
+        let none = || Failure::error(format!("no files of {trace} were ever put back"));
+        Then::Before(restore.ok_or_else(none)?.id)
     } else {
-        reached(&trace, &log, point(&trace, &log, &state, args.point)?)?
+        Then::After(reached(&trace, &log, point(&trace, &log, &state, args.point)?)?)
     };
+    let unseen = if args.undo { 0 } else { ran_unseen(&log.events, then) };
     let Some(files) = workspace_of(&app.logs, &log)? else {
         return Err(Failure::error(format!("trace {trace} never had a workspace")));
     };
-    let plans = plan(&*app.logs.store, &app.logs.scope, &files, &log.events, to).await?;
+    let plans = plan(&*app.logs.store, &app.logs.scope, &files, (&log.events, then)).await?;
     if args.dry_run {
-        return show(&app.logs, &plans).await.map(|()| Exit::Ok);
+        return show(&app.logs, &plans, unseen).await.map(|()| Exit::Ok);
     }
     held(&app.logs, &trace)?;
-    let done = app.runtime()?.restore(&app.logs.scope, &trace, &files, (&log.events, to), args.force).await?;
+    let done = app.runtime()?.restore(&app.logs.scope, &trace, &files, (&log.events, then), args.force).await?;
     let left = done.iter().any(|plan| !matches!(plan.fate, Fate::Restore | Fate::Same));
-    for line in told(&done) {
+    for line in told(&done, unseen) {
         out(&line)?;
     }
     Ok(if left { Exit::Error } else { Exit::Ok })
@@ -71,7 +73,8 @@ pub async fn before_going_on(
     args: FilesArgs,
     quiet: bool,
 ) -> Result<bool, Failure> {
-    let to = reached(from, log, at)?;
+    let then = Then::After(reached(from, log, at)?);
+    let unseen = ran_unseen(&log.events, then);
     // One that is gone has no files: whether the trace can go on without it is said there.
     let workspace = match workspace_of(&app.logs, log) {
         Ok(Some(workspace)) => workspace,
@@ -79,9 +82,9 @@ pub async fn before_going_on(
         Err(failure) if args.files || args.dry_run => return Err(failure),
         Err(_) => return Ok(false),
     };
-    let plans = plan(&*app.logs.store, &app.logs.scope, &workspace, &log.events, to).await?;
+    let plans = plan(&*app.logs.store, &app.logs.scope, &workspace, (&log.events, then)).await?;
     if args.dry_run {
-        show(&app.logs, &plans).await?;
+        show(&app.logs, &plans, unseen).await?;
         return Ok(true);
     }
     // A run that goes on would find its files changed under it.
@@ -89,31 +92,36 @@ pub async fn before_going_on(
         return Ok(false);
     }
     let changed = plans.iter().filter(|plan| plan.fate != Fate::Same).count();
-    if changed == 0 || args.no_files {
+    if args.no_files || changed == 0 && (!args.files || unseen == 0) {
         return Ok(false);
     }
     if !args.files {
         if !is_attended() {
             if !quiet {
                 let them = if changed == 1 { "it" } else { "them" };
-                eprintln!("! {} changed since; --files puts {them} back", were(changed as u64, "file"));
+                let does = if plans.iter().any(|plan| plan.fate == Fate::Restore) {
+                    format!("--files puts {them} back")
+                } else {
+                    format!("--files leaves {them}, as no call did it")
+                };
+                eprintln!("! {} changed since; {does}", were(changed as u64, "file"));
             }
             return Ok(false);
         }
-        if !wanted(&app.logs, &plans, changed).await? {
+        if !wanted(&app.logs, &plans, changed, unseen).await? {
             return Ok(false);
         }
     }
     held(&app.logs, from)?;
-    let done = app.runtime()?.restore(&app.logs.scope, trace, &workspace, (&log.events, to), args.force).await?;
+    let done = app.runtime()?.restore(&app.logs.scope, trace, &workspace, (&log.events, then), args.force).await?;
     if !quiet {
-        told(&done).iter().for_each(|line| eprintln!("· {line}"));
+        told(&done, unseen).iter().for_each(|line| eprintln!("· {line}"));
     }
     Ok(false)
 }
 
 /// Asks the person at the terminal.
-async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize) -> Result<bool, Failure> {
+async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize, unseen: usize) -> Result<bool, Failure> {
     for plan in plans.iter().filter(|plan| plan.fate != Fate::Same) {
         eprintln!("  {}", told_of(plan, ("would be put back", "would be removed")));
     }
@@ -126,7 +134,7 @@ async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize) -> Result<bool,
         let read = std::io::stdin().read_line(&mut line)?;
         match line.trim() {
             "y" | "yes" => return Ok(true),
-            "s" | "show" => show(logs, plans).await?,
+            "s" | "show" => show(logs, plans, unseen).await?,
             "n" | "no" => return Ok(false),
             _ if read == 0 => return Ok(false),
             _ => {}
@@ -142,21 +150,33 @@ pub fn held(logs: &Logs, trace: &TraceId) -> Result<(), Failure> {
     }
 }
 
-/// A line for every file that is not as it was.
-fn told(plans: &[FilePlan]) -> Vec<String> {
-    let lines: Vec<String> = plans
-        .iter()
-        .filter(|plan| plan.fate != Fate::Same)
-        .map(|plan| told_of(plan, ("put back", "removed")))
-        .collect();
-    if lines.is_empty() { vec!["every file is as it was then".into()] } else { lines }
+/// A line for every file that is not as it was, and of what is not known.
+fn told(plans: &[FilePlan], unseen: usize) -> Vec<String> {
+    let changed = plans.iter().filter(|plan| plan.fate != Fate::Same);
+    let mut lines: Vec<String> = changed.map(|plan| told_of(plan, ("put back", "removed"))).collect();
+    lines.extend(told_besides(lines.is_empty(), unseen));
+    lines
+}
+
+/// What there is to say where nothing has changed, or nobody knows whether it has.
+fn told_besides(is_same: bool, unseen: usize) -> Vec<String> {
+    let same = match unseen {
+        0 => "every file is as it was then",
+        _ => "every file that calls have written is as it was then",
+    };
+    let commands =
+        if unseen == 1 { "1 command has".into() } else { format!("{} commands have", number(unseen as u64)) };
+    let unknown = format!("{commands} run since without --snapshots: what else was changed is not known");
+    let same = Some(same.to_string()).filter(|_| is_same);
+    same.into_iter().chain(Some(unknown).filter(|_| unseen > 0)).collect()
 }
 
 fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
     let path = plain(&plan.path);
+    let otherwise = if plan.otherwise { "; somebody else had changed it before a call did" } else { "" };
     match (&plan.fate, &plan.then) {
-        (Fate::Restore, FileState::Absent) => format!("{path}: {removed}"),
-        (Fate::Restore, _) => format!("{path}: {back}"),
+        (Fate::Restore, FileState::Absent) => format!("{path}: {removed}{otherwise}"),
+        (Fate::Restore, _) => format!("{path}: {back}{otherwise}"),
         (Fate::Same, _) => format!("{path}: as it was"),
         (Fate::Foreign, _) => {
             format!("{path}: left, as somebody else has changed it since; --force overwrites it")
@@ -166,10 +186,9 @@ fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
 }
 
 /// What would change, as diffs.
-async fn show(logs: &Logs, plans: &[FilePlan]) -> Result<(), Failure> {
-    let mut any = false;
-    for plan in plans.iter().filter(|plan| plan.fate != Fate::Same) {
-        any = true;
+async fn show(logs: &Logs, plans: &[FilePlan], unseen: usize) -> Result<(), Failure> {
+    let changed: Vec<&FilePlan> = plans.iter().filter(|plan| plan.fate != Fate::Same).collect();
+    for plan in &changed {
         out(&told_of(plan, ("would be put back", "would be removed")))?;
         if matches!(plan.fate, Fate::Lost(_)) {
             continue;
@@ -186,7 +205,7 @@ async fn show(logs: &Logs, plans: &[FilePlan]) -> Result<(), Failure> {
         };
         out(&diff(&plan.path, &now, &then))?;
     }
-    if any { Ok(()) } else { out("every file is as it was then") }
+    told_besides(changed.is_empty(), unseen).iter().try_for_each(|line| out(line))
 }
 
 /// A link as a diff shows it.

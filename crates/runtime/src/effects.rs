@@ -221,7 +221,7 @@ pub(crate) async fn run_tool(
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let mut context = context(around.clone(), grant, cancel.clone(), Arc::clone(&pieces));
     context.sent_on = sent_on(&around, (&name, &arguments), ruled);
-    let before = match around.prepared.snapshots && may_change_any_file(&name, &context.grant) {
+    let before = match around.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
         true => Some(look_before(&around, &context).await),
         false => None,
     };
@@ -248,9 +248,9 @@ pub(crate) async fn run_tool(
 }
 
 /// Whether a call may change files that it does not name. Those that only write what they name say so themselves.
-fn may_change_any_file(name: &str, grant: &Grant) -> bool {
+pub(crate) fn may_change_any_file(name: &str, effect: EffectClass) -> bool {
     let says_so = matches!(name, "write_text_file" | "edit_text_file");
-    !says_so && (starts_processes(grant.effect()) || grant.effect() == EffectClass::LocalWrite)
+    !says_so && (starts_processes(effect) || effect == EffectClass::LocalWrite)
 }
 
 /// Keeps all files as they are now.

@@ -1,6 +1,7 @@
 //! Putting files back to what they were, by what the log says of every change.
 
 use crate::driver::writable;
+use crate::effects::may_change_any_file;
 use crate::runtime::{Runtime, RuntimeError};
 use mainpath_core::{Input, InputKind, Machine};
 use mainpath_store::{Appended, Opened, Scope, Store, StoreError};
@@ -19,6 +20,8 @@ pub struct FilePlan {
     pub then: FileState,
     /// What is done about it.
     pub fate: Fate,
+    /// Whether somebody else had changed it since, before a call did.
+    pub otherwise: bool,
 }
 
 /// What is done about a file.
@@ -34,20 +37,48 @@ pub enum Fate {
     Lost(String),
 }
 
-/// What a log says of a file from some event on.
+/// To what files are put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// What they were after this event.
+    After(EventId),
+    /// What they were before this restore.
+    Before(EventId),
+}
+
+impl Then {
+    /// The last event that had happened.
+    fn event(self) -> EventId {
+        match self {
+            Then::After(event) => event,
+            Then::Before(event) => event.saturating_sub(1),
+        }
+    }
+}
+
+/// What a log says of a file.
+#[derive(Debug, Default, PartialEq)]
 struct Track {
-    then: FileState,
-    /// What it was after the last change.
+    /// What the last change before the event made of it, unless a command that nobody watched ran since.
+    known: Option<FileState>,
+    /// What the first change after the event found.
+    found: Option<FileState>,
+    /// What it was after the last change of all.
     last: FileState,
     /// What it was before that, where it may not have come to that: a restore or a call may have been killed before it.
     undone: Option<FileState>,
 }
 
-/// The changes of files under a workspace after an event, by path.
-fn tracks(events: &[Event], workspace: &str, after: EventId) -> BTreeMap<String, Track> {
+/// The files under a workspace of which the log knows what they were then, or that were changed since.
+fn tracks(events: &[Event], workspace: &str, then: Then) -> BTreeMap<String, Track> {
     let mut tracks: BTreeMap<String, Track> = BTreeMap::new();
     let mut here = false;
+    let mut watch = Watch::default();
     for event in events {
+        let later = event.id > then.event();
+        if watch.ran_unseen(&event.kind) && !later {
+            tracks.values_mut().for_each(|track| track.known = None);
+        }
         let (changes, is_plan): (&[FileChange], bool) = match &event.kind {
             EventKind::SpecChanged(data) => {
                 here = data.spec.workspace == workspace;
@@ -60,12 +91,13 @@ fn tracks(events: &[Event], workspace: &str, after: EventId) -> BTreeMap<String,
             | EventKind::FilesKept(FilesKept { changes, .. }) => (changes, true),
             _ => continue,
         };
-        if event.id <= after || !here {
-            continue;
-        }
-        for FileChange { path, before, after } in changes {
-            let new = || Track { then: before.clone(), last: FileState::Unknown, undone: None };
-            let track = tracks.entry(path.clone()).or_insert_with(new);
+        let was_made = !matches!(event.kind, EventKind::FilesKept(_));
+        for FileChange { path, before, after } in changes.iter().filter(|_| here) {
+            let track = tracks.entry(path.clone()).or_default();
+            match later {
+                true => track.found = track.found.take().or_else(|| Some(before.clone())),
+                false => track.known = Some(after.clone()).filter(|_| was_made),
+            }
             track.last = after.clone();
             track.undone = is_plan.then(|| before.clone());
         }
@@ -73,37 +105,91 @@ fn tracks(events: &[Event], workspace: &str, after: EventId) -> BTreeMap<String,
     tracks
 }
 
-/// What putting files back to what they were after an event would do to each that was changed since. Changes nothing.
+impl Track {
+    /// What it was then; `None` where nothing is known of it and nothing was changed since.
+    fn then(&self, then: Then) -> Option<&FileState> {
+        match then {
+            Then::After(_) => self.known.as_ref().or(self.found.as_ref()),
+            Then::Before(_) => self.found.as_ref(),
+        }
+    }
+
+    /// Whether somebody who is not in the log changed it after the event and before the next change.
+    fn was_changed_otherwise(&self) -> bool {
+        let (Some(known), Some(found)) = (&self.known, &self.found) else { return false };
+        *found != FileState::Unknown && !found.holds_same(known)
+    }
+}
+
+/// How many commands ran after an event whose changes nobody watched: what they did to files is not known.
+pub fn ran_unseen(events: &[Event], then: Then) -> usize {
+    let mut watch = Watch::default();
+    let ran = events.iter().map(|event| watch.ran_unseen(&event.kind) && event.id > then.event());
+    ran.filter(|ran| *ran).count()
+}
+
+/// Tells the commands of a log whose changes nobody watched.
+#[derive(Default)]
+struct Watch<'a> {
+    spec: Option<&'a Spec>,
+    answer: Option<&'a ModelFinished>,
+}
+
+impl<'a> Watch<'a> {
+    /// Whether this event starts one.
+    fn ran_unseen(&mut self, kind: &'a EventKind) -> bool {
+        match kind {
+            EventKind::SpecChanged(data) => self.spec = Some(&data.spec),
+            EventKind::ModelFinished(data) if !data.calls.is_empty() => self.answer = Some(data),
+            EventKind::ActionStarted(data) => {
+                let answer = self.answer.filter(|answer| answer.seq == data.call.seq);
+                let planned = answer.and_then(|answer| answer.calls.get(usize::from(data.call.index)));
+                let (Some(spec), Some(name)) = (self.spec, planned.and_then(|planned| planned.tool.as_deref())) else {
+                    return false;
+                };
+                let tool = spec.tools.iter().find(|tool| tool.name == name);
+                return !spec.snapshots && tool.is_some_and(|tool| may_change_any_file(name, tool.effect));
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+/// What putting files back to what they were then would do to each that is not known to be the same. Changes nothing.
 pub async fn plan(
     store: &dyn Store,
     scope: &Scope,
     workspace: &Workspace,
-    events: &[Event],
-    to: EventId,
+    (events, then): (&[Event], Then),
 ) -> Result<Vec<FilePlan>, StoreError> {
     let mut plans: Vec<FilePlan> = Vec::new();
     // A path comes after the folders that it lies in.
-    for (path, track) in tracks(events, &workspace.root().display().to_string(), to) {
+    for (path, track) in tracks(events, &workspace.root().display().to_string(), then) {
+        let Some(was) = track.then(then).cloned() else { continue };
         let (now, seen) = match workspace.look(&path) {
             Ok(now) => (now, None),
             Err(problem) if problem.code == "link" && is_unlinked(&plans, &path) => (FileNow::Absent, None),
             Err(problem) => (FileNow::Large, Some(problem.text)),
         };
         let state = now.state();
-        let known = state.holds_same(&track.last) || track.undone.is_some_and(|before| state.holds_same(&before));
-        let fate = match (&track.then, seen) {
+        let in_log = |before: &FileState| state.holds_same(before);
+        let is_ours = in_log(&track.last) || track.undone.as_ref().is_some_and(in_log);
+        let is_untouched = track.found.is_none() && (state.holds_same(&was) || was == FileState::Unknown);
+        let otherwise = matches!(then, Then::After(_)) && track.was_changed_otherwise();
+        let fate = match (&was, seen) {
+            (_, None) if is_untouched || state == was => Fate::Same,
             (_, Some(why)) => Fate::Lost(why),
-            (then, None) if state == *then => Fate::Same,
             (FileState::Unknown, None) => Fate::Lost("what it held then was not kept".into()),
             (_, None) if now == FileNow::Large => Fate::Lost("it is too large now to be kept first".into()),
             (_, None) if now == FileNow::Other => Fate::Lost("a device, pipe or socket is in its place now".into()),
-            (then, None) if !is_kept(store, scope, then.blob()).await? => {
+            (_, None) if !is_kept(store, scope, was.blob()).await? => {
                 Fate::Lost("what it held then is no longer kept".into())
             }
-            _ if known => Fate::Restore,
+            _ if is_ours => Fate::Restore,
             _ => Fate::Foreign,
         };
-        plans.push(FilePlan { path, now, then: track.then, fate });
+        plans.push(FilePlan { path, now, then: was, fate, otherwise });
     }
     spare_folders(workspace, &mut plans);
     Ok(plans)
@@ -143,7 +229,7 @@ async fn is_kept(store: &dyn Store, scope: &Scope, hash: Option<&BlobHash>) -> R
 }
 
 impl Runtime {
-    /// Puts files back to what they were after an event of `log`: the trace's own, or that of the trace that it is a fork of.
+    /// Puts files back to what they were by `log`: the trace's own, or that of the trace that it is a fork of.
     /// What is overwritten is kept, and recorded in the trace, before anything is written; each file is replaced in one step.
     /// What a crash has left undone is done by asking again. `force`: also those that somebody else has changed since.
     ///
@@ -154,14 +240,14 @@ impl Runtime {
         scope: &Scope,
         trace: &TraceId,
         workspace: &Workspace,
-        (log, to): (&[Event], EventId),
+        (log, then): (&[Event], Then),
         force: bool,
     ) -> Result<Vec<FilePlan>, RuntimeError> {
         let config = self.config();
         let store = &*config.store;
         let Opened { lease, log: own } = store.lease(scope, trace, false).await?;
         writable(&own)?;
-        let mut plans = plan(store, scope, workspace, log, to).await?;
+        let mut plans = plan(store, scope, workspace, (log, then)).await?;
         let mut changes = Vec::new();
         for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore || force && plan.fate == Fate::Foreign) {
             plan.fate = Fate::Restore;
@@ -176,7 +262,7 @@ impl Runtime {
         let mut machine = Machine::fold(trace.clone(), &own.events);
         let cut = own.tail_cut.as_ref().map(|cut| TailCut { bytes: cut.bytes, kept: cut.kept.clone() });
         let recovered = InputKind::Recovered { lost: false, tail_cut: cut };
-        let restore = InputKind::RestoreFiles { to, changes, by: scope.principal.clone() };
+        let restore = InputKind::RestoreFiles { to: then.event(), changes, by: scope.principal.clone() };
         let mut head = own.head;
         for kind in [recovered, restore] {
             let input = Input::new((config.clock)(), kind);
@@ -261,8 +347,14 @@ mod tests {
         FilesRestored { to: 1, changes, by: Principal::local_user() }.into()
     }
 
+    /// What it was then, at last, and where it may not have come to that.
+    fn of(log: &[Event], then: Then) -> Option<(FileState, FileState, Option<FileState>)> {
+        let track = tracks(log, "/here", then).remove("f")?;
+        Some((track.then(then)?.clone(), track.last, track.undone))
+    }
+
     #[test]
-    fn a_file_goes_back_to_what_it_was_before_its_first_change_after_the_event() {
+    fn a_file_goes_back_to_what_it_was_by_the_changes_before_and_after_the_event() {
         let [a, b, c] = ["a", "b", "c"].map(state);
         let log = log(vec![
             spec("/here"),
@@ -270,11 +362,58 @@ mod tests {
             late(vec![change("f", a.clone(), b.clone())]),
             late(vec![change("f", b.clone(), c.clone())]),
         ]);
-        let then = |after| tracks(&log, "/here", after).remove("f").map(|track| (track.then, track.last, track.undone));
-        assert_eq!(then(4), None);
+        let then = |after| of(&log, Then::After(after));
+        assert_eq!(then(4), Some((c.clone(), c.clone(), None)));
         assert_eq!(then(3), Some((b, c.clone(), None)));
         assert_eq!(then(2), Some((a, c.clone(), None)));
         assert_eq!(then(1), Some((FileState::Absent, c, None)));
+    }
+
+    #[test]
+    fn what_a_change_made_counts_unless_a_command_that_nobody_watched_ran_since() {
+        let [a, b, c] = ["a", "b", "c"].map(state);
+        let tool = |name: &str, effect| ToolSpec { name: name.into(), effect, ..ToolSpec::default() };
+        let of = |snapshots: bool, name: &str| {
+            let tools =
+                vec![tool("bash", EffectClass::ProcessControl), tool("write_text_file", EffectClass::LocalWrite)];
+            let spec = Spec { workspace: "/here".into(), snapshots, tools, ..Spec::new("m", Profile::Trace) };
+            let planned = PlannedCall { tool: Some(name.into()), ..PlannedCall::default() };
+            let answer = ModelFinished {
+                request: 1,
+                seq: Seq(2),
+                parts: Vec::new(),
+                calls: vec![planned],
+                goals: Vec::new(),
+                stop: StopReason::ToolCalls,
+                tolerated: false,
+                tokens: 1,
+                usage: Usage::default(),
+                counted: false,
+                cost: 0,
+                elapsed_ms: 0,
+                sent: None,
+                aside: false,
+                expand: None,
+            };
+            let call = CallId { seq: Seq(2), index: 0 };
+            // Somebody made `b` of what was `a`, and a call made `c` of that.
+            let log = log(vec![
+                SpecChanged { spec: Box::new(spec) }.into(),
+                late(vec![change("f", FileState::Absent, a.clone())]),
+                answer.into(),
+                ActionStarted { call, attempt: 1, rule: String::new() }.into(),
+                late(vec![change("f", b.clone(), c.clone())]),
+            ]);
+            let then = |after| {
+                let track = tracks(&log, "/here", Then::After(after)).remove("f").unwrap();
+                (track.then(Then::After(after)).cloned(), track.was_changed_otherwise())
+            };
+            (then(3), then(4), ran_unseen(&log, Then::After(3)), ran_unseen(&log, Then::After(4)))
+        };
+        let sure = (Some(a.clone()), true);
+        assert_eq!(of(false, "bash"), (sure.clone(), (Some(b.clone()), false), 1, 0));
+        assert_eq!(of(true, "bash"), (sure.clone(), sure.clone(), 0, 0));
+        assert_eq!(of(false, "write_text_file"), (sure.clone(), sure, 0, 0));
     }
 
     #[test]
@@ -287,9 +426,9 @@ mod tests {
             spec("/there"),
             late(vec![change("f", c.clone(), b.clone()), change("g", c, FileState::Absent)]),
         ]);
-        let tracks = tracks(&log, "/here", 1);
-        let [(path, track)] = &tracks.iter().collect::<Vec<_>>()[..] else { panic!("one file") };
-        assert_eq!((path.as_str(), &track.then, &track.last, &track.undone), ("f", &a, &a, &Some(b)));
+        assert_eq!(tracks(&log, "/here", Then::After(1)).len(), 1);
+        assert_eq!(of(&log, Then::After(1)), Some((a.clone(), a.clone(), Some(b.clone()))));
+        assert_eq!(of(&log, Then::Before(3)), Some((b.clone(), a, Some(b))), "to undo it");
     }
 
     #[test]
@@ -298,13 +437,12 @@ mod tests {
         let kept = |changes| FilesKept { call: CallId { seq: Seq(2), index: 0 }, attempt: 1, changes }.into();
         let unsure = change("f", FileState::Unknown, b.clone());
         let announced = [spec("/here"), kept(vec![change("f", a.clone(), b.clone())])];
-        let then = |more: Vec<EventKind>| {
-            let log = log(announced.iter().cloned().chain(more).collect());
-            tracks(&log, "/here", 1).remove("f").map(|track| (track.then, track.last, track.undone))
-        };
+        let then = |more: Vec<EventKind>| of(&log(announced.iter().cloned().chain(more).collect()), Then::After(1));
         assert_eq!(then(vec![]), Some((a.clone(), b.clone(), Some(a.clone()))));
         // A probe found the change and knows nothing of before.
         assert_eq!(then(vec![late(vec![unsure])]), Some((a.clone(), b.clone(), None)));
         assert_eq!(then(vec![late(vec![change("f", a.clone(), b.clone())])]), Some((a, b, None)));
+        // What was announced is not known to have been made.
+        assert_eq!(of(&log(announced.to_vec()), Then::After(2)), None);
     }
 }

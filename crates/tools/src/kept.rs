@@ -224,8 +224,8 @@ impl Workspace {
     }
 }
 
-/// A file is about to be given this content: what it holds is kept, and that is put on record. Errors: it cannot be kept, so
-/// the file is not to be changed.
+/// A file is about to be given this content: what it holds is kept, and what it is to hold, and that is put on record. Errors: it
+/// cannot be kept, so the file is not to be changed.
 pub(crate) async fn keep(
     ctx: &ToolContext,
     place: &Place,
@@ -246,6 +246,9 @@ pub(crate) async fn keep(
     }
     let change = FileChange { path, before: state, after: written(content, mode) };
     if change.after != change.before {
+        if content.len() as u64 <= MOST_KEPT {
+            ctx.blobs.keep(content.to_vec()).await.map_err(refused)?;
+        }
         (ctx.changing)(vec![change.clone()]).await.map_err(refused)?;
     }
     Ok(change)

@@ -257,7 +257,8 @@ fn in_output(output: &ToolOutput, found: &mut Vec<BlobHash>) {
     kept(&output.changes, found);
 }
 
-/// What files held before they were changed.
+/// What files held before they were changed, and after it.
 fn kept(changes: &[FileChange], found: &mut Vec<BlobHash>) {
-    found.extend(changes.iter().filter_map(|change| change.before.blob().cloned()));
+    let states = changes.iter().flat_map(|change| [&change.before, &change.after]);
+    found.extend(states.filter_map(|state| state.blob().cloned()));
 }

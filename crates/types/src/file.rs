@@ -14,12 +14,12 @@ pub struct FileChange {
     pub path: String,
     /// What it was before. Its content lies in the blob of the hash.
     pub before: FileState,
-    /// What it was afterwards. The content need not be kept.
+    /// What it was afterwards. Its content is kept where a call wrote it, or the next one changed it.
     pub after: FileState,
 }
 
 /// What a file was at a moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum FileState {
     /// There was none; there may have been a folder.
@@ -39,6 +39,7 @@ pub enum FileState {
         hash: BlobHash,
     },
     /// There was one, perhaps, of which nothing is known: it was too large to be kept, say.
+    #[default]
     Unknown,
 }
 

@@ -124,6 +124,58 @@ fn what_somebody_else_has_changed_since_is_told_and_left_unless_it_is_forced() {
 }
 
 #[test]
+fn a_restore_says_what_was_changed_otherwise_and_what_nobody_watched() {
+    // A command changed what a call had written.
+    let (one, two) = (write("x.txt", "one\n"), bash("echo two > x.txt"));
+    let place = Place::new();
+    let server = scripted(vec![one, two, Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = place.trace();
+    let unseen = "1 command has run since without --snapshots: what else was changed is not known\n";
+    let left = "x.txt: left, as somebody else has changed it since; --force overwrites it\n";
+    let done = place.run(&["restore", &trace, "--to", "3"]);
+    assert_eq!((done.code, done.out), (1, format!("{left}{unseen}")));
+    let dry = place.ok(&["restore", &trace, "--to", "3", "--dry-run"]);
+    assert!(dry.starts_with(left) && dry.contains("    -two\n    +one\n") && dry.ends_with(unseen), "{dry}");
+    assert_eq!(place.ok(&["restore", &trace, "--to", "3", "--force"]), format!("x.txt: put back\n{unseen}"));
+    assert_eq!(place.text("x.txt"), "one\n");
+    let same = "every file that calls have written is as it was then\n";
+    assert_eq!(place.ok(&["restore", &trace, "--to", "3"]), format!("{same}{unseen}"));
+    // What it was after the command nobody knows, but that it was no call of a tool.
+    assert_eq!(place.ok(&["restore", &trace, "--undo"]), "x.txt: put back\n");
+    assert_eq!(place.text("x.txt"), "two\n");
+}
+
+#[test]
+fn a_file_goes_back_to_what_a_call_wrote_though_somebody_else_changed_it_before_the_next() {
+    let place = Place::new();
+    let file = place.work.join("x.txt");
+    let server = server(move |request| match request.n {
+        1 => write("x.txt", "one\n").into(),
+        2 => {
+            std::fs::write(&file, "mine\n").unwrap();
+            write("x.txt", "two\n").into()
+        }
+        _ => Answer::text("Done.").into(),
+    });
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = place.trace();
+    let told = "x.txt: put back; somebody else had changed it before a call did\n";
+    assert_eq!(place.ok(&["restore", &trace, "--to", "3"]), told);
+    assert_eq!(place.text("x.txt"), "one\n");
+    place.ok(&["restore", &trace, "--undo"]);
+    assert_eq!(place.text("x.txt"), "two\n");
+    // A fork whose files were left knows what they were at its first messages.
+    place.ok(&["fork", &trace, "--at", "3", "--no-run"]);
+    let fork = place.traces().into_iter().find(|other| *other != trace).unwrap();
+    let again = scripted(vec![write("x.txt", "two\n"), write("x.txt", "three\n"), Answer::text("Done.")]);
+    place.run(&["run", "--trace", &fork, "--model", &again.model(), "--yes", "Again."]);
+    assert_eq!(place.text("x.txt"), "three\n");
+    assert_eq!(place.ok(&["restore", &fork, "--to", "3"]), told);
+    assert_eq!(place.text("x.txt"), "one\n");
+}
+
+#[test]
 fn nothing_is_put_back_through_a_link() {
     let (place, _server, trace) = changed();
     let outside = place.root().join("outside");
@@ -326,11 +378,13 @@ fn with_snapshots_what_a_command_did_is_undone_as_well() {
     assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), told);
     assert_eq!((place.text("kept.txt").as_str(), place.text("gone.txt").as_str()), ("as it was\n", "still here\n"));
     assert_eq!((place.text("cache").as_str(), place.work.join("sub/new.txt").exists()), ("y\n", false));
-    // Without them nothing is known of what a command did.
+    // Without them nothing is known of what a command did, and that is said.
     place.config("");
     let server = scripted(vec![bash("echo x > kept.txt"), Answer::text("Done.")]);
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
-    assert_eq!(place.ok(&["restore", &newest(&place), "--to", "1"]), "every file is as it was then\n");
+    let told = "every file that calls have written is as it was then\n1 command has run since without --snapshots: what else \
+                was changed is not known\n";
+    assert_eq!(place.ok(&["restore", &newest(&place), "--to", "1"]), told);
 }
 
 /// The end of the call that was killed, after the trace was resumed, and what the log says was kept for it.
