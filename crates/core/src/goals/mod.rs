@@ -106,8 +106,8 @@ impl Goals {
                 goal.reason = reason.unwrap_or(std::mem::take(&mut goal.reason));
                 status.map_or(Ok(()), |status| self.set_status(*id, status))
             }
-            GoalOp::Set { steps } => self.set(steps, head),
-            GoalOp::Update { steps } => self.take_steps(steps, false, head).map(drop),
+            GoalOp::Set { steps } => self.set(steps, head).and_then(|()| self.check_levels()),
+            GoalOp::Update { steps } => self.take_steps(steps, false, head).and_then(|_| self.check_levels()),
             GoalOp::Terms { mission, assumptions, constraints } => {
                 let mission = mission.as_deref().map(|text| bounded(text, MOST_CHARS.0)).transpose()?;
                 let assumptions = assumptions.as_deref().map(terms).transpose()?;
@@ -151,12 +151,18 @@ impl Goals {
             return bad(format!("the plan has {MOST_GOALS} goals already; finish it, or set a shorter one"));
         }
         if goal.parent.is_some_and(|parent| self.above(parent).count() + 2 > MOST_LEVELS) {
-            return bad(format!("a plan has {MOST_LEVELS} levels at most"));
+            return too_deep();
         }
         let id = self.next_id();
         self.last = id.0;
         self.list.insert(at.min(self.list.len()), Goal { id, ..goal });
         Ok(id)
+    }
+
+    /// A step that moves takes along what is under it.
+    fn check_levels(&self) -> Result<(), Refusal> {
+        let is_too_deep = |goal: &Goal| self.above(goal.id).count() + 1 > MOST_LEVELS;
+        if self.list.iter().any(is_too_deep) { too_deep() } else { Ok(()) }
     }
 
     fn set(&mut self, steps: &[Step], head: Option<Seq>) -> Result<(), Refusal> {
@@ -295,6 +301,10 @@ fn blank() -> Goal {
         made_after: None,
         step: None,
     }
+}
+
+fn too_deep<T>() -> Result<T, Refusal> {
+    bad(format!("a plan has {MOST_LEVELS} levels at most"))
 }
 
 fn bad<T>(why: impl Into<String>) -> Result<T, Refusal> {

@@ -112,6 +112,21 @@ fn a_rewind_gives_back_what_a_later_plan_dropped_moved_or_worded_anew_as_far_as_
 }
 
 #[test]
+fn a_step_that_moves_takes_along_what_is_under_it_and_no_plan_is_deeper_than_its_limit() {
+    let chain = |name: &str| -> Vec<Step> {
+        let id = |n: usize| format!("{name}{n}");
+        let one = |n: usize| step(&id(n), &id(n), None);
+        (0..12).map(|n| if n == 0 { one(0) } else { under(one(n), &id(n - 1)) }).collect()
+    };
+    let goals = plan(&[GoalOp::Set { steps: [chain("a"), chain("b")].concat() }]);
+    let mut moved = [chain("a"), chain("b")].concat();
+    moved[12].under = Some("a11".into());
+    let told = "a plan has 12 levels at most";
+    assert_eq!(refused(&goals, GoalOp::Set { steps: moved }), told);
+    assert_eq!(refused(&goals, GoalOp::Update { steps: vec![under(step("b0", "", None), "a11")] }), told);
+}
+
+#[test]
 fn the_short_view_is_bounded_and_always_shows_what_is_in_focus() {
     let mut ops: Vec<GoalOp> = (0..100).map(|number| add(&format!("goal {number}"), None)).collect();
     ops.extend([add("deep", Some(99)), focus(101)]);
