@@ -60,7 +60,7 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::Rewound(data) => state.rewound(data),
         EventKind::ClearRequested(ClearRequested { .. }) => state.clear_requested(),
         EventKind::SessionCleared(data) => state.session_cleared(data),
-        EventKind::Forked(Forked { .. }) => state.forked(),
+        EventKind::Forked(Forked { .. }) => state.forked(id),
         EventKind::BranchOpened(data) => state.open_branch(id, data),
         EventKind::BranchClosed(data) => state.close_branch(data),
         EventKind::CompactionRequested(CompactionRequested { .. }) => state.compaction = Some(id),

@@ -117,7 +117,7 @@ fn upto(from: &TraceId, events: &[Event], at: Seq) -> Result<usize, Refusal> {
 impl State {
     /// From here on it is a trace of its own: nothing that was asked of the other is asked of it, nothing that was allowed
     /// there is allowed here, and what was spent was spent there.
-    pub(crate) fn forked(&mut self) {
+    pub(crate) fn forked(&mut self, id: EventId) {
         self.queues = Queues::default();
         (self.rewind, self.opening, self.compaction, self.clearing) = (None, None, None, false);
         self.rules.clear();
@@ -129,6 +129,7 @@ impl State {
         self.rewind_goals();
         if self.run.as_ref().is_some_and(|run| run.answered.is_none()) {
             self.close(FinishReason::Stopped);
+            self.ended_by = Some(id);
         }
     }
 }

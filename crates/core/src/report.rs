@@ -54,11 +54,18 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
     let is_limited = reason == FinishReason::ContextLimit && state.spec.as_ref().is_some_and(Room::is_limited);
-    text.push_str(if is_limited { "the conversation does not fit the limit in characters." } else { blocker(reason) });
-    let why = state.ended_by.and_then(|event| match bodies.get(event)? {
-        EventKind::RunClosing(data) => data.why.as_deref(),
-        _ => None,
+    let ended_by = state.ended_by.and_then(|event| bodies.get(event));
+    text.push_str(match ended_by {
+        _ if is_limited => "the conversation does not fit the limit in characters.",
+        Some(EventKind::Forked(_)) => {
+            "this is a fork from the middle of a run, and what was open there is not open here."
+        }
+        _ => blocker(reason),
     });
+    let why = match ended_by {
+        Some(EventKind::RunClosing(data)) => data.why.as_deref(),
+        _ => None,
+    };
     if let Some(why) = why {
         text.push_str(&format!(" To be exact: {why}."));
     }

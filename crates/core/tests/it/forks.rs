@@ -92,6 +92,21 @@ fn a_fork_and_a_rewind_have_the_plan_as_it_was_at_the_message() {
 }
 
 #[test]
+fn a_fork_from_the_middle_of_a_run_says_so_and_nobody_has_stopped_it() {
+    let (mut fork, _) = forked(&Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]), 2);
+    let said = |fork: &Agent| {
+        let mut bodies = Log::default();
+        bodies.extend(&fork.log);
+        ending(fork.state(), &bodies).unwrap().answer
+    };
+    let blocked = "Blocked by: this is a fork from the middle of a run, and what was open there is not open here.";
+    assert!(said(&fork).contains(blocked), "{}", said(&fork));
+    fork.says(MessageMode::Message, "go on");
+    fork.takes(stop());
+    assert!(said(&fork).contains("Blocked by: somebody stopped the run."), "{}", said(&fork));
+}
+
+#[test]
 fn a_request_in_flight_is_not_the_forks() {
     let (fork, own) = forked(&Agent::asked(no_limits()), 1);
     assert_eq!(own, ["forked test at 1 of 4", "run_finished stopped turns=0 calls=0"]);
