@@ -77,6 +77,10 @@ impl Held {
         let wrong = |why: String| Failure::error(format!("{}, [sessions]: {why}", logs.home.config_file.display()));
         let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
             None => Box::new(FilePlace::new(folder.clone())),
+            Some(mirror) if !["sqlite:", "redis:"].iter().any(|kind| mirror.starts_with(kind)) => {
+                let problem = "mirror is sqlite:FILE or redis://HOST:PORT/DATABASE, and nothing else";
+                return Err(wrong(problem.into()));
+            }
             Some(mirror) => match mirror.strip_prefix("sqlite:") {
                 Some(file) => Box::new(SqlitePlace::new(logs.home.data.join(file))),
                 None => {

@@ -103,6 +103,8 @@ fn the_mirror_is_a_database_that_others_read() {
     let bad = place.run(&["session", "prepare", "chat"]);
     bad.fails(1, "[sessions]");
     assert!(!bad.err.contains("pass@"), "{}", bad.err);
+    place.config("[sessions]\nmirror = \"mysql:x\"\n");
+    place.run(&["session", "prepare", "chat"]).fails(1, "mirror is sqlite:FILE or redis://HOST:PORT/DATABASE");
 }
 
 #[test]
