@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::restore::{before_going_on, held};
+use crate::restore::{before_going_on, held, reached};
 use crate::run::go_on;
 use mainpath_core::{NodeKind, State};
 use mainpath_runtime::{Mail, new_trace_id};
@@ -20,6 +20,8 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let (log, state, _) = app.logs.read(&trace).await?;
     let after = point(&trace, &log, &state, args.point)?;
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
+        // A message of a side branch has no fork either.
+        reached(&trace, &log, after)?;
         let task = task.map(|task| format!(" {}", quoted(&task))).unwrap_or_default();
         return Err(Failure::usage(format!(
             "message {after} of {trace} is not on the main path; go on from it in a fork: mainpath fork {trace} --at {after}{task}"
@@ -54,6 +56,7 @@ pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,
         _ => point(&from, &log, &state, args.point)?,
     };
+    reached(&from, &log, at)?;
     if at == Seq(0) && args.task.is_none() && !args.no_run {
         return Err(Failure::usage("a fork before the first message needs a task"));
     }
@@ -70,15 +73,17 @@ pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
     let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     app.runtime()?.fork(&app.logs.scope, &from, at, &new).await?;
     before_going_on(&app, (&new, &from), &log, at, args.files, args.output.json).await?;
+    // Past the results of its calls, if it made any.
+    let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
     if args.no_run {
         eprintln!(
-            "forked {from} at #{at}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
+            "forked {from} at #{head}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
         );
         out(new.as_str())?;
         return Ok(Exit::Ok);
     }
     if !args.output.json {
-        eprintln!("mainpath: forked {from} at #{at}");
+        eprintln!("mainpath: forked {from} at #{head}");
     }
     let mail = match args.task {
         Some(task) => Mail::message(task),
