@@ -211,7 +211,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         let shrunk = if left.shown > 0 { format!(" → {}", number(left.shown)) } else { String::new() };
         let unheld = match left.demands {
             0 => String::new(),
-            n => format!("; {n} with demands, for which [shares] summary has no room"),
+            n => format!("; {n} with demands, for all of which [shares] summary has no room"),
         };
         let why = why(look.bodies, left.by);
         let line = format!("   {messages:<20}{:>9}{shrunk}  {why}{unheld}", number(left.tokens));
@@ -261,7 +261,8 @@ fn kind(item: &Item) -> (&'static str, &'static str) {
         Item::Result { shown: Shown::Whole, .. } => ("result", ""),
         Item::Result { shown: Shown::Line, .. } => ("result", "long-term line"),
         Item::Result { shown: Shown::Excerpt(_), .. } => ("result", "excerpt"),
-        Item::Demands { .. } => ("user", "what it demands"),
+        Item::Demands { most: None, .. } => ("user", "what it demands"),
+        Item::Demands { most: Some(_), .. } => ("user", "some of what it demands"),
         Item::Malformed { .. } => ("malformed answer", ""),
         Item::RepairPrompt { .. } => ("repair asked for", ""),
         Item::Injected { .. } => ("reminder", ""),

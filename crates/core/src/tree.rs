@@ -262,8 +262,9 @@ impl Tree {
         shown.reverse();
         if let Some(cut) = cut {
             let floor = self.floor(tip);
-            let mut early: Vec<Seq> =
-                cut.keeps.pinned.iter().chain(&cut.keeps.demands).copied().filter(|seq| *seq < floor).collect();
+            let partly = cut.keeps.partly.iter().map(|(seq, _)| seq);
+            let kept = cut.keeps.pinned.iter().chain(&cut.keeps.demands).chain(partly);
+            let mut early: Vec<Seq> = kept.copied().filter(|seq| *seq < floor).collect();
             early.sort_unstable();
             early.append(&mut shown);
             return early;
@@ -288,7 +289,9 @@ impl Tree {
             let nodes = seqs.iter().filter(|seq| **seq < floor).filter_map(|seq| self.node(*seq));
             nodes.map(|node| u64::from(size(node))).sum()
         };
-        let pinned = early(&cut.keeps.pinned, |node| node.tokens) + early(&cut.keeps.demands, |node| node.demands);
+        let partly = cut.keeps.partly.filter(|(seq, _)| *seq < floor).map_or(0, |(_, tokens)| u64::from(tokens));
+        let demands = early(&cut.keeps.demands, |node| node.demands) + partly;
+        let pinned = early(&cut.keeps.pinned, |node| node.tokens) + demands;
         node.path_tokens.saturating_sub(before).saturating_sub(cut.saved) + pinned + u64::from(cut.tokens)
     }
 

@@ -211,18 +211,19 @@ fn demands(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     let room = smallest * u64::from(spec.limits.shares.summary) / 100 / 2;
     let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
     let floor = state.tree.cut_at(tip).and_then(|cut| cut.keeps.first_kept.or(state.tree.node(tip?)?.cut));
-    let mut taken = 0;
+    let (mut taken, mut some) = (0, Vec::new());
     for (seq, node) in state.tree.up(tip).filter(|(_, node)| node.demands > 0) {
         let early = floor.is_some_and(|floor| seq < floor);
         let shows = |item: &&Item| match item {
             Item::User { seq: at, .. } => *at == seq,
-            Item::Demands { seq: at, .. } => *at == seq && node.demands < node.tokens,
+            Item::Demands { seq: at, most: None, .. } => *at == seq && node.demands < node.tokens,
             _ => false,
         };
         let Some(item) = packed.items.iter().find(shows) else {
             ensure(early && taken + u64::from(node.demands) > room, || {
                 format!("what {seq} demands is not shown: {taken} of {room} are taken")
             })?;
+            some.extend(packed.items.iter().filter(|item| item.seq() == Some(seq)));
             continue;
         };
         taken += if early { u64::from(node.demands) } else { 0 };
@@ -232,7 +233,13 @@ fn demands(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         let lost = demanded(&text_of(&said.parts)).into_iter().find(|words| !shown.contains(words));
         ensure(lost.is_none(), || format!("{lost:?} of {seq} is not in {shown:?}"))?;
     }
-    Ok(())
+    // Of one alone some is shown, and no more than is said.
+    for item in &some {
+        let Item::Demands { most: Some(most), .. } = item else { return Err(format!("{item:?} is shown")) };
+        let size = message(state, bodies, item).map_or(0, |message| estimate_parts(&message.parts));
+        ensure(size <= *most, || format!("{size} tokens of {item:?}"))?;
+    }
+    ensure(some.len() <= 1, || format!("some is shown of {some:?}"))
 }
 
 /// What a message demands, word by word, by a rule of its own that knows what is said in tests: sentences with `must`, and the

@@ -88,6 +88,7 @@ struct Kept<'a> {
 enum How {
     Gone,
     Demands,
+    Partly(u32),
     Short(Shortened),
     Whole,
 }
@@ -105,6 +106,9 @@ impl Kept<'_> {
     fn how(&self, seq: Seq, node: &Node) -> How {
         let keeps = self.keeps;
         if seq < self.floor() {
+            if let Some((_, tokens)) = keeps.partly.filter(|(partly, _)| *partly == seq) {
+                return How::Partly(tokens);
+            }
             return match (keeps.pinned.contains(&seq), keeps.demands.contains(&seq)) {
                 (true, _) => How::Whole,
                 (false, true) => How::Demands,

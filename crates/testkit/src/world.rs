@@ -293,13 +293,15 @@ impl World {
             text = format!("{text} {demand} {}", "Nothing else matters here. ".repeat(9));
         }
         let parts = vec![Part::text(text)];
-        let tokens = self.rng.u32(4..40);
+        // Some demand more than a small window has room for.
+        let tokens = if demand.len() > 500 { self.rng.u32(90..180) } else { self.rng.u32(4..40) };
         // Some are as large as what they demand.
         let whole = self.rng.bool();
-        let (demands, demanded) = match (is_demand, whole) {
-            (false, _) => (0, Vec::new()),
-            (true, true) => (tokens, Vec::new()),
-            (true, false) => (tokens / 2 + 1, demands_of(&parts).at),
+        let demanded = demands_of(&parts).at;
+        let demands = match (is_demand, whole) {
+            (false, _) => 0,
+            (true, true) => tokens,
+            (true, false) => tokens / 2 + 1,
         };
         let from = Principal::local_user();
         let said = self.offer(InputKind::UserMessage { mode, parts, typed: None, tokens, demands, demanded, from });

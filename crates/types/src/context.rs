@@ -91,6 +91,9 @@ pub struct Keeps {
     /// Earlier messages of which what they demand is shown, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<Seq>,
+    /// An earlier message that demands more than there is room for, of which some is shown, and in how many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partly: Option<(Seq, u32)>,
     /// Later messages that are left out. A call and its results are left out together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<Span>,

@@ -43,8 +43,7 @@ pub struct MessageQueued {
     /// message.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub demands: u32,
-    /// Where in the text that was typed that stands. Empty where that is the whole message, and in logs of the first version, which had it found
-    /// when it was shown.
+    /// Where in the text that was typed that stands. Empty in logs of the first version, which had it found when it was shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demanded: Vec<TextSpan>,
     /// Who said it.

@@ -52,14 +52,14 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             _ => return None,
         },
         Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?),
-        Item::Demands { seq, event } => {
+        Item::Demands { seq, event, most } => {
             let (said, places) = match bodies.get(*event)? {
                 EventKind::MessageQueued(data) => (text_of(data.typed()), &data.demanded),
                 EventKind::RewindRequested(data) => (text_of(data.parts.as_deref()?), &data.demanded),
                 EventKind::MessageImported(data) => (text_of(&data.said()), &data.demanded),
                 _ => return None,
             };
-            numbered(*seq, Role::User, vec![Part::text(in_words(&said, places))])
+            numbered(*seq, Role::User, vec![Part::text(in_words(&said, places, *most))])
         }
         Item::Result { seq, call, event, shown } => {
             let row = state.calls.get(*call)?;

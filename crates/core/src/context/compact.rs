@@ -56,7 +56,7 @@ pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Opti
 /// Whether a summary would stand for anything.
 pub(crate) fn shrinks(state: &State, spec: &SpecHead, squeezes: bool) -> bool {
     first_kept(state, spec, squeezes).is_some_and(|first| {
-        let (pinned, _) = pins(state, first);
+        let pinned = pins(state, first).pinned;
         state.tree.left_out_by(state.tree.head, first, &pinned) > 0
     })
 }
@@ -65,7 +65,7 @@ pub(crate) fn shrinks(state: &State, spec: &SpecHead, squeezes: bool) -> bool {
 fn most(state: &State, spec: &SpecHead, first_kept: Option<Seq>) -> u64 {
     let room = Room::of(spec);
     let before = first_kept.unwrap_or(Seq(u32::MAX));
-    let (pinned, _) = pins(state, before);
+    let pinned = pins(state, before).pinned;
     let (tree, head) = (&state.tree, state.tree.head);
     let earlier = tree.cut_at(head).filter(|cut| cut.summary.is_some()).map_or(0, |cut| u64::from(cut.tokens));
     let replaced = tree.left_out_by(head, before, &pinned) + earlier;

@@ -26,6 +26,9 @@ const EXCERPT: u32 = 120;
 /// A message of a person's of at most so many tokens stays whole if it demands something and there is room.
 const WHOLE: u32 = 256;
 
+/// With less room than this nothing is shown of a message that demands more.
+const SOME: u64 = 64;
+
 /// How large a request may be, in tokens.
 pub(crate) struct Room {
     /// At most.
@@ -340,7 +343,7 @@ impl<'a> Loss<'a> {
 
     fn keeps(mut self) -> Keeps {
         let first = self.first_kept.unwrap_or(Seq(u32::MAX));
-        let (pinned, demands) = pins(self.state, first);
+        let Pins { pinned, demands, partly } = pins(self.state, first);
         self.shortened.retain(|short| short.call.seq >= first);
         let tree = &self.state.tree;
         let path: Vec<Seq> = tree
@@ -353,7 +356,7 @@ impl<'a> Loss<'a> {
         let reminders = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
         self.gone.extend(reminders.skip(usize::from(!is_outdated(self.state))).filter(|seq| *seq >= first));
         let omitted = spans(&path, &self.gone);
-        Keeps { first_kept: self.first_kept, pinned, demands, omitted, shortened: self.shortened }
+        Keeps { first_kept: self.first_kept, pinned, demands, partly, omitted, shortened: self.shortened }
     }
 }
 
@@ -376,10 +379,19 @@ pub fn task(state: &State) -> Option<Seq> {
     state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
 }
 
+/// What stays of earlier messages: see [`Keeps`].
+#[derive(Default)]
+pub(crate) struct Pins {
+    pub pinned: Vec<Seq>,
+    pub demands: Vec<Seq>,
+    pub partly: Option<(Seq, u32)>,
+}
+
 /// The messages before one that stay in any case. Whole are the task, what opened the run, and the newest reminder if it holds.
 /// Demands may take half of the summary's share, the newest first, since they may correct the older; one that is too large
-/// for what is left keeps out no other. What room they leave has short messages stay whole.
-pub(crate) fn pins(state: &State, before: Seq) -> (Vec<Seq>, Vec<Seq>) {
+/// for what is left keeps out no other. Of the newest such message there is shown what fits then; what room is left after that
+/// has short messages stay whole.
+pub(crate) fn pins(state: &State, before: Seq) -> Pins {
     let mut room = state.coming_spec().map_or(0, |spec| {
         let room = Room::of(spec);
         room.share(room.shares.summary) / 2
@@ -388,28 +400,35 @@ pub(crate) fn pins(state: &State, before: Seq) -> (Vec<Seq>, Vec<Seq>) {
     let reminder = reminders.next().map(|(seq, _)| seq).filter(|_| !is_outdated(state));
     let first = state.run.as_ref().and_then(|run| run.first);
     let whole: Vec<Seq> = [task(state), first, reminder].into_iter().flatten().collect();
-    let (mut pinned, mut demands) = (Vec::new(), Vec::new());
-    let mut takes = |size: u32| {
+    let Pins { mut pinned, mut demands, mut partly } = Pins::default();
+    let takes = |room: &mut u64, size: u32| {
         let left = room.checked_sub(size.into());
-        room = left.unwrap_or(room);
+        *room = left.unwrap_or(*room);
         left.is_some()
     };
-    let mut held: Vec<(Seq, &Node)> = Vec::new();
+    let (mut held, mut unheld): (Vec<(Seq, &Node)>, _) = (Vec::new(), None);
     for (seq, node) in state.tree.up(state.tree.head).filter(|(seq, _)| *seq < before) {
         if whole.contains(&seq) {
             pinned.push(seq);
-        } else if node.demands > 0 && takes(node.demands) {
+        } else if node.demands > 0 && takes(&mut room, node.demands) {
             held.push((seq, node));
+        } else if node.demands > 0 {
+            unheld = unheld.or(Some(seq));
         }
+    }
+    if let Some(seq) = unheld.filter(|_| room >= SOME) {
+        // There is less room than it takes.
+        partly = Some((seq, u32::try_from(room).unwrap_or(u32::MAX)));
+        room = 0;
     }
     for (seq, node) in held {
         let more = node.tokens.saturating_sub(node.demands);
-        let stays = more == 0 || (node.tokens <= WHOLE && takes(more));
+        let stays = more == 0 || (node.tokens <= WHOLE && takes(&mut room, more));
         if stays { pinned.push(seq) } else { demands.push(seq) }
     }
     pinned.sort_unstable();
     demands.sort_unstable();
-    (pinned, demands)
+    Pins { pinned, demands, partly }
 }
 
 impl State {

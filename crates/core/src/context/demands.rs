@@ -18,7 +18,7 @@ const DEMAND: Words = Words {
 pub struct Demands {
     /// How large it is where it alone is shown, in tokens; 0 if it is nothing, and never more than the message.
     pub tokens: u32,
-    /// Where it stands in the message's text. Empty where the whole message is no larger.
+    /// Where it stands in the message's text.
     pub at: Vec<TextSpan>,
 }
 
@@ -34,8 +34,8 @@ pub fn demands_of(parts: &[Part]) -> Demands {
     if at.is_empty() {
         return Demands::default();
     }
-    let tokens = estimate(&in_words(&text, &at)).saturating_add(4);
-    if tokens < whole { Demands { tokens, at } } else { Demands { tokens: whole, at: Vec::new() } }
+    let tokens = estimate(&in_words(&text, &at, None)).saturating_add(4);
+    Demands { tokens: tokens.min(whole), at }
 }
 
 /// What a text demands or rules out, in its own words, the first first.
@@ -43,18 +43,30 @@ pub(crate) fn demanded(text: &str) -> impl Iterator<Item = &str> {
     find(text).into_iter().filter_map(|span| at(text, span))
 }
 
-/// What stands at these places of a text, as a message of its own. Without places: what the first version found.
-pub(crate) fn in_words(text: &str, places: &[TextSpan]) -> String {
+/// What stands at these places of a text, as a message of its own, of at most so many tokens; that there is more is said, and no
+/// demand is cut. Without places: what the first version found.
+pub(crate) fn in_words(text: &str, places: &[TextSpan], most: Option<u32>) -> String {
+    const MORE: u32 = 34;
     let mut words = String::from("Said earlier, and still to be kept to:");
+    let (mut room, mut left) = (most.map_or(u32::MAX, |most| most.saturating_sub(MORE + estimate(&words))), 0);
     let mut add = |demand: &str| {
-        words.push_str("\n- ");
         // What belongs to it stands under it.
-        words.push_str(&demand.replace('\n', "\n  "));
+        let line = format!("\n- {}", demand.replace('\n', "\n  "));
+        match room.checked_sub(estimate(&line)) {
+            Some(rest) => {
+                room = rest;
+                words.push_str(&line);
+            }
+            None => left += 1,
+        }
     };
     if places.is_empty() {
         as_first_found(text).iter().for_each(|demand| add(demand));
     }
     places.iter().filter_map(|span| at(text, *span)).for_each(add);
+    if left > 0 {
+        words.push_str(&format!("\n({left} more found no room here; load_older_messages shows the whole message.)"));
+    }
     words
 }
 

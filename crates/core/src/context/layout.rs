@@ -147,7 +147,7 @@ fn size(state: &State, item: &Item) -> u32 {
     let node = item.seq().and_then(|seq| state.tree.node(seq));
     let whole = node.map_or(0, |node| node.tokens);
     match item {
-        Item::Demands { .. } => node.map_or(0, |node| node.demands),
+        Item::Demands { most, .. } => most.unwrap_or(node.map_or(0, |node| node.demands)),
         Item::Result { shown: Shown::Excerpt(tokens), .. } => *tokens,
         Item::Result { shown: Shown::Line, call, .. } => {
             state.calls.get(*call).and_then(|call| call.memory).unwrap_or_default().saturating_add(NOTE)
@@ -190,7 +190,7 @@ fn left_out(state: &State, tip: Option<Seq>, parts: &[Placed]) -> Vec<LeftOut> {
             continue;
         };
         let (tokens, shown) = (u64::from(node.tokens), u64::from(size.unwrap_or_default()));
-        let demands = u32::from(node.demands > 0 && size.is_none());
+        let demands = u32::from(size.unwrap_or(0) < node.demands);
         match found
             .last_mut()
             .filter(|before| before.by == *by && last == Some(at.wrapping_sub(1)) && (before.shown > 0) == (shown > 0))

@@ -70,6 +70,8 @@ pub enum Item {
         seq: Seq,
         /// Where its body is.
         event: EventId,
+        /// In how many tokens some of it is shown, where there is no room for all.
+        most: Option<u32>,
     },
     /// From the model, in no valid form.
     Malformed {
@@ -258,6 +260,7 @@ fn path(state: &State, tip: Option<Seq>, items: &mut Vec<Item>) -> Option<Seq> {
     let tree = &state.tree;
     let cut = tree.cut_at(tip);
     let mut summary = cut.and_then(|cut| cut.summary);
+    let partly = cut.and_then(|cut| cut.keeps.partly);
     let (floor, mut last) = (tree.floor(tip), None);
     // A message whose calls have not all joined ends the pack before it.
     let open = state.turn.map(|turn| turn.assistant);
@@ -270,7 +273,10 @@ fn path(state: &State, tip: Option<Seq>, items: &mut Vec<Item>) -> Option<Seq> {
         }
         match node.kind {
             NodeKind::User if seq < floor && cut.is_some_and(|cut| cut.keeps.demands.contains(&seq)) => {
-                items.push(Item::Demands { seq, event: node.event });
+                items.push(Item::Demands { seq, event: node.event, most: None });
+            }
+            NodeKind::User if seq < floor && partly.is_some_and(|(partly, _)| partly == seq) => {
+                items.push(Item::Demands { seq, event: node.event, most: partly.map(|(_, tokens)| tokens) });
             }
             _ => items.extend(item(state, cut, seq, node)),
         }

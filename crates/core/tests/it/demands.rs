@@ -25,7 +25,7 @@ fn a_demand_is_a_sentence_with_a_word_that_demands() {
     found("做吧。必须保留接口；不要改测试！好的。", &["必须保留接口；", "不要改测试！"]);
     found("Do it.\nBe quick.", &[]);
     let Demands { tokens, at } = demands_of(&[Part::text("Never delete a cat.")]);
-    assert_eq!((tokens, at), (9, Vec::new()), "a short message is no larger than what it demands");
+    assert_eq!((tokens, at), (9, vec![(0, 19)]), "a short message is no larger than what it demands");
 }
 
 #[test]
@@ -74,7 +74,13 @@ fn demands_that_find_no_room_keep_out_no_others() {
     let (agent, shown) =
         summarised(&["Look around.", "Never delete a cat.", "Only blue paint.", &many.join("\n")], 14_000);
     assert_eq!(shown[..3], ["User: Look around.", "User: Never delete a cat.", "User: Only blue paint."]);
-    assert!(!shown.iter().any(|text| text.contains("You must think")), "{shown:#?}");
+    // Of the many there stand as many as there is room for, each whole, and that there are more.
+    let some: Vec<&str> = shown[3].lines().collect();
+    let held = some.len() - 2;
+    assert!((10..40).contains(&held), "{some:#?}");
+    (0..held).for_each(|n| assert_eq!(some[n + 1], format!("- {}", line(n).trim_end())));
+    let more = format!("({} more found no room here; load_older_messages shows the whole message.)", 40 - held);
+    assert_eq!((some[0], some[held + 1]), ("User: Said earlier, and still to be kept to:", more.as_str()));
     let unheld: u32 = layout(agent.state()).unwrap().left_out.iter().map(|left| left.demands).sum();
     assert_eq!(unheld, 1, "and it is counted");
 }
@@ -116,7 +122,7 @@ fn of_a_log_of_the_first_version_what_was_sent_is_found_again() {
     agent.takes(said);
     agent.answers("yes");
     let event = agent.log.iter().rfind(|event| event.kind.name() == "message_queued").unwrap().id;
-    let item = Item::Demands { seq: Seq(3), event };
+    let item = Item::Demands { seq: Seq(3), event, most: None };
     let shown = message(agent.state(), &agent.bodies, &item).unwrap();
     let cut: String = long.chars().take(400).collect();
     let then = format!("Said earlier, and still to be kept to:\n- You must not:\n- {} […]", cut);
@@ -136,7 +142,7 @@ fn what_is_piped_in_or_attached_demands_nothing() {
     agent.takes(InputKind::UserMessage { mode, parts, typed: Some(1), tokens, demands, demanded, from });
     agent.answers("yes");
     let event = agent.log.iter().rfind(|event| event.kind.name() == "message_queued").unwrap();
-    let item = Item::Demands { seq: Seq(3), event: event.id };
+    let item = Item::Demands { seq: Seq(3), event: event.id, most: None };
     let shown = message(agent.state(), &agent.bodies, &item).unwrap();
     assert_eq!(text_of(&shown.parts), "Said earlier, and still to be kept to:\n- Answer in English only.");
     let summary = summarise(agent.state(), &agent.bodies);

@@ -423,9 +423,10 @@ pub fn show(event: &Event) -> String {
 }
 
 /// The sets of a cut, where there are any.
-fn sets(Keeps { demands, omitted, shortened, .. }: &Keeps) -> String {
+fn sets(Keeps { demands, partly, omitted, shortened, .. }: &Keeps) -> String {
     let mut text = String::new();
     demands.iter().for_each(|seq| text.push_str(&format!(" demands {seq}")));
+    partly.iter().for_each(|(seq, tokens)| text.push_str(&format!(" {tokens} of {seq}")));
     omitted.iter().for_each(|(first, last)| text.push_str(&format!(" omits {first}-{last}")));
     for short in shortened {
         let how = if short.excerpt { "excerpt" } else { "line" };
