@@ -20,6 +20,7 @@ mod purity;
 mod recovery;
 mod remedies;
 mod reminders;
+mod rewinds;
 mod rule_summaries;
 mod simulation;
 mod snapshots;

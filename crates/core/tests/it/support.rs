@@ -434,3 +434,11 @@ fn sets(Keeps { demands, partly, omitted, shortened, .. }: &Keeps) -> String {
     }
     text
 }
+
+/// One run: a message (1), a call (2), its result (3), a final answer (4).
+pub fn told() -> Agent {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    agent.takes(done("2.0", 1));
+    agent.answers("done");
+    agent
+}
