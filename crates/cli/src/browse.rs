@@ -173,6 +173,7 @@ fn said(parts: &[Part], sizes: &Sizes) -> String {
         Part::Text { text } => Some(plain(text)),
         Part::StoredText { hash, bytes } => Some(format!("[{} bytes in blob {hash}]", number(*bytes))),
         Part::ToolCall { name, arguments, .. } => Some(format!("→ {}: {}", plain(name), gist(arguments))),
+        Part::Thinking { text, .. } if text.trim().is_empty() => None,
         Part::Thinking { text, .. } => Some(format!("(thinking) {}", short(text, 300))),
         Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => line(part, sizes),
         Part::ToolResult { .. } => None,

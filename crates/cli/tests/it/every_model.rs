@@ -40,6 +40,8 @@ fn under_the_json_protocol_a_run_needs_no_tool_calls_of_the_vendors_kind() {
     );
     assert!(second[3]["content"].as_str().unwrap().starts_with("Observation (read_text_file, ok):\n"), "{second:?}");
     assert!(server.violations().is_empty(), "{:?}", server.violations());
+    let shown = place.ok(&["show"]);
+    assert!(shown.contains("three herons") && !shown.contains("(thinking)"), "nothing was thought: {shown}");
     place.ok(&["replay"]);
     place.ok(&["verify"]);
 }
