@@ -6,12 +6,12 @@ use crate::args::{AgentArgs, NetworkArg};
 use crate::choose::check_model;
 use crate::config::{ConfigFile, Home};
 use crate::exit::Failure;
+use crate::limits::{limit_rates, limit_tools, set_limits};
 use crate::servers;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The most of a window that is kept free for one answer, in tokens: the limits of many models are far above what an agent's
 /// turn needs, and what is kept free is also what a budget must still have before a call.
@@ -50,6 +50,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
     limits.context_chars = config.max_context_chars.or(limits.context_chars);
     limits.shares = shares(config.shares.all())?;
+    config.limits.set(&mut limits);
     set_limits(&mut limits, args);
     let mut tools = app.tools.specs();
     // The others plan in their text, or not at all, and are short enough to see everything.
@@ -69,7 +70,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         agents_md: config.agents_md.unwrap_or(true) && !args.no_agents_md,
         ..Spec::new("", profile)
     };
-    limit_tools(&mut spec.tools, config);
+    limit_tools(&mut spec.tools, args, &app.logs.home)?;
     set_access(&mut spec, args);
     set_model(&mut spec, model, app);
     set_form(&mut spec, args, app)?;
@@ -90,11 +91,13 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     if let Some(profile) = args.profile {
         let fresh = Spec::new("", profile.into());
         (new.profile, new.limits, new.text, new.protocol) = (fresh.profile, fresh.limits, fresh.text, fresh.protocol);
+        app.logs.home.config.limits.set(&mut new.limits);
     }
     if let Some(model) = &args.model {
         set_model(&mut new, model.clone(), app);
     }
     set_limits(&mut new.limits, args);
+    limit_rates(&mut new.tools, args)?;
     set_access(&mut new, args);
     set_form(&mut new, args, app)?;
     if args.model.is_some() || args.max_cost.is_some() || !args.fallback.is_empty() {
@@ -147,16 +150,6 @@ fn set_access(spec: &mut Spec, args: &AgentArgs) {
     spec.access = args.mode.map_or(spec.access, Access::from);
     spec.snapshots |= args.snapshots;
     spec.network = args.network.map_or(spec.network, |network| network == NetworkArg::Allow);
-}
-
-/// The limits that the configuration sets on single tools.
-fn limit_tools(tools: &mut [ToolSpec], config: &ConfigFile) {
-    for tool in tools {
-        let Some(limit) = config.tool_limit(&tool.name) else { continue };
-        tool.max_calls = limit.max_calls.or(tool.max_calls);
-        tool.rate = limit.rate.map(|rate| rate.0).or(tool.rate);
-        tool.timeout_ms = limit.timeout.map(|time| time.0).or(tool.timeout_ms);
-    }
 }
 
 /// A JSON Schema from a file. Errors: file, place and what is wrong.
@@ -241,18 +234,6 @@ pub fn sizes(facts: &ModelFacts, config: &ConfigFile) -> (u32, u32) {
     let window = config.context_window.unwrap_or(facts.context_window);
     let reserved = facts.output_limit.min(MOST_RESERVED).min(window / 4);
     (window, config.reserved_output.unwrap_or(reserved))
-}
-
-fn set_limits(limits: &mut Limits, args: &AgentArgs) {
-    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    limits.context_chars = args.max_context_chars.or(limits.context_chars);
-    limits.turns = args.max_turns.or(limits.turns);
-    limits.calls = args.max_calls.or(limits.calls);
-    limits.tokens = args.max_tokens.or(limits.tokens);
-    limits.money = args.max_cost.or(limits.money);
-    limits.run_timeout_ms = args.timeout.map(ms).or(limits.run_timeout_ms);
-    limits.call_timeout_ms = args.call_timeout.map(ms).or(limits.call_timeout_ms);
-    limits.approval_timeout_ms = args.approval_timeout.map(ms).or(limits.approval_timeout_ms);
 }
 
 fn instructions(workspace: &Path) -> String {

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod goal;
+mod limits;
 mod mcp;
 mod policy;
 mod removal;
@@ -8,6 +9,7 @@ mod rewind;
 mod session;
 
 pub use goal::*;
+pub use limits::*;
 pub use mcp::*;
 pub use policy::*;
 pub use removal::*;
@@ -202,7 +204,7 @@ pub struct AgentArgs {
     /// A model to go on with when the first one fails for good; may be given several times
     #[arg(long, value_name = "MODEL")]
     pub fallback: Vec<String>,
-    /// The most model turns of the run
+    /// The most model turns of the run [0: no limit, as for every limit here]
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
     /// The most tool calls of the run
@@ -218,14 +220,16 @@ pub struct AgentArgs {
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<Micros>,
     /// The longest the run may take, such as 90s or 10m; waiting for people is not counted
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub timeout: Option<Duration>,
     /// The longest one tool call may take
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub call_timeout: Option<Duration>,
     /// How long an approval is waited for; then the call is denied [default: for ever]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub approval_timeout: Option<Duration>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Instructions of your own, added to the system text [default: those of the configuration]
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
@@ -553,7 +557,7 @@ impl From<ProfileArg> for Profile {
 }
 
 /// Dollars with up to six digits after the point, as millionths.
-fn dollars(text: &str) -> Result<Micros, String> {
+pub fn dollars(text: &str) -> Result<Micros, String> {
     let (whole, rest) =
         text.trim().trim_start_matches('$').split_once('.').unwrap_or((text.trim().trim_start_matches('$'), ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

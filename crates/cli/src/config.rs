@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
+use crate::limits::LimitsConfig;
 use crate::session::SessionsConfig;
 use crate::toolbox::ToolsConfig;
 use mainpath_mcp::McpConfig;
@@ -13,6 +14,7 @@ use mainpath_types::{Access, Finished, Millis, Profile, RateLimit, Shares, Summa
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -49,6 +51,8 @@ pub struct ConfigFile {
     pub network: Option<bool>,
     /// Whether all files of the workspace are kept before every command.
     pub snapshots: bool,
+    /// The limits of runs, over those of the profile.
+    pub limits: LimitsConfig,
     /// Limits on single tools, by names, aliases and patterns.
     pub tool_limits: BTreeMap<Spanned<String>, ToolLimit>,
     /// What is asked or told along the way.
@@ -214,8 +218,8 @@ impl TryFrom<String> for ToolNamesText {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolLimit {
-    /// The most calls of a run.
-    pub max_calls: Option<u32>,
+    /// The most calls of a run; a tool that may never be called is denied by a rule instead.
+    pub max_calls: Option<NonZeroU32>,
     /// The most calls in a time, such as `10/1m`.
     pub rate: Option<Rate>,
     /// How long a call may take, such as `30s`.
@@ -230,11 +234,7 @@ pub struct Rate(pub RateLimit);
 impl TryFrom<String> for Rate {
     type Error = String;
     fn try_from(text: String) -> Result<Rate, String> {
-        let wrong = || format!("{text:?} is no rate; write calls/time, such as \"10/1m\"");
-        let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
-        let calls = calls.trim().parse().ok().filter(|calls| *calls > 0).ok_or_else(wrong)?;
-        let Time(per_ms) = Time::try_from(time.trim().to_string()).map_err(|_| wrong())?;
-        Ok(Rate(RateLimit { calls, per_ms }))
+        crate::args::rate(&text).map(Rate)
     }
 }
 

@@ -21,6 +21,7 @@ mod follow;
 mod goal;
 mod history;
 mod hooks;
+mod limits;
 mod list;
 mod logs;
 mod mcp;

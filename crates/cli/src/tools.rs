@@ -101,7 +101,7 @@ fn limits(doc: &ToolDoc, own: ToolLimit) -> String {
     let rate = |calls: u32, per: String| format!("{} in {per}", count(calls.into(), "call"));
     let theirs = doc.rate.map(|Rate { calls, per }| rate(calls, humantime::format_duration(per).to_string()));
     let told = [
-        own.max_calls.map(|most| format!("{} in a run", count(most.into(), "call"))),
+        own.max_calls.map(|most| format!("{} in a run", count(most.get().into(), "call"))),
         own.rate.map(|one| rate(one.0.calls, ms(one.0.per_ms))).or(theirs),
         own.timeout.map(|time| ms(time.0)).or(doc.timeout.map(|time| humantime::format_duration(time).to_string())),
         doc.output_chars.map(|most| format!("{} of output", count(most as u64, "character"))),

@@ -1,8 +1,9 @@
 //! From a state and an event to the next state. Total: no event, however odd, makes it fail.
 
 use crate::context::cut::saves;
+use crate::progress::{Progress, output_result, text_result, told};
 use crate::state::*;
-use crate::{Bucket, Call, CallState, Judged, ModelCall, NodeKind, Queued, Run, estimate};
+use crate::{Call, CallState, Judged, ModelCall, NodeKind, Queued, Run, estimate};
 use mainpath_types::*;
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ impl SpecHead {
         let others = spec.fallback.iter().map(|other| model(other.context_window, other.reserved_output, other.price));
         SpecHead {
             event,
-            limits: spec.limits.clone(),
+            limits: spec.limits.clone().without_zeros(),
             confinement: spec.access.confinement(spec.network),
             tools: spec.tools.iter().map(head).collect(),
             has_context_hooks: !spec.context_hooks.is_empty(),
@@ -186,6 +187,8 @@ impl State {
             run.opening = None;
             run.answered = None;
             run.first = run.first.or(Some(seq));
+            // Somebody had a look, and said how to go on.
+            run.progress = Progress::default();
         });
     }
 
@@ -239,6 +242,7 @@ impl State {
             self.tree.set_apart(seq);
         }
         self.change_goals(&data.goals);
+        self.with_run(|run| run.progress.note_answer(&data.parts));
         for (index, planned) in (0..calls).zip(&data.calls) {
             self.plan(id, CallId { seq, index }, planned);
         }
@@ -297,13 +301,13 @@ impl State {
             approved: false,
             arguments: event,
             result: event,
-            tokens: ended.map_or(0, |(_, text)| estimate(text)),
+            tokens: ended.map_or(0, |(_, text)| estimate(text).saturating_add(note_tokens(planned.repeated))),
             memory: None,
             once: false,
             may_be_late: false,
         });
-        if let CallState::Done(resolution @ (Resolution::Ok | Resolution::Error)) = state {
-            self.with_run(|run| run.note_outcome(tool.map(|tool| tool.name), resolution == Resolution::Error));
+        if let Some((_, text)) = ended {
+            self.note_result(id, text_result(text));
         }
     }
 
@@ -357,8 +361,7 @@ impl State {
         self.calls.start(data.call, data.attempt, at);
         let Some(name) = self.calls.get(data.call).and_then(|call| call.tool.clone()) else { return };
         if let Some(limit) = self.tool(&name).and_then(|tool| tool.rate) {
-            let bucket = self.buckets.entry(Arc::clone(&name)).or_insert_with(|| Bucket::full(limit, at));
-            bucket.take(limit, at);
+            self.rates.entry(Arc::clone(&name)).or_default().take(limit, at);
         }
         if first {
             self.with_run(|run| {
@@ -402,17 +405,27 @@ impl State {
         if let Some(call) = self.calls.get_mut(data.call) {
             (call.memory, call.once) = (data.memory, once);
         }
-        let tool = self.calls.get(data.call).and_then(|call| call.tool.clone());
-        self.with_run(|run| match data.resolution {
-            Resolution::Ok => run.note_outcome(tool, false),
-            Resolution::Error => run.note_outcome(tool, true),
-            Resolution::Skipped => run.calls_spent |= data.cause == ResolveCause::CallBudget,
-            Resolution::Denied | Resolution::Interrupted | Resolution::Unknown => {}
-        });
+        match data.resolution {
+            Resolution::Ok | Resolution::Error | Resolution::Denied => {
+                self.note_result(data.call, output_result(data.output.as_ref()));
+            }
+            Resolution::Skipped => self.with_run(|run| run.calls_spent |= data.cause == ResolveCause::CallBudget),
+            Resolution::Interrupted | Resolution::Unknown => {}
+        }
+    }
+
+    fn note_result(&mut self, call: CallId, result: u64) {
+        let request = self.requests;
+        self.with_run(|run| run.progress.note_result(call.index, result, request));
     }
 
     /// The results enter the tree in call order. They serve their assistant message's goal.
     fn finish_turn(&mut self) {
+        if !self.wants_summary()
+            && let (Some(run), Some(turn)) = (&mut self.run, self.turn)
+        {
+            run.progress.note_turn(self.calls.of(turn.assistant));
+        }
         let Some(turn) = self.turn.take() else { return };
         let goal = self.tree.node(turn.assistant).and_then(|node| node.goal);
         let results: Vec<(CallId, EventId, u32, u32)> = self
@@ -463,4 +476,9 @@ impl State {
             let _ = self.goals.change(op, head);
         }
     }
+}
+
+/// The size of what the model is told below a result that repeats.
+pub(crate) fn note_tokens(repeated: u32) -> u32 {
+    if repeated == 0 { 0 } else { estimate(&told(repeated)) }
 }

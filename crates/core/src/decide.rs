@@ -1,8 +1,10 @@
 //! From a state and an input to the one event that it decides, or a refusal. What follows is `next_step`'s.
 
+use crate::apply::note_tokens;
 use crate::context::{aside, compact, cut};
 use crate::inject;
 use crate::input::*;
+use crate::progress::{made, output_result, text_result};
 use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate, estimate_parts};
 use mainpath_types::*;
 
@@ -169,7 +171,7 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
         request: reply.request,
         seq: state.tree.next_seq(),
         parts: reply.parts.clone(),
-        calls: reply.calls.clone(),
+        calls: told_of_repeats(state, reply),
         goals: carried_out(state, &reply.goals),
         stop: reply.stop,
         tolerated: reply.tolerated,
@@ -183,6 +185,22 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
         expand: reply.expand,
     };
     Ok(finished.into())
+}
+
+/// The calls of an answer; of those that have ended already the model is told which it makes again and again.
+fn told_of_repeats(state: &State, reply: &Reply) -> Vec<PlannedCall> {
+    let mut calls = reply.calls.clone();
+    for (planned, call) in calls.iter_mut().zip(made(&reply.parts)) {
+        let result = planned.ended().map(|(_, text)| text_result(text));
+        planned.repeated = result.map_or(0, |result| repeats(state, call, result));
+    }
+    calls
+}
+
+/// How often a call has come to the same by now, if the model is to be told.
+fn repeats(state: &State, call: u64, result: u64) -> u32 {
+    let (Some(run), Some(limits)) = (&state.run, state.limits()) else { return 0 };
+    run.progress.to_tell(call, result, state.requests, limits.repeated_failures)
 }
 
 /// The operations that the plan allows: it may have changed since they were read.
@@ -285,6 +303,7 @@ pub(crate) fn resolved(call: &Call, at: Millis, resolution: Resolution, cause: R
         by: None,
         tokens: 24,
         memory: None,
+        repeated: 0,
         elapsed_ms: at.saturating_sub(call.started),
     }
 }
@@ -305,7 +324,12 @@ fn finished(state: &State, at: Millis, id: CallId, attempt: u32, output: &ToolOu
         Ok(call) if is_retried(state, call, output) => {
             Ok(CallRetried { call: id, attempt, output: output.clone() }.into())
         }
-        Ok(call) => Ok(with_output(call, at, output, tokens).into()),
+        Ok(call) => {
+            let event = with_output(call, at, output, tokens);
+            let made = state.run.as_ref().map_or(0, |run| run.progress.call(id.index));
+            let repeated = repeats(state, made, output_result(Some(output)));
+            Ok(CallResolved { repeated, tokens: event.tokens.saturating_add(note_tokens(repeated)), ..event }.into())
+        }
         Err(Refusal::AlreadyResolved(_)) if state.calls.get(id).is_some_and(|call| call.may_be_late) => {
             Ok(LateResult { call: id, attempt, output: output.clone() }.into())
         }

@@ -141,6 +141,9 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
         if branch.rounds >= 5 {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());
         }
+        if let Some(end) = stuck(run, spec).filter(|_| branch.kind == BranchKind::Aside) {
+            return Some(end);
+        }
         if let Some(end) = budget(state, run, spec) {
             return Some(end);
         }
@@ -172,9 +175,8 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
         return Some(finish(run, reason));
     }
     let limits = &spec.limits;
-    let failures = run.failures.as_ref().map_or(0, |(_, times)| *times);
-    if limits.repeated_failures.is_some_and(|most| failures >= most) {
-        return Some(closing(FinishReason::RepeatedFailure));
+    if let Some(end) = stuck(run, spec) {
+        return Some(end);
     }
     if run.calls_spent {
         return Some(closing(FinishReason::MaxToolCalls));
@@ -194,6 +196,12 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
 
 fn closing(reason: FinishReason) -> EventKind {
     RunClosing { reason, by: None, why: None }.into()
+}
+
+/// The end of a run that gets nowhere.
+fn stuck(run: &Run, spec: &SpecHead) -> Option<EventKind> {
+    let why = run.progress.stuck(spec.limits.repeated_failures)?;
+    Some(RunClosing { reason: FinishReason::RepeatedFailure, by: None, why: Some(why) }.into())
 }
 
 fn finish(run: &Run, reason: FinishReason) -> EventKind {

@@ -1,40 +1,33 @@
-//! How often a tool may be called: a bucket that calls are taken from and that time fills up.
+//! How often a tool may be called: a window of time that slides over the starts of its calls.
 
 use mainpath_types::{Millis, RateLimit};
+use std::collections::VecDeque;
 
-/// What is left of a tool's calls. Whole numbers only: the bucket holds `calls × per_ms` drops, a call takes `per_ms` of them,
-/// and `calls` come back every millisecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
-    drops: u64,
-    at: Millis,
-}
+/// When a tool's latest calls started, as many as its limit counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Window(VecDeque<Millis>);
 
-impl Bucket {
-    /// A full one.
-    pub fn full(limit: RateLimit, now: Millis) -> Bucket {
-        Bucket { drops: most(limit), at: now }
-    }
-
-    /// When a call may be made, if it may not be made now.
+impl Window {
+    /// When a call may be made, if it may not be made now: once the call that is a whole number of the limit's calls back has left
+    /// the window.
     pub fn wait(&self, limit: RateLimit, now: Millis) -> Option<Millis> {
-        let missing = limit.per_ms.saturating_sub(self.level(limit, now));
-        (missing > 0).then(|| now.saturating_add(missing.div_ceil(u64::from(limit.calls.max(1)))))
+        let oldest = self.0.len().checked_sub(most(limit)).and_then(|at| self.0.get(at))?;
+        let due = oldest.saturating_add(limit.per_ms);
+        (due > now).then_some(due)
     }
 
-    /// Takes a call out.
+    /// A call starts.
     pub fn take(&mut self, limit: RateLimit, now: Millis) {
-        *self = Bucket { drops: self.level(limit, now).saturating_sub(limit.per_ms), at: now };
-    }
-
-    fn level(&self, limit: RateLimit, now: Millis) -> u64 {
-        let back = now.saturating_sub(self.at).saturating_mul(limit.calls.max(1).into());
-        self.drops.saturating_add(back).min(most(limit))
+        let gone = |start: &Millis| start.saturating_add(limit.per_ms) <= now;
+        while self.0.front().is_some_and(gone) || self.0.len() >= most(limit) {
+            self.0.pop_front();
+        }
+        self.0.push_back(now);
     }
 }
 
-fn most(limit: RateLimit) -> u64 {
-    limit.per_ms.saturating_mul(limit.calls.max(1).into())
+fn most(limit: RateLimit) -> usize {
+    usize::try_from(limit.calls.max(1)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -42,37 +35,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_calls_at_once_and_then_one_as_each_comes_back() {
-        let limit = RateLimit { calls: 3, per_ms: 1_000 };
-        let mut bucket = Bucket::full(limit, 5_000);
-        for _ in 0..3 {
-            assert_eq!(bucket.wait(limit, 5_000), None);
-            bucket.take(limit, 5_000);
+    fn no_window_of_that_time_holds_more_calls_wherever_it_begins() {
+        for limit in [(2, 10_000), (1, 700), (3, 1_000), (7, 50)].map(|(calls, per_ms)| RateLimit { calls, per_ms }) {
+            let (mut window, mut starts, mut now) = (Window::default(), Vec::new(), 5_000);
+            for step in 0..200 {
+                // Calls come in bursts and with pauses.
+                now += [0, 0, 1, limit.per_ms / 3, limit.per_ms * 2][step % 5];
+                now = window.wait(limit, now).unwrap_or(now);
+                assert_eq!(window.wait(limit, now), None);
+                window.take(limit, now);
+                starts.push(now);
+            }
+            for start in &starts {
+                let within = starts.iter().filter(|other| (*start..start + limit.per_ms).contains(other)).count();
+                assert!(within <= limit.calls as usize, "{limit:?}: {within} calls from {start} on");
+            }
+            assert!(window.0.len() <= limit.calls as usize);
         }
-        assert_eq!(bucket.wait(limit, 5_000), Some(5_334));
-        assert_eq!(bucket.wait(limit, 5_333), Some(5_334));
-        assert_eq!(bucket.wait(limit, 5_334), None);
-        bucket.take(limit, 5_334);
-        assert_eq!(bucket.wait(limit, 5_334), Some(5_667));
-        // It never holds more than it can.
-        assert_eq!(Bucket::full(limit, 0).wait(limit, Millis::MAX), None);
-        bucket.take(limit, 1_000_000);
-        bucket.take(limit, 1_000_000);
-        bucket.take(limit, 1_000_000);
-        assert_eq!(bucket.wait(limit, 1_000_000), Some(1_000_334));
+    }
+
+    #[test]
+    fn as_many_as_the_limit_start_at_once_and_the_next_when_the_first_has_left() {
+        let limit = RateLimit { calls: 2, per_ms: 10_000 };
+        let mut window = Window::default();
+        let mut at = |now| {
+            let wait = window.wait(limit, now);
+            window.take(limit, wait.unwrap_or(now));
+            wait
+        };
+        assert_eq!([at(0), at(4_000), at(5_000), at(11_000)], [None, None, Some(10_000), Some(14_000)]);
     }
 
     #[test]
     fn odd_limits_and_times_never_fail() {
         for (limit, wait) in [
             (RateLimit { calls: 0, per_ms: 0 }, None),
-            // More drops than can be counted: what can be is what there is.
-            (RateLimit { calls: u32::MAX, per_ms: Millis::MAX }, Some(4_294_967_297)),
+            (RateLimit { calls: u32::MAX, per_ms: Millis::MAX }, None),
             (RateLimit { calls: 0, per_ms: Millis::MAX }, Some(Millis::MAX)),
         ] {
-            let mut bucket = Bucket::full(limit, Millis::MAX);
-            bucket.take(limit, 0);
-            assert_eq!(bucket.wait(limit, 0), wait, "{limit:?}");
+            let mut window = Window::default();
+            window.take(limit, Millis::MAX);
+            window.take(limit, 0);
+            assert_eq!(window.wait(limit, 0), wait, "{limit:?}");
         }
     }
 }

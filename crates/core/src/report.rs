@@ -1,8 +1,8 @@
 //! How a run ended, in words.
 
 use crate::context::cut::Room;
-use crate::{Bodies, CallState, NodeKind, State};
-use mainpath_types::{EventKind, FinishReason, GoalStatus, Resolution, Seq, text_of};
+use crate::{Bodies, Call, CallState, NodeKind, State};
+use mainpath_types::{CallId, EventKind, FinishReason, Goal, GoalStatus, Resolution, ResolveCause, Seq, text_of};
 use std::collections::BTreeMap;
 
 /// How the last run ended.
@@ -72,6 +72,10 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     if let Some(name) = failed {
         text.push_str(&format!(" The last failure was in {name}."));
     }
+    let denied = denied(state, bodies);
+    if !denied.is_empty() {
+        text.push_str(&format!(" Denied: {}.", denied.in_words()));
+    }
     let said = state.tree.up(state.tree.head).find_map(|(_, node)| {
         let NodeKind::Assistant { .. } = node.kind else { return None };
         words(bodies, node.event).filter(|said| !said.trim().is_empty())
@@ -81,7 +85,79 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     }
     text.push_str("\nNext: ");
     text.push_str(if is_limited { "rewind, compact, or raise max_context_chars." } else { advice(reason) });
+    if let Some(call) = denied.last {
+        text.push_str(&format!(" Approve what was denied (the last such call is {call}), or allow it by a rule."));
+    }
+    let open: Vec<&str> = state.goals.list().iter().filter(|goal| is_to_do(state, goal)).map(description).collect();
+    if !open.is_empty() {
+        text.push_str(&format!(" Still open: {}", open.iter().take(MOST_OPEN).copied().collect::<Vec<_>>().join("; ")));
+        text.push_str(&match open.len().saturating_sub(MOST_OPEN) {
+            0 => ".".into(),
+            more => format!("; and {more} more."),
+        });
+    }
     text
+}
+
+/// So many open steps of the plan are named.
+const MOST_OPEN: usize = 8;
+
+/// Whether a step of the plan is to be done, and has none below it that says so in its place.
+fn is_to_do(state: &State, goal: &Goal) -> bool {
+    let below = |other: &Goal| other.parent == Some(goal.id) && !other.is_finished();
+    !goal.is_finished() && !state.goals.list().iter().any(below)
+}
+
+fn description(goal: &Goal) -> &str {
+    goal.description.trim()
+}
+
+/// What was denied since somebody last said something.
+#[derive(Default)]
+struct DeniedCalls {
+    /// How often, by tool and by what denied it.
+    times: BTreeMap<(String, String), u32>,
+    last: Option<CallId>,
+}
+
+impl DeniedCalls {
+    fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    fn in_words(&self) -> String {
+        let words = self.times.iter().map(|((tool, by), times)| format!("{tool} × {times} (by {by})"));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn denied(state: &State, bodies: &dyn Bodies) -> DeniedCalls {
+    let said = state.tree.up(state.tree.head).find(|(_, node)| node.kind == NodeKind::User);
+    let since = said.map_or(Seq(0), |(seq, _)| seq);
+    let mut denied = DeniedCalls::default();
+    let is_denied = |call: &&Call| call.id.seq > since && call.state == CallState::Done(Resolution::Denied);
+    for call in state.calls.iter().filter(is_denied) {
+        let tool = call.tool.as_deref().unwrap_or("an unknown tool").to_string();
+        *denied.times.entry((tool, denied_by(bodies, call))).or_default() += 1;
+        denied.last = Some(call.id);
+    }
+    denied
+}
+
+/// The rule or the person that denied a call.
+fn denied_by(bodies: &dyn Bodies, call: &Call) -> String {
+    let by = match bodies.get(call.result) {
+        Some(EventKind::ModelFinished(data)) => {
+            let planned = data.calls.get(usize::from(call.id.index));
+            planned.and_then(|planned| planned.verdict.as_ref()).map(|verdict| verdict.rule.clone())
+        }
+        Some(EventKind::CallResolved(data)) => match data.cause {
+            ResolveCause::ApprovalExpired => Some("nobody's decision in time".into()),
+            _ => data.by.as_ref().map(ToString::to_string),
+        },
+        _ => None,
+    };
+    by.unwrap_or_else(|| "a person".into())
 }
 
 fn words(bodies: &dyn Bodies, event: mainpath_types::EventId) -> Option<String> {
@@ -105,7 +181,7 @@ fn blocker(reason: FinishReason) -> &'static str {
         MoneyBudget => "the money budget.",
         MaxOutput => "the model's output limit cut its answer off.",
         ContextLimit => "the conversation does not fit the model's window.",
-        RepeatedFailure => "the same tool failed several times in a row.",
+        RepeatedFailure => "the run went round in circles.",
         ProtocolError => "the model did not keep to the form of answer, also when asked again.",
         SchemaError => "the answer did not match its schema.",
         ApprovalNeeded => "a call needs an approval and nobody was there to give it.",

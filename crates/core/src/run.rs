@@ -1,5 +1,6 @@
 //! A run: from what started it to its finish reason, with everything that its limits count.
 
+use crate::progress::Progress;
 use crate::state::Opening;
 use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Usage};
 use std::collections::BTreeMap;
@@ -36,8 +37,8 @@ pub struct Run {
     pub usage: Usage,
     /// What they cost.
     pub cost: Micros,
-    /// The tool that failed last, and how often in a row.
-    pub failures: Option<(Option<Arc<str>>, u32)>,
+    /// Whether it gets anywhere.
+    pub progress: Progress,
     /// Model requests that failed in a row.
     pub model_failures: u32,
     /// When to ask again after a failure.
@@ -54,6 +55,8 @@ pub struct Run {
     pub compacted: bool,
     /// How often in this turn the model has looked into what is no longer shown.
     pub asides: u32,
+    /// The same in the whole run.
+    pub all_asides: u32,
     /// Whether a model's summary came to nothing, so that rules are to make one.
     pub rules_next: bool,
     /// What the run will end with once nothing is open.
@@ -97,7 +100,7 @@ impl Run {
             calls_spent: false,
             usage: Usage::default(),
             cost: 0,
-            failures: None,
+            progress: Progress::default(),
             model_failures: 0,
             retry_at: None,
             remedy: None,
@@ -106,6 +109,7 @@ impl Run {
             compacted_at: None,
             compacted: false,
             asides: 0,
+            all_asides: 0,
             rules_next: false,
             closing: None,
         }
@@ -122,15 +126,6 @@ impl Run {
         let running = self.waiting_since.is_none() && self.closing.is_none();
         let timeout = limits.run_timeout_ms.filter(|_| running)?;
         Some(self.started.saturating_add(timeout).saturating_add(self.waited))
-    }
-
-    /// Counts failures of the same tool in a row.
-    pub fn note_outcome(&mut self, tool: Option<Arc<str>>, failed: bool) {
-        self.failures = match self.failures.take() {
-            _ if !failed => None,
-            Some((last, times)) if last == tool => Some((last, times + 1)),
-            _ => Some((tool, 1)),
-        };
     }
 
     /// Starts or ends the time that is not counted because only people are waited for.

@@ -1,7 +1,7 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
 use crate::context::cut::AROUND;
-use crate::{Bucket, Calls, Goals, ModelCall, Queued, Queues, Run, Tree};
+use crate::{Calls, Goals, ModelCall, Queued, Queues, Run, Tree, Window};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,8 +49,8 @@ pub struct State {
     pub opening: Option<Opening>,
     /// Messages that wait.
     pub queues: Queues,
-    /// What is left of the calls of tools that may be called only so often.
-    pub buckets: BTreeMap<Arc<str>, Bucket>,
+    /// When tools were called that may be called only so often.
+    pub rates: BTreeMap<Arc<str>, Window>,
     /// The rules that were made of approvals, as they were written.
     pub rules: Vec<Arc<str>>,
     /// The plan.
@@ -253,7 +253,7 @@ impl State {
             cleared: Seq(0),
             opening: None,
             queues: Queues::default(),
-            buckets: BTreeMap::new(),
+            rates: BTreeMap::new(),
             rules: Vec::new(),
             goals: Goals::default(),
             injected_at: 0,
@@ -320,7 +320,7 @@ impl State {
     /// When a call of this tool may be made, if it may not be made now.
     pub fn wait_for(&self, tool: &str) -> Option<Millis> {
         let limit = self.tool(tool)?.rate?;
-        self.buckets.get(tool)?.wait(limit, self.now)
+        self.rates.get(tool)?.wait(limit, self.now)
     }
 
     /// Whether a turn is open that waits for nothing but people.

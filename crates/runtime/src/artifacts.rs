@@ -99,6 +99,7 @@ mod tests {
                 by: None,
                 tokens: 1,
                 memory: None,
+                repeated: 0,
                 elapsed_ms: 0,
             };
             Event { id, ts: 0, turn: 0, mail: None, kind: kind.into() }

@@ -100,7 +100,8 @@ pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]
             && text.len() > BLOB_FROM
         {
             let bytes = text.len() as u64;
-            let hash = store.put_blob(scope, std::mem::take(text).into_bytes()).await?;
+            // A copy: where no blob can be written, the text stays.
+            let hash = store.put_blob(scope, text.clone().into_bytes()).await?;
             *part = Part::StoredText { hash, bytes };
         }
     }

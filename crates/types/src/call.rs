@@ -152,6 +152,9 @@ pub struct CallResolved {
     /// The size of its long-term line, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u32>,
+    /// In how many answers the same call has come to the same result by now, where the model is told so; else 0.
+    #[serde(default, skip_serializing_if = "crate::facts::is_none_at_all")]
+    pub repeated: u32,
     /// From start to end, in milliseconds.
     #[serde(default)]
     pub elapsed_ms: u64,

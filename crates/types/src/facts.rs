@@ -195,6 +195,9 @@ pub struct PlannedCall {
     /// where the verdict allows the call; such a call never starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// In how many answers the same call has come to the same by now, where the model is told so; else 0.
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub repeated: u32,
 }
 
 impl PlannedCall {

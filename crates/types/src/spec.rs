@@ -224,7 +224,7 @@ pub enum Profile {
     Kernel,
 }
 
-/// The limits of a run. `None` means unlimited; every limit counts per run.
+/// The limits of a run. `None` and 0 mean unlimited; every limit counts per run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Limits {
@@ -244,7 +244,9 @@ pub struct Limits {
     pub money: Option<Micros>,
     /// Whether the token and money budgets are checked before a call, or end with one last answer.
     pub budget: BudgetMode,
-    /// Failures of the same tool in a row that end the run.
+    /// Turns in a row in which the same tool may fail or be denied; the run ends at the last of them. Twice as many end it where several
+    /// tools fail in turn, four times as many answers that only plan or look back, and one more where the same call comes to the
+    /// same result, which the model is told before.
     pub repeated_failures: Option<u32>,
     /// Failed model requests in a row that are retried.
     pub model_retries: u32,
@@ -273,6 +275,37 @@ pub struct Limits {
     /// Who summarises when the window is nearly full.
     #[serde(skip_serializing_if = "SummaryMode::is_default")]
     pub summary: SummaryMode,
+}
+
+impl Limits {
+    /// The same, where 0 means no limit: as people write it, and as the sources have it.
+    #[must_use]
+    pub fn without_zeros(mut self) -> Limits {
+        let counts = [
+            &mut self.turns,
+            &mut self.calls,
+            &mut self.calls_per_turn,
+            &mut self.repeated_failures,
+            &mut self.observation_chars,
+            &mut self.window_messages,
+            &mut self.context_chars,
+            &mut self.inject_every,
+        ];
+        for count in counts {
+            *count = count.filter(|most| *most > 0);
+        }
+        let sums = [
+            &mut self.run_timeout_ms,
+            &mut self.call_timeout_ms,
+            &mut self.approval_timeout_ms,
+            &mut self.tokens,
+            &mut self.money,
+        ];
+        for sum in sums {
+            *sum = sum.filter(|most| *most > 0);
+        }
+        self
+    }
 }
 
 /// The sections of a request and the part of the window that each may take, in hundredths of what the answer leaves of it. They
@@ -379,7 +412,9 @@ impl Profile {
             Profile::Skills => {
                 Limits { turns: Some(12), calls: Some(30), calls_per_turn: Some(1), repeated_failures: Some(3), ..base }
             }
-            Profile::Trace => Limits { turns: Some(200), summary: SummaryMode::Agent, ..base },
+            Profile::Trace => {
+                Limits { turns: Some(200), repeated_failures: Some(5), summary: SummaryMode::Agent, ..base }
+            }
             Profile::Kernel => Limits {
                 turns: Some(6),
                 calls_per_turn: Some(3),

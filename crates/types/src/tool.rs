@@ -43,7 +43,7 @@ impl EffectClass {
     }
 }
 
-/// So many calls in so much time: a bucket that holds as many calls as may be made at once and fills up again over `per_ms`.
+/// So many calls in so much time, whenever that time begins: a window that slides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RateLimit {
     /// How many; at least 1.

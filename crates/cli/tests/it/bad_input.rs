@@ -33,7 +33,7 @@ fn a_wrong_command_line_is_a_usage_error_of_one_line() {
         (&["--jsn"], "unexpected argument '--jsn' found"),
         (&["rnu", "x"], "unrecognized subcommand 'rnu'"),
         (&["run", "--max-turns", "many", "x"], "invalid value 'many' for '--max-turns <N>'"),
-        (&["run", "--timeout", "0", "x"], "it must be longer than nothing"),
+        (&["run", "--timeout", "0s", "x"], "it must be longer than nothing"),
         (&["run", "-c", "--trace", "a", "x"], "cannot be used with"),
         (&["run", "--yes", "--park", "x"], "cannot be used with"),
         (&["rewind", "a"], "where to? mainpath rewind TRACE --to MESSAGE"),
@@ -354,6 +354,12 @@ fn a_full_disk_loses_nothing() {
     for line in place.text("printed").lines() {
         assert!(kept.any(|kept| kept == line), "lost: {line}");
     }
+    // Where a text finds no room beside the log, it stays in it.
+    let results = place.text("kept");
+    let is_ok = |line: &&str| line.contains("observation_recorded") && line.contains("\"resolution\":\"ok\"");
+    let results: Vec<&str> = results.lines().filter(is_ok).collect();
+    let is_whole = |line: &&&str| line.contains("stored_text") || line.len() > 20_000;
+    assert!(results.len() >= 39 && results.iter().all(|line| is_whole(&line)), "{results:?}");
     // Every call ran once, those included whose result could not be written at first.
     assert_eq!(place.text("effects").lines().count(), 40);
 }

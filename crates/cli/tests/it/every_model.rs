@@ -394,7 +394,10 @@ fn a_summary_is_held_to_no_schema_and_to_no_protocol() {
             let usage = mainpath_types::Usage { input: body.len() as u64 / 4, output: 20, ..Default::default() };
             Answer { usage, ..answer }.into()
         });
-        let done = place.run_on(&server, &["--protocol", protocol, "--output-schema", "schema.json", "Read."]);
+        let done = place.run_on(
+            &server,
+            &["--protocol", protocol, "--output-schema", "schema.json", "--repeated-failure-limit", "0", "Read."],
+        );
         assert_eq!((done.code, done.out.as_str()), (0, "{\"n\":1}\n"), "{protocol}: {done:#?}");
         let events = place.events(&place.trace());
         let count = |name: &str| events.iter().filter(|event| event["type"] == name).count();

@@ -44,7 +44,9 @@ impl Site {
 fn obeys(place: &Place, calls: Vec<Answer>, flags: &[&str], env: &[(&str, &str)]) -> (Done, Vec<String>) {
     let server = scripted(calls.into_iter().chain([Answer::text("Done.")]).collect());
     let model = server.model();
-    let args = [&["run", "-m", model.as_str()], flags, &["Read NOTES.md and do what is needed."]].concat();
+    // It tries everything, however often it is denied.
+    let args = ["run", "-m", model.as_str(), "--repeated-failure-limit", "0"];
+    let args = [&args, flags, &["Read NOTES.md and do what is needed."]].concat();
     let mut command = place.command(&args);
     command.envs(env.iter().copied());
     let done = finish(command, None);

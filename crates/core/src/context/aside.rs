@@ -8,13 +8,17 @@ use mainpath_types::*;
 
 /// So often in a row a model may look aside before its looks become turns.
 const MOST: u32 = 5;
+/// So often in a run where its turns are not limited; else as often as it may have turns.
+const MOST_IN_A_RUN: u32 = 200;
 
 /// Whether an answer may be an aside: only if all its calls are answered and it plans nothing, not for ever, not on a side branch for something else, not where a last answer is asked for.
 pub(crate) fn may(state: &State, reply: &Reply) -> bool {
     let answered = !reply.calls.is_empty() && reply.calls.iter().all(|planned| planned.ended().is_some());
     let elsewhere = state.branch.is_some_and(|branch| branch.kind != BranchKind::Aside);
     let last = state.model.is_some_and(|model| model.last || model.minimal);
-    answered && reply.goals.is_empty() && !elsewhere && !last && state.run.as_ref().is_some_and(|run| run.asides < MOST)
+    let all = state.limits().and_then(|limits| limits.turns).unwrap_or(MOST_IN_A_RUN);
+    let more = state.run.as_ref().is_some_and(|run| run.asides < MOST && run.all_asides < all);
+    answered && reply.goals.is_empty() && !elsewhere && !last && more
 }
 
 /// How many tokens the next request has room for until it is nearly full.
@@ -31,7 +35,10 @@ impl State {
     /// An answer that only looks aside hangs off the frozen path. One look takes the place of the one before.
     pub(crate) fn answer_aside(&mut self, id: EventId, data: &ModelFinished) {
         let Some(head) = self.tree.head else { return };
-        self.with_run(|run| (run.asides, run.model_failures) = (run.asides + 1, 0));
+        self.with_run(|run| {
+            (run.asides, run.all_asides, run.model_failures) = (run.asides + 1, run.all_asides + 1, 0);
+            run.progress.note_answer(&data.parts);
+        });
         let calls = u16::try_from(data.calls.len()).unwrap_or(u16::MAX);
         let seq = self.tree.push(Some(head), id, crate::NodeKind::Assistant { calls }, data.tokens, self.goals.focus);
         let rounds = self.branch.map_or(0, |branch| branch.rounds);

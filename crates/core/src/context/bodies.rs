@@ -3,6 +3,7 @@
 use crate::context::cut::NOTE;
 use crate::context::demands::in_words;
 use crate::context::estimate::Size;
+use crate::progress::told;
 use crate::{Call, CallState, Item, Shown, State, estimate, reminder};
 use mainpath_types::*;
 use std::collections::BTreeMap;
@@ -192,9 +193,11 @@ pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> O
 
 /// What the model is told about a call that has ended.
 fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Option<Vec<Part>> {
+    let mut repeated = 0;
     let mut parts = match bodies.get(event)? {
         EventKind::ModelFinished(data) => {
             let planned = data.calls.get(usize::from(call.id.index))?;
+            repeated = planned.repeated;
             let text = match (planned.ended()?, &planned.verdict) {
                 ((Resolution::Denied, reason), Some(verdict)) => format!("Denied ({}): {reason}", verdict.rule),
                 ((_, ""), _) => "(no output)".into(),
@@ -202,7 +205,10 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
             };
             vec![Part::text(text)]
         }
-        EventKind::CallResolved(data) => result_text(data),
+        EventKind::CallResolved(data) => {
+            repeated = data.repeated;
+            result_text(data)
+        }
         EventKind::MessageImported(data) => data.result(call.id.index)?.0.to_vec(),
         _ => return None,
     };
@@ -222,6 +228,9 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     };
     if let Some(note) = note {
         parts.insert(0, Part::text(note));
+    }
+    if repeated > 0 {
+        parts.push(Part::text(told(repeated)));
     }
     Some(parts)
 }

@@ -268,9 +268,31 @@ fn a_soft_budget_ends_with_one_last_answer_without_calls() {
 }
 
 #[test]
-fn a_soft_budget_that_allows_nothing_asks_for_nothing() {
-    let agent = Agent::asked(Limits { tokens: Some(0), budget: BudgetMode::Soft, ..no_limits() });
-    assert_eq!((agent.ended().reason, agent.ended().turns), (FinishReason::TokenBudget, 0));
+fn a_limit_of_0_is_no_limit() {
+    let zero = Limits {
+        turns: Some(0),
+        calls: Some(0),
+        calls_per_turn: Some(0),
+        run_timeout_ms: Some(0),
+        call_timeout_ms: Some(0),
+        tokens: Some(0),
+        money: Some(0),
+        repeated_failures: Some(0),
+        approval_timeout_ms: Some(0),
+        observation_chars: Some(0),
+        window_messages: Some(0),
+        context_chars: Some(0),
+        inject_every: Some(0),
+        ..no_limits()
+    };
+    let mut agent = Agent::asked(zero);
+    agent.now += 1_000_000;
+    for _ in 0..3 {
+        agent.works();
+    }
+    assert_eq!(agent.state().limits(), Some(&no_limits()));
+    agent.answers("done");
+    assert_eq!(agent.ended().reason, FinishReason::Final);
 }
 
 #[test]
@@ -332,6 +354,24 @@ fn a_degraded_answer_says_what_was_done_what_blocks_and_what_to_do_next() {
                   turns. The last failure was in bash.\nThe model's last words: let me see\nNext: continue the trace; \
                   limits count per run.";
     let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into() };
+    assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
+}
+
+#[test]
+fn a_degraded_answer_names_denials_as_the_block_and_the_open_steps_as_what_is_next() {
+    let mut agent = Agent::asked(Limits { repeated_failures: Some(2), ..no_limits() });
+    let step =
+        |n: u32| GoalOp::Add { description: format!("step {n}"), reason: String::new(), under: None, after: None };
+    agent.takes(InputKind::ChangeGoals { ops: (1..=10).map(step).collect(), by: user() });
+    agent.calls(&[planned("bash", Decision::Ask)]);
+    agent.takes(InputKind::Deny { call: call("2.0"), by: user(), reason: Some("not today".into()) });
+    agent.calls(&[planned("bash", Decision::Deny)]);
+    let answer = "The run ended before a final answer (repeated_failure).\n\nDone: no tool call succeeded.\nBlocked by: the run \
+                  went round in circles. To be exact: bash failed or was denied in 2 turns in a row. Denied: bash × 1 (by \
+                  test.bash), bash × 1 (by user).\nThe model's last words: let me see\nNext: look at the failure, then \
+                  continue with an instruction. Approve what was denied (the last such call is 4.0), or allow it by a rule. \
+                  Still open: step 1; step 2; step 3; step 4; step 5; step 6; step 7; step 8; and 2 more.";
+    let expected = Ending { reason: FinishReason::RepeatedFailure, answer: answer.into() };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
 }
 

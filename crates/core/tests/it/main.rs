@@ -13,6 +13,7 @@ mod forks;
 mod golden;
 mod imports;
 mod limits;
+mod loops;
 mod mailbox;
 mod odd_logs;
 mod plan;

@@ -35,12 +35,12 @@ fn calls_beyond_a_tools_rate_wait_and_then_start() {
     let now = agent.now;
     let started = ["action_started 2.0 #1", "action_started 2.1 #1"].map(String::from);
     assert_eq!(made[1..3], started);
-    assert_eq!(made[3], format!("call_delayed 2.2 until {}", now + 500));
+    assert_eq!(made[3], format!("call_delayed 2.2 until {}", now + 1_000));
     assert_eq!(agent.pending(), ["tool/2.0/1", "tool/2.1/1", "timer/call/2.2"]);
-    agent.refuses(time("2.2"), Refusal::NotDue(now + 500));
+    agent.refuses(time("2.2"), Refusal::NotDue(now + 1_000));
     agent.gives(done("2.0", 1), &["call_resolved 2.0 Ok Result"]);
     agent.gives(done("2.1", 1), &["call_resolved 2.1 Ok Result"]);
-    agent.now += 500;
+    agent.now += 1_000;
     agent.gives(time("2.2"), &["call_due 2.2", "action_started 2.2 #1"]);
 }
 

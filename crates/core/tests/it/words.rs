@@ -57,7 +57,7 @@ fn a_degraded_answer_names_finished_goals_and_no_empty_words() {
     agent.takes(done("2.0", 1));
     agent.takes(done("2.1", 1));
     let answer = "The run ended before a final answer (max_turns).\n\nDone: read × 2; the first.\nBlocked by: the limit \
-                  of model turns.\nNext: continue the trace; limits count per run.";
+                  of model turns.\nNext: continue the trace; limits count per run. Still open: the second.";
     let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into() };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
 }
@@ -118,6 +118,7 @@ fn the_words_for_every_way_that_a_call_ends() {
             by: None,
             tokens: 0,
             memory: None,
+            repeated: 0,
             elapsed_ms: 350,
         };
         format!("{cause:?}: {}", text_of(&result_text(&resolved)))

@@ -1,0 +1,85 @@
+//! The limits of a run on the command line, and what of a run can be chosen besides.
+
+use super::duration;
+use clap::{Args, ValueEnum};
+use mainpath_types::{BudgetMode, RateLimit, Recovery};
+use std::time::Duration;
+
+/// Limits of the run. 0 means no limit; `[limits]` in `config.toml` has the same names with `_`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LimitArgs {
+    /// The most tool calls of one turn; further ones are skipped, and the model is told [0: no limit]
+    #[arg(long, value_name = "N")]
+    pub max_calls_per_turn: Option<u32>,
+    /// Turns in a row in which a tool may fail or be denied; other ways of going round in circles are measured with it as
+    /// well [default: the profile's, 2 to 5; 0: no limit]
+    #[arg(long, value_name = "N")]
+    pub repeated_failure_limit: Option<u32>,
+    /// The most characters of a result that the model sees [default: the profile's; 0: no limit]
+    #[arg(long, value_name = "N")]
+    pub observation_max_len: Option<u32>,
+    /// Whether a token or money budget is checked before each request, or ends with one last answer
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub budget: Option<BudgetArg>,
+    /// What becomes of calls that a crash cut short and that may be made again
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub recovery: Option<RecoveryArg>,
+    /// How often a tool may be called, such as bash=10/1m; further calls wait. A name, an alias or a pattern; may be repeated
+    #[arg(long, value_name = "TOOL=CALLS/TIME", value_parser = tool_rate)]
+    pub rate: Vec<(String, RateLimit)>,
+}
+
+/// `--budget`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetArg {
+    /// A request that might exceed it is not made
+    Hard,
+    /// The turn is finished, then one last answer is asked for
+    Soft,
+}
+
+impl From<BudgetArg> for BudgetMode {
+    fn from(arg: BudgetArg) -> BudgetMode {
+        match arg {
+            BudgetArg::Hard => BudgetMode::Hard,
+            BudgetArg::Soft => BudgetMode::Soft,
+        }
+    }
+}
+
+/// `--recovery`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryArg {
+    /// They are made again
+    Rerun,
+    /// They end as interrupted, and the model is told
+    Notify,
+}
+
+impl From<RecoveryArg> for Recovery {
+    fn from(arg: RecoveryArg) -> Recovery {
+        match arg {
+            RecoveryArg::Rerun => Recovery::Rerun,
+            RecoveryArg::Notify => Recovery::Notify,
+        }
+    }
+}
+
+/// A time limit such as `90s` or `10m`; 0 for none.
+pub fn time_limit(text: &str) -> Result<Duration, String> {
+    if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }
+}
+
+/// So many calls in a time: `10/1m`.
+pub fn rate(text: &str) -> Result<RateLimit, String> {
+    let wrong = || format!("{text:?} is no rate; write calls/time, such as \"10/1m\"");
+    let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
+    let calls = calls.trim().parse().ok().filter(|calls| *calls > 0).ok_or_else(wrong)?;
+    let time = duration(time.trim()).map_err(|_| wrong())?;
+    Ok(RateLimit { calls, per_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })
+}
+
+fn tool_rate(text: &str) -> Result<(String, RateLimit), String> {
+    let (tool, limit) = text.split_once('=').ok_or("write a tool and its rate, such as bash=10/1m")?;
+    Ok((tool.trim().into(), rate(limit)?))
+}

@@ -1,0 +1,175 @@
+//! Whether a run gets anywhere: what counts against a model that goes round in circles.
+//!
+//! Four counts, each measured with [`Limits::repeated_failures`](mainpath_types::Limits): turns in which the same tool failed, turns in
+//! which something failed and nothing succeeded, answers that called tools of which none did anything outside the trace, and
+//! calls that were made again and came to the same. A tool that succeeds ends the first three, a call or a result that is new
+//! ends the last. A turn counts once, however many calls it made: the model has seen nothing in between.
+
+use crate::{Call, CallState};
+use mainpath_types::{Part, Resolution, ToolOutput};
+use std::sync::Arc;
+
+/// Turns in which several tools fail, for each that the same tool may.
+const SEVERAL: u32 = 2;
+/// Answers that do nothing outside the trace, for each turn in which the same tool may fail.
+const INWARD: u32 = 4;
+/// So many different calls are remembered. A longer circle counts as something new.
+const REMEMBERED: usize = 16;
+
+/// What a run got out of its latest turns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// The tool that failed last, and in how many turns in a row; `None` is a name that no tool has.
+    failing: Option<(Option<Arc<str>>, u32)>,
+    /// Turns in which something failed, since a tool succeeded.
+    fruitless: u32,
+    /// Answers with calls, since a tool succeeded.
+    inward: u32,
+    /// The latest calls with what came of them.
+    seen: Vec<Seen>,
+    /// The calls of the newest answer, by their place in it: hashes of tool and arguments.
+    made: Vec<u64>,
+}
+
+/// A call and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    call: u64,
+    result: u64,
+    /// Answers that made it, with this result, since anything new happened.
+    times: u32,
+    /// The request that was answered with it last.
+    request: u32,
+}
+
+impl Progress {
+    /// An answer has come.
+    pub(crate) fn note_answer(&mut self, parts: &[Part]) {
+        self.made = made(parts);
+    }
+
+    /// A call of the newest answer came to this. `request`: the newest one.
+    pub(crate) fn note_result(&mut self, index: u16, result: u64, request: u32) {
+        let Some(call) = self.made.get(usize::from(index)).copied() else { return };
+        let times = self.times(call, result, request);
+        self.seen.retain(|seen| seen.call != call);
+        if times == 1 {
+            self.seen.iter_mut().for_each(|seen| seen.times = 1);
+        }
+        self.seen.push(Seen { call, result, times, request });
+        let extra = self.seen.len().saturating_sub(REMEMBERED);
+        self.seen.drain(..extra);
+    }
+
+    /// In how many answers a call has come to this, since anything new happened.
+    fn times(&self, call: u64, result: u64, request: u32) -> u32 {
+        match self.seen.iter().find(|seen| seen.call == call && seen.result == result) {
+            Some(seen) if seen.request == request => seen.times,
+            Some(seen) => seen.times.saturating_add(1),
+            None => 1,
+        }
+    }
+
+    /// How often a call has come to the same by now, if the model is to be told so: once, before it ends the run.
+    pub(crate) fn to_tell(&self, call: u64, result: u64, request: u32, most: Option<u32>) -> u32 {
+        let times = self.times(call, result, request);
+        let told = self.seen.iter().any(|seen| seen.call == call && seen.request == request);
+        if most.is_some_and(|most| times == same(most)) && !told { times } else { 0 }
+    }
+
+    /// The call at a place of the newest answer.
+    pub(crate) fn call(&self, index: u16) -> u64 {
+        self.made.get(usize::from(index)).copied().unwrap_or_default()
+    }
+
+    /// A turn has ended with these calls.
+    pub(crate) fn note_turn(&mut self, calls: &[Call]) {
+        let did = |call: &Call| call.state == CallState::Done(Resolution::Ok) && call.attempt > 0;
+        let failed = |call: &Call| matches!(call.state, CallState::Done(Resolution::Error | Resolution::Denied));
+        let skipped = |call: &Call| call.state == CallState::Done(Resolution::Skipped);
+        let mut before = self.failing.clone();
+        for call in calls.iter().filter(|call| did(call) || failed(call)) {
+            before = before.filter(|(tool, _)| failed(call) && *tool == call.tool);
+            let times = before.as_ref().map_or(1, |(_, times)| times.saturating_add(1));
+            self.failing = failed(call).then(|| (call.tool.clone(), times));
+        }
+        if calls.iter().any(did) {
+            (self.fruitless, self.inward) = (0, 0);
+            return;
+        }
+        self.inward = self.inward.saturating_add(1);
+        if calls.iter().any(|call| failed(call) || skipped(call)) {
+            self.fruitless = self.fruitless.saturating_add(1);
+        }
+    }
+
+    /// Why the run is to end, in words, if it is.
+    pub(crate) fn stuck(&self, most: Option<u32>) -> Option<String> {
+        let most = most?;
+        if let Some((tool, times)) = self.failing.as_ref().filter(|(_, times)| *times >= most) {
+            let tool = tool.as_deref().unwrap_or("a tool that is not there");
+            return Some(format!("{tool} failed or was denied in {times} turns in a row"));
+        }
+        if self.seen.iter().any(|seen| seen.times > same(most)) {
+            return Some(
+                "the same call with the same result was made again and again, also after the model was told so".into(),
+            );
+        }
+        if self.fruitless >= most.saturating_mul(SEVERAL) {
+            return Some(format!("no call succeeded in {} turns", self.fruitless));
+        }
+        let inward = || format!("{} answers in a row did nothing but plan, look back or fail", self.inward);
+        (self.inward >= most.saturating_mul(INWARD)).then(inward)
+    }
+}
+
+/// The answers that may make the same call with the same result before the model is told.
+fn same(most: u32) -> u32 {
+    most.max(2)
+}
+
+/// What the model is told below a result that it has brought about so often.
+pub(crate) fn told(times: u32) -> String {
+    format!(
+        "[This same call has come to this same result {times} times. Making it again will end the run: try something else, or give \
+         your final answer.]"
+    )
+}
+
+/// The calls among the parts of an answer.
+pub(crate) fn made(parts: &[Part]) -> Vec<u64> {
+    let calls = parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some(Digest::default().text(name).text(arguments).0),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// A text that a call came to without having started.
+pub(crate) fn text_result(text: &str) -> u64 {
+    Digest::default().text(text).0
+}
+
+/// What a tool returned.
+pub(crate) fn output_result(output: Option<&ToolOutput>) -> u64 {
+    let Some(output) = output else { return 0 };
+    let digest = Digest::default().text(output.error.as_deref().unwrap_or_default());
+    let digest = output.content.iter().fold(digest, |digest, part| match part {
+        Part::Text { text } => digest.text(text),
+        Part::StoredText { hash, .. } => digest.text(hash.as_str()),
+        other => digest.text(&format!("{other:?}")),
+    });
+    digest.0
+}
+
+/// Tells texts apart, eight bytes at a time; it guards nothing.
+#[derive(Clone, Copy, Default)]
+struct Digest(u64);
+
+impl Digest {
+    fn text(self, text: &str) -> Digest {
+        let word = |word: &[u8]| word.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let words = text.as_bytes().chunks(8).map(word).chain([text.len() as u64]);
+        Digest(words.fold(self.0, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    }
+}
