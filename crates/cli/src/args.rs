@@ -75,7 +75,7 @@ pub enum Command {
     /// Put files back to what they were at a message, and leave the conversation as it is
     Restore(RestoreArgs),
     /// Compute views and requests again and compare them with what was recorded
-    Replay(OneTrace),
+    Replay(ReplayArgs),
     /// Check that a log is whole and unchanged
     Verify(OneTrace),
     /// Watch a trace live, whichever process runs it
@@ -363,6 +363,16 @@ pub struct LsArgs {
 pub enum IndexCommand {
     /// Make it anew from the logs
     Rebuild,
+}
+
+/// `mainpath replay`
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    #[command(flatten)]
+    pub which: OneTrace,
+    /// Compare only, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// A command about one trace.

@@ -1,8 +1,7 @@
 //! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
 
 use crate::allow::{leads, offer, offered, why};
-use crate::app::App;
-use crate::args::{OneTrace, SchemaArgs, ShowArgs};
+use crate::args::{OneTrace, ReplayArgs, SchemaArgs, ShowArgs};
 use crate::asked::asked;
 use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
@@ -14,10 +13,10 @@ use crate::text::{count, gist, number, plain, short, spent, were};
 use crate::waits::waiting;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
-use mainpath_runtime::{Whole, replay as again, wire::Projector};
-use mainpath_store::Store;
+use mainpath_runtime::{EnvModels, Whole, replay as again, wire::Projector};
 use mainpath_types::*;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Prints a line; somebody who no longer reads is no error.
 pub fn out(text: &str) -> Result<(), Failure> {
@@ -257,9 +256,15 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     let logs = Logs::look()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let report = logs.store.verify(&logs.scope, &trace).await?;
+    let report = mainpath_runtime::verify(&*logs.store, &logs.scope, &trace).await?;
     let head = report.head;
     out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
+    let (blobs, bytes) = (count(report.blobs, "blob"), count(report.blob_bytes, "byte"));
+    let mail = match report.mail {
+        1 => "1 mailbox entry".into(),
+        n => format!("{} mailbox entries", number(n)),
+    };
+    out(&format!("checked: the chain, {blobs} ({bytes}), {mail}"))?;
     match report.erased.len() {
         0 => {}
         1 => out("1 event was erased; its place in the chain holds")?,
@@ -268,17 +273,24 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     for line in &report.unchecked {
         out(&format!("not checked: {line}"))?;
     }
-    match report.damage {
-        Some(damage) => Err(Failure::error(format!("damaged: {damage}"))),
-        None => out("the chain holds").map(|()| Exit::Ok),
+    let damage = report.damage.map(|damage| damage.to_string());
+    let faults: Vec<String> = damage.into_iter().chain(report.faults).collect();
+    for fault in &faults {
+        out(&format!("damaged: {}", plain(fault)))?;
+    }
+    match faults.as_slice() {
+        [] => out("the chain holds").map(|()| Exit::Ok),
+        [one] => Err(Failure::error(format!("damaged: {one}"))),
+        [first, rest @ ..] => Err(Failure::error(format!("damaged: {first}; and {} more", rest.len()))),
     }
 }
 
 /// `mainpath replay`
-pub async fn replay(args: OneTrace) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
-    let found = again::replay(&*app.logs.store, &*app.models, &app.logs.scope, &trace).await?;
+pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
+    let logs = Logs::look()?;
+    let trace = logs.find(args.which.trace.as_deref()).await?;
+    let models = EnvModels::new(Arc::new(logs.registry()));
+    let found = again::replay(&*logs.store, &models, &logs.scope, &trace, args.dry_run).await?;
     let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));
     let views = count(found.views as u64, "view");
     out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;

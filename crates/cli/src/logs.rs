@@ -23,20 +23,26 @@ pub struct Logs {
 impl Logs {
     /// Opens the data directory. Errors: the configuration is wrong, among others.
     pub fn open() -> Result<Logs, Failure> {
-        Logs::of(Home::find()?)
+        let home = Home::find()?;
+        let store = FilesStore::open(&home.data, Options::default())?;
+        Ok(Logs { home, store: Arc::new(store), scope: Scope::local() })
     }
 
     /// The same for who only looks or sends a word: what is wrong in the configuration is told, and does not stop a person from
-    /// seeing or ending what runs.
+    /// seeing or ending what runs. Where nothing can be written, it is looked at as it lies.
     pub fn look() -> Result<Logs, Failure> {
         let (home, wrong) = Home::look()?;
         wrong.iter().for_each(passed_over);
-        Logs::of(home)
+        let store = FilesStore::look(&home.data, Options::default())?;
+        Ok(Logs { home, store: Arc::new(store), scope: Scope::local() })
     }
 
-    fn of(home: Home) -> Result<Logs, Failure> {
-        let store = Arc::new(FilesStore::open(&home.data, Options::default())?);
-        Ok(Logs { home, store, scope: Scope::local() })
+    /// What is known of models; where the tables that people write are wrong, what comes with the program.
+    pub fn registry(&self) -> Registry {
+        self.home.registry().unwrap_or_else(|wrong| {
+            passed_over(&wrong);
+            Registry::bundled().clone()
+        })
     }
 
     /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
@@ -62,10 +68,7 @@ impl Logs {
     /// Sends mail to a trace, whoever drives it. Returns when it is durable.
     pub async fn send(&self, trace: &TraceId, mail: &Mail) -> Result<MailId, Failure> {
         // Of models only the names of their keys matter here.
-        let registry = self.home.registry().unwrap_or_else(|wrong| {
-            passed_over(&wrong);
-            Registry::bundled().clone()
-        });
+        let registry = self.registry();
         Ok(post(&*self.store, &self.home.vault(&registry)?, &self.scope, trace, mail).await?)
     }
 

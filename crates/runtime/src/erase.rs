@@ -225,7 +225,9 @@ async fn take_out(
         }
     }
     drop(lease);
-    store.delete_views(scope, trace).await?;
+    for name in store.views(scope, trace).await? {
+        store.delete_view(scope, trace, &name).await?;
+    }
     match views::write(store, scope, trace).await {
         // What a view quotes may be gone with another trace.
         Ok(()) | Err(StoreError::NoBlob { .. }) => {}

@@ -42,6 +42,7 @@ mod schema;
 mod secrets;
 pub mod telemetry;
 mod texts;
+mod verify;
 pub mod views;
 pub mod wire;
 
@@ -56,3 +57,4 @@ pub use runtime::{Config, Policies, Runtime, RuntimeError, new_trace_id, post};
 pub use schema::check_schema;
 pub use secrets::Vault;
 pub use texts::Whole;
+pub use verify::verify;

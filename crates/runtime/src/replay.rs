@@ -24,20 +24,24 @@ pub struct Replayed {
     pub unanswered: u64,
     /// Requests that cannot be compared because something that they showed was erased.
     pub erased: u64,
-    /// Views that were deleted, rebuilt and compared.
+    /// Views that were built again and are what was there, or were missing.
     pub views: u64,
     /// What differs, a line each. Empty is what one wants.
     pub differences: Vec<String>,
 }
 
-/// Deletes every view, rebuilds it and compares it byte for byte; rebuilds every request and compares its hash. The views of
-/// a log that cannot be read to its end are left as they are: they may hold what it has lost. Errors: the log or a blob cannot be read.
+/// Builds every view again, compares it byte for byte with what is there, and then puts it there; rebuilds every request and
+/// compares its hash. A dry run writes nothing. Nothing is removed or replaced that cannot be built again: the views of a log
+/// that cannot be read to its end, or whose blobs are gone, stay as they are. Errors: the log or a request's blob cannot be
+/// read.
 pub async fn replay(
     store: &dyn Store,
     models: &dyn Models,
     scope: &Scope,
     trace: &TraceId,
+    dry_run: bool,
 ) -> Result<Replayed, StoreError> {
+    let known = views::last_known(store, scope, trace).await?;
     let log = store.read(scope, trace, 1).await?;
     let mut replayed = Replayed { events: log.events.len() as u64, ..Replayed::default() };
     if let Some(damage) = &log.damage {
@@ -47,10 +51,12 @@ pub async fn replay(
         let what = format!("line {} and what follows was written by a newer Mainpath and not replayed", log.head + 1);
         replayed.differences.push(what);
     }
+    let missing = views::missing_end(log.head, known).filter(|_| !log.read_only());
+    replayed.differences.extend(missing.iter().map(|missing| format!("{missing}; they stay as they are")));
     let gone: HashSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
     requests(store, models, (scope, &gone), trace, &log.events, &mut replayed).await?;
-    if !log.read_only() {
-        rebuild(store, scope, trace, &log.events, &mut replayed).await?;
+    if !log.read_only() && missing.is_none() {
+        rebuild(store, scope, trace, &log.events, dry_run, &mut replayed).await?;
     }
     Ok(replayed)
 }
@@ -60,13 +66,14 @@ async fn rebuild(
     scope: &Scope,
     trace: &TraceId,
     events: &[Event],
+    dry_run: bool,
     replayed: &mut Replayed,
 ) -> Result<(), StoreError> {
-    let mut before = HashMap::new();
     let artifacts = artifacts::list(events);
     for name in artifacts::changed(store, scope, trace, &artifacts).await? {
         replayed.differences.push(format!("the view {name} was not what the log says"));
     }
+    let mut before = HashMap::new();
     for name in store.views(scope, trace).await? {
         if artifacts.iter().any(|artifact| artifact.file == name) {
             continue;
@@ -78,28 +85,43 @@ async fn rebuild(
     // Views are written when a run ends. Older ones are right if they are what the log said then.
     let written_at = before.get("meta.json").and_then(|meta| views::written_up_to(meta)).unwrap_or(EventId::MAX);
     let known = events.iter().take_while(|event| event.id <= written_at).count();
-    if known < events.len() {
-        for (name, bytes) in views::build(store, scope, trace, events.get(..known).unwrap_or_default()).await? {
-            if before.remove(name).is_some_and(|before| before != bytes) {
-                replayed.differences.push(format!("the view {name} was not what the log said when it was written"));
-            }
+    let built = async {
+        let then = match known < events.len() {
+            true => views::build(store, scope, trace, events.get(..known).unwrap_or_default()).await?,
+            false => Vec::new(),
+        };
+        Ok((then, views::build(store, scope, trace, events).await?))
+    };
+    let (then, now) = match built.await {
+        Ok(built) => built,
+        Err(error @ (StoreError::NoBlob { .. } | StoreError::Damaged(_))) => {
+            replayed.differences.push(format!("the views cannot be built again and stay as they are: {error}"));
+            return Ok(());
+        }
+        Err(other) => return Err(other),
+    };
+    for (name, bytes) in then {
+        if before.remove(name).is_some_and(|before| before != bytes) {
+            replayed.differences.push(format!("the view {name} was not what the log said when it was written"));
         }
     }
-    store.delete_views(scope, trace).await?;
-    artifacts::copy(store, scope, trace, &artifacts).await?;
-    replayed.views += store.views(scope, trace).await?.len() as u64;
-    for (name, bytes) in views::build(store, scope, trace, events).await? {
-        store.put_view(scope, trace, name, bytes).await?;
-        let after = store.get_view(scope, trace, name).await?;
-        match (before.remove(name), after) {
-            (Some(before), Some(after)) if before != after => {
+    for (name, bytes) in &now {
+        match before.remove(*name) {
+            Some(before) if before != *bytes => {
                 replayed.differences.push(format!("the view {name} was not what the log says"));
             }
             _ => replayed.views += 1,
         }
     }
-    let left = before.into_keys().map(|name| format!("the view {name} does not come from the log"));
+    let mut left: Vec<String> = before.into_keys().collect();
+    left.sort();
+    let left = left.iter().map(|name| format!("the view {name} does not come from the log"));
     replayed.differences.extend(left);
+    if !dry_run {
+        views::put(store, scope, trace, &artifacts, now).await?;
+    }
+    let there = store.views(scope, trace).await?;
+    replayed.views += artifacts.iter().filter(|artifact| there.contains(&artifact.file)).count() as u64;
     Ok(())
 }
 

@@ -109,23 +109,58 @@ pub(crate) fn written_up_to(meta: &[u8]) -> Option<EventId> {
     serde_json::from_slice::<Value>(meta).ok()?.get("last_event_id")?.as_u64()
 }
 
+/// All views that [`build`] may make.
+const NAMES: [&str; 7] =
+    ["goal.json", "state.json", "inputs/request.txt", "final.md", "summary.md", "artifacts/index.json", "meta.json"];
+
 /// Writes the views of a trace. Errors: the log cannot be read, or a view cannot be written.
 pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(), StoreError> {
     let log = store.read(scope, trace, 1).await?;
     let views = build(store, scope, trace, &log.events).await?;
-    // One that the log no longer makes, such as the answer of a conversation that was cleared, must not be taken for its own.
-    let artifacts = artifacts::list(&log.events);
-    let is_view = |old: &String| {
-        views.iter().any(|(name, _)| name == old) || artifacts.iter().any(|artifact| artifact.file == *old)
-    };
-    if !store.views(scope, trace).await?.iter().all(is_view) {
-        store.delete_views(scope, trace).await?;
+    put(store, scope, trace, &artifacts::list(&log.events), views).await
+}
+
+/// Writes these views and the artifacts' copies. What the log no longer makes, such as the answer of a conversation that was
+/// cleared, goes, as it must not be taken for the log's; what others have put there stays.
+pub(crate) async fn put(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    artifacts: &[Kept<'_>],
+    views: Vec<(&'static str, Vec<u8>)>,
+) -> Result<(), StoreError> {
+    for name in store.views(scope, trace).await? {
+        let is_stale = NAMES.contains(&&*name) && !views.iter().any(|(view, _)| *view == name);
+        if is_stale {
+            store.delete_view(scope, trace, &name).await?;
+        }
     }
-    artifacts::copy(store, scope, trace, &artifacts).await?;
+    artifacts::copy(store, scope, trace, artifacts).await?;
     for (name, bytes) in views {
         store.put_view(scope, trace, name, bytes).await?;
     }
     Ok(())
+}
+
+/// The last event that the views of a trace know of. They are written of what is durable, so a log that is read afterwards and
+/// ends before it has lost its end. `None`: there are no views that say so. Errors: the store cannot be read.
+pub async fn last_known(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Option<EventId>, StoreError> {
+    let mut known = None;
+    for name in ["meta.json", "state.json"] {
+        let view = store.get_view(scope, trace, name).await?;
+        known = known.max(view.and_then(|view| written_up_to(&view)));
+    }
+    Ok(known)
+}
+
+/// That a log has lost its end, in a sentence, where the views know of more.
+pub fn missing_end(head: EventId, known: Option<EventId>) -> Option<String> {
+    let known = known.filter(|known| *known > head)?;
+    let lost = match known - head {
+        1 => format!("event {known} is missing"),
+        _ => format!("events {} to {known} are missing", head + 1),
+    };
+    Some(format!("{lost} at the end of the log: its views were written when it had them"))
 }
 
 /// What the agent was first asked to do on the main path, without what was piped in or attached; before anything is on it, what

@@ -35,13 +35,19 @@ pub(crate) fn one_line(body: &str) -> Result<String, StoreError> {
 
 /// The name of a blob.
 pub(crate) fn blob_hash(bytes: &[u8]) -> Result<BlobHash, StoreError> {
+    BlobHash::try_from(hash_text(&Sha256::digest(bytes).into()))
+        .map_err(|problem| StoreError::io("name a blob", std::io::Error::other(problem)))
+}
+
+/// A hash in hex.
+pub(crate) fn hash_text(hash: &[u8; 32]) -> String {
     use std::fmt::Write;
     let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
+    for byte in hash {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
-    BlobHash::try_from(text).map_err(|problem| StoreError::io("name a blob", std::io::Error::other(problem)))
+    text
 }
 
 /// The bytes, if they are what the hash says; `place` is what to call them if not.

@@ -47,7 +47,8 @@ pub async fn run_all<S: Store + Raw>(make: impl Fn() -> S) {
     a_torn_tail_is_cut(&make()).await;
     damage_opens_read_only(&make()).await;
     a_newer_log_opens_read_only(&make()).await;
-    an_erased_line_verifies(&make()).await;
+    a_mark_of_erasure_alone_is_damage(&make()).await;
+    mail_never_gets_a_number_that_was_read(&make()).await;
     erased_content_is_gone_and_the_chain_holds(&make()).await;
     a_removed_trace_is_gone(&make()).await;
     only_blobs_that_nothing_names_are_collected(&make()).await;
@@ -186,7 +187,7 @@ pub async fn a_trace_must_exist<S: Store>(store: &S) {
     missing(store.put_view(&scope, &trace, "a", vec![]).await);
     missing(store.get_view(&scope, &trace, "a").await);
     missing(store.views(&scope, &trace).await);
-    missing(store.delete_views(&scope, &trace).await);
+    missing(store.delete_view(&scope, &trace, "a").await);
     assert_eq!(store.list(&scope).await.unwrap(), vec![]);
 }
 
@@ -234,6 +235,19 @@ pub async fn mail_is_kept_in_order<S: Store>(store: &S) {
     assert_eq!(store.mail(&bot, &trace(), 3).await.unwrap(), vec![]);
     assert_eq!(store.mail(&bot, &trace(), 99).await.unwrap(), vec![]);
     assert_eq!(opened(store).await.log.events, vec![], "mail is no event");
+}
+
+/// Where a mailbox has lost its end, or all of it, what comes next has no number that the log has read.
+pub async fn mail_never_gets_a_number_that_was_read<S: Store>(store: &S) {
+    filled(store, 3).await;
+    let report = store.verify(&Scope::local(), &trace()).await.unwrap();
+    assert!(report.faults.len() == 1 && report.faults[0].contains("the log has read entry 3"), "{report:?}");
+    assert_eq!(store.post(&Scope::local(), &trace(), false, "1".into()).await.unwrap(), 4);
+    assert_eq!(store.post(&Scope::local(), &trace(), false, "2".into()).await.unwrap(), 5);
+    let mail = store.mail(&Scope::local(), &trace(), 3).await.unwrap();
+    assert_eq!(mail.iter().map(|mail| mail.id).collect::<Vec<_>>(), [4, 5]);
+    let report = store.verify(&Scope::local(), &trace()).await.unwrap();
+    assert!(report.faults.len() == 1 && report.faults[0].contains("entries 1 to 3 are missing"), "{report:?}");
 }
 
 /// A body that is not JSON is refused and leaves nothing behind.
@@ -316,8 +330,13 @@ pub async fn views_come_and_go<S: Store>(store: &S) {
         assert!(matches!(refused, Err(StoreError::BadView { .. })), "{bad:?}: {refused:?}");
         assert!(store.get_view(&scope, &trace, bad).await.is_err(), "{bad:?}");
     }
-    store.delete_views(&scope, &trace).await.unwrap();
+    for (name, left) in [("meta.json", vec!["inputs/request.txt"]), ("none.json", vec!["inputs/request.txt"])] {
+        store.delete_view(&scope, &trace, name).await.unwrap();
+        assert_eq!(store.views(&scope, &trace).await.unwrap(), left);
+    }
+    store.delete_view(&scope, &trace, "inputs/request.txt").await.unwrap();
     assert_eq!(store.views(&scope, &trace).await.unwrap(), Vec::<String>::new());
+    assert!(store.delete_view(&scope, &trace, "events.jsonl").await.is_err());
     assert_eq!(store.read(&scope, &trace, 1).await.unwrap().events, events(1, 2));
     assert_eq!(store.mail(&scope, &trace, 0).await.unwrap().len(), 1);
 }
@@ -388,36 +407,41 @@ pub async fn a_newer_log_opens_read_only<S: Store + Raw>(store: &S) {
     assert_eq!((log.events, log.newer, log.damage, log.tail_cut), (events(1, 2), true, None, None));
     assert_eq!(store.append(&lease, 2, events(3, 3)).await, Appended::Refused(Refused::ReadOnly));
     let report = store.verify(&Scope::local(), &trace()).await.unwrap();
-    assert_eq!((report.events, report.damage, report.unchecked.len()), (2, None, 2));
+    assert_eq!((report.events, report.holds(), report.faults.len(), report.unchecked.len()), (2, false, 1, 2));
+    assert_eq!(report.damage, None);
     assert_eq!(store.log_bytes(&TenantId::local(), &trace()), bytes);
 }
 
-/// Erased content is reported as such; the chain holds and the log goes on.
-pub async fn an_erased_line_verifies<S: Store + Raw>(store: &S) {
+/// An erasure mark that no `erased` event names is damage: with it anybody could take out what was said. The log opens up to it.
+pub async fn a_mark_of_erasure_alone_is_damage<S: Store + Raw>(store: &S) {
     filled(store, 3).await;
     let whole = store.log_bytes(&TenantId::local(), &trace());
     let lines: Vec<&[u8]> = whole.split(|b| *b == b'\n').collect();
-    let erased = line::erase(lines[1]).unwrap();
-    store.set_log_bytes(&TenantId::local(), &trace(), &[lines[0], &erased, lines[2], b""].join(&b'\n'));
-    let Opened { lease, log } = opened(store).await;
-    assert_eq!(log.events, vec![events(1, 1).remove(0), events(3, 3).remove(0)]);
-    let gone = Erased { id: 2, ts: event(2, "").ts, turn: 0, mail: event(2, "").mail, name: "message_queued".into() };
-    assert!(!log.read_only());
-    assert_eq!((log.erased, log.head), (vec![gone.clone()], 3));
-    assert_eq!(store.append(&lease, 3, events(4, 4)).await, Appended::Committed { head: 4 });
-    let read = store.read(&Scope::local(), &trace(), 2).await.unwrap();
-    assert_eq!((read.events, read.erased), (events(3, 4), vec![gone]));
-    let report = store.verify(&Scope::local(), &trace()).await.unwrap();
-    assert_eq!((report.events, report.erased, report.damage), (4, vec![2], None));
+    for (line, until) in [(2, 1), (3, 2), (1, 0)] {
+        let forged: Vec<Vec<u8>> = (1..=3)
+            .map(|at| if at == line { line::erase(lines[at - 1]).unwrap() } else { lines[at - 1].to_vec() })
+            .chain([Vec::new()])
+            .collect();
+        store.set_log_bytes(&TenantId::local(), &trace(), &forged.join(&b'\n'));
+        let Opened { lease, log } = opened(store).await;
+        assert_eq!((log.events, log.erased, log.head), (events(1, until), Vec::new(), until));
+        assert_eq!(log.damage.map(|damage| damage.line), Some(until + 1));
+        assert_eq!(store.append(&lease, until, events(until + 1, until + 1)).await, Appended::Refused(Refused::ReadOnly));
+        let read = store.read(&Scope::local(), &trace(), 2).await.unwrap();
+        assert_eq!((read.head, read.read_only()), (until, true));
+        let report = store.verify(&Scope::local(), &trace()).await.unwrap();
+        assert_eq!((report.events, report.holds(), report.damage.map(|damage| damage.line)), (until, false, Some(until + 1)));
+    }
 }
 
 /// What was said is nowhere any more, neither in the log nor in the mailbox; what is left stands in its place.
 pub async fn erased_content_is_gone_and_the_chain_holds<S: Store + Raw>(store: &S) {
-    filled(store, 4).await;
+    drop(opened(store).await);
     for n in 1..=4 {
         let id = store.post(&Scope::local(), &trace(), false, format!("\"mail {n}\"")).await.unwrap();
         assert_eq!(id, n);
     }
+    filled(store, 4).await;
     let lease = opened(store).await.lease;
     // Event 3 was brought by mail 3.
     let left = |id: EventId| Left { event: id, kind: event(id, "").kind.without_words() };
@@ -444,7 +468,8 @@ pub async fn erased_content_is_gone_and_the_chain_holds<S: Store + Raw>(store: &
     let mail = store.mail(&Scope::local(), &trace(), 0).await.unwrap();
     let bodies: Vec<&str> = mail.iter().map(|mail| mail.body.trim()).collect();
     assert_eq!(bodies, ["\"mail 1\"", "\"mail 2\"", "0", "\"mail 4\""]);
-    assert_eq!(store.post(&Scope::local(), &trace(), false, "5".into()).await.unwrap(), 5);
+    // Event 6 has read entry 6.
+    assert_eq!(store.post(&Scope::local(), &trace(), false, "5".into()).await.unwrap(), 7);
 }
 
 fn event_as_made(id: EventId) -> Event {

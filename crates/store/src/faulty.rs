@@ -3,7 +3,7 @@
 //! [`Faulty`] wraps any store and breaks appends. [`tear`] leaves an incomplete last line, as a crash in the middle of a
 //! write does. A full disk is [`Disk`](crate::files::Disk), given to a files store in its `Options::disk`.
 
-use crate::log::Report;
+use crate::verify::Report;
 use crate::store::*;
 use crate::{Raw, Refused};
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
@@ -238,8 +238,8 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.views(scope, trace)
     }
 
-    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
-        self.inner.delete_views(scope, trace)
+    fn delete_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<(), StoreError>> {
+        self.inner.delete_view(scope, trace, name)
     }
 }
 

@@ -36,14 +36,16 @@ pub mod memory;
 mod raw;
 pub mod scheduler;
 mod store;
+mod verify;
 
 #[cfg(feature = "faults")]
 pub use faulty::Faulty;
 pub use files::{FilesStore, Following, Options};
 pub use line::{HeadHash, Salts};
-pub use log::{Report, read_file, verify_bytes, verify_file};
+pub use log::{read_file, verify_bytes, verify_file};
 pub use memory::MemoryStore;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;
 pub use scheduler::{LocalScheduler, Scheduler, Wake};
 pub use store::*;
+pub use verify::Report;

@@ -2,73 +2,38 @@
 
 use crate::line::{self, Bad, Head, HeadHash};
 use crate::store::{Damage, Erased, ReadLog, StoreError};
-use mainpath_types::{Event, EventId, EventKind, MailId, TenantId, TraceId};
+use crate::verify::Report;
+use mainpath_types::{Event, EventId, EventKind, Left, MailId, TenantId, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What a check of a log found. A log is good if there is no `damage`; `unchecked` says what the check cannot know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// How many good lines there are.
-    pub events: u64,
-    /// The hash of the last good line's head. Publish it, and nobody can exchange or shorten the log unnoticed.
-    pub head: HeadHash,
-    /// The events whose content was erased; their place in the chain was checked, their content is gone.
-    pub erased: Vec<EventId>,
-    /// The first bad line; what follows it was not read.
-    pub damage: Option<Damage>,
-    /// What this check cannot know, a sentence each.
-    pub unchecked: Vec<String>,
-}
-
-/// Checks a log file. Errors: the file cannot be read.
+/// Checks a log file, and nothing that it names. Errors: the file cannot be read.
 pub fn verify_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
-    let scan = File::open(path).and_then(|file| scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))));
-    let scan = scan.map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
-    Ok(report(&scan, &path.display().to_string()))
+    Ok(Report::of(&whole_file(path, tenant, trace)?, &path.display().to_string()))
 }
 
 /// Reads a log file, checked, like [`Store::read`](crate::Store::read) from the first event on. Errors: it cannot be read.
 pub fn read_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<ReadLog, StoreError> {
+    Ok(whole_file(path, tenant, trace)?.into_read(&path.display().to_string()))
+}
+
+/// The scan of a whole log file.
+pub(crate) fn whole_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Scan, StoreError> {
     let scan = File::open(path).and_then(|file| scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))));
-    let scan = scan.map_err(|e| StoreError::io(format!("read {}", path.display()), e))?;
-    Ok(scan.into_read(&path.display().to_string()))
+    scan.map(Scan::settled).map_err(|e| StoreError::io(format!("read {}", path.display()), e))
+}
+
+/// The scan of a whole log's bytes.
+pub(crate) fn whole(bytes: &[u8], tenant: &TenantId, trace: &TraceId) -> Scan {
+    scan(bytes, Some((0, HeadHash::genesis(tenant, trace)))).settled()
 }
 
 /// Checks a log's bytes; `file` is what to call them in the report.
 pub fn verify_bytes(bytes: &[u8], file: &str, tenant: &TenantId, trace: &TraceId) -> Report {
-    report(&scan(bytes, Some((0, HeadHash::genesis(tenant, trace)))), file)
-}
-
-fn report(scan: &Scan, file: &str) -> Report {
-    let mut unchecked = Vec::new();
-    match scan.erased.as_slice() {
-        [] => {}
-        [one] => unchecked.push(format!("the content of event {}, which was erased", one.id)),
-        [first, ..] => {
-            unchecked.push(format!("the content of {} erased events, the first being {}", scan.erased.len(), first.id));
-        }
-    }
-    if let Some(Stop::Newer { version }) = &scan.stop {
-        let line = scan.last + 1;
-        unchecked.push(format!("line {line} and what follows: written by a newer Mainpath (log version {version})"));
-    }
-    if let Some(Stop::Damaged { .. }) = &scan.stop {
-        unchecked.push(format!("what follows line {}", scan.last + 1));
-    } else if scan.torn > 0 {
-        unchecked.push(format!("{} bytes of an incomplete last line", scan.torn));
-    }
-    unchecked.push("whether whole lines are missing at the end: compare the head with one kept elsewhere".into());
-    Report {
-        events: scan.last,
-        head: scan.hash,
-        damage: scan.damage(file),
-        erased: scan.erased.iter().map(|e| e.id).collect(),
-        unchecked,
-    }
+    Report::of(&whole(bytes, tenant, trace), file)
 }
 
 /// Why reading ended before the bytes did.
@@ -78,11 +43,21 @@ pub(crate) enum Stop {
     Newer { version: u64 },
 }
 
+/// A line that has an erasure mark in the place of its content.
+#[derive(Debug)]
+pub(crate) struct Gone {
+    pub what: Erased,
+    /// The hash of the line before it.
+    prev: HeadHash,
+    /// Where it begins, from the beginning of the scan.
+    at: usize,
+}
+
 /// The good lines at the beginning of some bytes.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub events: Vec<Event>,
-    pub erased: Vec<Erased>,
+    pub erased: Vec<Gone>,
     /// The id of the last good line; with none, of the line before the first.
     pub last: EventId,
     /// The hash of the last good line's head.
@@ -107,33 +82,56 @@ impl Scan {
         }
     }
 
-    pub(crate) fn into_read(mut self, file: &str) -> ReadLog {
-        self.put_left();
+    pub(crate) fn into_read(self, file: &str) -> ReadLog {
+        let mut scan = self.settled();
+        scan.put_left();
         ReadLog {
-            head: self.last,
-            hash: self.hash,
-            damage: self.damage(file),
-            newer: matches!(self.stop, Some(Stop::Newer { .. })),
+            head: scan.last,
+            hash: scan.hash,
+            damage: scan.damage(file),
+            newer: matches!(scan.stop, Some(Stop::Newer { .. })),
             tail_cut: None,
-            events: self.events,
-            erased: self.erased,
+            events: scan.events,
+            erased: scan.erased.into_iter().map(|gone| gone.what).collect(),
         }
     }
-}
 
-impl Scan {
+    /// What `erased` events say is left of others.
+    fn left(&self) -> impl Iterator<Item = &Left> {
+        let markers = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Erased(data) => Some(&data.left),
+            _ => None,
+        });
+        markers.flatten()
+    }
+
+    /// The same, but ending before the first line that has an erasure mark without an `erased` event that names it: anybody can
+    /// put such a mark in the place of what was said. A log that was not read to its end may still have that event.
+    pub(crate) fn settled(mut self) -> Scan {
+        if self.erased.is_empty() || self.stop.is_some() {
+            return self;
+        }
+        let told: BTreeSet<(EventId, &str)> = self.left().map(|left| (left.event, left.kind.name())).collect();
+        let is_told = |gone: &Gone| told.contains(&(gone.what.id, gone.what.name.as_str()));
+        let Some(first) = self.erased.iter().position(|gone| !is_told(gone)) else { return self };
+        drop(told);
+        let rest = self.erased.split_off(first);
+        let Some(Gone { what, prev, at }) = rest.first() else { return self };
+        let problem = "it has an erasure mark in the place of its content, and no `erased` event names it: somebody has \
+                       removed what it said";
+        self.events.retain(|event| event.id < what.id);
+        (self.last, self.hash, self.good, self.torn) = (what.id - 1, *prev, *at, 0);
+        self.stop = Some(Stop::Damaged { problem: problem.into() });
+        self
+    }
     /// Puts what is left of erased events in their places, so that a fold gives the state that it gave before.
     fn put_left(&mut self) {
         if self.erased.is_empty() {
             return;
         }
-        let markers = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Erased(data) => Some(&data.left),
-            _ => None,
-        });
         let mut left: BTreeMap<EventId, EventKind> =
-            markers.flatten().map(|left| (left.event, left.kind.clone())).collect();
-        let found = self.erased.iter().filter_map(|gone| {
+            self.left().map(|left| (left.event, left.kind.clone())).collect();
+        let found = self.erased.iter().map(|gone| &gone.what).filter_map(|gone| {
             // A fact cannot become another one by being erased.
             let kind = left.remove(&gone.id).filter(|kind| kind.name() == gone.name)?;
             Some(Event { id: gone.id, ts: gone.ts, turn: gone.turn, mail: gone.mail, kind })
@@ -205,7 +203,8 @@ fn join(mut whole: Scan, next: Scan, file: &File, part: (u64, u64)) -> io::Resul
         (whole.last, whole.hash) = (next.last, next.hash);
     }
     whole.events.extend(next.events);
-    whole.erased.extend(next.erased);
+    let before = whole.good;
+    whole.erased.extend(next.erased.into_iter().map(|gone| Gone { at: before + gone.at, ..gone }));
     whole.good += next.good;
     (whole.torn, whole.stop) = (next.torn, next.stop);
     Ok(whole)
@@ -296,7 +295,8 @@ impl Scanner {
     fn lines(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         for end in memchr::memchr_iter(b'\n', bytes) {
-            match read_line(bytes.get(at..end).unwrap_or_default(), self.before, &mut self.scan) {
+            let begins = self.scan.good + at;
+            match read_line(bytes.get(at..end).unwrap_or_default(), begins, self.before, &mut self.scan) {
                 Ok(read) => self.before = Some(read),
                 Err(Bad::Newer(version)) => {
                     self.scan.stop = Some(Stop::Newer { version });
@@ -322,8 +322,13 @@ impl Scanner {
     }
 }
 
-/// Adds the line to the scan if it is good, and gives its id and hash.
-fn read_line(line: &[u8], before: Option<(EventId, HeadHash)>, scan: &mut Scan) -> Result<(EventId, HeadHash), Bad> {
+/// Adds the line that begins at `at` to the scan if it is good, and gives its id and hash.
+fn read_line(
+    line: &[u8],
+    at: usize,
+    before: Option<(EventId, HeadHash)>,
+    scan: &mut Scan,
+) -> Result<(EventId, HeadHash), Bad> {
     let head = Head::read(line)?;
     if let Some((last, hash)) = before {
         if Some(head.id) != last.checked_add(1) {
@@ -341,7 +346,7 @@ fn read_line(line: &[u8], before: Option<(EventId, HeadHash)>, scan: &mut Scan) 
     let Head { id, ts, turn, mail, prev, .. } = head;
     match head.body(line)? {
         Some(kind) => scan.events.push(Event { id, ts, turn, mail, kind }),
-        None => scan.erased.push(Erased { id, ts, turn, mail, name: head.name.into() }),
+        None => scan.erased.push(Gone { what: Erased { id, ts, turn, mail, name: head.name.into() }, prev, at }),
     }
     scan.first.get_or_insert((id.saturating_sub(1), prev));
     (scan.last, scan.hash) = (id, head.hash(line));
@@ -363,6 +368,16 @@ pub(crate) fn erase_lines(bytes: &[u8], gone: &BTreeSet<EventId>) -> Option<(Vec
         out.push(b'\n');
     }
     Some((out, mail))
+}
+
+/// The newest mailbox entry that a log has read; lines that cannot be read count for nothing. Errors: those of reading.
+pub(crate) fn last_read(mut log: impl BufRead) -> io::Result<MailId> {
+    let (mut line, mut last) = (Vec::new(), 0);
+    while log.read_until(b'\n', &mut line)? > 0 {
+        last = Head::read(&line).ok().and_then(|head| head.mail).unwrap_or(0).max(last);
+        line.clear();
+    }
+    Ok(last)
 }
 
 /// The id of the last complete line that has a readable head, searched from the end.

@@ -4,9 +4,10 @@
 use crate::append::{Tip, encode_batch, erased_by};
 use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_line};
 use crate::line::{HeadHash, Salts};
-use crate::log::{self, Report};
+use crate::log;
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::*;
+use crate::verify::{Report, blobs_of, last_mail};
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, TenantId, TraceId};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -127,7 +128,7 @@ impl MemoryStore {
         if row.owned {
             return Err(StoreError::Held { trace: trace.clone(), by: Owner::ThisProcess });
         }
-        let scan = log::scan(&row.log, Some((0, HeadHash::genesis(&scope.tenant, trace))));
+        let scan = log::whole(&row.log, &scope.tenant, trace);
         let (good, torn) = (scan.good, scan.torn);
         let mut read = scan.into_read(LOG_NAME);
         if torn > 0 && !read.read_only() {
@@ -231,8 +232,7 @@ impl Store for MemoryStore {
 
     fn read(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Fut<'_, Result<ReadLog, StoreError>> {
         ready(self.with(scope, trace, |row| {
-            let genesis = HeadHash::genesis(&scope.tenant, trace);
-            let mut read = log::scan(&row.log, Some((0, genesis))).into_read(LOG_NAME);
+            let mut read = log::whole(&row.log, &scope.tenant, trace).into_read(LOG_NAME);
             read.keep_from(from);
             Ok(read)
         }))
@@ -249,7 +249,8 @@ impl Store for MemoryStore {
     fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
         let posted = self.with(scope, trace, |row| {
             let body = one_line(&body)?;
-            let id = row.mail.last().map_or(0, |mail| mail.id) + 1;
+            let read = log::last_read(&row.log[..]).unwrap_or(0);
+            let id = 1 + row.mail.last().map_or(0, |mail| mail.id).max(read);
             row.mail.push(Mail { id, at: (self.clock)(), from: scope.principal.clone(), urgent, body });
             Ok(id)
         });
@@ -287,7 +288,22 @@ impl Store for MemoryStore {
     }
 
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
-        ready(self.with(scope, trace, |row| Ok(log::verify_bytes(&row.log, LOG_NAME, &scope.tenant, trace))))
+        let scanned = self.with(scope, trace, |row| {
+            let scan = log::whole(&row.log, &scope.tenant, trace);
+            let mut report = Report::of(&scan, LOG_NAME);
+            report.look_at_mail(row.mail.iter().map(|mail| mail.id), last_mail(&scan), "the mailbox");
+            Ok((scan, report))
+        });
+        ready(scanned.map(|(scan, mut report)| {
+            let tables = self.shared.tables();
+            report.look_at_blobs(&blobs_of(&scan.events), |hash| {
+                let held = tables.blobs.get(&(scope.tenant.clone(), hash.clone()));
+                let (bytes, _) = held.ok_or("it is missing")?;
+                let is_it = blob_hash(bytes).is_ok_and(|own| own == *hash);
+                is_it.then_some(bytes.len() as u64).ok_or_else(|| "its content is not what its name says".into())
+            });
+            report
+        }))
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
@@ -355,10 +371,12 @@ impl Store for MemoryStore {
         ready(self.with(scope, trace, |row| Ok(row.views.keys().cloned().collect())))
     }
 
-    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
-        ready(self.with(scope, trace, |row| {
-            row.views.clear();
-            Ok(())
+    fn delete_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<(), StoreError>> {
+        ready(check_name(name).and_then(|()| {
+            self.with(scope, trace, |row| {
+                row.views.remove(name);
+                Ok(())
+            })
         }))
     }
 }

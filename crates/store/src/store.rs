@@ -1,7 +1,7 @@
 //! The contract: what a store promises, whichever way it keeps its bytes.
 
 use crate::line::HeadHash;
-use crate::log::Report;
+use crate::verify::Report;
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, Principal, TenantId, TraceId};
 use std::any::Any;
 use std::future::Future;
@@ -85,7 +85,7 @@ pub trait Store: Send + Sync + 'static {
     /// The tenant's traces, the one that changed last first. Cheap: opens no log.
     fn list(&self, scope: &Scope) -> Fut<'_, Result<Vec<TraceEntry>, StoreError>>;
 
-    /// Checks the whole log and says what it could not check. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
+    /// Checks the whole log, every blob that it names and the mailbox, and says what it could not check. Errors: [`StoreError::NotFound`], [`StoreError::Io`].
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>>;
 
     /// Takes the content of events out of the log for good, with the mail that brought them and what was cut off the log,
@@ -113,8 +113,9 @@ pub trait Store: Send + Sync + 'static {
     /// The names of all views of a trace, sorted.
     fn views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Vec<String>, StoreError>>;
 
-    /// Removes every view of a trace. Log, mailbox and what was cut off the log stay.
-    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>>;
+    /// Removes a view; one that is not there is removed already. Errors: [`StoreError::BadView`], [`StoreError::NotFound`],
+    /// [`StoreError::Io`].
+    fn delete_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<(), StoreError>>;
 }
 
 /// A trace that was leased.

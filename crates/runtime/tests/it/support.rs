@@ -329,7 +329,7 @@ impl Place {
     }
 
     pub async fn replay(&self, trace: &TraceId) -> Replayed {
-        replay(&*self.store, &TestModels(Arc::clone(&self.brain)), &local(), trace).await.unwrap()
+        replay(&*self.store, &TestModels(Arc::clone(&self.brain)), &local(), trace, false).await.unwrap()
     }
 
     /// Checks a whole log: the chain, every step, every run's end, every request's hash. Returns the log.

@@ -2,12 +2,13 @@
 
 use super::layout::{Layout, make_dir_durably, sync_dir, write_whole};
 use super::removal::lock_blobs;
-use crate::checks::{blob_hash, check_blob};
+use crate::checks::{blob_hash, check_blob, hash_text};
 use crate::store::StoreError;
 use mainpath_types::{BlobHash, TenantId};
 use rustix::fs::FlockOperation;
+use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -35,6 +36,31 @@ pub(crate) fn put(layout: &Layout, tenant: &TenantId, bytes: &[u8]) -> Result<Bl
     };
     write().map_err(|e: io::Error| StoreError::io(format!("write {}", path.display()), e))?;
     Ok(hash)
+}
+
+/// A blob's size, if it is there and what its name says; it is read in pieces. Errors: what is wrong with it.
+pub(crate) fn check(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result<u64, String> {
+    let path = folder(layout, tenant, hash).join(hash.as_str());
+    let mut file = match File::open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err("it is missing".into()),
+        Err(e) => return Err(format!("it cannot be read: {e}")),
+        Ok(file) => file,
+    };
+    let (mut sum, mut size, mut window) = (Sha256::new(), 0, vec![0; 256 << 10]);
+    loop {
+        let read = match file.read(&mut window) {
+            Ok(0) => break,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(format!("it cannot be read: {e}")),
+            Ok(read) => read,
+        };
+        sum.update(window.get(..read).unwrap_or_default());
+        size += read as u64;
+    }
+    match hash_text(&sum.finalize().into()) == hash.as_str() {
+        true => Ok(size),
+        false => Err(format!("{} holds {size} bytes that are not what its name says", path.display())),
+    }
 }
 
 pub(crate) fn get(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {

@@ -3,15 +3,19 @@
 use super::layout::{Layout, open_or_make};
 use super::read::{last_line, tail};
 use crate::checks::one_line;
+use crate::log::last_read;
 use crate::store::{Damage, Mail, Scope, StoreError};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainpath_types::{MailId, Millis, Principal, TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -22,9 +26,34 @@ struct Line<'a> {
     at: Millis,
     from: Cow<'a, Principal>,
     urgent: bool,
+    /// SHA-256 of the line as it is without this field, in base64url. Entries of before have none.
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    sum: Option<Cow<'a, str>>,
+    /// Last, so that it can be taken out in its place: see [`blank`].
     #[serde(borrow)]
     body: &'a RawValue,
 }
+
+impl Line<'_> {
+    fn own_sum(&self) -> Result<String, serde_json::Error> {
+        let Line { id, at, urgent, body, .. } = *self;
+        let bytes = serde_json::to_vec(&Line { id, at, from: Cow::Borrowed(&*self.from), urgent, sum: None, body })?;
+        Ok(URL_SAFE_NO_PAD.encode(Sha256::digest(bytes)))
+    }
+
+    /// Whether its body was erased.
+    fn is_blank(&self) -> bool {
+        self.body.get() == BLANK && !self.is_sealed()
+    }
+
+    /// Whether it is what was written.
+    fn is_sealed(&self) -> bool {
+        self.sum.as_deref().is_some_and(|sum| self.own_sum().is_ok_and(|own| own == sum))
+    }
+}
+
+/// What is left of a body that was erased.
+const BLANK: &str = "0";
 
 /// See [`Store::post`](crate::Store::post).
 pub(crate) fn post(
@@ -44,12 +73,16 @@ pub(crate) fn post(
     let (end, last) = last_line(&file).map_err(posting)?;
     // A piece of a line was never acknowledged.
     file.set_len(end).map_err(posting)?;
-    let id = match last {
-        Some(line) => parse(&line).map_err(|problem| damaged(&file, &path, end, problem))?.id + 1,
-        None => 1,
+    let last = match last {
+        Some(line) => parse(&line).map_err(|problem| damaged(&file, &path, end, problem))?.id,
+        None => 0,
     };
+    // Where a mailbox has lost its end, what comes next must not have the number of something that was read long ago.
+    let log = File::open(layout.log(&scope.tenant, trace)).map_err(posting)?;
+    let id = 1 + last.max(last_read(BufReader::with_capacity(256 << 10, log)).map_err(posting)?);
     let body: &RawValue = serde_json::from_str(&body).map_err(|e| StoreError::BadMail { problem: e.to_string() })?;
-    let line = Line { id, at, from: Cow::Borrowed(&scope.principal), urgent, body };
+    let mut line = Line { id, at, from: Cow::Borrowed(&scope.principal), urgent, sum: None, body };
+    line.sum = Some(line.own_sum().map_err(|e| posting(e.into()))?.into());
     let mut bytes = serde_json::to_vec(&line).map_err(|e| posting(e.into()))?;
     bytes.push(b'\n');
     let written = file.write_all(&bytes).and_then(|()| file.sync_data());
@@ -94,7 +127,60 @@ pub(crate) fn read(
 }
 
 fn parse(line: &[u8]) -> Result<Line<'_>, String> {
-    serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))?;
+    match line.sum.is_none() || line.body.get() == BLANK || line.is_sealed() {
+        true => Ok(line),
+        false => Err(format!("entry {} was changed: its checksum is another", line.id)),
+    }
+}
+
+/// What a look at a whole mailbox found.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    /// The entries' numbers, in the order of the file; that of a bad line is guessed.
+    pub ids: Vec<MailId>,
+    /// Those whose bodies were erased.
+    pub blank: Vec<MailId>,
+    /// The bad lines, a sentence each.
+    pub faults: Vec<String>,
+    /// What cannot be known, a sentence each.
+    pub unchecked: Vec<String>,
+}
+
+/// Checks a mailbox, line by line; none is as good as an empty one. Errors: it cannot be read.
+pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
+    let mut checked = Checked::default();
+    let bytes = match std::fs::read(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(checked),
+        bytes => bytes.map_err(|e| StoreError::io(format!("read {}", path.display()), e))?,
+    };
+    let mut unsealed = 0u64;
+    for (line, number) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1u64..) {
+        if !line.ends_with(b"\n") {
+            checked.unchecked.push(format!("{} bytes of an incomplete last line of the mailbox", line.len()));
+            continue;
+        }
+        match parse(line) {
+            Ok(line) => {
+                unsealed += u64::from(line.sum.is_none());
+                checked.ids.push(line.id);
+                checked.blank.extend(line.is_blank().then_some(line.id));
+            }
+            Err(problem) => {
+                checked.faults.push(format!("{}, line {number}: {problem}", path.display()));
+                checked.ids.push(checked.ids.last().unwrap_or(&0) + 1);
+            }
+        }
+    }
+    if unsealed > 0 {
+        let what = "whether somebody has changed what they say: they are from before entries had a checksum";
+        checked.unchecked.push(format!("of {unsealed} mailbox entries, {what}"));
+    }
+    if !checked.ids.is_empty() {
+        let end = "whether mail that was not read yet is missing at the end of the mailbox";
+        checked.unchecked.push(end.into());
+    }
+    Ok(checked)
 }
 
 /// The line that ends at `end` is bad.
@@ -129,7 +215,7 @@ pub(crate) fn blank(path: &Path, gone: &BTreeSet<MailId>) -> io::Result<()> {
             // The body is the last field: it ends where the object does.
             let at = memchr::memmem::rfind(line, body).unwrap_or(line.len());
             let mut blank = vec![b' '; body.len()];
-            blank.first_mut().into_iter().for_each(|byte| *byte = b'0');
+            blank.splice(..BLANK.len().min(body.len()), BLANK.bytes());
             file.write_all_at(&blank, (start + at) as u64)?;
         }
         start += line.len();

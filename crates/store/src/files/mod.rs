@@ -34,6 +34,7 @@ mod mailbox;
 mod owner;
 mod read;
 mod removal;
+mod verify;
 mod view_files;
 mod watch;
 
@@ -43,9 +44,9 @@ pub(crate) use doorbell::Doorbell;
 pub use follow::Following;
 
 use crate::line::Salts;
-use crate::log::{self, Report};
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::*;
+use crate::verify::Report;
 use commit::{Commits, Committer, Job};
 use layout::Layout;
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
@@ -112,6 +113,26 @@ impl FilesStore {
         let (commits, committer) =
             Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
         let scheduler = Arc::new(LocalScheduler::with_doorbell(options.clock, doorbell));
+        let next_key = AtomicU64::new(1);
+        let inner = Inner { layout, options, commits, next_key, watchers, scheduler, marks: Marks::default() };
+        Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
+    }
+
+    /// Opens the data directory to look at it. Where nothing can be written there, it is looked at as it lies: lines that a power
+    /// cut left in a journal alone are not in their logs then, which [`Store::verify`] says.
+    ///
+    /// Errors: there is no directory and none can be made, or it cannot be read.
+    pub fn look(data: &Path, options: Options) -> Result<FilesStore, StoreError> {
+        match FilesStore::open(data, options.clone()) {
+            Err(StoreError::Io { source, .. }) if is_unwritable(&source) && data.join("traces").is_dir() => {}
+            opened => return opened,
+        }
+        let layout = Layout::new(data);
+        let opening = |e: std::io::Error| StoreError::io(format!("open the data directory {}", data.display()), e);
+        let watchers = Arc::new(Watchers::new(layout.clone()));
+        let (commits, committer) =
+            Committer::start(layout.clone(), Arc::clone(&options.disk), Arc::clone(&watchers)).map_err(opening)?;
+        let scheduler = Arc::new(LocalScheduler::new(options.clock));
         let next_key = AtomicU64::new(1);
         let inner = Inner { layout, options, commits, next_key, watchers, scheduler, marks: Marks::default() };
         Ok(FilesStore { inner: Arc::new(inner), committer: Some(committer) })
@@ -187,6 +208,11 @@ impl Drop for FilesStore {
             let _ = thread.join();
         }
     }
+}
+
+/// Whether an error says that this place is not to be written.
+fn is_unwritable(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Soft limit up to the hard one. Where that is not allowed, the limit shows later as an error with a name.
@@ -306,10 +332,7 @@ impl Store for FilesStore {
 
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
-        blocking(move || {
-            let path = inner.layout.existing_log(&scope.tenant, &trace)?;
-            log::verify_file(&path, &scope.tenant, &trace)
-        })
+        blocking(move || verify::verify(&inner.layout, &scope.tenant, &trace))
     }
 
     fn erase<'a>(&'a self, lease: &'a Lease, marker: Event) -> Fut<'a, Appended> {
@@ -346,9 +369,9 @@ impl Store for FilesStore {
         blocking(move || view_files::names(&inner.layout, &scope.tenant, &trace))
     }
 
-    fn delete_views(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>> {
-        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
-        blocking(move || view_files::delete(&inner.layout, &scope.tenant, &trace))
+    fn delete_view(&self, scope: &Scope, trace: &TraceId, name: &str) -> Fut<'_, Result<(), StoreError>> {
+        let (inner, scope, trace, name) = (Arc::clone(&self.inner), scope.clone(), trace.clone(), name.to_owned());
+        blocking(move || view_files::delete(&inner.layout, &scope.tenant, &trace, &name))
     }
 }
 

@@ -79,6 +79,7 @@ impl Marks {
                 (scan, end)
             }
         };
+        let scan = scan.settled();
         self.set(tenant, trace, &file, &scan, end);
         let mut read = scan.into_read(&path.display().to_string());
         read.keep_from(from);

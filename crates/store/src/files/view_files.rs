@@ -1,7 +1,7 @@
 //! Views: files beside the log that can be computed again.
 
 use super::layout::{Layout, write_whole};
-use crate::checks::{OWN_FILES, check_name};
+use crate::checks::check_name;
 use crate::store::StoreError;
 use mainpath_types::{TenantId, TraceId};
 use std::fs::DirBuilder;
@@ -71,22 +71,19 @@ fn collect(dir: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> 
     Ok(())
 }
 
-pub(crate) fn delete(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
+pub(crate) fn delete(layout: &Layout, tenant: &TenantId, trace: &TraceId, name: &str) -> Result<(), StoreError> {
+    check_name(name)?;
     layout.existing_log(tenant, trace)?;
     let dir = layout.trace(tenant, trace);
-    let delete = || -> io::Result<()> {
-        for entry in std::fs::read_dir(&dir)? {
-            let entry = entry?;
-            if OWN_FILES.iter().any(|own| entry.file_name() == *own) {
-                continue;
-            }
-            if entry.file_type()?.is_dir() {
-                std::fs::remove_dir_all(entry.path())?;
-            } else {
-                std::fs::remove_file(entry.path())?;
-            }
+    let path = dir.join(name);
+    match std::fs::remove_file(&path) {
+        Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Err(StoreError::io(format!("remove {}", path.display()), e));
         }
-        Ok(())
-    };
-    delete().map_err(|e| StoreError::io(format!("remove the views in {}", dir.display()), e))
+        _ => {}
+    }
+    // Folders that nothing is in any more; the first that holds something ends it.
+    let above = path.ancestors().skip(1).take_while(|above| *above != dir);
+    above.map_while(|above| std::fs::remove_dir(above).ok()).for_each(drop);
+    Ok(())
 }

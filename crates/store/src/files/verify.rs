@@ -1,0 +1,48 @@
+//! Checking a trace: its log, the blobs that it names, its mailbox.
+
+use super::blobs;
+use super::layout::Layout;
+use super::mailbox;
+use crate::log;
+use crate::store::StoreError;
+use crate::verify::{Report, blobs_of, last_mail};
+use mainpath_types::{TenantId, TraceId};
+
+/// See [`Store::verify`](crate::Store::verify).
+pub(crate) fn verify(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
+    let path = layout.existing_log(tenant, trace)?;
+    let scan = log::whole_file(&path, tenant, trace)?;
+    let mut report = Report::of(&scan, &path.display().to_string());
+    report.look_at_blobs(&blobs_of(&scan.events), |hash| blobs::check(layout, tenant, hash));
+    let mailbox = layout.trace(tenant, trace).join("mailbox.jsonl");
+    let file = mailbox.display().to_string();
+    let checked = mailbox::check(&mailbox)?;
+    report.look_at_mail(checked.ids.into_iter(), last_mail(&scan), &file);
+    // Whoever takes out what was said in the mailbox has to say so in the log.
+    let told: Vec<_> = scan.erased.iter().filter_map(|gone| gone.what.mail).collect();
+    for id in checked.blank.iter().filter(|id| !told.contains(id)) {
+        report.faults.push(format!("{file}: what entry {id} said was taken out, and no `erased` event says so"));
+    }
+    report.faults.extend(checked.faults);
+    report.unchecked.extend(checked.unchecked);
+    let left = journals(layout);
+    if left > 0 {
+        report.unchecked.push(format!(
+            "what {left} journals in {} hold and no log yet: nothing can be written here",
+            layout.journals().display()
+        ));
+    }
+    Ok(report)
+}
+
+/// How many journals nobody has played back, where this could not be done.
+fn journals(layout: &Layout) -> usize {
+    let dir = layout.journals();
+    let is_writable = rustix::fs::access(&dir, rustix::fs::Access::WRITE_OK).is_ok();
+    if is_writable {
+        // What lies there is somebody's at this moment.
+        return 0;
+    }
+    let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "wal")).count()
+}
