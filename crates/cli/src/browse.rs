@@ -9,19 +9,21 @@ use crate::exit::{Exit, Failure};
 use crate::list::{INTERRUPTED, standing};
 use crate::logs::Logs;
 use crate::print::changed;
+use crate::say::to_output;
 use crate::text::{count, gist, number, plain, short, spent, were};
 use crate::waits::waiting;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_runtime::{EnvModels, Whole, replay as again, wire::Projector};
 use mainpath_types::*;
-use std::io::Write;
 use std::sync::Arc;
 
 /// Prints a line; somebody who no longer reads is no error.
 pub fn out(text: &str) -> Result<(), Failure> {
-    match writeln!(std::io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+    match to_output(&format!("{text}\n")) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::error(format!("standard output cannot be written: {error}")))
+        }
         _ => Ok(()),
     }
 }

@@ -6,12 +6,13 @@ use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
+use crate::say::to_output;
+use crate::signals::Signals;
 use crate::text::{detail, gist, plain};
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
-use std::io::{IsTerminal, Write};
-use tokio::signal::unix::{SignalKind, signal};
+use std::io::{ErrorKind, IsTerminal};
 
 /// One run that is followed.
 pub struct Follow<'a> {
@@ -31,6 +32,8 @@ pub struct Follow<'a> {
     /// The call that was decided last: the word may still be on its way.
     decided: Option<CallId>,
     stops: u32,
+    /// Why standard output took no more; the run goes on all the same.
+    unheard: Option<std::io::Error>,
     /// The event up to which views were written while it waited.
     viewed: EventId,
 }
@@ -57,6 +60,7 @@ impl<'a> Follow<'a> {
             asked: None,
             decided: None,
             stops: 0,
+            unheard: None,
             viewed: 0,
         }
     }
@@ -67,8 +71,8 @@ impl<'a> Follow<'a> {
         let _following = self.app.logs.store.follow(&self.app.logs.scope, &self.trace).ok();
         let mut watcher = self.runtime.watch(&self.app.logs.scope, &self.trace, 1);
         let mut phases = watcher.phase();
-        // One listener for the whole time, so that no Ctrl-C falls between two looks.
-        let mut interrupts = signal(SignalKind::interrupt())?;
+        // One listener each for the whole time, so that nothing falls between two looks.
+        let mut signals = Signals::listen()?;
         loop {
             let phase = phases.borrow_and_update().clone();
             match phase {
@@ -95,7 +99,7 @@ impl<'a> Follow<'a> {
             let hears = asking || self.attended && !self.lines.ended;
             tokio::select! {
                 changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime is gone"))?,
-                live = watcher.next() => self.print(&live?)?,
+                live = watcher.next() => self.print(&live?).await,
                 line = self.lines.next(), if hears => match line {
                     Some(line) if !asking || line.starts_with('/') => {
                         if !self.typed(&line).await? && asking {
@@ -109,8 +113,8 @@ impl<'a> Follow<'a> {
                         }
                     }
                 },
-                Some(()) = interrupts.recv() => {
-                    if let Some(exit) = self.stop().await? {
+                again = signals.next() => {
+                    if let Some(exit) = self.stop(again).await? {
                         return Ok(exit);
                     }
                 }
@@ -120,7 +124,7 @@ impl<'a> Follow<'a> {
         self.finish().await
     }
 
-    fn print(&mut self, live: &Live) -> Result<(), Failure> {
+    async fn print(&mut self, live: &Live) {
         if let Live::Event(event) = live
             && let EventKind::CallResolved(CallResolved { call, .. })
             | EventKind::ApprovalGranted(ApprovalGranted { call, .. }) = &event.kind
@@ -128,7 +132,21 @@ impl<'a> Follow<'a> {
         {
             self.asked = None;
         }
-        self.printer.print(live).map_err(|error| Failure::error(format!("standard output: {error}")))
+        if let Live::Event(event) = live
+            && !self.output.json
+        {
+            self.printer.long = self.app.logs.long_answer(event).await;
+        }
+        if let Err(error) = self.printer.print(live)
+            && self.unheard.is_none()
+        {
+            if error.kind() != ErrorKind::BrokenPipe {
+                let trace = &self.trace;
+                let line = format!("standard output cannot be written ({error}); the run goes on, and mainpath watch {trace} shows it");
+                self.say(&line);
+            }
+            self.unheard = Some(error);
+        }
     }
 
     /// Prints what the log has beyond what was seen.
@@ -139,7 +157,7 @@ impl<'a> Follow<'a> {
         watcher.read_again();
         while self.printer.last < head {
             let live = watcher.next().await?;
-            self.print(&live)?;
+            self.print(&live).await;
         }
         Ok(())
     }
@@ -285,14 +303,14 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    /// The first Ctrl-C stops at the next checkpoint, the second ends at once.
-    async fn stop(&mut self) -> Result<Option<Exit>, Failure> {
+    /// The first Ctrl-C, SIGTERM or SIGHUP stops at the next checkpoint, the second ends at once. `again` is what to do for that.
+    async fn stop(&mut self, again: &str) -> Result<Option<Exit>, Failure> {
         self.stops += 1;
         if self.stops > 1 || self.asked.is_some() {
             self.say(&format!("interrupted; go on with mainpath resume {}", self.trace));
             return Ok(Some(Exit::Interrupted));
         }
-        self.say("stopping at the next checkpoint; Ctrl-C again ends at once");
+        self.say(&format!("stopping at the next checkpoint; {again} ends at once"));
         self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
         Ok(None)
     }
@@ -333,13 +351,21 @@ impl<'a> Follow<'a> {
             let why = why.trim_end_matches(['.', ' ']);
             eprintln!("mainpath: {why}; go on with mainpath resume {}", self.trace);
         }
+        if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
+            return Err(self.unwritten(error));
+        }
         Ok(Exit::of(end.reason, failure.map(|failure| failure.kind)))
+    }
+
+    /// That a run has ended and standard output did not take what it said.
+    fn unwritten(&self, error: &std::io::Error) -> Failure {
+        let how = format!("the run has ended, but standard output cannot be written ({error}); mainpath show {}", self.trace);
+        Failure::error(how)
     }
 
     /// The answer goes to standard output, unless the very same text has just been streamed to the same terminal.
     fn answer(&self, answer: &str) -> Result<(), Failure> {
-        let mut out = std::io::stdout().lock();
-        let terminal = out.is_terminal();
+        let terminal = std::io::stdout().is_terminal();
         let seen = terminal && std::io::stderr().is_terminal();
         // What follows an answer that was cut off has not been shown.
         let rest = answer.strip_prefix(self.printer.shown.trim_end()).filter(|_| seen).unwrap_or(answer);
@@ -347,8 +373,8 @@ impl<'a> Follow<'a> {
             return Ok(());
         }
         let text = if terminal { plain(rest) } else { answer.to_string() };
-        match writeln!(out, "{}", text.trim_end()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        match to_output(&format!("{}\n", text.trim_end())) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(self.unwritten(&error)),
             _ => Ok(()),
         }
     }

@@ -3,11 +3,11 @@
 use crate::config::{Home, hidden};
 use crate::exit::Failure;
 use crate::text::plain;
-use mainpath_core::{Log, State, apply};
+use mainpath_core::{Bodies, Log, State, apply};
 use mainpath_providers::Registry;
-use mainpath_runtime::{Mail, post};
+use mainpath_runtime::{Mail, Whole, post};
 use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store};
-use mainpath_types::{MailId, TraceId};
+use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
 use std::sync::Arc;
 
 /// What commands look at.
@@ -88,6 +88,23 @@ impl Logs {
     /// Whether there is such a trace.
     pub fn is_there(&self, trace: &TraceId) -> bool {
         self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
+    }
+
+    /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.
+    pub async fn long_answer(&self, event: &Event) -> Option<String> {
+        let is_long = |part: &Part| matches!(part, Part::StoredText { .. });
+        match &event.kind {
+            EventKind::ModelFinished(data) if data.parts.iter().any(is_long) => {}
+            _ => return None,
+        }
+        let mut log = Log::default();
+        log.extend([event]);
+        let mut whole = Whole::new(&log);
+        whole.load(&*self.store, &self.scope, event.id).await.ok()?;
+        match whole.get(event.id) {
+            Some(EventKind::ModelFinished(data)) => Some(text_of(&data.parts)),
+            _ => None,
+        }
     }
 
     /// The log of a trace and the state that it makes.

@@ -1,5 +1,9 @@
 //! `mainpath`: the command line. It composes the parts and owns what people see; it decides nothing about agents.
 
+// First, so that its macros hold in all that follows.
+#[macro_use]
+mod say;
+
 mod agent;
 mod agents_md;
 mod allow;
@@ -38,6 +42,7 @@ mod sandbox;
 mod serve;
 mod servers;
 mod session;
+mod signals;
 mod stats;
 mod text;
 mod toolbox;

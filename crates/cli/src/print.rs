@@ -1,12 +1,13 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
 use crate::preview::Preview;
+use crate::say::to_output;
 use crate::text::{count, gist, plain, short, span, spent, were};
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
 use mainpath_types::*;
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Prints what a watcher sees.
 pub struct Printer {
@@ -19,6 +20,8 @@ pub struct Printer {
     streamed: String,
     /// The last answer that was streamed as a whole.
     pub shown: String,
+    /// The text of the answer that comes next, where it is too long for its event.
+    pub long: Option<String>,
     calls: HashMap<CallId, Made>,
     /// The call that the model is writing.
     preview: Preview,
@@ -51,6 +54,19 @@ pub struct Made {
     pub places: Vec<String>,
 }
 
+/// What is missing of an answer after what was streamed of it: the rest, or, where a piece is missing, all from there on.
+fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
+    if let Some(rest) = answer.strip_prefix(streamed) {
+        return rest;
+    }
+    // Some vendors stream more than they give in the end.
+    if streamed.len() >= answer.len() {
+        return "";
+    }
+    let same = streamed.char_indices().zip(answer.chars()).find(|((_, a), b)| a != b);
+    same.and_then(|((at, _), _)| answer.get(at..)).unwrap_or_default()
+}
+
 /// That hooks have changed the arguments of a call, and into which.
 pub fn changed(planned: &PlannedCall) -> Option<String> {
     let arguments = planned.arguments.as_deref().filter(|_| !planned.changed_by.is_empty())?;
@@ -67,6 +83,7 @@ impl Printer {
             color: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
             streamed: String::new(),
             shown: String::new(),
+            long: None,
             calls: HashMap::new(),
             preview: Preview::default(),
             open_line: false,
@@ -82,21 +99,21 @@ impl Printer {
         Printer { shows_words: true, ..self }
     }
 
-    /// Prints one thing. Errors: standard output is closed.
+    /// Prints one thing. Errors: standard output cannot be written; what was seen is noted all the same.
     pub fn print(&mut self, live: &Live) -> std::io::Result<()> {
         match live {
             Live::Event(event) => {
                 self.last = event.id;
+                let mut written = Ok(());
                 if let Some(projector) = &mut self.json {
-                    let mut out = std::io::stdout().lock();
                     for line in projector.project(event) {
-                        if event.id >= self.from {
-                            writeln!(out, "{line}")?;
+                        if event.id >= self.from && written.is_ok() {
+                            written = to_output(&format!("{line}\n"));
                         }
                     }
-                    out.flush()?;
                 }
                 self.event(event);
+                written?;
             }
             Live::Delta { .. } | Live::Notice(_) if self.json.is_some() => {}
             Live::Delta { delta, .. } => self.delta(delta),
@@ -127,7 +144,10 @@ impl Printer {
     fn event(&mut self, event: &Event) {
         let quiet = self.json.is_some() || event.id < self.from;
         match &event.kind {
-            EventKind::ModelFinished(data) => self.answer(data, quiet),
+            EventKind::ModelFinished(data) => {
+                let answer = self.long.take().unwrap_or_else(|| text_of(&data.parts));
+                self.answer(data, &answer, quiet);
+            }
             EventKind::ModelMalformed(data) if !quiet => {
                 self.line("!", &format!("the model's answer could not be used: {} Asking again.", data.problem));
             }
@@ -214,16 +234,15 @@ impl Printer {
         self.line("·", &format!("{how}: {text}"));
     }
 
-    fn answer(&mut self, data: &ModelFinished, quiet: bool) {
-        // A long answer lies in a blob by now; what was streamed of it is what was shown.
-        self.shown = std::mem::take(&mut self.streamed);
-        if self.shown.is_empty() {
-            self.shown = text_of(&data.parts);
-            if !quiet {
-                let text = plain(&self.shown);
-                self.raw(&text);
-            }
+    /// The end of an answer. What was streamed of it may have lost its end, or a piece where it came faster than it was read.
+    fn answer(&mut self, data: &ModelFinished, answer: &str, quiet: bool) {
+        let streamed = std::mem::take(&mut self.streamed);
+        let rest = rest_of(&streamed, answer);
+        if !quiet && !rest.is_empty() {
+            let text = plain(rest);
+            self.raw(&text);
         }
+        self.shown = if rest.is_empty() { streamed } else { answer.into() };
         let made = data.parts.iter().filter_map(|part| match part {
             Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
             _ => None,

@@ -38,10 +38,14 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     loop {
         for event in std::mem::take(&mut events) {
             apply(&mut state, &event);
+            if !args.json && event.id >= from {
+                printer.long = logs.long_answer(&event).await;
+            }
             match printer.print(&Live::Event(Arc::new(event))) {
                 // Nobody reads any more.
                 Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(Exit::Ok),
-                printed => printed?,
+                Err(error) => return Err(Failure::error(format!("standard output cannot be written: {error}"))),
+                Ok(()) => {}
             }
         }
         if let Some(damage) = damage {
