@@ -142,7 +142,9 @@ impl<'a> Follow<'a> {
         {
             if error.kind() != ErrorKind::BrokenPipe {
                 let trace = &self.trace;
-                let line = format!("standard output cannot be written ({error}); the run goes on, and mainpath watch {trace} shows it");
+                let line = format!(
+                    "standard output cannot be written ({error}); the run goes on, and mainpath watch {trace} shows it"
+                );
                 self.say(&line);
             }
             self.unheard = Some(error);
@@ -359,7 +361,8 @@ impl<'a> Follow<'a> {
 
     /// That a run has ended and standard output did not take what it said.
     fn unwritten(&self, error: &std::io::Error) -> Failure {
-        let how = format!("the run has ended, but standard output cannot be written ({error}); mainpath show {}", self.trace);
+        let how =
+            format!("the run has ended, but standard output cannot be written ({error}); mainpath show {}", self.trace);
         Failure::error(how)
     }
 

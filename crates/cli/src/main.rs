@@ -103,10 +103,27 @@ fn misused(error: &clap::Error) -> Exit {
     Exit::Usage
 }
 
+/// Looks whether as many files can be opened as any command takes: what needs one more in the middle would fail there with
+/// less to say for itself. Errors: they cannot.
+fn has_room_for_files() -> Result<(), Failure> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    const FILES: usize = 40;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        limit.current = limit.maximum;
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+    let open = |_| std::fs::File::open("/dev/null");
+    let Err(error) = (0..FILES).map(open).collect::<Result<Vec<_>, _>>() else { return Ok(()) };
+    let most = getrlimit(Resource::Nofile).current.map_or_else(String::new, |most| format!("; the limit is {most}"));
+    Err(Failure::error(format!("{FILES} more files cannot be opened ({error}{most}); raise it with ulimit -n 1024")))
+}
+
 fn dispatch(command: Command) -> Result<Exit, Failure> {
     if let Command::Schema(args) = &command {
         return browse::schema(args);
     }
+    has_room_for_files()?;
     // One agent computes next to nothing: on one thread its parts wake each other without the kernel.
     let tokio = match command {
         Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?,

@@ -426,11 +426,17 @@ pub async fn a_mark_of_erasure_alone_is_damage<S: Store + Raw>(store: &S) {
         let Opened { lease, log } = opened(store).await;
         assert_eq!((log.events, log.erased, log.head), (events(1, until), Vec::new(), until));
         assert_eq!(log.damage.map(|damage| damage.line), Some(until + 1));
-        assert_eq!(store.append(&lease, until, events(until + 1, until + 1)).await, Appended::Refused(Refused::ReadOnly));
+        assert_eq!(
+            store.append(&lease, until, events(until + 1, until + 1)).await,
+            Appended::Refused(Refused::ReadOnly)
+        );
         let read = store.read(&Scope::local(), &trace(), 2).await.unwrap();
         assert_eq!((read.head, read.read_only()), (until, true));
         let report = store.verify(&Scope::local(), &trace()).await.unwrap();
-        assert_eq!((report.events, report.holds(), report.damage.map(|damage| damage.line)), (until, false, Some(until + 1)));
+        assert_eq!(
+            (report.events, report.holds(), report.damage.map(|damage| damage.line)),
+            (until, false, Some(until + 1))
+        );
     }
 }
 

@@ -129,8 +129,7 @@ impl Scan {
         if self.erased.is_empty() {
             return;
         }
-        let mut left: BTreeMap<EventId, EventKind> =
-            self.left().map(|left| (left.event, left.kind.clone())).collect();
+        let mut left: BTreeMap<EventId, EventKind> = self.left().map(|left| (left.event, left.kind.clone())).collect();
         let found = self.erased.iter().map(|gone| &gone.what).filter_map(|gone| {
             // A fact cannot become another one by being erased.
             let kind = left.remove(&gone.id).filter(|kind| kind.name() == gone.name)?;

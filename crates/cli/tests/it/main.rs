@@ -38,5 +38,6 @@ mod swaps;
 mod terminal;
 mod tool_limits;
 mod tools;
+mod unheard;
 mod watches;
 mod wrong_configuration;

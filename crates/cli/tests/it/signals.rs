@@ -90,12 +90,32 @@ fn the_second_interrupt_ends_at_once() {
 }
 
 #[test]
-fn a_run_that_was_asked_to_terminate_can_be_resumed() {
-    let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 30")));
-    let mut process = place.start_run(&server, &["--yes", "Do it."]);
+fn a_run_that_was_asked_to_terminate_or_lost_its_terminal_stops_at_a_checkpoint() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 30")));
+        let mut process = place.start_run(&server, &["--yes", "Do it."]);
+        wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+        process.signal(signal);
+        let done = process.end();
+        assert!(done.code == 130 && done.out.starts_with(STOPPED), "{done:#?}");
+        assert_eq!(done.own_lines()[0], "stopping at the next checkpoint; a second signal ends at once");
+        assert_eq!(place.tools(), Vec::<u32>::new());
+        assert_eq!(place.events(&place.trace()).pop().unwrap()["data"]["reason"], "stopped");
+        resumes(&place);
+    }
+}
+
+#[test]
+fn under_nohup_a_terminal_that_goes_stops_nothing() {
+    let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 1; echo slept > slept")));
+    let model = server.model();
+    let mut command = std::process::Command::new("nohup");
+    place.surround(&mut command);
+    command.args([env!("CARGO_BIN_EXE_mainpath"), "run", "--model", &model, "--yes", "Do it."]);
+    let mut process = Process::start(command);
     wait_until("the tool runs", || place.text("pid").ends_with('\n'));
-    process.signal(Signal::TERM);
-    assert_eq!(process.end().code, 128 + 15);
-    place.quiet();
-    resumes(&place);
+    process.signal(Signal::HUP);
+    let done = process.end();
+    assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
+    assert_eq!(place.text("slept"), "slept\n");
 }
