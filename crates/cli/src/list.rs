@@ -139,7 +139,8 @@ fn line(row: &Row) -> String {
 }
 
 fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
-    let index = refreshed(logs)?;
+    // Where no index can be kept, every log is read for the search.
+    let index = refreshed(logs).or_else(|_| Index::in_memory(&logs.store, &logs.scope))?;
     let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
     hits.iter_mut().for_each(|hit| stand(logs, &mut hit.row));
     if args.json {

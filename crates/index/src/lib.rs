@@ -113,6 +113,16 @@ impl Index {
         Ok(Index { path, store: Arc::clone(store), scope: scope.clone(), db })
     }
 
+    /// An index of its own for this process alone, made of all logs: for a place where none can be written. Errors:
+    /// [`IndexError::Sqlite`], [`IndexError::Store`].
+    pub fn in_memory(store: &Arc<FilesStore>, scope: &Scope) -> Result<Index, IndexError> {
+        let path = PathBuf::from("in memory");
+        let db = tables::in_memory().map_err(|source| say(&path, source))?;
+        let mut index = Index { path, store: Arc::clone(store), scope: scope.clone(), db };
+        index.refresh()?;
+        Ok(index)
+    }
+
     /// Takes in what changed since the last time. A file that turns out to be damaged is made anew.
     pub fn refresh(&mut self) -> Result<Refreshed, IndexError> {
         match refresh::refresh(&mut self.db, &self.store, &self.scope, false) {

@@ -35,7 +35,15 @@ const TABLES: &str = "
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     // For its owner only, before SQLite makes it for everybody; what it keeps beside it has the same mode.
     let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-    let db = Connection::open(path)?;
+    prepared(Connection::open(path)?)
+}
+
+/// The same in memory, gone with this process.
+pub(crate) fn in_memory() -> Result<Connection> {
+    prepared(Connection::open_in_memory()?)
+}
+
+fn prepared(db: Connection) -> Result<Connection> {
     db.busy_timeout(PATIENCE)?;
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
