@@ -316,6 +316,9 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     }
 }
 
+/// Other names of types, by which people look for them.
+const SCHEMA_ALIASES: [(&str, &str); 2] = [("Context", "Packed"), ("CallRecord", "Call")];
+
 /// `mainpath schema`
 pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     let mut all = mainpath_types::schema::all();
@@ -326,7 +329,8 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         out(&format!("{:#}", serde_json::Value::Object(all)))?;
         return Ok(Exit::Ok);
     };
-    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let other = SCHEMA_ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(wanted)).map(|(_, name)| *name);
+    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(other.unwrap_or(wanted)));
     let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let (_, schema) =
         found.ok_or_else(|| Failure::usage(format!("there is no type {wanted:?}; there are: {}", names())))?;

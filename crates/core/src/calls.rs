@@ -1,14 +1,16 @@
 //! The table of calls: tools, children and people alike.
 
 use mainpath_types::{CallId, CancelCause, EffectClass, EventId, Millis, Resolution, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// All calls of a trace, oldest first. A call is never removed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calls(Vec<Call>);
 
 /// One call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// Which.
     pub id: CallId,
@@ -47,7 +49,7 @@ pub struct Call {
 }
 
 /// What rules said of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// Their verdict.
     pub verdict: Verdict,
@@ -74,7 +76,8 @@ impl Call {
 }
 
 /// Where a call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CallState {
     /// It waits for an approval.
     Asked,

@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The id of an effect, stable across restarts. With the trace's id in front it is unique everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The id of an effect, stable across restarts. With the trace's id in front it is unique everywhere. In JSON it is its text, such
+/// as `tool/12.0/1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub enum EffectKey {
     /// Model request N.
     Model(u32),
@@ -62,6 +64,12 @@ impl fmt::Display for EffectKey {
     }
 }
 
+impl Serialize for EffectKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl EffectKey {
     /// Whether this only waits: for a person, a child, a time. A trace with nothing but these can be parked.
     pub fn is_waiting(self) -> bool {
@@ -77,8 +85,10 @@ impl EffectKey {
     }
 }
 
-/// What is to be done. The caller starts it once and reports back with an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is to be done. The caller starts it once and reports back with an input. It can be written as JSON for whoever looks, and
+/// is never read from it: effects are derived from the state ([`crate::pending()`]), and their grants are made by rules alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
     /// Ask the model; what to send is [`crate::pack()`].
     CallModel {

@@ -83,5 +83,8 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
     macro_rules! list {
         ($($name:ident),* $(,)?) => { vec![$((stringify!($name), schemars::schema_for!($name))),*] };
     }
-    list![Input, InputKind, Reply, Probed, Answered, Edit, TimerKey]
+    list![
+        Input, InputKind, Reply, Probed, Answered, Edit, TimerKey, State, Call, Calls, CallState, Run, Queues, Tree, Node, Cut,
+        Goals, Effect, EffectKey, Packed, Item,
+    ]
 }

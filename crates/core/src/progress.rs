@@ -7,6 +7,8 @@
 
 use crate::{Call, CallState};
 use mainpath_types::{Part, Resolution, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Turns in which several tools fail, for each that the same tool may.
@@ -17,7 +19,7 @@ const INWARD: u32 = 4;
 const REMEMBERED: usize = 16;
 
 /// What a run got out of its latest turns.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// The tool that failed last, and in how many turns in a row; `None` is a name that no tool has.
     failing: Option<(Option<Arc<str>>, u32)>,
@@ -32,7 +34,7 @@ pub struct Progress {
 }
 
 /// A call and what came of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct Seen {
     call: u64,
     result: u64,

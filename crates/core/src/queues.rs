@@ -1,10 +1,12 @@
 //! What people and programs said while the agent was busy.
 
 use mainpath_types::{EventId, MessageMode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The messages that wait.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Queues {
     /// Those that are read after the running tool.
     pub steers: VecDeque<Queued>,
@@ -15,7 +17,7 @@ pub struct Queues {
 }
 
 /// A message that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Queued {
     /// The event that holds it.
     pub event: EventId,

@@ -1,10 +1,12 @@
 //! How often a tool may be called: a window of time that slides over the starts of its calls.
 
 use mainpath_types::{Millis, RateLimit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// When a tool's latest calls started, as many as its limit counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window(VecDeque<Millis>);
 
 impl Window {

@@ -3,11 +3,13 @@
 use crate::progress::Progress;
 use crate::state::Opening;
 use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Usage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The run that is going on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its number, from 1.
     pub number: u32,
@@ -64,7 +66,7 @@ pub struct Run {
 }
 
 /// The model call that is in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCall {
     /// The request's number.
     pub request: u32,

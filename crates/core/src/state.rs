@@ -3,11 +3,18 @@
 use crate::context::cut::AROUND;
 use crate::{Calls, Goals, ModelCall, Queued, Queues, Run, Tree, Window};
 use mainpath_types::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Everything that an agent's next step depends on. Made by folding a log with [`crate::apply()`], and by nothing else.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It can be stored as JSON and read back; what follows from it is the same. The form is that of this version: a state that
+/// another version wrote is refused or folded again from the log, never guessed at. It grants what the log granted, so keep it
+/// where you keep the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct State {
     /// The trace.
     pub trace: TraceId,
@@ -89,7 +96,7 @@ pub struct State {
 }
 
 /// The part of a spec that decisions need. The texts stay in the event.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecHead {
     /// The event that holds the whole spec.
     pub event: EventId,
@@ -119,7 +126,7 @@ impl SpecHead {
 }
 
 /// The part of a model's description that decisions need.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelHead {
     /// Its window.
     pub context_window: u32,
@@ -130,7 +137,7 @@ pub struct ModelHead {
 }
 
 /// The part of a tool's spec that decisions need.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolHead {
     /// Its name.
     pub name: Arc<str>,
@@ -147,7 +154,7 @@ pub struct ToolHead {
 }
 
 /// A turn whose calls have not all ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// The assistant message that made the calls.
     pub assistant: Seq,
@@ -156,7 +163,7 @@ pub struct Turn {
 }
 
 /// A side branch: its messages hang below the frozen head and leave the main path again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Branch {
     /// What it is for.
     pub kind: BranchKind,
@@ -185,7 +192,7 @@ pub struct Branch {
 }
 
 /// A rewind that waits for the run to close.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rewind {
     /// The message, as asked; 0 is before the first.
     pub after: Seq,
@@ -194,7 +201,8 @@ pub struct Rewind {
 }
 
 /// What a run opens with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Opening {
     /// A message.
     Message(Queued),
@@ -205,7 +213,7 @@ pub enum Opening {
 }
 
 /// Which mailbox entries have been consumed. Urgent ones overtake, so there may be gaps.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MailCursor {
     /// All entries up to this one.
     pub upto: MailId,

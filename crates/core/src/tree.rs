@@ -1,10 +1,12 @@
 //! The message tree: heads of messages, the main path, and what is left out of it.
 
 use mainpath_types::{CallId, EventId, GoalId, Keeps, Seq, Shortened};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The messages of a trace as a tree. Nothing is ever removed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tree {
     nodes: Vec<Node>,
     cuts: BTreeMap<Seq, Cut>,
@@ -13,7 +15,7 @@ pub struct Tree {
 }
 
 /// The head of a message; its text is in the event that brought it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// What came before it.
     pub parent: Option<Seq>,
@@ -41,7 +43,8 @@ pub struct Node {
 }
 
 /// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum NodeKind {
     /// From outside.
     User,
@@ -67,7 +70,7 @@ pub enum NodeKind {
 }
 
 /// What is shown below a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cut {
     /// Of the path above.
     pub keeps: Keeps,

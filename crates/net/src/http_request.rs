@@ -10,7 +10,7 @@ use mainpath_types::{EffectClass, ToolOutput};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -88,9 +88,10 @@ impl HttpRequest {
     }
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 enum Verb {
+    #[default]
     Get,
     Head,
     Post,
@@ -103,7 +104,8 @@ enum Verb {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequestArgs {
-    /// The method.
+    /// The method; GET where nothing is said.
+    #[serde(default)]
     method: Verb,
     /// The whole address, http or https.
     url: String,

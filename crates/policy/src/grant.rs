@@ -1,9 +1,12 @@
 //! The permission that a tool needs to run.
 
 use mainpath_types::{CallId, Confinement, Decision, EffectClass, TraceId, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// The permission to run one attempt of one call. Only [`Grant::issue`] makes one; the tool runtime accepts nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The permission to run one attempt of one call. Only [`Grant::issue`] makes one; the tool runtime accepts nothing else. It
+/// can be shown as JSON, and not be read from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Grant {
     trace: TraceId,
     call: CallId,

@@ -68,6 +68,7 @@ pub fn text_protocol_prompt(spec: &Spec, instructions: &str, own: Option<&Path>)
             turns => spec.limits.turns,
             calls => spec.limits.calls,
             calls_per_turn => spec.limits.calls_per_turn,
+            tokens => spec.limits.tokens.filter(|tokens| *tokens > 0),
             run_timeout_s => seconds(spec.limits.run_timeout_ms),
             call_timeout_s => seconds(spec.limits.call_timeout_ms),
             observation_chars => spec.limits.observation_chars,
@@ -119,7 +120,9 @@ mod tests {
     #[test]
     fn the_bundled_words_name_the_tools_the_limits_and_the_schema() {
         for profile in [Profile::AgentCore, Profile::Skills] {
-            let spec = Spec { output_schema: Some(json!({"type": "array"})), ..spec(profile) };
+            let mut spec = Spec { output_schema: Some(json!({"type": "array"})), ..spec(profile) };
+            assert!(!text_protocol_prompt(&spec, "", None).unwrap().contains(" tokens."), "none is told where none is set");
+            spec.limits.tokens = Some(50_000);
             let text = text_protocol_prompt(&spec, "Be brief.", None).unwrap();
             for part in [
                 "Be brief.\n\n# How you answer",
@@ -129,6 +132,7 @@ mod tests {
                     spec.limits.turns.unwrap(),
                     spec.limits.calls.unwrap()
                 ),
+                "All requests and answers of the run together may have 50000 tokens.",
                 "JSON Schema; put it as it is into",
                 "{\"type\":\"array\"}",
                 "# Examples",

@@ -10,6 +10,23 @@ pub(crate) fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(problem()) }
 }
 
+/// A state that was written as JSON and read back. It must be the same, and so must be what follows from it.
+pub fn stored(state: &State) -> Result<State, String> {
+    let text = serde_json::to_string(state).map_err(|error| format!("the state cannot be written: {error}"))?;
+    let read: State = serde_json::from_str(&text).map_err(|error| format!("the state cannot be read back: {error}"))?;
+    ensure(read == *state, || format!("the state at event {} is another one when read back", state.last))?;
+    let same = pending(&read) == pending(state) && next_step(&read) == next_step(state) && pack(&read) == pack(state);
+    ensure(same, || format!("after event {} something else follows from the state read back", state.last))?;
+    Ok(read)
+}
+
+/// Whether a value is what the published schema of this type of the core's says. Errors: where it is not, or there is no such type.
+pub fn fits_schema(name: &str, value: &serde_json::Value) -> Check {
+    let schema = schemas().into_iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no schema {name}"))?;
+    let schema = jsonschema::validator_for(schema.1.as_value()).map_err(|error| format!("{name}: {error}"))?;
+    schema.validate(value).map_err(|error| format!("{name}, at {}: {error}", error.instance_path()))
+}
+
 /// What must hold when this event follows this state. `not_done`: calls whose probe found that they were not done.
 pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Check {
     ensure(event.id == before.last + 1, || format!("event {} after {}", event.id, before.last))?;

@@ -410,7 +410,10 @@ impl World {
         self.last_batch = 0;
         self.bodies = Log::default();
         self.bodies.extend(&self.log);
-        self.machine = Machine::fold(self.machine.state().trace.clone(), &self.log);
+        let folded = Machine::fold(self.machine.state().trace.clone(), &self.log);
+        // It goes on as well from a state that was stored and read back.
+        let stored = check::stored(folded.state()).unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
+        self.machine = Machine::resume(stored);
         self.packer = Packer::default();
         self.packs.retain(|request, _| *request <= self.machine.state().requests);
         self.broken.retain(|event, _| *event <= self.machine.state().last);

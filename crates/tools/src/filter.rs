@@ -39,6 +39,9 @@ const STACK: usize = 128 * 1024 * 1024;
 const LEFT_OUT: [&str; 7] =
     ["env", "halt", "halt_error", "localtime", "strflocaltime", "input_filename", "get_search_list"];
 
+/// What jq has beside that: `@csv` and `@tsv`.
+const ROWS: &str = include_str!("rows.jq");
+
 /// The filter program's `main`.
 pub fn filter_main() -> ExitCode {
     let limit = |resource, most| setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
@@ -114,6 +117,8 @@ fn apply(code: &str, input: &[u8]) -> Result<i32, String> {
 
 fn compile<'a>(arena: &'a Arena, code: &'a str) -> Result<Filter<JustLut<Val>>, String> {
     let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
+    let rows = load::parse(ROWS, |parser| parser.defs()).unwrap_or_default();
+    let defs = defs.chain(rows);
     let defs = defs.filter(|def| !LEFT_OUT.contains(&def.name));
     let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
     let funs = funs.filter(|(name, ..)| !LEFT_OUT.contains(name));

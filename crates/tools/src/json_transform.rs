@@ -62,7 +62,7 @@ impl Tool for JsonTransform {
 
     fn describe(&self) -> ToolDoc {
         let text = "Applies a jq filter to JSON, given as `input` or as the file `path`; without either to null. Shows the \
-                    results as JSON, one a line. The filter is run by jaq: without @csv, @tsv, input, env, modules and the local time zone.";
+                    results as JSON, one a line. The filter is run by jaq: without input, env, modules and the local time zone.";
         ToolDoc { timeout: Some(TIMEOUT), ..ToolDoc::new(text, EffectClass::ReadOnly) }
     }
 

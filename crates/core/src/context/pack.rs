@@ -2,12 +2,14 @@
 
 use crate::{Cut, Node, NodeKind, State};
 use mainpath_types::{CallId, EventId, Seq, SummaryMode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The version of the packer. A request is rebuilt by the version that its event names.
 pub const PACK_VERSION: u16 = 1;
 
-/// What a request shows, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The context of a request: what it shows, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Packed {
     /// Which spec and model.
     pub under: Under,
@@ -16,7 +18,7 @@ pub struct Packed {
 }
 
 /// What a request is made under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Under {
     /// The event that holds the spec: models, system text, tools.
     pub spec: EventId,
@@ -37,7 +39,8 @@ impl Default for Under {
 }
 
 /// One message of a request. The event is where its body is, and so where it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Item {
     /// From outside.
     User {
@@ -127,7 +130,8 @@ pub enum Item {
 }
 
 /// How much of a result is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Shown {
     /// All of it.
     Whole,

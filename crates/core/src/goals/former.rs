@@ -2,11 +2,13 @@
 
 use super::{DROPPED, Goals};
 use mainpath_types::{Goal, GoalId, GoalStatus, Seq, Terms};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What a change took from the plan. What it added needs no note: a goal knows when it was made. Where goals stand is none
 /// either, as a rewind does not undo what was done.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Former {
     /// The newest message at the change.
     at: Option<Seq>,

@@ -7,6 +7,8 @@ pub mod view;
 use crate::Refusal;
 use former::Former;
 use mainpath_types::{Goal, GoalId, GoalOp, GoalStatus, Seq, Step, Terms};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ const MOST_TERMS: usize = 4_000;
 const DROPPED: &str = "No longer part of the plan.";
 
 /// The plan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goals {
     /// Siblings in their order, parents anywhere.
     list: Vec<Goal>,

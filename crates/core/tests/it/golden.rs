@@ -3,6 +3,7 @@
 
 use crate::support::*;
 use mainpath_core::*;
+use mainpath_testkit::check;
 use mainpath_testkit::world::spec;
 use mainpath_types::*;
 use std::path::Path;
@@ -168,6 +169,34 @@ fn the_golden_log_holds_every_event_there_is() {
     written.sort_unstable();
     written.dedup();
     assert_eq!(written, known);
+}
+
+#[test]
+fn after_every_event_the_state_can_be_stored_as_its_published_schema_says() {
+    let mut state = State::new("test".parse().unwrap());
+    assert_eq!(check::stored(&state).unwrap(), state);
+    for event in life() {
+        apply(&mut state, &event);
+        check::stored(&state).unwrap_or_else(|problem| panic!("{problem}"));
+        let fits = |name, value| check::fits_schema(name, &value).unwrap_or_else(|problem| panic!("{}: {problem}", event.id));
+        fits("State", serde_json::to_value(&state).unwrap());
+        state.calls.iter().for_each(|call| fits("Call", serde_json::to_value(call).unwrap()));
+        pending(&state).values().for_each(|effect| fits("Effect", serde_json::to_value(effect).unwrap()));
+        pack(&state).iter().for_each(|packed| fits("Packed", serde_json::to_value(packed).unwrap()));
+    }
+}
+
+#[test]
+fn a_stored_state_of_another_version_is_refused_and_not_guessed_at() {
+    let stored = serde_json::to_value(State::new("test".parse().unwrap())).unwrap();
+    let changed = |change: fn(&mut serde_json::Map<String, serde_json::Value>)| {
+        let mut stored = stored.clone();
+        change(stored.as_object_mut().unwrap());
+        serde_json::from_value::<State>(stored).unwrap_err().to_string()
+    };
+    let unknown = changed(|state| drop(state.insert("mood".into(), "good".into())));
+    assert!(unknown.starts_with("unknown field `mood`"), "{unknown}");
+    assert_eq!(changed(|state| drop(state.remove("tree"))), "missing field `tree`");
 }
 
 #[test]

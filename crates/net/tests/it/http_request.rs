@@ -38,6 +38,14 @@ async fn what_is_asked_arrives_and_what_is_answered_is_shown() {
 }
 
 #[tokio::test]
+async fn an_address_alone_is_a_get() {
+    let server = Server::new(|request| reply(200, &[], &request.method)).await;
+    let world = world(&[&server], &[format!("GET {}", server.url("/**"))]);
+    let text = format!("HTTP 200 from {}\n\nGET", server.url("/a"));
+    assert_eq!(world.say("http_request", json!({"url": server.url("/a")})).await, pair("ok", text));
+}
+
+#[tokio::test]
 async fn what_the_list_does_not_cover_is_not_asked_also_after_redirects() {
     let server = Server::new(|request| match request.path.as_str() {
         "/open/in" => redirect(302, "/open/there"),

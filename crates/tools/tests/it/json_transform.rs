@@ -39,6 +39,23 @@ async fn a_filter_is_applied_to_a_value_a_text_a_file_or_nothing() {
     assert_eq!(transform(json!({"filter": "empty"})).await, pair("ok", "[no results]"));
 }
 
+/// What jq 1.7 gives for the same.
+#[tokio::test]
+async fn rows_become_csv_and_tsv_as_jq_has_them() {
+    let input = json!([["a,b", "say \"hi\"", 1, 2.5, true, null, ""], [], ["ü\tx\ny\\z\r"]]);
+    let csv = json!({"filter": ".[] | @csv", "input": input});
+    let rows = ["\"a,b\",\"say \"\"hi\"\"\",1,2.5,true,,\"\"", "", "\"ü\tx\ny\\z\r\""];
+    let shown = |rows: &[&str]| rows.iter().map(|row| json!(row).to_string()).collect::<Vec<_>>().join("\n");
+    assert_eq!(transform(csv).await, pair("ok", shown(&rows)));
+    let tsv = json!({"filter": ".[] | @tsv", "input": input});
+    let rows = ["a,b\tsay \"hi\"\t1\t2.5\ttrue\t\t", "", "ü\\tx\\ny\\\\z\\r"];
+    assert_eq!(transform(tsv).await, pair("ok", shown(&rows)));
+    let inside = json!({"filter": "@csv \"row: \\(.)\"", "input": ["a", 1]});
+    assert_eq!(transform(inside).await, pair("ok", json!("row: \"a\",1").to_string()));
+    assert_eq!(wrong("[{}] | @csv").await, "The filter failed: object is not valid in a CSV row.");
+    assert_eq!(wrong("1 | @tsv").await, "The filter failed: number cannot be TSV, only an array can.");
+}
+
 #[tokio::test]
 async fn what_is_wrong_is_said_with_its_place() {
     let mistake = "The filter is wrong in line 2, column 5, at \")\": expected ";
