@@ -123,6 +123,10 @@ pub struct RunArgs {
     /// Continue this trace (its id, or the beginning of it)
     #[arg(long, value_name = "ID")]
     pub trace: Option<String>,
+    /// A conversation that was held elsewhere, as `import` reads it (`-` is standard input), begins the trace: its last message is
+    /// answered, or the task is. What it says to the system becomes instructions of the trace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "continue"])]
+    pub messages: Option<PathBuf>,
     /// Continue this session; a new one, and one whose time is over, begins with a new trace
     #[arg(long, value_name = "NAME", conflicts_with_all = ["trace", "continue"])]
     pub session: Option<String>,
@@ -449,7 +453,10 @@ pub struct StatsArgs {
     /// All traces together
     #[arg(short, long, conflicts_with = "trace")]
     pub all: bool,
-    /// As JSON lines
+    /// Only runs that began in this time, such as 24h or 7d; without a trace: of all traces
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub since: Option<Duration>,
+    /// As JSON lines: by tool, model, finish reason and day, then all together
     #[arg(long)]
     pub json: bool,
 }

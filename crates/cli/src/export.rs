@@ -109,8 +109,9 @@ impl Export<'_> {
         let folder = self.folder(out_dir, ".agent/runs")?;
         let lines: String = self.wire().iter().map(|line| format!("{line}\n")).collect();
         put(&folder.join("events.jsonl"), lines.as_bytes())?;
-        for (name, bytes) in self.views().await? {
-            put(&folder.join(name), &bytes)?;
+        // What `wire.jsonl` has is `events.jsonl` in this layout.
+        for (name, bytes) in self.views().await?.iter().filter(|(name, _)| *name != "wire.jsonl") {
+            put(&folder.join(name), bytes)?;
         }
         // Made even where they are empty: who reads the layout expects them.
         for name in ["artifacts", "observations"] {
@@ -133,20 +134,30 @@ impl Export<'_> {
     /// `.trace/<id>/…`, as the trace platform lays out a trace.
     async fn trace_dir(&self, out_dir: Option<&Path>) -> Result<Exit, Failure> {
         let folder = self.folder(out_dir, ".trace")?;
-        for (name, bytes) in self.views().await? {
-            if matches!(name, "meta.json" | "goal.json") {
-                put(&folder.join(name), &bytes)?;
-            }
-        }
         let is_listed = |line: &Value| {
             let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
             matches!(kind, "goal_added" | "goal_updated" | "sub_trace_started" | "sub_trace_completed" | "rewound")
         };
-        let events = self.wire().into_iter().filter(is_listed).map(|line| {
-            json!({"event_id": line.get("id"), "event": line.get("type"), "timestamp": line.get("ts"), "data": line.get("data")})
+        // Several of these may come from one event of the log, so they have numbers of their own.
+        let events = (1u64..).zip(self.wire().into_iter().filter(is_listed)).map(|(number, line)| {
+            json!({
+                "event_id": number, "event": line.get("type"), "timestamp": line.get("ts"), "data": line.get("data"),
+                "log_event_id": line.get("id"),
+            })
         });
-        let lines: String = events.map(|line| format!("{line}\n")).collect();
-        put(&folder.join("events.jsonl"), lines.as_bytes())?;
+        let lines: Vec<String> = events.map(|line| format!("{line}\n")).collect();
+        put(&folder.join("events.jsonl"), lines.concat().as_bytes())?;
+        for (name, bytes) in self.views().await? {
+            match name {
+                "goal.json" => put(&folder.join(name), &bytes)?,
+                "meta.json" => {
+                    let mut meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+                    meta["last_event_id"] = lines.len().into();
+                    put(&folder.join(name), format!("{meta:#}\n").as_bytes())?;
+                }
+                _ => {}
+            }
+        }
         std::fs::create_dir_all(folder.join("messages"))?;
         for (seq, node) in self.state.tree.iter() {
             let mut whole = Whole::new(self.bodies);
@@ -205,8 +216,7 @@ impl Export<'_> {
             }
             (NodeKind::Result(call), EventKind::ModelFinished(data)) => {
                 let planned = data.calls.get(usize::from(call.index))?;
-                let refused = planned.verdict.as_ref().map(|verdict| verdict.reason.clone());
-                result(call, planned.problem.clone().or(refused).unwrap_or_default())
+                result(call, planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default())
             }
             _ => None,
         }

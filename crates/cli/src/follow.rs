@@ -153,6 +153,10 @@ impl<'a> Follow<'a> {
 
     /// Prints what the log has beyond what was seen.
     async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
+        // First what was told, in its order: the pieces of an answer are in no log.
+        while let Some(live) = watcher.told() {
+            self.print(&live)?;
+        }
         // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
         let log = self.app.logs.store.read(&self.app.logs.scope, &self.trace, self.printer.last + 1).await?;
         let head = log.events.last().map_or(0, |event| event.id);

@@ -88,7 +88,7 @@ pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
+pub fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
     let mut index = Index::open(&logs.store, &logs.scope)?;
     index.refresh()?;
     Ok(index)

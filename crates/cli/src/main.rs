@@ -18,6 +18,7 @@ mod compare;
 mod config;
 mod context;
 mod control;
+mod conversation;
 mod doctor;
 mod exit;
 mod export;

@@ -3,16 +3,19 @@
 use crate::preview::Preview;
 use crate::say::to_output;
 use crate::text::{count, gist, plain, short, span, spent, were};
+use mainpath_core::EffectKey;
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
+use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
 use std::collections::HashMap;
 use std::io::IsTerminal;
 
 /// Prints what a watcher sees.
 pub struct Printer {
-    /// Set for programs: events on standard output.
-    json: Option<Projector>,
+    /// Whether it is for programs: events on standard output.
+    json: bool,
+    projector: Projector,
     color: bool,
     /// Whether what people say is shown: who gave the task knows it.
     shows_words: bool,
@@ -74,11 +77,39 @@ pub fn changed(planned: &PlannedCall) -> Option<String> {
     Some(format!("arguments changed by hook {hooks}: {}", gist(arguments)))
 }
 
+/// Prints event lines.
+fn write_lines(lines: &[serde_json::Value]) -> std::io::Result<()> {
+    lines.iter().try_for_each(|line| to_output(&format!("{line}\n")))
+}
+
+/// Limits that have changed, for people.
+fn limits(changed: &serde_json::Value) -> String {
+    let said = |value: &serde_json::Value| if value.is_null() { "no limit".into() } else { value.to_string() };
+    let changed = changed.as_object().into_iter().flatten();
+    let changed: Vec<String> =
+        changed.map(|(name, change)| format!("{name} {} → {}", said(&change["from"]), said(&change["to"]))).collect();
+    format!("limits changed: {}", changed.join(", "))
+}
+
+/// Whether an event changes the plan in a way that people are shown. That work without a plan counts for its task is not.
+fn plans(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::GoalsChanged(_) => true,
+        EventKind::ModelFinished(data) => {
+            let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
+            let by_itself = |op: &GoalOp| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. });
+            !data.goals.is_empty() && (is_asked || !data.goals.iter().all(by_itself))
+        }
+        _ => false,
+    }
+}
+
 impl Printer {
     /// A printer that prints from an event on. It must be fed the log from the beginning.
     pub fn new(trace: &TraceId, json: bool, from: EventId) -> Printer {
         Printer {
-            json: json.then(|| Projector::new(trace.clone())),
+            json,
+            projector: Projector::new(trace.clone()),
             shows_words: false,
             color: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
             streamed: String::new(),
@@ -104,22 +135,30 @@ impl Printer {
         match live {
             Live::Event(event) => {
                 self.last = event.id;
-                let mut written = Ok(());
-                if let Some(projector) = &mut self.json {
-                    for line in projector.project(event) {
-                        if event.id >= self.from && written.is_ok() {
-                            written = to_output(&format!("{line}\n"));
-                        }
-                    }
-                }
+                let before = plans(&event.kind).then(|| self.projector.state().goals.clone());
+                let lines = self.projector.project(event);
+                let is_shown = event.id >= self.from;
+                let written = if self.json && is_shown { write_lines(&lines) } else { Ok(()) };
                 self.event(event);
+                for line in lines.iter().filter(|line| line["type"] == "budget_changed" && !self.json && is_shown) {
+                    self.line("·", &limits(&line["data"]));
+                }
+                let changes = before.map(|before| self.projector.state().goals.changes_since(&before));
+                for line in changes.into_iter().flatten().filter(|_| !self.json && is_shown) {
+                    self.line("·", &format!("plan: {line}"));
+                }
                 written?;
             }
-            Live::Delta { .. } | Live::Notice(_) if self.json.is_some() => {}
+            Live::Delta { of, delta } if self.json => self.program_delta(of, delta)?,
+            Live::Notice(_) if self.json => {}
             Live::Delta { delta, .. } => self.delta(delta),
             Live::Notice(notice) => self.line("!", notice),
         }
         Ok(())
+    }
+
+    fn program_delta(&self, of: &EffectKey, delta: &Delta) -> std::io::Result<()> {
+        write_lines(&self.projector.delta(of, delta, system_clock()))
     }
 
     fn delta(&mut self, delta: &Delta) {
@@ -137,12 +176,12 @@ impl Printer {
                     self.fleeting = true;
                 }
             }
-            Delta::Arguments { .. } => {}
+            Delta::Arguments { .. } | Delta::Partial { .. } => {}
         }
     }
 
     fn event(&mut self, event: &Event) {
-        let quiet = self.json.is_some() || event.id < self.from;
+        let quiet = self.json || event.id < self.from;
         match &event.kind {
             EventKind::ModelFinished(data) => {
                 let answer = self.long.take().unwrap_or_else(|| text_of(&data.parts));

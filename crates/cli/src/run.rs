@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
 use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
+use crate::conversation;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::logs::Logs;
@@ -28,6 +29,9 @@ use std::time::Duration;
 
 /// `mainpath run`
 pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
+    if let Some(file) = args.messages.clone() {
+        return conversation::run(args, &file).await;
+    }
     let task = task(args.task.as_deref())?;
     let app = App::open()?.with_rules(&args.agent.rules);
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
@@ -152,6 +156,8 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         (Some(_), ..) if unread(&app.logs, &trace, &state).await?.iter().any(|(_, mail)| *mail == Mail::Stop) => {
             Some(Mail::Continue)
         }
+        // A conversation from elsewhere in which a person has the last word.
+        (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
         (Some(_), ..) | (None, None, _) => None,
         (None, Some(FinishReason::Final), _)
             if state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() =>
@@ -258,7 +264,7 @@ fn nothing_left(state: &State) -> bool {
 }
 
 /// The task with what was piped in before it and what is attached after it, which is named for people.
-fn message(Task { typed, piped }: Task, attached: Attached, output: &OutputArgs) -> Mail {
+pub fn message(Task { typed, piped }: Task, attached: Attached, output: &OutputArgs) -> Mail {
     if !output.json {
         attached.lines.iter().for_each(|line| eprintln!("· {line}"));
     }
@@ -277,18 +283,18 @@ fn announce(trace: &TraceId, output: &OutputArgs) {
 }
 
 /// Says it if nothing is known of a model.
-fn warn(app: &App, model: &str, output: &OutputArgs) {
+pub fn warn(app: &App, model: &str, output: &OutputArgs) {
     if let Some(line) = unknown(model, app).filter(|_| !output.json) {
         eprintln!("! {}", plain(&line));
     }
 }
 
 /// What a run is to do.
-struct Task {
+pub struct Task {
     /// In a person's words.
-    typed: String,
+    pub typed: String,
     /// What it is about, from standard input.
-    piped: Option<String>,
+    pub piped: Option<String>,
 }
 
 /// The task: the argument, standard input, or both, where what comes on standard input is context for the argument.
@@ -307,7 +313,7 @@ fn task(argument: Option<&str>) -> Result<Task, Failure> {
 }
 
 /// Whether standard input is a pipe or a file. A terminal is for approvals, and a device such as /dev/null has nothing.
-fn has_input() -> bool {
+pub fn has_input() -> bool {
     let kind = fstat(std::io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
 }

@@ -299,7 +299,7 @@ fn text(file: Option<&Path>) -> Result<(String, String), Failure> {
 }
 
 /// The messages of a file.
-fn messages_of(file: Option<&Path>, format: Option<HistoryFormat>) -> Result<(String, Loose), Failure> {
+pub fn messages_of(file: Option<&Path>, format: Option<HistoryFormat>) -> Result<(String, Loose), Failure> {
     let (name, text) = text(file)?;
     let messages = Loose::read(format, &text).map_err(|error| Failure::error(format!("{name}: {error}")))?;
     if messages.is_empty() {
@@ -309,7 +309,7 @@ fn messages_of(file: Option<&Path>, format: Option<HistoryFormat>) -> Result<(St
 }
 
 /// Says what was mended.
-fn tell(healed: &[String]) {
+pub fn tell(healed: &[String]) {
     healed.iter().for_each(|healed| eprintln!("! {healed}"));
 }
 
@@ -355,19 +355,34 @@ fn messages_were(count: usize) -> String {
     were(count as u64, "message")
 }
 
+/// What a conversation said to the system elsewhere becomes instructions here, after the owner's; that is said.
+pub fn with_system(app: &App, mut agent: AgentArgs, system: &[String]) -> AgentArgs {
+    if system.is_empty() {
+        return agent;
+    }
+    let own = agent.instructions.take().unwrap_or_else(|| app.logs.home.config.instructions.clone());
+    let texts = Some(own).filter(|own| !own.is_empty()).into_iter().chain(system.iter().cloned());
+    agent.instructions = Some(texts.collect::<Vec<_>>().join("\n\n"));
+    let chars: usize = system.iter().map(|text| text.chars().count()).sum();
+    let (messages, chars) = (count(system.len() as u64, "system message"), count(chars as u64, "character"));
+    eprintln!("! {messages} ({chars}) kept as instructions of this trace");
+    agent
+}
+
 /// `mainpath import`
 pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     person_only("import conversations")?;
     let app = App::open()?;
     let held = Held::new(&app.logs)?;
     let mut session = args.session.as_ref().map(|name| held.for_run(&app.logs, name)).transpose()?;
-    let (name, messages) = messages_of(Some(&args.file), args.format.into())?;
+    let (name, mut messages) = messages_of(Some(&args.file), args.format.into())?;
+    let agent = with_system(&app, args.agent, &messages.take_system());
     let history = messages.heal(false);
     tell(&history.healed);
     if history.messages.is_empty() {
         return Err(Failure::error(format!("{name} holds nothing that could be added")));
     }
-    let spec = spec(&app, &args.agent).await?;
+    let spec = spec(&app, &agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });
     let messages = take_in(&*app.logs.store, (&app.logs.scope, &app.vault), &trace, Some(spec), from).await?;
@@ -376,7 +391,13 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
         held.point(session, &trace)?;
     }
     let messages = were(messages as u64, "message");
-    eprintln!("{messages} taken in; go on with mainpath run --trace {trace} \"TASK\"");
+    let (_, state, _) = app.logs.read(&trace).await?;
+    let open = if state.tree.is_answered() {
+        String::new()
+    } else {
+        format!(", or have the last one answered: mainpath resume {trace}")
+    };
+    eprintln!("{messages} taken in; go on with mainpath run --trace {trace} \"TASK\"{open}");
     out(trace.as_str()).map(|()| Exit::Ok)
 }
 

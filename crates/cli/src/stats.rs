@@ -1,60 +1,246 @@
-//! `stats`: what each tool did.
+//! `stats`: how runs ended, what they took and cost, by tool, by model and by day.
 
 use crate::args::StatsArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::list::refreshed;
 use crate::logs::Logs;
-use crate::text::{plain, short, span};
-use mainpath_runtime::telemetry::{ToolStats, by_tool};
+use crate::text::{count, money, number, plain, short, span};
+use mainpath_runtime::run_stats::{Counts, ModelStats, RunStats, Times, runs};
+use mainpath_runtime::telemetry::ToolStats;
 use mainpath_store::Store;
-use serde_json::json;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{FinishReason, Micros, Millis, Usage, format_time};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// What is counted of a number of runs.
+#[derive(Default)]
+struct Stats {
+    traces: usize,
+    runs: u64,
+    going_on: u64,
+    reasons: BTreeMap<&'static str, u64>,
+    counts: Counts,
+    days: BTreeMap<String, Day>,
+}
+
+/// Of the runs that began on one day, in UTC.
+#[derive(Default)]
+struct Day {
+    runs: u64,
+    failed: u64,
+    counts: Counts,
+}
 
 /// `mainpath stats`
 pub async fn stats(args: StatsArgs) -> Result<Exit, Failure> {
     let logs = Logs::look()?;
-    let traces = match (&args.trace, args.all) {
-        (None, true) => logs.store.list(&logs.scope).await?.into_iter().map(|entry| entry.trace).collect(),
-        (wanted, _) => vec![logs.find(wanted.as_deref()).await?],
-    };
-    let mut all: BTreeMap<String, ToolStats> = BTreeMap::new();
-    for trace in &traces {
-        let (log, ..) = logs.read(trace).await?;
-        for (tool, stats) in by_tool(&log.events) {
-            all.entry(tool).or_default().add(&stats);
-        }
-    }
-    if args.json {
-        for (tool, stats) in &all {
-            let line = json!({
-                "tool": tool, "stats": stats, "success_rate": stats.success_rate(), "mean_ms": stats.mean_ms(),
-            });
-            out(&line.to_string())?;
-        }
-        return Ok(Exit::Ok);
-    }
-    let many = if traces.len() == 1 { String::new() } else { format!(" in {} traces", traces.len()) };
-    if all.is_empty() {
-        out(&format!("no tool was called{many}"))?;
-        return Ok(Exit::Ok);
-    }
-    out(&format!(
-        "{:<28} {:>6} {:>7} {:>7} {:>8} {:>8}  errors{many}",
-        "tool", "calls", "success", "denied", "mean", "longest"
-    ))?;
-    for (tool, stats) in &all {
-        let rate = stats.success_rate().map_or("-".into(), |rate| format!("{:.0} %", rate * 100.0));
-        let mean = stats.mean_ms().map_or("-".into(), span);
-        let longest = if stats.ran > 0 { span(stats.longest_ms) } else { "-".into() };
-        let mut notes: Vec<String> = stats.errors.iter().map(|(code, times)| format!("{code} {times}")).collect();
-        for (what, times) in
-            [("skipped", stats.skipped), ("interrupted", stats.interrupted), ("made again", stats.retries)]
-        {
-            notes.extend((times > 0).then(|| format!("{what} {times}")));
-        }
-        let (tool, denied) = (short(&plain(tool), 28), stats.denied);
-        let line = format!("{tool:<28} {:>6} {rate:>7} {denied:>7} {mean:>8} {longest:>8}", stats.calls);
-        out(format!("{line}  {}", plain(&notes.join(", "))).trim_end())?;
+    let since = args
+        .since
+        .map_or(0, |time| system_clock().saturating_sub(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)));
+    let of_all = args.all || args.since.is_some() && args.trace.is_none();
+    let (runs, traces) =
+        if of_all { all(&logs, since).await? } else { of_one(&logs, args.trace.as_deref(), since).await? };
+    let stats = Stats::of(&runs, traces);
+    match args.json {
+        true => stats.lines().iter().try_for_each(|line| out(&line.to_string()))?,
+        false => stats.table(of_all, since)?,
     }
     Ok(Exit::Ok)
+}
+
+async fn of_one(logs: &Logs, wanted: Option<&str>, since: Millis) -> Result<(Vec<RunStats>, usize), Failure> {
+    let trace = logs.find(wanted).await?;
+    let (log, ..) = logs.read(&trace).await?;
+    let mut runs = runs(&trace, &log.events);
+    runs.retain(|run| run.began >= since);
+    Ok((runs, 1))
+}
+
+/// From the index. It is only a cache: without it every log is read.
+async fn all(logs: &Logs, since: Millis) -> Result<(Vec<RunStats>, usize), Failure> {
+    if let Ok(found) = refreshed(logs).and_then(|index| index.runs(since)) {
+        return Ok(found);
+    }
+    let (mut found, mut traces) = (Vec::new(), 0);
+    for entry in logs.store.list(&logs.scope).await? {
+        let (log, ..) = logs.read(&entry.trace).await?;
+        let before = found.len();
+        found.extend(runs(&entry.trace, &log.events).into_iter().filter(|run| run.began >= since));
+        traces += usize::from(found.len() > before);
+    }
+    Ok((found, traces))
+}
+
+impl Stats {
+    fn of(runs: &[RunStats], traces: usize) -> Stats {
+        let mut stats = Stats { traces, ..Stats::default() };
+        for run in runs {
+            let day = stats.days.entry(format_time(run.began).chars().take(10).collect()).or_default();
+            stats.runs += 1;
+            day.runs += 1;
+            match run.reason {
+                Some(reason) => *stats.reasons.entry(reason.as_str()).or_default() += 1,
+                None => stats.going_on += 1,
+            }
+            day.failed += u64::from(run.reason.is_some_and(is_failure));
+            day.counts.add(&run.counts);
+            stats.counts.add(&run.counts);
+        }
+        stats
+    }
+
+    /// How many runs ended, and how many of them without an answer, though nobody stopped them.
+    fn ended(&self) -> (u64, u64) {
+        let failed = self.days.values().map(|day| day.failed).sum();
+        (self.runs - self.going_on, failed)
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let Stats { traces, runs, going_on, reasons, counts, days } = self;
+        let tool = |(tool, stats): (&String, &ToolStats)| json!({"tool": tool, "stats": stats, "success_rate": stats.success_rate(), "mean_ms": stats.mean_ms()});
+        let model = |(model, stats): (&String, &ModelStats)| {
+            json!({
+                "model": model, "stats": stats, "failure_rate": rate(stats.failures(), stats.requests),
+                "mean_ms": stats.answers.mean_ms(), "cost": decimal(stats.cost),
+            })
+        };
+        let day = |(day, Day { runs, failed, counts }): (&String, &Day)| {
+            let (usage, cost) = counts.spent();
+            json!({
+                "day": day, "runs": runs, "failed": failed, "turns": counts.turns, "ms": counts.ms, "usage": usage,
+                "cost_micros": cost, "cost": decimal(cost),
+            })
+        };
+        let ((ended, failed), (usage, cost)) = (self.ended(), counts.spent());
+        let total = json!({"total": {
+            "traces": traces, "runs": runs, "going_on": going_on, "ended": ended, "failed": failed,
+            "failure_rate": rate(failed, ended), "finish_reasons": reasons, "turns": counts.turns,
+            "mean_turn_ms": counts.turns.mean_ms(), "ms": counts.ms, "usage": usage, "cost_micros": cost,
+            "cost": decimal(cost),
+        }});
+        let reasons = reasons.iter().map(|(reason, runs)| json!({"finish_reason": reason, "runs": runs}));
+        let mut lines: Vec<Value> = counts.tools.iter().map(tool).collect();
+        lines.extend(counts.models.iter().map(model).chain(reasons).chain(days.iter().map(day)));
+        lines.push(total);
+        lines
+    }
+
+    fn table(&self, of_all: bool, since: Millis) -> Result<(), Failure> {
+        let many = if of_all { format!(" in {}", count(self.traces as u64, "trace")) } else { String::new() };
+        match self.counts.tools.is_empty() {
+            true => out(&format!("no tool was called{many}"))?,
+            false => {
+                let (success, denied) = ("success", "denied");
+                out(&format!(
+                    "{:<28} {:>6} {success:>7} {denied:>7} {:>8} {:>8}  errors{many}",
+                    "tool", "calls", "mean", "longest"
+                ))?;
+            }
+        }
+        self.counts.tools.iter().try_for_each(|(tool, stats)| out(&of_tool(tool, stats)))?;
+        if self.runs == 0 {
+            let after = if since > 0 { format!(" since {}", format_time(since)) } else { String::new() };
+            return out(&format!("\nno run began{after}"));
+        }
+        if !self.counts.models.is_empty() {
+            let head = ["requests", "failed", "mean", "longest", "tokens in", "out", "cost"];
+            out(&format!("\n{:<28} {}", "model", columns(head.map(String::from))))?;
+        }
+        for (model, stats) in &self.counts.models {
+            let failed = percent(stats.failures(), stats.requests);
+            let (mean, longest) = times(&stats.answers);
+            out(&format!(
+                "{:<28} {}",
+                short(&plain(model), 28),
+                columns([
+                    number(stats.requests),
+                    failed,
+                    mean,
+                    longest,
+                    number(stats.usage.input),
+                    number(stats.usage.output),
+                    money(stats.cost),
+                ])
+            ))?;
+        }
+        if self.days.len() > 1 {
+            let head = ["runs", "failed", "a turn", "worked", "tokens in", "out", "cost"];
+            out(&format!("\n{:<28} {}", "day (UTC)", columns(head.map(String::from))))?;
+            for (day, Day { runs, failed, counts }) in &self.days {
+                let ((usage, cost), (mean, _)) = (counts.spent(), times(&counts.turns));
+                out(&format!(
+                    "{day:<28} {}",
+                    columns([
+                        number(*runs),
+                        percent(*failed, *runs),
+                        mean,
+                        span(counts.ms),
+                        number(usage.input),
+                        number(usage.output),
+                        money(cost),
+                    ])
+                ))?;
+            }
+        }
+        let (ended, failed) = self.ended();
+        let mut reasons: Vec<String> =
+            self.reasons.iter().map(|(reason, runs)| format!("{reason} {}", number(*runs))).collect();
+        reasons.extend((self.going_on > 0).then(|| format!("not ended {}", number(self.going_on))));
+        out(&format!("\n{}: {}; {} failed", count(self.runs, "run"), reasons.join(", "), percent(failed, ended)))?;
+        let ((mean, longest), (usage, cost)) = (times(&self.counts.turns), self.counts.spent());
+        let turns = count(self.counts.turns.count, "turn");
+        out(&format!("{turns}, {mean} each, the longest {longest}; {} of work", span(self.counts.ms)))?;
+        out(&spent(&usage, cost))
+    }
+}
+
+/// Whether a run came to no answer by itself: neither the model's answer nor somebody who stopped it.
+fn is_failure(reason: FinishReason) -> bool {
+    !matches!(reason, FinishReason::Final | FinishReason::Stopped)
+}
+
+fn of_tool(tool: &str, stats: &ToolStats) -> String {
+    let rate = stats.success_rate().map_or("-".into(), |rate| format!("{:.0} %", rate * 100.0));
+    let mean = stats.mean_ms().map_or("-".into(), span);
+    let longest = if stats.ran > 0 { span(stats.longest_ms) } else { "-".into() };
+    let mut notes: Vec<String> = stats.errors.iter().map(|(code, times)| format!("{code} {times}")).collect();
+    for (what, times) in [("skipped", stats.skipped), ("interrupted", stats.interrupted), ("made again", stats.retries)]
+    {
+        notes.extend((times > 0).then(|| format!("{what} {times}")));
+    }
+    let (tool, denied) = (short(&plain(tool), 28), stats.denied);
+    let line = format!("{tool:<28} {:>6} {rate:>7} {denied:>7} {mean:>8} {longest:>8}", stats.calls);
+    format!("{line}  {}", plain(&notes.join(", "))).trim_end().into()
+}
+
+fn columns(cells: [String; 7]) -> String {
+    let [a, b, c, d, e, f, g] = cells;
+    format!("{a:>8} {b:>7} {c:>8} {d:>8} {e:>12} {f:>10} {g:>10}")
+}
+
+fn times(times: &Times) -> (String, String) {
+    match times.mean_ms() {
+        None => ("-".into(), "-".into()),
+        Some(mean) => (span(mean), span(times.longest_ms)),
+    }
+}
+
+fn percent(some: u64, all: u64) -> String {
+    rate(some, all).map_or("-".into(), |rate| format!("{:.0} %", rate * 100.0))
+}
+
+/// From 0 to 1; `None` of nothing.
+fn rate(some: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| some as f64 / all as f64)
+}
+
+fn spent(usage: &Usage, cost: Micros) -> String {
+    format!("tokens {}", crate::text::spent(usage, cost))
+}
+
+/// Micro-units as an exact decimal number, as text.
+fn decimal(cost: Micros) -> String {
+    format!("{}.{:06}", cost / 1_000_000, cost % 1_000_000)
 }

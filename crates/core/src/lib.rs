@@ -84,7 +84,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ($($name:ident),* $(,)?) => { vec![$((stringify!($name), schemars::schema_for!($name))),*] };
     }
     list![
-        Input, InputKind, Reply, Probed, Answered, Edit, TimerKey, State, Call, Calls, CallState, Run, Queues, Tree, Node, Cut,
-        Goals, Effect, EffectKey, Packed, Item,
+        Input, InputKind, Reply, Probed, Answered, Edit, TimerKey, State, Call, Calls, CallState, Run, Queues, Tree,
+        Node, Cut, Goals, Effect, EffectKey, Packed, Item,
     ]
 }

@@ -127,7 +127,7 @@ impl Machine {
                 match delta {
                     Delta::Text { text } => self.draft.text.push_str(text),
                     Delta::Thinking { text } => self.draft.thinking.push_str(text),
-                    Delta::Arguments { .. } | Delta::ToolOutput { .. } => {}
+                    Delta::Arguments { .. } | Delta::Partial { .. } | Delta::ToolOutput { .. } => {}
                 }
                 Ok(None)
             }

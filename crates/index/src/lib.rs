@@ -17,9 +17,11 @@ mod tables;
 
 pub use search::{Hit, Shown};
 
+use mainpath_runtime::run_stats::RunStats;
 use mainpath_store::{FilesStore, Scope};
 use mainpath_types::{FinishReason, Micros, Millis, TraceId};
 use rusqlite::{Connection, ErrorCode};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -157,6 +159,13 @@ impl Index {
     pub fn newest(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
         let read = tables::newest(&self.db, most);
         read.map_err(|source| say(&self.path, source))
+    }
+
+    /// What was counted of the runs that began at this time or later, oldest first; and of how many traces they are.
+    pub fn runs(&self, since: Millis) -> Result<(Vec<RunStats>, usize), IndexError> {
+        let runs = tables::runs(&self.db, since).map_err(|source| say(&self.path, source))?;
+        let traces: BTreeSet<i64> = runs.iter().map(|(trace, _)| *trace).collect();
+        Ok((runs.into_iter().map(|(_, run)| run).collect(), traces.len()))
     }
 
     /// Where these words were said, the trace that changed last first; at most so many places.

@@ -3,6 +3,7 @@
 use crate::Row;
 use crate::tables::Stamp;
 use mainpath_core::{NodeKind, State, apply, result_text, status, task};
+use mainpath_runtime::run_stats::{RunStats, runs};
 use mainpath_store::{FilesStore, Scope, read_file};
 use mainpath_types::*;
 use std::fs::Metadata;
@@ -20,6 +21,7 @@ pub(crate) struct Found {
     pub stamp: Stamp,
     pub live: bool,
     pub said: Vec<Said>,
+    pub runs: Vec<RunStats>,
 }
 
 /// A message that can be found.
@@ -73,7 +75,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(),
         task: task.unwrap_or_default(),
     };
-    Some(Found { row, stamp, live, said })
+    Some(Found { row, stamp, live, said, runs: runs(trace, &log.events) })
 }
 
 /// Reads what was said; long texts lie in blobs.

@@ -4,6 +4,7 @@ use crate::Row;
 use crate::names::Sum;
 use crate::read::Found;
 use crate::search::spaced;
+use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -27,6 +28,9 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS message(
         n INTEGER PRIMARY KEY, trace INTEGER NOT NULL, seq INTEGER NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL);
     CREATE INDEX IF NOT EXISTS message_trace ON message(trace);
+    CREATE TABLE IF NOT EXISTS run(trace INTEGER NOT NULL, began INTEGER NOT NULL, stats TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS run_trace ON run(trace);
+    CREATE INDEX IF NOT EXISTS run_began ON run(began);
     CREATE TABLE IF NOT EXISTS mark(name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', tokenize='unicode61 remove_diacritics 2');
     INSERT INTO words(words, rank) VALUES('secure-delete', 1);
@@ -68,7 +72,7 @@ pub(crate) fn clear(db: &Connection) -> Result<()> {
 }
 
 fn drop_all(db: &Connection) -> Result<()> {
-    for table in ["trace", "message", "mark", "words"] {
+    for table in ["trace", "message", "run", "mark", "words"] {
         db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
     Ok(())
@@ -123,6 +127,7 @@ pub(crate) struct Writer<'a> {
     row: rusqlite::Statement<'a>,
     message: rusqlite::Statement<'a>,
     words: rusqlite::Statement<'a>,
+    run: rusqlite::Statement<'a>,
     remover: Remover<'a>,
 }
 
@@ -134,6 +139,7 @@ impl<'a> Writer<'a> {
             )?,
             message: db.prepare("INSERT INTO message VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             words: db.prepare("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?,
+            run: db.prepare("INSERT INTO run VALUES(?1, ?2, ?3)")?,
             remover: Remover::new(db)?,
         })
     }
@@ -164,6 +170,11 @@ impl<'a> Writer<'a> {
             let doc = self.message.insert(params![n, said.seq.0, said.role, said.text])?;
             self.words.execute(params![doc, spaced(&said.text)])?;
         }
+        for run in &found.runs {
+            // Counts are plain data: they always have a JSON form.
+            let stats = serde_json::to_string(run).unwrap_or_default();
+            self.run.execute(params![n, signed(run.began), stats])?;
+        }
         Ok(())
     }
 
@@ -177,6 +188,7 @@ struct Remover<'a> {
     said: rusqlite::Statement<'a>,
     words: rusqlite::Statement<'a>,
     messages: rusqlite::Statement<'a>,
+    runs: rusqlite::Statement<'a>,
     row: rusqlite::Statement<'a>,
 }
 
@@ -188,6 +200,7 @@ impl<'a> Remover<'a> {
             // The table of words keeps no texts: it has to be told what to take out.
             words: db.prepare("INSERT INTO words(words, rowid, text) VALUES('delete', ?1, ?2)")?,
             messages: db.prepare("DELETE FROM message WHERE trace = ?1")?,
+            runs: db.prepare("DELETE FROM run WHERE trace = ?1")?,
             row: db.prepare("DELETE FROM trace WHERE n = ?1")?,
         })
     }
@@ -202,6 +215,7 @@ impl<'a> Remover<'a> {
         }
         drop(said);
         self.messages.execute([n])?;
+        self.runs.execute([n])?;
         self.row.execute([n])?;
         Ok(())
     }
@@ -258,6 +272,19 @@ pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> 
         }
     };
     Ok((rows, all))
+}
+
+/// The runs that began at this time or later, oldest first, each with the number of its trace in the file.
+pub(crate) fn runs(db: &Connection, since: Millis) -> Result<Vec<(i64, RunStats)>> {
+    let mut query = db.prepare("SELECT trace, stats FROM run WHERE began >= ?1 ORDER BY began, rowid")?;
+    let mut rows = query.query([signed(since)])?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        let text: String = row.get(1)?;
+        let wrong = |_| rusqlite::Error::InvalidColumnType(1, "stats".into(), rusqlite::types::Type::Text);
+        runs.push((row.get(0)?, serde_json::from_str(&text).map_err(wrong)?));
+    }
+    Ok(runs)
 }
 
 /// SQLite's numbers have a sign.

@@ -226,6 +226,28 @@ impl Watcher {
         }
     }
 
+    /// What has been told already and was not seen yet, if the log need not be read for it.
+    pub fn told(&mut self) -> Option<Live> {
+        while !self.behind {
+            if let Some(event) = self.backlog.pop_front() {
+                if event.id >= self.next {
+                    return Some(self.see(event));
+                }
+                continue;
+            }
+            match self.live.try_recv() {
+                Ok(Live::Event(event)) if event.id < self.next => {}
+                Ok(Live::Event(event)) if event.id > self.next => self.behind = true,
+                Ok(Live::Event(event)) => return Some(self.see(event)),
+                Ok(Live::Delta { of, .. }) if self.settled.has(&of) => {}
+                Ok(other) => return Some(other),
+                Err(broadcast::error::TryRecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => return None,
+            }
+        }
+        None
+    }
+
     fn see(&mut self, event: Arc<Event>) -> Live {
         self.next = event.id + 1;
         self.settled.note(&event);

@@ -37,6 +37,7 @@ mod prefix;
 mod prompts;
 pub mod replay;
 mod request;
+pub mod run_stats;
 mod runtime;
 mod schema;
 mod secrets;

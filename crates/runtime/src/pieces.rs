@@ -27,6 +27,11 @@ impl Pieces {
         if self.flows.last().is_some_and(|(first, _)| is_prose(first) && !follows(first, &delta)) {
             self.end_last();
         }
+        if let Delta::Partial { value, .. } = &mut delta {
+            // It comes whole.
+            *value = self.vault.redact(value);
+            return self.tell(delta);
+        }
         let piece = std::mem::take(text_of(&mut delta));
         let at = match self.flows.iter().position(|(first, _)| follows(first, &delta)) {
             Some(at) => at,
@@ -76,7 +81,7 @@ fn kind(delta: &Delta, piece: &str) -> Kind {
     match delta {
         Delta::Arguments { .. } => Kind::Arguments,
         Delta::ToolOutput { .. } if is_json(piece) => Kind::Json,
-        Delta::ToolOutput { .. } | Delta::Text { .. } | Delta::Thinking { .. } => Kind::Text,
+        Delta::ToolOutput { .. } | Delta::Text { .. } | Delta::Thinking { .. } | Delta::Partial { .. } => Kind::Text,
     }
 }
 
@@ -108,6 +113,7 @@ fn text_of(delta: &mut Delta) -> &mut String {
         Delta::Text { text }
         | Delta::Thinking { text }
         | Delta::Arguments { text, .. }
+        | Delta::Partial { value: text, .. }
         | Delta::ToolOutput { text, .. } => text,
     }
 }
@@ -155,5 +161,11 @@ mod tests {
         };
         let pieces = [text("the h"), call(Some("shoot"), ""), call(None, "hunter"), call(None, "s")];
         assert_eq!(seen(&pieces), [text("the "), text("h"), call(Some("shoot"), ""), call(None, "hunters")]);
+    }
+
+    #[test]
+    fn what_is_known_of_a_turn_before_it_is_complete_holds_no_secret() {
+        let known = |value: &str| Delta::Partial { path: "$.action.type".into(), value: value.into() };
+        assert_eq!(seen(&[known("shoot hunter2hunter2")]), [known("shoot {{secret:A_KEY}}")]);
     }
 }

@@ -121,7 +121,10 @@ mod tests {
     fn the_bundled_words_name_the_tools_the_limits_and_the_schema() {
         for profile in [Profile::AgentCore, Profile::Skills] {
             let mut spec = Spec { output_schema: Some(json!({"type": "array"})), ..spec(profile) };
-            assert!(!text_protocol_prompt(&spec, "", None).unwrap().contains(" tokens."), "none is told where none is set");
+            assert!(
+                !text_protocol_prompt(&spec, "", None).unwrap().contains(" tokens."),
+                "none is told where none is set"
+            );
             spec.limits.tokens = Some(50_000);
             let text = text_protocol_prompt(&spec, "Be brief.", None).unwrap();
             for part in [

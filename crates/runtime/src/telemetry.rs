@@ -2,11 +2,11 @@
 
 use crate::look_back::is_look_back;
 use mainpath_types::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// The calls of one tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolStats {
     /// How often it was asked for.
     pub calls: u32,
@@ -65,10 +65,27 @@ impl ToolStats {
 
 /// The calls of a log by tool. Names that no tool has are counted together as `(unknown)`: they are the model's words.
 pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
-    let mut stats: BTreeMap<String, ToolStats> = BTreeMap::new();
-    let mut tools: HashMap<CallId, String> = HashMap::new();
+    let mut tools = Tools::default();
     for event in events {
         match &event.kind {
+            // What another trace did is counted there.
+            EventKind::Forked(_) => tools = Tools::default(),
+            kind => tools.count(kind),
+        }
+    }
+    tools.stats
+}
+
+/// Counts calls as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    pub stats: BTreeMap<String, ToolStats>,
+    names: HashMap<CallId, String>,
+}
+
+impl Tools {
+    pub fn count(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::ModelFinished(data) => {
                 for (index, planned) in (0u16..).zip(&data.calls) {
                     // To look into what is no longer shown is no work.
@@ -76,7 +93,7 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
                         continue;
                     }
                     let tool = planned.tool.clone().unwrap_or_else(|| "(unknown)".into());
-                    let entry = stats.entry(tool.clone()).or_default();
+                    let entry = self.stats.entry(tool.clone()).or_default();
                     entry.calls += 1;
                     match planned.ended() {
                         Some((Resolution::Ok, _)) => entry.ok += 1,
@@ -84,28 +101,22 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
                         Some(_) => *entry.errors.entry("refused".into()).or_default() += 1,
                         None => {}
                     }
-                    tools.insert(CallId { seq: data.seq, index }, tool);
+                    self.names.insert(CallId { seq: data.seq, index }, tool);
                 }
             }
             EventKind::CallRetried(CallRetried { call, .. }) => {
-                if let Some(entry) = tools.get(call).and_then(|tool| stats.get_mut(tool)) {
+                if let Some(entry) = self.names.get(call).and_then(|tool| self.stats.get_mut(tool)) {
                     entry.retries += 1;
                 }
             }
-            // What another trace did is counted there.
-            EventKind::Forked(_) => {
-                stats.clear();
-                tools.clear();
-            }
             EventKind::CallResolved(data) => {
-                if let Some(entry) = tools.get(&data.call).and_then(|tool| stats.get_mut(tool)) {
+                if let Some(entry) = self.names.get(&data.call).and_then(|tool| self.stats.get_mut(tool)) {
                     resolved(entry, data);
                 }
             }
             _ => {}
         }
     }
-    stats
 }
 
 fn resolved(entry: &mut ToolStats, data: &CallResolved) {

@@ -4,6 +4,7 @@
 use crate::artifacts::{self, Kept};
 use crate::telemetry::by_tool;
 use crate::texts::{Whole, load, parts, typed_in};
+use crate::wire::Projector;
 pub use mainpath_core::status;
 use mainpath_core::{
     Bodies, CallState, Ending, Log, NodeKind, Queued, State, Summary, apply, cumulative_stats, own_stats,
@@ -32,6 +33,7 @@ pub async fn build(
     let mut views = vec![
         ("goal.json", pretty(&plan(&state, events, &made, &task))),
         ("state.json", pretty(&open(&state))),
+        ("wire.jsonl", wire(trace, events)),
         ("inputs/request.txt", text_of(&request).into_bytes()),
     ];
     if let Some(end) = end {
@@ -48,6 +50,13 @@ pub async fn build(
     // Last, as it says up to which event the others were written.
     views.push(("meta.json", pretty(&about)));
     Ok(views)
+}
+
+/// The events under their published names, a line each: what `--json` prints, but for what was in no log.
+fn wire(trace: &TraceId, events: &[Event]) -> Vec<u8> {
+    let mut projector = Projector::new(trace.clone());
+    let lines = events.iter().flat_map(|event| projector.project(event));
+    lines.flat_map(|line| format!("{line}\n").into_bytes()).collect()
 }
 
 /// The state of a log, and when each goal of its plan was made.

@@ -104,6 +104,14 @@ pub enum Delta {
         /// The new text.
         text: String,
     },
+    /// Something of a turn in JSON text is known before the turn is complete: what it will do, or a step of its plan.
+    #[serde(rename = "action_partial")]
+    Partial {
+        /// Where it stands in the turn, such as `$.plan_update.steps[0].title`.
+        path: String,
+        /// What it says.
+        value: String,
+    },
     /// More of a running tool's output.
     #[serde(rename = "tool_output_delta")]
     ToolOutput {

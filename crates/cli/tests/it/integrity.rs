@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 #[test]
 fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
     let (place, _server, trace) = one_call();
-    let views = ["meta.json", "goal.json", "state.json", "final.md", "inputs/request.txt"];
+    let views = ["meta.json", "goal.json", "state.json", "final.md", "inputs/request.txt", "wire.jsonl"];
     let read = || views.map(|name| std::fs::read(place.file(&trace, name)).unwrap());
     let before = read();
-    assert!(place.ok(&["replay"]).contains("2 requests and 6 views rebuilt identically"));
+    assert!(place.ok(&["replay"]).contains("2 requests and 7 views rebuilt identically"));
     views.iter().for_each(|name| std::fs::remove_file(place.file(&trace, name)).unwrap());
     place.run(&["replay"]);
     assert_eq!(read(), before);

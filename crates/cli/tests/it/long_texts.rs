@@ -37,7 +37,7 @@ fn a_long_answer_is_printed_shown_viewed_and_written_whole() {
     assert!(tree.contains("● #2 assistant  answer, line 0 of 1000"), "{tree}");
     let meta: Value = serde_json::from_slice(&std::fs::read(place.file(&trace, "meta.json")).unwrap()).unwrap();
     assert!(meta["result_summary"] == long("answer").as_str(), "{}", meta["result_summary"]);
-    assert!(place.ok(&["replay", &trace]).contains("1 request and 6 views rebuilt identically"));
+    assert!(place.ok(&["replay", &trace]).contains("1 request and 7 views rebuilt identically"));
 }
 
 #[test]

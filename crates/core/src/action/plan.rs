@@ -67,17 +67,29 @@ fn read_step(place: &str, step: Value, whole: bool, tolerant: bool) -> Result<St
     Ok(Step { id, title, status, under: None })
 }
 
+/// A value in words: texts as they are, lists and objects with a comma between two, in brackets where they are inside another.
+fn line(value: &Value) -> String {
+    let inner = |value: &Value| match value {
+        Value::Array(_) | Value::Object(_) => format!("({})", line(value)),
+        other => line(other),
+    };
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(inner).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| format!("{name}: {}", inner(value))).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Assumptions or constraints: one text or several, or what is named in an object, a line each.
 fn terms(plan: &str, field: &str, value: Option<Value>) -> Result<Option<Vec<String>>, String> {
-    let line = |value: Value| match value {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
     Ok(match value {
         None => None,
-        Some(Value::Array(items)) => Some(items.into_iter().map(line).collect()),
+        Some(Value::Array(items)) => Some(items.iter().map(line).collect()),
         Some(Value::Object(fields)) => {
-            Some(fields.into_iter().map(|(name, value)| format!("{name}: {}", line(value))).collect())
+            Some(fields.iter().map(|(name, value)| format!("{name}: {}", line(value))).collect())
         }
         Some(Value::String(text)) => Some(vec![text]),
         Some(other) => return Err(format!("\"{plan}.{field}\" is {}, not an array.", json_kind(&other))),

@@ -20,6 +20,35 @@ impl Goals {
         self.view(true)
     }
 
+    /// What differs from the plan as it was, a line each: terms, goals that are new or stand otherwise, goals that are gone.
+    pub fn changes_since(&self, before: &Goals) -> Vec<String> {
+        let (old, new) = (&before.terms, &self.terms);
+        let terms =
+            [("constraints", &old.constraints, &new.constraints), ("assumptions", &old.assumptions, &new.assumptions)];
+        let changed = terms.iter().filter(|(_, old, new)| old != new);
+        let mut lines: Vec<String> =
+            changed.map(|(name, _, new)| short(&format!("{name}: {}", new.join("; ")), MOST_CHARS.1)).collect();
+        if old.mission != new.mission && !old.mission.is_empty() {
+            lines.push(format!("mission: {}", short(&new.mission, MOST_CHARS.0)));
+        }
+        let line = |plan: &Goals, goal: &Goal| {
+            let summary = goal.summary.as_deref().filter(|summary| !summary.trim().is_empty());
+            let came = summary.map(|summary| format!(" → {}", short(summary, MOST_CHARS.0)));
+            format!("{}{}", plan.line(goal, false), came.unwrap_or_default())
+        };
+        let mut shown = Vec::new();
+        self.walk((None, 0), &|_| true, &mut shown);
+        for (goal, level) in shown {
+            let now = line(self, goal);
+            if before.get(goal.id).map(|goal| line(before, goal)) != Some(now.clone()) {
+                lines.push(format!("{}{now}", "  ".repeat(level)));
+            }
+        }
+        let gone = before.list().iter().filter(|goal| self.get(goal.id).is_none());
+        lines.extend(gone.map(|goal| format!("dropped: {}", line(before, goal))));
+        lines
+    }
+
     fn view(&self, full: bool) -> String {
         let mut text = String::new();
         if !self.terms.mission.is_empty() {

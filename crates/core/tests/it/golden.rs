@@ -178,7 +178,8 @@ fn after_every_event_the_state_can_be_stored_as_its_published_schema_says() {
     for event in life() {
         apply(&mut state, &event);
         check::stored(&state).unwrap_or_else(|problem| panic!("{problem}"));
-        let fits = |name, value| check::fits_schema(name, &value).unwrap_or_else(|problem| panic!("{}: {problem}", event.id));
+        let fits =
+            |name, value| check::fits_schema(name, &value).unwrap_or_else(|problem| panic!("{}: {problem}", event.id));
         fits("State", serde_json::to_value(&state).unwrap());
         state.calls.iter().for_each(|call| fits("Call", serde_json::to_value(call).unwrap()));
         pending(&state).values().for_each(|effect| fits("Effect", serde_json::to_value(effect).unwrap()));

@@ -44,8 +44,11 @@ pub(super) type Notes = BTreeMap<&'static str, usize>;
 
 pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loose>, Notes), BadHistory> {
     let mut notes = Notes::new();
-    let list = list(text, &mut notes)?;
+    let (list, system) = list(text)?;
     let mut messages = Vec::with_capacity(list.len());
+    for said in system {
+        messages.push(Loose { speaker: Speaker::System, said, calls: Vec::new(), results: Vec::new() });
+    }
     for (number, value) in (1..).zip(&list) {
         let bad = |what: &str| BadHistory(format!("message {number} {what}"));
         let Some(fields) = value.as_object() else { return Err(bad("is no JSON object")) };
@@ -94,30 +97,41 @@ pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loo
     Ok((messages, notes))
 }
 
-/// The messages of a list, of a request body, or of lines.
-fn list(text: &str, notes: &mut Notes) -> Result<Vec<Value>, BadHistory> {
+/// The texts of a system prompt: a text, a list of pieces, or Gemini's parts.
+fn system_texts(value: &Value) -> Vec<Part> {
+    match value {
+        Value::String(text) => vec![Part::text(text)],
+        Value::Array(pieces) => pieces.iter().flat_map(system_texts).collect(),
+        Value::Object(fields) => {
+            let inner = ["text", "parts", "content"].into_iter().find_map(|name| fields.get(name));
+            inner.map(system_texts).unwrap_or_default()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// The messages of a list, of a request body, or of lines; and what a request body says to the system beside them.
+fn list(text: &str) -> Result<(Vec<Value>, Vec<Vec<Part>>), BadHistory> {
     let text = text.trim_start_matches('\u{feff}');
     let whole: Result<Value, _> = serde_json::from_str(text);
     match whole {
-        Ok(Value::Array(list)) => Ok(list),
+        Ok(Value::Array(list)) => Ok((list, Vec::new())),
         Ok(Value::Object(mut fields)) => {
             // Anthropic's, Gemini's, and OpenAI's Responses' way to say what OpenAI's Chat Completions says in a message.
             let system = ["system", "systemInstruction", "system_instruction", "instructions"];
-            let says = |name: &str| fields.get(name).is_some_and(|said| !is_nothing(said));
-            if system.into_iter().any(says) {
-                note(notes, SYSTEM);
-            }
+            let says = |name| fields.get(name).filter(|said| !is_nothing(said)).map(system_texts);
+            let system: Vec<Vec<Part>> = system.into_iter().filter_map(says).collect();
             for name in ["messages", "contents", "input"] {
                 match fields.remove(name) {
-                    Some(Value::Array(list)) => return Ok(list),
+                    Some(Value::Array(list)) => return Ok((list, system)),
                     Some(Value::String(text)) if name == "input" => {
-                        return Ok(vec![json!({"role": "user", "content": text})]);
+                        return Ok((vec![json!({"role": "user", "content": text})], system));
                     }
                     _ => {}
                 }
             }
             if fields.contains_key("role") || fields.contains_key("type") {
-                return Ok(vec![Value::Object(fields)]);
+                return Ok((vec![Value::Object(fields)], system));
             }
             Err(BadHistory("the object has no list of \"messages\", \"contents\" or \"input\"".into()))
         }
@@ -131,7 +145,7 @@ fn list(text: &str, notes: &mut Notes) -> Result<Vec<Value>, BadHistory> {
             let read = lines.iter().zip(1..).map(|(line, number)| {
                 serde_json::from_str(line).map_err(|error| BadHistory(format!("line {number} is no JSON: {error}")))
             });
-            read.collect()
+            Ok((read.collect::<Result<_, _>>()?, Vec::new()))
         }
     }
 }

@@ -9,7 +9,7 @@ mod loose;
 use crate::codec::{Codec, groups};
 use crate::endpoint::Quirks;
 use crate::{Anthropic, Gemini, Neutral, OpenAiChat};
-use mainpath_types::{CallId, Message, Part, Role, Seq};
+use mainpath_types::{CallId, Message, Part, Role, Seq, text_of};
 use serde::{Deserialize, Serialize};
 
 /// The form of a conversation.
@@ -99,6 +99,17 @@ impl Loose {
     pub fn read(format: Option<HistoryFormat>, text: &str) -> Result<Loose, BadHistory> {
         let (messages, notes) = loose::read(format, text)?;
         Ok(Loose { messages, notes })
+    }
+
+    /// Takes out what system messages say, a text each: the instructions of the agent that was spoken to elsewhere. Those that say
+    /// nothing are dropped.
+    pub fn take_system(&mut self) -> Vec<String> {
+        let (system, others) = std::mem::take(&mut self.messages)
+            .into_iter()
+            .partition(|message| message.speaker == loose::Speaker::System);
+        self.messages = others;
+        let texts = <Vec<loose::Loose>>::into_iter(system).map(|message| text_of(&message.said));
+        texts.filter(|text| !text.trim().is_empty()).collect()
     }
 
     /// How many there are.

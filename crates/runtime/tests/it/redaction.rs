@@ -237,6 +237,7 @@ async fn nothing_gets_out(seed: u64) {
         Live::Delta { delta, .. } => match delta {
             Delta::Text { text } | Delta::Thinking { text } => text.clone(),
             Delta::Arguments { text, .. } | Delta::ToolOutput { text, .. } => text.clone(),
+            Delta::Partial { value, .. } => value.clone(),
         },
         _ => String::new(),
     };

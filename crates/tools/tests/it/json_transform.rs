@@ -52,8 +52,8 @@ async fn rows_become_csv_and_tsv_as_jq_has_them() {
     assert_eq!(transform(tsv).await, pair("ok", shown(&rows)));
     let inside = json!({"filter": "@csv \"row: \\(.)\"", "input": ["a", 1]});
     assert_eq!(transform(inside).await, pair("ok", json!("row: \"a\",1").to_string()));
-    assert_eq!(wrong("[{}] | @csv").await, "The filter failed: object is not valid in a CSV row.");
-    assert_eq!(wrong("1 | @tsv").await, "The filter failed: number cannot be TSV, only an array can.");
+    assert_eq!(wrong("[{}] | @csv").await, "The filter failed: \"object is not valid in a CSV row\".");
+    assert_eq!(wrong("1 | @tsv").await, "The filter failed: \"number cannot be TSV, only an array can\".");
 }
 
 #[tokio::test]

@@ -1,0 +1,93 @@
+//! `run --messages`: a conversation that was held elsewhere is taken in and answered.
+
+use crate::agent::{self, mode};
+use crate::app::App;
+use crate::args::RunArgs;
+use crate::attach::attach;
+use crate::choose::choose_model;
+use crate::exit::{Exit, Failure};
+use crate::follow::is_attended;
+use crate::run::{Task, go_on, has_input, message, read_all, warn};
+use crate::session::{Held, messages_of, tell, with_system};
+use crate::text::were;
+use mainpath_runtime::import::{Origin, import};
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::Role;
+use std::path::Path;
+
+/// Takes in the messages of a file as a new trace, and has the last one answered, or the task.
+pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
+    let (name, mut messages) = messages_of(Some(file), None)?;
+    let task = task(&args, file)?;
+    let app = App::open()?.with_rules(&args.agent.rules);
+    let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
+    let mut session = None;
+    if let (Some(held), Some(name)) = (&held, &args.session) {
+        let (known, trace) = held.for_run(&app.logs, name)?;
+        if let Some(trace) = trace {
+            return Err(Failure::usage(format!(
+                "the session {name} goes on with trace {trace}; add messages to it with mainpath session persist {name}, or \
+                 name another session"
+            )));
+        }
+        session = Some(known);
+    }
+    let agent = with_system(&app, std::mem::take(&mut args.agent), &messages.take_system());
+    let history = messages.heal(false);
+    tell(&history.healed);
+    match (history.messages.last(), &task) {
+        (None, _) => return Err(Failure::error(format!("{name} holds nothing that could be answered"))),
+        (Some(last), None) if last.role != Role::User => {
+            return Err(Failure::usage(format!(
+                "{name}: the last message is not a person's, so there is nothing to answer; add a task: mainpath run \
+                 --messages {name} \"TASK\""
+            )));
+        }
+        _ => {}
+    }
+    let chosen = choose_model(agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
+    if chosen.is_demo {
+        return Err(Failure::usage("there is no model that could answer; name one with --model (see mainpath models)"));
+    }
+    app.prepare_model(&chosen.model).await?;
+    let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
+    if task.is_none() && !attached.parts.is_empty() {
+        return Err(Failure::usage(
+            "what is attached belongs to a task: mainpath run --messages FILE --file … \"TASK\"",
+        ));
+    }
+    if let Some(note) = chosen.note.filter(|_| !args.output.json) {
+        eprintln!("mainpath: {note}");
+    }
+    warn(&app, &chosen.model, &args.output);
+    let workspace = agent::workspace(agent.workspace.as_deref())?;
+    let spec = agent::spec(&agent, &app, chosen.model, &workspace, mode(&agent, is_attended()))?;
+    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let from = (history.messages, Origin { source: &name, now: system_clock() });
+    let whose = (&app.logs.scope, &app.vault);
+    let taken = import(&*app.logs.store, whose, &trace, Some(spec), from).await?;
+    if !args.output.json {
+        eprintln!("· {} taken in from {name}", were(taken as u64, "message"));
+    }
+    if let (Some(held), Some(session)) = (&held, &mut session) {
+        held.point(session, &trace)?;
+    }
+    let mail = task.map_or(Mail::Continue, |task| message(task, attached, &args.output));
+    let done = go_on(&app, &trace, &agent, &args.output, Some(mail)).await;
+    if let (Some(held), Some(session)) = (&held, &session) {
+        held.mirror(&app, session).await;
+    }
+    done
+}
+
+/// The task, if there is one beside the messages. Standard input is context for it, unless it holds the messages.
+fn task(args: &RunArgs, file: &Path) -> Result<Option<Task>, Failure> {
+    let typed = args.task.as_deref().filter(|task| !task.trim().is_empty());
+    if typed == Some("-") {
+        return Err(Failure::usage("with --messages the task is written out; standard input may hold the messages"));
+    }
+    let Some(typed) = typed else { return Ok(None) };
+    let piped = if file != Path::new("-") && has_input() { Some(read_all()?) } else { None };
+    Ok(Some(Task { typed: typed.into(), piped: piped.filter(|text| !text.trim().is_empty()) }))
+}
