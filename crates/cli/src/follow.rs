@@ -155,7 +155,7 @@ impl<'a> Follow<'a> {
     async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
         // First what was told, in its order: the pieces of an answer are in no log.
         while let Some(live) = watcher.told() {
-            self.print(&live)?;
+            self.print(&live).await;
         }
         // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
         let log = self.app.logs.store.read(&self.app.logs.scope, &self.trace, self.printer.last + 1).await?;

@@ -137,14 +137,14 @@ impl Printer {
                 self.last = event.id;
                 let before = plans(&event.kind).then(|| self.projector.state().goals.clone());
                 let lines = self.projector.project(event);
-                let is_shown = event.id >= self.from;
-                let written = if self.json && is_shown { write_lines(&lines) } else { Ok(()) };
+                let (json, is_shown) = (self.json, event.id >= self.from);
+                let written = if json && is_shown { write_lines(&lines) } else { Ok(()) };
                 self.event(event);
-                for line in lines.iter().filter(|line| line["type"] == "budget_changed" && !self.json && is_shown) {
+                for line in lines.iter().filter(|line| line["type"] == "budget_changed" && !json && is_shown) {
                     self.line("·", &limits(&line["data"]));
                 }
                 let changes = before.map(|before| self.projector.state().goals.changes_since(&before));
-                for line in changes.into_iter().flatten().filter(|_| !self.json && is_shown) {
+                for line in changes.into_iter().flatten().filter(|_| !json && is_shown) {
                     self.line("·", &format!("plan: {line}"));
                 }
                 written?;

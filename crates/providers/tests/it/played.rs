@@ -27,7 +27,7 @@ pub fn play(codec: &dyn Codec, pieces: &[&[u8]]) -> Outcome {
             calls[index].0.push_str(&name.unwrap_or_default());
             calls[index].1.push_str(&text);
         }
-        Delta::ToolOutput { .. } => panic!("no model makes tool output"),
+        Delta::Partial { .. } | Delta::ToolOutput { .. } => panic!("no model makes this"),
     };
     let mut stream = codec.stream();
     let mut failed = None;
