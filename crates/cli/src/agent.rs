@@ -10,6 +10,7 @@ use crate::limits::{limit_rates, limit_tools, set_limits};
 use crate::servers;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
+use mainpath_tools::{GoalTool, Tool};
 use mainpath_types::*;
 use std::path::{Path, PathBuf};
 
@@ -53,9 +54,8 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     config.limits.set(&mut limits);
     set_limits(&mut limits, args);
     let mut tools = app.tools.specs();
-    // The others plan in their text, or not at all, and are short enough to see everything.
-    let internal = |name: &str| app.tools.doc(name).is_some_and(|doc| doc.internal);
-    tools.retain(|tool| profile == Profile::Trace || !internal(&tool.name));
+    // The others plan in their text, or not at all.
+    tools.retain(|tool| profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
     let mut spec = Spec {
         tools,
         limits,

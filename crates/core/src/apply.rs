@@ -1,6 +1,6 @@
 //! From a state and an event to the next state. Total: no event, however odd, makes it fail.
 
-use crate::context::cut::saves;
+use crate::context::loss::saves;
 use crate::progress::{Progress, output_result, text_result, told};
 use crate::state::*;
 use crate::{Call, CallState, Judged, ModelCall, NodeKind, Queued, Run, estimate};

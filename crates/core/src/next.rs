@@ -148,13 +148,15 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
             return Some(end);
         }
         // What was said on it has outgrown the window: the model would refuse.
-        let added = branch.kind == BranchKind::Aside || branch.kind == BranchKind::Compaction && branch.rounds > 0;
+        let has_reflected = branch.by == SummaryMode::Agent && !branch.reflects;
+        let summarises = branch.kind == BranchKind::Compaction && (branch.rounds > 0 || has_reflected);
+        let added = branch.kind == BranchKind::Aside || summarises;
         if added && !cut::fits(state, spec) {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());
         }
         return Some(request(state, spec, None));
     }
-    if run.cause == RunCause::Compact && state.compaction.is_none() && !run.rules_next {
+    if run.cause == RunCause::Compact && state.compaction.is_none() && run.summary_next.is_none() {
         // As the run before it, unless what was taken in since wants an answer.
         let ended = state.finished.filter(|reason| *reason != FinishReason::Final || state.tree.is_answered());
         return Some(finish(run, ended.unwrap_or(FinishReason::Stopped)));

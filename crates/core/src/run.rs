@@ -2,7 +2,7 @@
 
 use crate::progress::Progress;
 use crate::state::Opening;
-use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Usage};
+use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, SummaryMode, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,8 +59,8 @@ pub struct Run {
     pub asides: u32,
     /// The same in the whole run.
     pub all_asides: u32,
-    /// Whether a model's summary came to nothing, so that rules are to make one.
-    pub rules_next: bool,
+    /// Who is to summarise next, where a summary came to nothing.
+    pub summary_next: Option<SummaryMode>,
     /// What the run will end with once nothing is open.
     pub closing: Option<FinishReason>,
 }
@@ -112,7 +112,7 @@ impl Run {
             compacted: false,
             asides: 0,
             all_asides: 0,
-            rules_next: false,
+            summary_next: None,
             closing: None,
         }
     }

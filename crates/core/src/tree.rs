@@ -74,16 +74,33 @@ pub enum NodeKind {
 pub struct Cut {
     /// Of the path above.
     pub keeps: Keeps,
-    /// The event whose text stands for what is left out.
+    /// The event whose text stands for what is left out: the summary, and the note on what is left out.
     pub summary: Option<EventId>,
-    /// The summary's size.
+    /// Its size.
     pub tokens: u32,
+    /// The event that has the summary alone.
+    pub base: Option<EventId>,
+    /// The summary's size alone.
+    pub base_tokens: u32,
+    /// The newest answer of a model's that summarises this path. A later summary by rules quotes it.
+    pub by_model: Option<EventId>,
     /// How many messages the omitted are.
     pub(crate) gone: u32,
     /// What omitting and shortening saves.
     pub(crate) saved: u64,
     /// How much of what the path would save by showing things once is saved.
     pub(crate) once: u64,
+}
+
+/// A message with which what is shown may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Which.
+    pub seq: Seq,
+    /// Whether a person, or somebody else outside, said it.
+    pub is_said: bool,
+    /// What is shown from it on, in tokens.
+    pub tokens: u64,
 }
 
 impl Cut {
@@ -100,7 +117,7 @@ impl Cut {
     }
 
     /// The size at which a message is shown.
-    fn size(&self, node: &Node) -> u64 {
+    pub(crate) fn size(&self, node: &Node) -> u64 {
         let short = if let NodeKind::Result(call) = node.kind { self.shortened(call) } else { None };
         short.map_or(node.tokens, |short| short.tokens).into()
     }
@@ -326,30 +343,15 @@ impl Tree {
         Some(last.map_or(after, |(seq, _)| seq))
     }
 
-    /// Where a cut may set in so that the messages from there on fit: the oldest such message among those that are shown,
-    /// or the newest legal one if none fits. A call is never separated from its results. `fits` gets the number of
-    /// messages kept and their tokens.
-    pub fn keep_from(&self, tip: Option<Seq>, fits: impl Fn(u32, u64) -> bool) -> Option<Seq> {
-        let (cut, mut kept) = (self.cut_at(tip), None);
-        let (mut count, mut tokens) = (0, 0);
-        for (seq, node) in self.kept(tip) {
-            count += 1;
-            tokens += cut.map_or(node.tokens.into(), |cut| cut.size(node));
-            if kept.is_some() && !fits(count, tokens) {
-                break;
-            }
-            if matches!(node.kind, NodeKind::User | NodeKind::Assistant { .. }) {
-                kept = Some(seq);
-            }
-        }
-        kept
-    }
-
-    /// The size of what a cut before `seq` would leave out of what the path ending at `tip` shows now, but for the pinned.
-    pub(crate) fn left_out_by(&self, tip: Option<Seq>, seq: Seq, pinned: &[Seq]) -> u64 {
+    /// Where a cut may set in, newest first: a call is never separated from its results.
+    pub(crate) fn starts(&self, tip: Option<Seq>) -> impl Iterator<Item = Start> {
         let cut = self.cut_at(tip);
-        let gone = self.kept(tip).filter(|(at, _)| *at < seq && !pinned.contains(at));
-        gone.map(|(_, node)| cut.map_or(node.tokens.into(), |cut| cut.size(node)).max(1)).sum()
+        let mut tokens = 0;
+        self.kept(tip).filter_map(move |(seq, node)| {
+            tokens += cut.map_or(node.tokens.into(), |cut| cut.size(node));
+            let is_said = node.kind == NodeKind::User;
+            (is_said || matches!(node.kind, NodeKind::Assistant { .. })).then_some(Start { seq, is_said, tokens })
+        })
     }
 
     /// How many messages the path ending at `tip` shows, the pinned ones not counted.

@@ -67,9 +67,20 @@ impl<'a> Gate<'a> {
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);
-                PlannedCall { tool, problem: Some(problem.to_string()), ..PlannedCall::default() }
+                let problem = match problem.code {
+                    "unknown_tool" if tool.is_none() => self.unknown(name),
+                    _ => problem.to_string(),
+                };
+                PlannedCall { tool, problem: Some(problem), ..PlannedCall::default() }
             }
         }
+    }
+
+    /// What a model is told that calls what is no tool: those that it may call.
+    fn unknown(&self, name: &str) -> String {
+        let name: String = name.chars().take(80).collect();
+        let tools = self.rules.allowed_tools.join(", ");
+        format!("There is no tool {name:?}. The tools are: {tools}.")
     }
 
     fn judge(&self, tool: &str, facts: &mut CallFacts) -> Verdict {

@@ -95,6 +95,9 @@ fn read<T: DeserializeOwned>(tools: &Tools, name: &str, arguments: &str) -> Resu
     serde_json::from_value(value).map_err(|error| format!("The arguments cannot be read: {error}."))
 }
 
+/// So many messages are shown where no number is given.
+const COUNT: u16 = 20;
+
 async fn older_messages(
     state: &State,
     log: &Log,
@@ -103,46 +106,94 @@ async fn older_messages(
     room: u64,
 ) -> Result<String, String> {
     let before = args.before.map(Seq);
-    let mut items = older(state, before).peekable();
-    if items.peek().is_none() {
+    let items: Vec<Item> = older(state, before).collect();
+    if items.is_empty() {
         return Err(match before {
             Some(seq) => format!("Nothing before {seq} is left out."),
             None => "Nothing is left out: all messages are shown.".into(),
         });
     }
-    let mut whole = Whole::new(log);
+    let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
+    let count = usize::from(args.count.unwrap_or(COUNT));
     let (mut said, mut left) = (Vec::new(), room.saturating_sub(REST));
-    let mut oldest = None;
+    let (mut oldest, mut unread) = (None, items.len());
     // The newest first, so that what there is no room for is the oldest. One that is too long leaves room for others.
-    for item in items.by_ref().take(args.count.into()) {
-        if left < LEAST / 2 {
+    for item in &items {
+        if said.len() == count || left < LEAST / 2 {
             break;
         }
+        unread -= 1;
+        let mut whole = Whole::new(log);
         if let Some(event) = item.event() {
             let _ = whole.load(store, scope, event).await;
         }
         oldest = item.seq();
-        let Some(message) = message(state, &whole, &item) else { continue };
+        let Some(message) = message(state, &whole, item) else { continue };
         let role = match message.role {
             Role::User => "user",
             Role::Assistant => "assistant",
             Role::Tool => "result",
         };
-        let mut text = format!("#{} {role}: {}", item.seq().unwrap_or(Seq(0)), words(&message.parts));
+        let words = words(&message.parts);
+        let Some(at) = wanted.found_in(&words) else { continue };
+        let mut text = format!("#{} {role}: {words}", item.seq().unwrap_or(Seq(0)));
         if u64::from(estimate(&text)) >= left {
-            let some = u32::try_from(left / 2).unwrap_or(u32::MAX);
-            text = format!("{}\n[Only this is shown of it.]", excerpt(&text, some.saturating_sub(10)));
+            let some = u32::try_from(left / 2).unwrap_or(u32::MAX).saturating_sub(10);
+            let part =
+                if wanted.is_all() { excerpt(&text, some) } else { around(&text, text.len() - words.len() + at, some) };
+            text = format!("{part}\n[Only this is shown of it.]");
         }
         left = left.saturating_sub(u64::from(estimate(&text)) + 1);
         said.push(text);
     }
-    let more = oldest.map_or(0, |oldest| older(state, Some(oldest)).count());
-    if let Some(oldest) = oldest.filter(|_| more > 0) {
-        let are = if more == 1 { "older message is" } else { "older messages are" };
-        said.push(format!("({more} {are} left out as well: call it with before {oldest}.)"));
+    if said.is_empty() {
+        return Err(format!(
+            "None of the {} messages that are left out has all these words: {}. Try fewer or other words.",
+            items.len(),
+            args.search.unwrap_or_default()
+        ));
+    }
+    if let Some(oldest) = oldest.filter(|_| unread > 0) {
+        let are = if unread == 1 { "older message is" } else { "older messages are" };
+        let what = if wanted.is_all() { "left out as well" } else { "left out as well, and not searched" };
+        said.push(format!("({unread} {are} {what}: call it with before {oldest}.)"));
     }
     said.reverse();
     Ok(said.join("\n\n"))
+}
+
+/// What messages must say to be shown.
+struct Wanted(Vec<String>);
+
+impl Wanted {
+    fn new(search: &str) -> Wanted {
+        Wanted(search.split_whitespace().map(str::to_lowercase).collect())
+    }
+
+    /// Whether any message is wanted.
+    fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where the first of the words stands in a text that has all of them, in bytes.
+    fn found_in(&self, text: &str) -> Option<usize> {
+        let lower = text.to_lowercase();
+        let places: Option<Vec<usize>> = self.0.iter().map(|word| lower.find(word.as_str())).collect();
+        let first = places?.into_iter().min().unwrap_or(0);
+        // In small letters a text may have another length.
+        Some(first.min(text.len()))
+    }
+}
+
+/// What stands around a place of a text, about so many tokens.
+fn around(text: &str, at: usize, tokens: u32) -> String {
+    let reach = (tokens as usize).saturating_mul(CHARS_A_TOKEN) / 2;
+    let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let (from, to) = (floor(at.saturating_sub(reach)), floor(at.saturating_add(reach)));
+    let head = text.split(": ").next().unwrap_or_default();
+    let begun = if from == 0 { String::new() } else { format!("{head}: […] ") };
+    let goes_on = if to == text.len() { "" } else { " […]" };
+    format!("{begun}{}{goes_on}", text.get(from..to).unwrap_or_default())
 }
 
 /// What parts say, calls and results included.

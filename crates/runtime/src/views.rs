@@ -7,8 +7,8 @@ use crate::texts::{Whole, load, parts, typed_in};
 use crate::wire::Projector;
 pub use mainpath_core::status;
 use mainpath_core::{
-    Bodies, CallState, Ending, Log, NodeKind, Queued, State, Summary, apply, cumulative_stats, own_stats,
-    summary_messages,
+    Bodies, CallState, Ending, Log, NodeKind, Queued, State, Summary, apply, cumulative_stats, earlier_summary,
+    own_stats, summary_messages,
 };
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -81,7 +81,14 @@ pub(crate) async fn summarised(
     state: &State,
     log: &Log,
 ) -> Result<Summary, StoreError> {
-    let mut found = Summary::default();
+    let mut whole = Whole::new(log);
+    if let Some(event) = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model) {
+        match whole.load(store, scope, event).await {
+            Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut found = earlier_summary(state, &whole);
     for (seq, event) in summary_messages(state) {
         // One at a time: a long conversation is not held in memory.
         let mut whole = Whole::new(log);

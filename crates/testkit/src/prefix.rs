@@ -46,11 +46,14 @@ fn named(before: &State, event: &Event, was: &[Item]) -> Option<usize> {
         EventKind::SessionCleared(_) => return Some(0),
         EventKind::Rewound(data) => (Kept::at(tree, data.head), data.head),
         EventKind::ContextCut(data) => {
-            let summary = old.as_ref().and_then(|old| old.summary);
+            let base = tree.cut_at(tree.head).and_then(|cut| cut.base);
+            let summary = if data.note.is_some() { Some(event.id) } else { base };
             (Some(Kept { seq: data.seq, keeps: &data.keeps, summary }), tree.head)
         }
         EventKind::Compacted(data) => {
-            (Some(Kept { seq: data.seq, keeps: &data.keeps, summary: Some(data.summary) }), tree.head)
+            let own = data.note.is_some() || data.excerpt.is_some();
+            let summary = Some(if own { event.id } else { data.summary });
+            (Some(Kept { seq: data.seq, keeps: &data.keeps, summary }), tree.head)
         }
         _ => return None,
     };

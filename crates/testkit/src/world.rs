@@ -513,7 +513,8 @@ impl World {
             if pending.is_empty() {
                 break;
             }
-            assert!(round < 1_999, "seed {}: no end", self.seed);
+            let last = || self.log.iter().rev().take(12).collect::<Vec<_>>();
+            assert!(round < 1_999, "seed {}: no end: {:#?}", self.seed, last());
             let (key, effect) =
                 pending.iter().find(|(key, _)| !key.is_waiting()).or(pending.iter().next()).expect("some");
             let (key, effect) = (*key, effect.clone());

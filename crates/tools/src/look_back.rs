@@ -11,12 +11,14 @@ use serde::Deserialize;
 pub struct LoadOlderMessages;
 
 /// How many.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OlderArgs {
-    /// How many of those that are left out, the newest of them.
+    /// How many of those that are left out, the newest of them; 20 where nothing is said.
     #[schemars(range(min = 1, max = 200))]
-    pub count: u16,
+    pub count: Option<u16>,
+    /// Only those in which all these words stand, in any order and case, such as "port staging".
+    pub search: Option<String>,
     /// Only those before this one, such as 12: to go on from the oldest that was shown.
     pub before: Option<u32>,
 }
@@ -78,7 +80,10 @@ impl Tool for LoadOlderMessages {
     type Args = OlderArgs;
     const NAME: &'static str = "load_older_messages";
     fn describe(&self) -> ToolDoc {
-        doc("Shows messages that are no longer shown, for the next answer only; long ones in short. Call it alone.")
+        doc(
+            "Shows earlier messages of this conversation that are no longer shown: those with certain words (search), or the \
+             newest of them. For the next answer only; long ones in short. Call it alone.",
+        )
     }
     fn run<'a>(&'a self, _: &'a ToolContext, _: OlderArgs) -> Fut<'a, ToolOutput> {
         nobody()

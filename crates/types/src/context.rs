@@ -102,6 +102,16 @@ pub struct Keeps {
     pub shortened: Vec<Shortened>,
 }
 
+/// What a request says of the messages that it does not show: which they are, what came of them, how to look them up. It stands
+/// behind the summary, or where a summary would stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutNote {
+    /// The words.
+    pub text: String,
+    /// Their estimated size.
+    pub tokens: u32,
+}
+
 /// `compacted`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compacted {
@@ -115,8 +125,14 @@ pub struct Compacted {
     /// What is shown from here on.
     #[serde(flatten)]
     pub keeps: Keeps,
-    /// The summary's size.
+    /// The summary's size as it is shown, without the note.
     pub tokens: u32,
+    /// In how many tokens a model's summary is shown that is longer than it may be: its beginning and its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<u32>,
+    /// What is said of what is left out. Logs of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<LeftOutNote>,
 }
 
 /// Why the context was cut.
@@ -147,6 +163,12 @@ pub struct ContextCut {
     pub keeps: Keeps,
     /// Why.
     pub cause: CutCause,
+    /// What is said of what is left out, where anything is. Logs of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<LeftOutNote>,
+    /// The `compacted` event whose summary stands before the note, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<EventId>,
 }
 
 /// `calls_recalled`.

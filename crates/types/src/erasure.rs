@@ -120,7 +120,11 @@ impl EventKind {
             EventKind::GoalsChanged(data) => data.ops.iter_mut().for_each(|op| wipe_op(op, names)),
             EventKind::MailRefused(data) => data.problem = ERASED.into(),
             EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
-            EventKind::Compacted(data) => wipe_text(&mut data.text),
+            EventKind::Compacted(data) => {
+                wipe_text(&mut data.text);
+                wipe_note(&mut data.note);
+            }
+            EventKind::ContextCut(data) => wipe_note(&mut data.note),
             EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| plan.text = ERASED.into()),
             EventKind::Injected(data) => {
                 data.text = ERASED.into();
@@ -143,7 +147,6 @@ impl EventKind {
             | EventKind::TurnFinished(_)
             | EventKind::ContinueRequested(_)
             | EventKind::BranchClosed(_)
-            | EventKind::ContextCut(_)
             | EventKind::CallsRecalled(_)
             | EventKind::TailCut(_)
             | EventKind::ClearRequested(_)
@@ -187,6 +190,10 @@ fn wipe(parts: &mut Vec<Part>) {
     if said {
         parts.insert(0, Part::text(ERASED));
     }
+}
+
+fn wipe_note(note: &mut Option<LeftOutNote>) {
+    note.iter_mut().for_each(|note| note.text = ERASED.into());
 }
 
 fn wipe_text(text: &mut Option<String>) {

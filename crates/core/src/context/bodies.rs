@@ -1,8 +1,8 @@
 //! From references to texts: the messages of a packed request, looked up in the log.
 
-use crate::context::cut::NOTE;
 use crate::context::demands::in_words;
 use crate::context::estimate::Size;
+use crate::context::loss::NOTE;
 use crate::progress::told;
 use crate::{Call, CallState, Item, Shown, State, estimate, reminder};
 use mainpath_types::*;
@@ -85,11 +85,20 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             numbered(*seq, Role::User, vec![Part::text(reminder(data))])
         }
         Item::Summary { event } => {
-            let text = match bodies.get(*event)? {
-                EventKind::Compacted(data) => data.text.clone()?,
-                _ => text_of(&answer(bodies, *event)?),
+            let parts = match bodies.get(*event)? {
+                EventKind::ContextCut(data) => {
+                    let summary = match data.summary {
+                        Some(summary) => Some(earlier(bodies, summary)?),
+                        None => None,
+                    };
+                    [summary, data.note.as_ref().map(|note| note.text.clone())]
+                }
+                EventKind::Compacted(data) => {
+                    [Some(earlier(bodies, *event)?), data.note.as_ref().map(|note| note.text.clone())]
+                }
+                _ => [Some(earlier(bodies, *event)?), None],
             };
-            note(&format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
+            note(&parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
         }
         Item::ReflectPrompt { seq } => numbered(*seq, Role::User, vec![Part::text(REFLECT_PROMPT)]),
         Item::SummaryPrompt { seq, reflected, asked, opened } => {
@@ -108,6 +117,25 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             note(&format!("The result of the earlier call {call} of {name}, shown again:\n\n{text}"))
         }
         Item::LastAnswer => note(LAST_ANSWER),
+    })
+}
+
+/// A summary in its frame, without the note that may follow it. `None` if its text is not there.
+fn earlier(bodies: &dyn Bodies, event: EventId) -> Option<String> {
+    let text = summary_words(bodies, event)?;
+    Some(format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
+}
+
+/// The words of a summary, by the event that has or names them, as far as they are shown.
+pub(crate) fn summary_words(bodies: &dyn Bodies, event: EventId) -> Option<String> {
+    let EventKind::Compacted(data) = bodies.get(event)? else { return Some(text_of(&answer(bodies, event)?)) };
+    let text = match &data.text {
+        Some(text) => text.clone(),
+        None => text_of(&answer(bodies, data.summary)?),
+    };
+    Some(match data.excerpt {
+        Some(tokens) => excerpt(&text, tokens),
+        None => text,
     })
 }
 
@@ -189,6 +217,17 @@ pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> O
         _ => return None,
     };
     parts.iter().filter_map(calls).nth(call.index.into())
+}
+
+/// The arguments of a call as the model wrote them.
+pub(crate) fn arguments(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
+    let made = |part: &Part| if let Part::ToolCall { arguments, .. } = part { Some(arguments.clone()) } else { None };
+    let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
+        EventKind::ModelFinished(data) => &data.parts,
+        EventKind::MessageImported(data) => &data.parts,
+        _ => return None,
+    };
+    parts.iter().filter_map(made).nth(call.index.into())
 }
 
 /// What the model is told about a call that has ended.

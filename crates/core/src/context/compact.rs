@@ -1,15 +1,25 @@
 //! A summary takes the place of what is old: made by the model on a side branch, or by rules where no model can.
 
 use crate::artifact_files;
-use crate::context::bodies::called_name;
-use crate::context::cut::{Room, kept_after, pins};
-use crate::context::rules::{Said, Summary};
+use crate::context::bodies::{arguments, called_name, summary_words};
+use crate::context::cut::{Room, leaving, too_many};
+use crate::context::loss::{LAST, Loss};
+use crate::context::note::note;
+use crate::context::rules::{Called, Said, Summary};
+use crate::context::sentences::line;
 use crate::goals::view::LEGEND;
+use crate::tree::Start;
 use crate::{Bodies, Branch, Call, CallState, Cut, NodeKind, Refusal, SpecHead, State, estimate, result_text};
 use mainpath_types::*;
 
 /// The estimated size of the request for a summary, or to reflect.
 const PROMPT_TOKENS: u32 = 120;
+
+/// The most of a call's arguments that a summary quotes where none of them names what it is about, in characters.
+const GIST_CHARS: usize = 120;
+
+/// A model's summary of which less than this could be shown is of no use.
+const LEAST: u32 = 64;
 
 /// What a summary leaves free for what comes next, in hundredths of what a request may take.
 const NEW: u8 = 15;
@@ -40,70 +50,87 @@ fn plan(state: &State) -> Option<PlanView> {
     sized.find(|plan| u64::from(plan.tokens) <= room / 2)
 }
 
-/// The first message that a summary keeps: what is newer takes half of what the newest turn and what is recent may, and leaves
-/// room for something new to be said. Where the request does not fit, or a person wants it smaller, also at most half of what
-/// there is.
+/// The first message that a summary keeps. What is newer takes half of what the newest turn and what is recent may, and leaves
+/// room for something new to be said; the last exchanges stay whole where they leave that room too. It is what a person said,
+/// unless much more fits that was done about it. Where the request does not fit, or a person wants it smaller, at most half of
+/// what there is stays.
 pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Option<Seq> {
     let room = Room::of(spec);
     let half = state.tree.shown_tokens(state.tree.head) / 2;
     let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
     let others = u64::from(spec.fixed_tokens) + room.share(room.shares.summary) + room.share(NEW);
-    let usual = usual.min(room.full.saturating_sub(others));
-    let keep = if squeezes { half.min(usual) } else { usual };
-    state.tree.keep_from(state.tree.head, |_, tokens| tokens <= keep)
+    let wide = room.full.saturating_sub(others);
+    let usual = usual.min(wide);
+    let (keep, wide) = if squeezes { (half.min(usual), half.min(usual)) } else { (usual, wide) };
+    let starts: Vec<Start> = state.tree.starts(state.tree.head).collect();
+    // The newest legal place if none fits.
+    let free = starts.iter().take_while(|start| start.tokens <= keep).last().or(starts.first())?;
+    let said = || starts.iter().filter(|start| start.is_said);
+    let last = said().take(LAST + 1).take_while(|start| start.tokens <= wide).last();
+    let said = said().take_while(|start| start.tokens <= keep).last();
+    let asked = said.into_iter().chain(last).max_by_key(|start| start.tokens);
+    let chosen = asked.filter(|asked| asked.tokens.saturating_mul(2) >= free.tokens.min(keep)).unwrap_or(free);
+    Some(chosen.seq)
 }
 
 /// Whether a summary would stand for anything.
 pub(crate) fn shrinks(state: &State, spec: &SpecHead, squeezes: bool) -> bool {
-    first_kept(state, spec, squeezes).is_some_and(|first| {
-        let pinned = pins(state, first).pinned;
-        state.tree.left_out_by(state.tree.head, first, &pinned) > 0
-    })
+    leaving(state, spec, squeezes).frees() > 0
 }
 
-/// How large a summary may be: the share of its section, and less than what it stands for.
-fn most(state: &State, spec: &SpecHead, first_kept: Option<Seq>) -> u64 {
+/// How large a summary may be: the share of its section, and half of what goes with no request; and where it is made for want of
+/// room, less than what it stands for.
+fn most(state: &State, spec: &SpecHead, loss: &Loss<'_>) -> u64 {
     let room = Room::of(spec);
-    let before = first_kept.unwrap_or(Seq(u32::MAX));
-    let pinned = pins(state, before).pinned;
-    let (tree, head) = (&state.tree, state.tree.head);
-    let earlier = tree.cut_at(head).filter(|cut| cut.summary.is_some()).map_or(0, |cut| u64::from(cut.tokens));
-    let replaced = tree.left_out_by(head, before, &pinned) + earlier;
-    room.share(room.shares.summary).min(replaced.saturating_sub(1))
+    let share = room.share(room.shares.summary).min(room.full.saturating_sub(spec.fixed_tokens.into()) / 2);
+    if too_many(state, spec).is_some() {
+        return share;
+    }
+    let earlier = state.tree.cut_at(state.tree.head).map_or(0, |cut| u64::from(cut.tokens));
+    share.min((loss.frees() + earlier).saturating_sub(1))
 }
 
-fn compacted(state: &State, first_kept: Option<Seq>, summary: EventId, text: Option<&str>, tokens: u32) -> Compacted {
-    let (seq, keeps) = (state.tree.next_seq(), kept_after(state, first_kept));
-    Compacted { seq, summary, text: text.map(Into::into), keeps, tokens }
-}
-
-/// What becomes of a model's summary: one that is larger than it may be helps nobody.
+/// What becomes of a model's summary. Of one that is larger than it may be as much is shown as may be: it was paid for.
 pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
     let squeezes = state.branch.is_some_and(|branch| branch.keeps_less());
-    let first_kept = first_kept(state, spec, squeezes);
-    if u64::from(tokens) > most(state, spec, first_kept) {
+    let loss = leaving(state, spec, squeezes);
+    let most = u32::try_from(most(state, spec, &loss)).unwrap_or(u32::MAX);
+    if most < LEAST && tokens > most {
         return BranchClosed { kind: BranchKind::Compaction, done: false }.into();
     }
-    compacted(state, first_kept, summary, None, tokens).into()
+    let excerpt = (tokens > most).then_some(most);
+    let (seq, keeps) = (state.tree.next_seq(), loss.keeps());
+    let note = note(state, &keeps);
+    Compacted { seq, summary, text: None, keeps, tokens: tokens.min(most), excerpt, note }.into()
 }
 
 /// What becomes of a summary by rules.
 pub(crate) fn by_rules(state: &State, text: &str, tokens: u32) -> Result<EventKind, Refusal> {
     let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done).ok_or(Refusal::NoSummaryWanted)?;
     let spec = state.coming_spec().ok_or(Refusal::NoSpec)?;
-    let first_kept = first_kept(state, spec, branch.keeps_less());
-    if u64::from(tokens) > most(state, spec, first_kept) {
+    let loss = leaving(state, spec, branch.keeps_less());
+    if u64::from(tokens) > most(state, spec, &loss) {
         return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
-    Ok(compacted(state, first_kept, state.last + 1, Some(text), tokens).into())
+    let (seq, keeps) = (state.tree.next_seq(), loss.keeps());
+    let note = note(state, &keeps);
+    let text = Some(text.into());
+    Ok(Compacted { seq, summary: state.last + 1, text, keeps, tokens, excerpt: None, note }.into())
 }
 
 /// How large the summary by rules that is waited for may be, in tokens; `None` while none is.
 pub(crate) fn wanted(state: &State) -> Option<u32> {
     let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done)?;
     let spec = state.coming_spec()?;
-    let most = most(state, spec, first_kept(state, spec, branch.keeps_less()));
+    let most = most(state, spec, &leaving(state, spec, branch.keeps_less()));
     Some(u32::try_from(most).unwrap_or(u32::MAX))
+}
+
+/// What a summary by rules begins with: what a model has summarised of the path before, so far as that is at hand.
+pub fn earlier_summary(state: &State, bodies: &dyn Bodies) -> Summary {
+    let by_model = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model);
+    let earlier = by_model.and_then(|event| summary_words(bodies, event)).filter(|text| !text.trim().is_empty());
+    Summary { earlier, ..Summary::default() }
 }
 
 /// The messages that [`summarise`] reads, and the events that hold their texts: the main path, oldest first.
@@ -115,7 +142,7 @@ pub fn summary_messages(state: &State) -> Vec<(Seq, EventId)> {
 
 /// The summary by rules of the main path, so far as its texts are at hand: of all of it, also of what is no longer shown.
 pub fn summarise(state: &State, bodies: &dyn Bodies) -> Summary {
-    let mut summary = Summary::default();
+    let mut summary = earlier_summary(state, bodies);
     summary_messages(state).into_iter().for_each(|(seq, _)| summary.take(state, bodies, seq));
     summary
 }
@@ -124,36 +151,56 @@ impl Summary {
     /// Reads a message of a trace, so far as its text is at hand.
     pub fn take(&mut self, state: &State, bodies: &dyn Bodies, seq: Seq) {
         let Some(node) = state.tree.node(seq) else { return };
+        let said = |role, text| Said { number: Some(seq), ..Said::new(role, text) };
         match (node.kind, bodies.get(node.event)) {
             (NodeKind::User, Some(EventKind::MessageQueued(data))) => {
-                self.read(Said::new(Role::User, &text_of(data.typed())));
+                self.read(said(Role::User, &text_of(data.typed())));
             }
             (NodeKind::User, Some(EventKind::RewindRequested(data))) => {
-                self.read(Said::new(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));
+                self.read(said(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));
             }
             (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
-                self.read(Said::new(Role::Assistant, &text_of(&data.parts)));
+                self.read(said(Role::Assistant, &text_of(&data.parts)));
             }
             (NodeKind::User | NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
-                self.read(Said::new(data.role, &text_of(&data.said())));
+                self.read(said(data.role, &text_of(&data.said())));
             }
             (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
                 let artifacts = data.output.as_ref().map_or(&[][..], |output| &output.artifacts);
-                self.take_result(state, bodies, call, &result_text(data), &artifact_files(call, artifacts));
+                self.take_result(state, bodies, seq, &result_text(data), &artifact_files(call, artifacts));
             }
             (NodeKind::Result(call), Some(EventKind::MessageImported(data))) => {
                 let content = data.result(call.index).map(|(content, _)| content);
-                self.take_result(state, bodies, call, content.unwrap_or_default(), &[]);
+                self.take_result(state, bodies, seq, content.unwrap_or_default(), &[]);
             }
             _ => {}
         }
     }
 
-    fn take_result(&mut self, state: &State, bodies: &dyn Bodies, call: CallId, said: &[Part], artifacts: &[String]) {
-        let tool = state.calls.get(call).and_then(|call| call.tool.as_deref().map(String::from));
+    fn take_result(&mut self, state: &State, bodies: &dyn Bodies, seq: Seq, said: &[Part], artifacts: &[String]) {
+        let Some(node) = state.tree.node(seq) else { return };
+        let NodeKind::Result(call) = node.kind else { return };
+        let row = state.calls.get(call);
+        let tool = row.and_then(|row| row.tool.as_deref().map(String::from));
         let (tool, id) = (tool.or_else(|| called_name(bodies, call, state)), call.to_string());
-        let tool = Some((tool.as_deref().unwrap_or("an unknown tool"), id.as_str()));
-        self.read(Said { role: Role::Tool, text: &text_of(said), tool, artifacts });
+        let about = arguments(bodies, call, state).map(|arguments| gist(&arguments)).unwrap_or_default();
+        let failed = row.is_some_and(|row| row.state != CallState::Done(Resolution::Ok));
+        let tool = tool.as_deref().unwrap_or("an unknown tool");
+        let called = Called { tool, id: &id, event: node.event, about: &about, failed };
+        let text = text_of(said);
+        self.read(Said { artifacts, call: Some(called), ..Said::new(Role::Tool, &text) });
+    }
+}
+
+/// What a call is about: the argument that names a place or a thing, else all of them as they are.
+fn gist(arguments: &str) -> String {
+    const NAMES: [&str; 9] = ["path", "url", "command", "pattern", "query", "file", "id", "name", "filter"];
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(arguments) else { return String::new() };
+    let named = NAMES.iter().find_map(|name| fields.get(*name)?.as_str());
+    match named {
+        Some(text) => text.into(),
+        None if fields.is_empty() => String::new(),
+        None => line(arguments, GIST_CHARS),
     }
 }
 
@@ -225,12 +272,12 @@ impl State {
         self.compaction = None;
         self.with_run(|run| {
             (run.compacted_at, run.compacted) = (Some(run.turns), false);
-            run.rules_next = false;
+            run.summary_next = None;
             run.remedy = run.remedy.filter(|remedy| *remedy != Remedy::Cut);
         });
     }
 
-    /// A summary that came to nothing is made by rules.
+    /// A summary that came to nothing is made in a plainer way: without reflection, or by rules.
     pub(crate) fn close_branch(&mut self, data: &BranchClosed) {
         let Some(branch) = self.branch.take() else { return };
         let failed = branch.kind == BranchKind::Compaction && !data.done;
@@ -241,7 +288,9 @@ impl State {
             self.compaction = branch.asked;
         }
         self.with_run(|run| {
-            run.rules_next = failed && !branch.is_by_rules() && run.closing.is_none();
+            let open = failed && !branch.is_by_rules() && run.closing.is_none();
+            // Where it came to no reflection, the summary itself may still be had.
+            run.summary_next = open.then_some(if branch.reflects { SummaryMode::Single } else { SummaryMode::Rules });
             if failed && branch.squeezes {
                 run.remedy = Some(Remedy::Cut);
             }
@@ -255,15 +304,28 @@ impl State {
             branch.result = Some((id, tokens));
             return;
         }
-        branch.reflects = false;
+        (branch.reflects, branch.rounds) = (false, 0);
         let (above, size) = (Some(branch.head), PROMPT_TOKENS.saturating_add(branch.plan_tokens));
         let prompt = self.tree.push(above, id, NodeKind::SummaryPrompt, size, None);
         self.set_tip(prompt);
     }
 
     pub(crate) fn compacted(&mut self, id: EventId, data: &Compacted) {
-        let (keeps, summary, tokens) = (data.keeps.clone(), Some(data.summary), data.tokens);
-        self.cut(id, Cut { keeps, summary, tokens, ..Cut::default() });
+        let above = self.tree.cut_at(self.tree.head).and_then(|cut| cut.by_model);
+        let event = if data.note.is_some() || data.excerpt.is_some() { id } else { data.summary };
+        let note = data.note.as_ref().map_or(0, |note| note.tokens);
+        self.cut(
+            id,
+            Cut {
+                keeps: data.keeps.clone(),
+                summary: Some(event),
+                tokens: data.tokens.saturating_add(note),
+                base: Some(event),
+                base_tokens: data.tokens,
+                by_model: if data.text.is_none() { Some(data.summary) } else { above },
+                ..Cut::default()
+            },
+        );
         if let Some(branch) = &mut self.branch {
             branch.done = true;
         }

@@ -1,11 +1,12 @@
 //! What is left out of the requests to come, and when. Decided from heads alone, recorded as an event, never computed again.
 //!
-//! A section may be larger than its share as long as the request is not nearly full. Then goes, in this order: messages of
-//! finished goals, chat of earlier runs, the oldest tool outputs down to their long-term line; and if that is not enough, a
-//! summary takes the place of what is old. The task, what people demand, the newest turn and open calls never go.
+//! A section may be larger than its share as long as the request is not nearly full. Then go messages of finished goals, for which
+//! their summaries stand, and the oldest tool outputs down to their long-term line, which can be recalled. All else goes only with
+//! a summary in its place. The task, what people demand, the newest turn and open calls never go.
 
 use crate::context::compact;
-use crate::{Call, Cut, Node, NodeKind, Refusal, Run, SpecHead, State};
+use crate::context::loss::{EXCERPT, Loss};
+use crate::{Cut, Node, NodeKind, Refusal, Run, SpecHead, State};
 use mainpath_types::*;
 use std::collections::BTreeSet;
 
@@ -18,16 +19,6 @@ const CHARS_A_TOKEN: u64 = 4;
 /// What the JSON around a message takes in the widest format, its call or the call that it answers included, beyond what is
 /// estimated of it: about 130 characters, in tokens. What escapes make longer is seen when the body is made.
 pub(crate) const AROUND: u64 = 32;
-/// The size of the note on a result that is not shown whole.
-pub(crate) const NOTE: u32 = 24;
-/// The size at which an old result without a long-term line is shown.
-const EXCERPT: u32 = 120;
-
-/// A message of a person's of at most so many tokens stays whole if it demands something and there is room.
-const WHOLE: u32 = 256;
-
-/// With less room than this nothing is shown of a message that demands more.
-const SOME: u64 = 64;
 
 /// How large a request may be, in tokens.
 pub(crate) struct Room {
@@ -65,24 +56,17 @@ impl Room {
     }
 }
 
-/// What a call's result is shown as once it is old.
-fn brief(call: &Call) -> Shortened {
-    let line = call.memory.map(|line| line.saturating_add(NOTE));
-    Shortened { call: call.id, tokens: line.unwrap_or(EXCERPT), excerpt: line.is_none() }
-}
-
-/// What that saves.
-pub(crate) fn saves(call: &Call) -> u32 {
-    call.tokens.saturating_sub(brief(call).tokens)
-}
-
 /// What keeps the next request inside the window: a cut, a summary, or else the end of the run.
 pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
-    if let Some(cut) = window(state, spec) {
-        return Some(cut.into());
-    }
     let (room, tokens) = (Room::of(spec), state.request_tokens());
     let too_large = tokens > room.most;
+    // The model cannot be asked about what does not fit, nor in the middle of a turn.
+    let by = |mode| if too_large || run.asking { SummaryMode::Rules } else { mode };
+    if let Some(loss) = too_many(state, spec) {
+        let tried = run.compacted_at == Some(run.turns) && run.summary_next.is_none();
+        let mode = by(run.summary_next.unwrap_or(spec.limits.summary));
+        return Some(if tried { loss.cut(CutCause::Window).into() } else { compact::opened(state, mode).into() });
+    }
     if too_large && let Some(cut) = giants(state, &room) {
         return Some(cut.into());
     }
@@ -100,9 +84,8 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     if run.asking {
         return None;
     }
-    if state.compaction.is_some() || run.rules_next {
-        let by = if run.rules_next || too_large { SummaryMode::Rules } else { spec.limits.summary };
-        return Some(compact::opened(state, by).into());
+    if state.compaction.is_some() || run.summary_next.is_some() {
+        return Some(compact::opened(state, by(run.summary_next.unwrap_or(spec.limits.summary))).into());
     }
     if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
         let mut loss = Loss::new(state);
@@ -118,27 +101,63 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     if tokens <= room.full {
         return None;
     }
-    let loss = Loss::enough(state, tokens, room.enough());
-    if tokens.saturating_sub(loss.saved) <= room.enough() {
+    let loss = match spec.limits.summary {
+        SummaryMode::Rules => crowded(state, &room),
+        SummaryMode::Single | SummaryMode::Agent => {
+            Loss::light(state, |loss| tokens.saturating_sub(loss.saved) <= room.enough())
+        }
+    };
+    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= room.enough() {
         return Some(loss.cut(CutCause::Full).into());
     }
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
     let grown = state.summarised_to.is_none_or(grown) || (too_large && !run.compacted);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
     if fresh && state.tree.shown_count(state.tree.head) > 4 {
-        // The model cannot be asked about what does not fit.
-        let by = if too_large { SummaryMode::Rules } else { spec.limits.summary };
-        return Some(compact::opened(state, by).into());
+        return Some(compact::opened(state, by(spec.limits.summary)).into());
     }
     too_large.then(|| last_resort(state, run, spec))
 }
 
+/// What goes without a model once a request is nearly full. A summary may take its whole share.
+fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
+    let tokens = state.request_tokens();
+    let light = |loss: &Loss<'_>| tokens.saturating_sub(loss.saved) <= room.enough();
+    let mut goals = Loss::new(state);
+    goals.omit_finished_goals();
+    if light(&goals) {
+        return goals;
+    }
+    let earlier = state.tree.cut_at(state.tree.head).map_or(0, |cut| u64::from(cut.tokens));
+    let rest = tokens.saturating_sub(earlier) + room.share(room.shares.summary);
+    Loss::by_exchange(state, |loss| match loss.needs_summary() {
+        true => rest.saturating_sub(loss.saved) <= room.enough(),
+        false => light(loss),
+    })
+}
+
+/// What a summary takes the place of.
+pub(crate) fn leaving<'a>(state: &'a State, spec: &SpecHead, squeezes: bool) -> Loss<'a> {
+    let room = Room::of(spec);
+    let is_crowded = || spec.limits.summary == SummaryMode::Rules && state.request_tokens() > room.full;
+    if let Some(loss) = too_many(state, spec) {
+        let squeezed = squeezes.then(|| Loss::before(state, compact::first_kept(state, spec, true)));
+        return squeezed.filter(|squeezed| squeezed.frees() > loss.frees()).unwrap_or(loss);
+    }
+    if !squeezes && is_crowded() {
+        let loss = crowded(state, &room);
+        if loss.needs_summary() {
+            return loss;
+        }
+    }
+    Loss::before(state, compact::first_kept(state, spec, squeezes))
+}
+
 /// Where no summary could be made, what is old goes without one; else the run ends.
 fn last_resort(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
-    let first_kept = compact::first_kept(state, spec, true);
-    let cut = Loss { first_kept, ..Loss::new(state) }.cut(CutCause::Overflow);
-    let helps = first_kept.is_some_and(|first| state.tree.left_out_by(state.tree.head, first, &cut.keeps.pinned) > 0);
-    if !run.compacted && helps { cut.into() } else { too_much(state, run, spec) }
+    let loss = Loss::before(state, compact::first_kept(state, spec, true));
+    let helps = loss.first_kept.is_some() && loss.frees() > 0;
+    if !run.compacted && helps { loss.cut(CutCause::Overflow).into() } else { too_much(state, run, spec) }
 }
 
 /// Whether the next request is small enough.
@@ -173,17 +192,29 @@ fn too_much(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
 }
 
 /// More messages than the window holds: half of it goes at once, so that the prefix breaks seldom.
-fn window(state: &State, spec: &SpecHead) -> Option<ContextCut> {
+pub(crate) fn too_many<'a>(state: &'a State, spec: &SpecHead) -> Option<Loss<'a>> {
     let (tree, head) = (&state.tree, state.tree.head);
     let window = spec.limits.window_messages?;
     let most = window.saturating_add(state.window_extra);
-    if tree.shown_count(head) <= most {
+    let shown = tree.shown_count(head);
+    if shown <= most {
         return None;
     }
-    let first_kept = tree.keep_from(head, |count, _| count <= most - window / 2)?;
-    let loss = Loss { first_kept: Some(first_kept), ..Loss::new(state) };
-    let cut = loss.cut(CutCause::Window);
-    (tree.left_out_by(head, first_kept, &cut.keeps.pinned) > 0).then_some(cut)
+    let fits = |count: u32| count <= most - window / 2;
+    let mut loss = Loss::by_exchange(state, |loss| fits(shown.saturating_sub(loss.messages)));
+    if !fits(shown.saturating_sub(loss.messages)) {
+        // More than that was done about one question alone.
+        let first = tree.kept(head).filter(|(_, node)| starts(node)).map(|(seq, _)| seq);
+        let kept = |seq: Seq| tree.kept(head).take_while(|(at, _)| *at >= seq).count();
+        let oldest = first.take_while(|seq| u32::try_from(kept(*seq)).is_ok_and(fits)).last();
+        loss.first_kept = oldest.max(loss.first_kept);
+    }
+    (loss.frees() > 0).then_some(loss)
+}
+
+/// Whether what is shown may begin with a message.
+fn starts(node: &Node) -> bool {
+    matches!(node.kind, NodeKind::User | NodeKind::Assistant { .. })
 }
 
 /// Results that alone take more than the newest turn's share, when the request does not fit: their beginning and end stay.
@@ -240,202 +271,13 @@ pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
     Ok(loss.cut(CutCause::Expand))
 }
 
-/// What is to be left out: what is left out already, what has been shown once and was to be, and more.
-struct Loss<'a> {
-    state: &'a State,
-    /// The messages before the newest turn that are shown for themselves, oldest first.
-    old: Vec<(Seq, &'a Node)>,
-    /// From where on messages are shown.
-    first_kept: Option<Seq>,
-    gone: BTreeSet<Seq>,
-    shortened: Vec<Shortened>,
-    /// How many tokens less a request has.
-    saved: u64,
-}
-
-impl<'a> Loss<'a> {
-    fn new(state: &'a State) -> Loss<'a> {
-        let (tree, head) = (&state.tree, state.tree.head);
-        let (held, floor) = (tree.cut_at(head), tree.floor(head));
-        let current = tree.current_from(head).unwrap_or(Seq(u32::MAX));
-        let mut old: Vec<(Seq, &Node)> = tree.kept(head).filter(|(seq, _)| *seq < current).collect();
-        old.reverse();
-        let path = tree.up(head).take_while(|(seq, _)| *seq >= floor);
-        let gone = path.filter(|(seq, _)| held.is_some_and(|cut| cut.omits(*seq))).map(|(seq, _)| seq).collect();
-        let first_kept = Some(floor.max(Seq(1)));
-        let shortened = held.map(|cut| cut.keeps.shortened.clone()).unwrap_or_default();
-        let mut loss = Loss { state, old, first_kept, gone, shortened, saved: 0 };
-        let once = loss.old.iter().filter_map(|(_, node)| loss.result(node)).filter(|call| call.once);
-        let once: Vec<Shortened> = once.map(brief).collect();
-        once.into_iter().for_each(|short| loss.shorten(short));
-        loss
-    }
-
-    /// Leaves out what goes first until a request of so many tokens is small enough, or nothing more goes.
-    fn enough(state: &'a State, tokens: u64, enough: u64) -> Loss<'a> {
-        let mut loss = Loss::new(state);
-        let fits = |loss: &Loss<'_>| tokens.saturating_sub(loss.saved) <= enough;
-        if !fits(&loss) {
-            loss.omit_finished_goals();
-        }
-        if !fits(&loss) {
-            loss.omit_old_chat();
-        }
-        let results: Vec<Shortened> = loss.old.iter().filter_map(|(_, node)| loss.result(node)).map(brief).collect();
-        for short in results {
-            if fits(&loss) {
-                break;
-            }
-            loss.shorten(short);
-        }
-        loss
-    }
-
-    /// The call that a message is the result of, if it is shown whole.
-    fn result(&self, node: &Node) -> Option<&'a Call> {
-        let NodeKind::Result(id) = node.kind else { return None };
-        let call = self.state.calls.get(id)?;
-        (saves(call) > 0 && self.shortened.binary_search_by_key(&id, |short| short.call).is_err()).then_some(call)
-    }
-
-    fn omit_finished_goals(&mut self) {
-        let goals = &self.state.goals;
-        self.omit(|_, node| {
-            let works = matches!(node.kind, NodeKind::Assistant { .. } | NodeKind::Result(_));
-            works && node.goal.and_then(|goal| goals.get(goal)).is_some_and(Goal::is_finished)
-        });
-    }
-
-    fn omit_old_chat(&mut self) {
-        let Some(first) = self.state.run.as_ref().and_then(|run| run.first) else { return };
-        let task = task(self.state);
-        self.omit(|seq, node| {
-            let chat = match node.kind {
-                NodeKind::User => node.demands == 0,
-                NodeKind::Assistant { calls } => calls == 0,
-                _ => false,
-            };
-            chat && seq < first && Some(seq) != task
-        });
-    }
-
-    fn omit(&mut self, goes: impl Fn(Seq, &Node) -> bool) {
-        for (seq, node) in &self.old {
-            if !goes(*seq, node) || !self.gone.insert(*seq) {
-                continue;
-            }
-            let short = if let NodeKind::Result(call) = node.kind { short(&self.shortened, call) } else { None };
-            self.saved += u64::from(short.map_or(node.tokens, |short| short.tokens));
-        }
-    }
-
-    fn shorten(&mut self, short: Shortened) {
-        let Some(call) = self.state.calls.get(short.call) else { return };
-        let Err(at) = self.shortened.binary_search_by_key(&short.call, |short| short.call) else { return };
-        self.shortened.insert(at, short);
-        self.saved += u64::from(call.tokens.saturating_sub(short.tokens));
-    }
-
-    fn cut(self, cause: CutCause) -> ContextCut {
-        let seq = self.state.tree.next_seq();
-        ContextCut { seq, keeps: self.keeps(), cause }
-    }
-
-    fn keeps(mut self) -> Keeps {
-        let first = self.first_kept.unwrap_or(Seq(u32::MAX));
-        let Pins { pinned, demands, partly } = pins(self.state, first);
-        self.shortened.retain(|short| short.call.seq >= first);
-        let tree = &self.state.tree;
-        let path: Vec<Seq> = tree
-            .up(tree.head)
-            .take_while(|(seq, _)| *seq >= first)
-            .filter(|(_, node)| node.kind != NodeKind::Cut)
-            .map(|(seq, _)| seq)
-            .collect();
-        // Of the reminders the newest alone stays: the others are out of date. So may be the newest; then another follows.
-        let reminders = tree.up(tree.head).filter(|(_, node)| node.kind == NodeKind::Injected).map(|(seq, _)| seq);
-        self.gone.extend(reminders.skip(usize::from(!is_outdated(self.state))).filter(|seq| *seq >= first));
-        let omitted = spans(&path, &self.gone);
-        Keeps { first_kept: self.first_kept, pinned, demands, partly, omitted, shortened: self.shortened }
-    }
-}
-
-/// What a summary keeps that stands for everything before a message: the sets that hold now, as far as they still matter.
-pub(crate) fn kept_after(state: &State, first_kept: Option<Seq>) -> Keeps {
-    Loss { first_kept, ..Loss::new(state) }.keeps()
-}
-
-fn short(shortened: &[Shortened], call: CallId) -> Option<&Shortened> {
-    shortened.get(shortened.binary_search_by_key(&call, |short| short.call).ok()?)
-}
-
-/// Whether the newest reminder tells a plan that has changed since.
-fn is_outdated(state: &State) -> bool {
-    state.plan_changed && !state.goals.is_empty()
-}
-
-/// The first thing that was asked for on the main path.
-pub fn task(state: &State) -> Option<Seq> {
-    state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
-}
-
-/// What stays of earlier messages: see [`Keeps`].
-#[derive(Default)]
-pub(crate) struct Pins {
-    pub pinned: Vec<Seq>,
-    pub demands: Vec<Seq>,
-    pub partly: Option<(Seq, u32)>,
-}
-
-/// The messages before one that stay in any case. Whole are the task, what opened the run, and the newest reminder if it holds.
-/// Demands may take half of the summary's share, the newest first, since they may correct the older; one that is too large
-/// for what is left keeps out no other. Of the newest such message there is shown what fits then; what room is left after that
-/// has short messages stay whole.
-pub(crate) fn pins(state: &State, before: Seq) -> Pins {
-    let mut room = state.coming_spec().map_or(0, |spec| {
-        let room = Room::of(spec);
-        room.share(room.shares.summary) / 2
-    });
-    let mut reminders = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::Injected);
-    let reminder = reminders.next().map(|(seq, _)| seq).filter(|_| !is_outdated(state));
-    let first = state.run.as_ref().and_then(|run| run.first);
-    let whole: Vec<Seq> = [task(state), first, reminder].into_iter().flatten().collect();
-    let Pins { mut pinned, mut demands, mut partly } = Pins::default();
-    let takes = |room: &mut u64, size: u32| {
-        let left = room.checked_sub(size.into());
-        *room = left.unwrap_or(*room);
-        left.is_some()
-    };
-    let (mut held, mut unheld): (Vec<(Seq, &Node)>, _) = (Vec::new(), None);
-    for (seq, node) in state.tree.up(state.tree.head).filter(|(seq, _)| *seq < before) {
-        if whole.contains(&seq) {
-            pinned.push(seq);
-        } else if node.demands > 0 && takes(&mut room, node.demands) {
-            held.push((seq, node));
-        } else if node.demands > 0 {
-            unheld = unheld.or(Some(seq));
-        }
-    }
-    if let Some(seq) = unheld.filter(|_| room >= SOME) {
-        // There is less room than it takes.
-        partly = Some((seq, u32::try_from(room).unwrap_or(u32::MAX)));
-        room = 0;
-    }
-    for (seq, node) in held {
-        let more = node.tokens.saturating_sub(node.demands);
-        let stays = more == 0 || (node.tokens <= WHOLE && takes(&mut room, more));
-        if stays { pinned.push(seq) } else { demands.push(seq) }
-    }
-    pinned.sort_unstable();
-    demands.sort_unstable();
-    Pins { pinned, demands, partly }
-}
-
 impl State {
     pub(crate) fn context_cut(&mut self, event: EventId, data: &ContextCut) {
-        let above = self.tree.cut_at(self.tree.head);
-        let (summary, tokens) = above.map_or((None, 0), |cut| (cut.summary, cut.tokens));
-        self.cut(event, Cut { keeps: data.keeps.clone(), summary, tokens, ..Cut::default() });
+        let above = self.tree.cut_at(self.tree.head).cloned().unwrap_or_default();
+        let summary = if data.note.is_some() { Some(event) } else { above.base };
+        let note = data.note.as_ref().map_or(0, |note| note.tokens);
+        let tokens = above.base_tokens.saturating_add(note);
+        self.cut(event, Cut { keeps: data.keeps.clone(), summary, tokens, ..above });
         // What was asked for is shown until half a window more has been said.
         let window = self.coming_spec().and_then(|spec| spec.limits.window_messages);
         let shown = self.tree.shown_count(self.tree.head);
@@ -466,13 +308,4 @@ impl State {
         self.unswept =
             self.tree.up(self.tree.head).take_while(|(seq, _)| *seq >= current).any(|(_, node)| finished(node));
     }
-}
-
-/// The runs of neighbours on a path that are in a set. The path is newest first, the spans are oldest first.
-fn spans(path: &[Seq], gone: &BTreeSet<Seq>) -> Vec<Span> {
-    let runs = path.chunk_by(|a, b| gone.contains(a) == gone.contains(b));
-    let spans = runs.filter_map(|run| Some((*run.last()?, *run.first()?))).filter(|(first, _)| gone.contains(first));
-    let mut spans: Vec<Span> = spans.collect();
-    spans.reverse();
-    spans
 }

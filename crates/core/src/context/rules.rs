@@ -1,13 +1,14 @@
-//! A summary by rules, without a model: what was asked for, what was forbidden, what was decided, what is open, and what tools
-//! found. Chinese and English.
+//! A summary by rules, without a model: what was asked for, what was forbidden, what was decided, what is open, what tools found
+//! and touched, and every exchange in a line. Chinese and English.
 //!
 //! A sentence counts as what its words say it is. That is crude, and it is the same every time, costs nothing and cannot be
 //! refused, so it also stands in where a model's summary fails.
 
-use crate::context::demands::demanded;
+use crate::context::bodies::excerpt;
+use crate::context::demands::{demanded, is_demand};
 use crate::context::sentences::{Words, head_of, line, sentences};
 use crate::estimate;
-use mainpath_types::Role;
+use mainpath_types::{EventId, Role, Seq};
 
 /// A message, as far as the rules read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +17,10 @@ pub struct Said<'a> {
     pub role: Role,
     /// The text.
     pub text: &'a str,
-    /// The tool whose result it is, and the call's id; for [`Role::Tool`] alone.
-    pub tool: Option<(&'a str, &'a str)>,
+    /// Its number in the conversation, where it has one.
+    pub number: Option<Seq>,
+    /// The call whose result it is; for [`Role::Tool`] alone.
+    pub call: Option<Called<'a>>,
     /// Where what the call made is kept: paths or hashes.
     pub artifacts: &'a [String],
 }
@@ -25,25 +28,95 @@ pub struct Said<'a> {
 impl<'a> Said<'a> {
     /// What a person or the model said.
     pub fn new(role: Role, text: &'a str) -> Said<'a> {
-        Said { role, text, tool: None, artifacts: &[] }
+        Said { role, text, number: None, call: None, artifacts: &[] }
+    }
+}
+
+/// A call, as far as the rules name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Called<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The call's id, such as `4.0`.
+    pub id: &'a str,
+    /// The event that holds its result.
+    pub event: EventId,
+    /// What it was about, by its arguments: a path, an address, a command, a question.
+    pub about: &'a str,
+    /// Whether it did not succeed.
+    pub failed: bool,
+}
+
+/// A question and how it was answered, each in a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The question's number, where it has one.
+    pub number: Option<Seq>,
+    /// How the question begins.
+    pub question: String,
+    /// How the last answer to it begins.
+    pub answer: String,
+}
+
+impl Asked {
+    fn line(&self) -> String {
+        let number = self.number.map_or(String::new(), |seq| format!("#{} ", seq.0));
+        match self.answer.as_str() {
+            "" => format!("{number}{}", self.question),
+            answer => format!("{number}{} → {answer}", self.question),
+        }
     }
 }
 
 /// What rules found in a conversation. Every item is one line; none is there twice; each list is oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
+    /// What a model has summarised before, in its words.
+    pub earlier: Option<String>,
     /// The first task.
     pub goal: String,
     /// What people demanded or ruled out.
     pub constraints: Vec<String>,
-    /// What the model settled on.
+    /// What else people want to be so from then on.
+    pub wishes: Vec<String>,
+    /// What was settled on.
     pub decisions: Vec<String>,
     /// What people asked.
     pub open_items: Vec<String>,
     /// What tools said about files and states, with the tool, the call and what is kept of it.
     pub tool_facts: Vec<String>,
+    /// What tools were called about, with the newest such call and the event of its result.
+    pub touched: Vec<Touched>,
+    /// Every question and its answer.
+    pub exchanges: Vec<Asked>,
 }
 
+/// Something that a tool was called about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The tool, and what it was about.
+    pub what: String,
+    /// The newest such call.
+    pub call: String,
+}
+
+/// What people want from then on, said without a word that demands it.
+const WISH: Words = Words {
+    wide: &["始终", "总是", "一律", "务必", "以后", "记得", "保持", "尽量", "优先", "避免"],
+    narrow: &[
+        "always",
+        "from now on",
+        "keep",
+        "prefer",
+        "avoid",
+        "make sure",
+        "every",
+        "instead of",
+        "remember",
+        "no longer",
+        "stick to",
+    ],
+};
 const DECISION: Words =
     Words { wide: &["决定", "采用", "改为"], narrow: &["decided", "will use", "switched to"] };
 const QUESTION: Words =
@@ -57,8 +130,12 @@ const FACT: Words = Words {
 const GOAL_CHARS: usize = 2_000;
 /// The longest of all other items but constraints, in characters.
 const ITEM_CHARS: usize = 400;
+/// The longest question and the longest answer of an exchange, in characters.
+const ASKED_CHARS: (usize, usize) = (160, 240);
 /// What is left of a constraint that is too long for its summary, in characters.
 const SAMPLE_CHARS: usize = 100;
+/// With less room than this, in tokens, an earlier summary by a model is not quoted.
+const EARLIER: u32 = 96;
 /// The most items of a list. Past them constraints keep the oldest, all else the newest.
 const ITEMS: usize = 60;
 /// The most facts that are taken from one result.
@@ -79,8 +156,11 @@ impl Summary {
         let text = head_of(said.text, READ);
         match said.role {
             Role::User => {
+                let question = line(text, ASKED_CHARS.0);
                 if self.goal.is_empty() {
                     self.goal = line(text, GOAL_CHARS);
+                } else if !question.is_empty() {
+                    self.ask(Asked { number: said.number, question, answer: String::new() });
                 }
                 for demand in demanded(said.text) {
                     if self.constraints.len() < ITEMS {
@@ -91,18 +171,33 @@ impl Summary {
                 for sentence in sentences(text) {
                     if QUESTION.are_in(sentence) || sentence.ends_with('?') {
                         add(&mut self.open_items, line(sentence, ITEM_CHARS));
+                    } else if WISH.are_in(sentence) && !is_demand(sentence) {
+                        add(&mut self.wishes, line(sentence, ITEM_CHARS));
+                    }
+                    if DECISION.are_in(sentence) {
+                        add(&mut self.decisions, line(sentence, ITEM_CHARS));
                     }
                 }
             }
             Role::Assistant => {
                 let decisions = sentences(text).filter(|sentence| DECISION.are_in(sentence));
                 decisions.for_each(|sentence| add(&mut self.decisions, line(sentence, ITEM_CHARS)));
+                let answer = line(text, ASKED_CHARS.1);
+                if self.exchanges.is_empty() && !self.goal.is_empty() && !answer.is_empty() {
+                    self.ask(Asked { number: None, question: "(the goal above)".into(), answer: String::new() });
+                }
+                if let Some(asked) = self.exchanges.last_mut().filter(|_| !answer.is_empty()) {
+                    asked.answer = answer;
+                }
             }
             Role::Tool => {
-                let from = match said.tool {
-                    Some((tool, call)) => format!("{} ({}): ", line(tool, 100), line(call, 100)),
+                let from = match said.call {
+                    Some(Called { tool, id, .. }) => format!("{} ({}): ", line(tool, 100), line(id, 100)),
                     None => String::new(),
                 };
+                if let Some(called) = said.call.filter(|called| !called.about.trim().is_empty()) {
+                    self.touch(&called);
+                }
                 let facts = text.lines().map(str::trim).filter(|fact| FACT.are_in(fact)).take(FACTS_A_RESULT);
                 facts.for_each(|fact| add(&mut self.tool_facts, format!("{from}{}", line(fact, ITEM_CHARS))));
                 for kept in said.artifacts.iter().take(FACTS_A_RESULT) {
@@ -112,17 +207,39 @@ impl Summary {
         }
     }
 
-    /// The summary with as much left out as makes its Markdown at most `tokens` long by estimate: first the oldest facts, then
-    /// the oldest questions, then the oldest decisions, and only then constraints: of those that alone would take half of it the
-    /// beginning is left, and the newest go. The goal stays.
+    fn ask(&mut self, asked: Asked) {
+        if self.exchanges.len() >= ITEMS {
+            self.exchanges.remove(0);
+        }
+        self.exchanges.push(asked);
+    }
+
+    fn touch(&mut self, called: &Called<'_>) {
+        let failed = if called.failed { ", which failed" } else { "" };
+        let what = format!("{} {}{failed}", line(called.tool, 100), line(called.about, ITEM_CHARS));
+        let call = format!("call {}, event {}", line(called.id, 100), called.event);
+        self.touched.retain(|touched| touched.what != what);
+        if self.touched.len() >= ITEMS {
+            self.touched.remove(0);
+        }
+        self.touched.push(Touched { what, call });
+    }
+
+    /// The summary with as much left out as makes its Markdown at most `tokens` long by estimate: first of what tools found and
+    /// touched, of questions and of exchanges, the oldest of whichever takes most; then the oldest decisions, then wishes, and
+    /// only then constraints: of those that alone would take half of it the beginning is left, and the newest go. Of an earlier
+    /// summary by a model two thirds of the room are kept. The goal stays.
     #[must_use]
     pub fn within(mut self, tokens: u32) -> Summary {
         // No item is worth more than this, so too little goes in one round, never too much.
         let size = |item: &String| estimate(item).saturating_add(2);
+        if estimate(&self.markdown()) > tokens {
+            self.earlier = self.earlier.map(|text| excerpt(&text, tokens / 3 * 2)).filter(|_| tokens >= EARLIER);
+        }
         loop {
             let mut over = estimate(&self.markdown()).saturating_sub(tokens);
-            let mut gone = false;
-            for list in [&mut self.tool_facts, &mut self.open_items, &mut self.decisions] {
+            let mut gone = over > 0 && self.thin_out(&mut over);
+            for list in [&mut self.decisions, &mut self.wishes] {
                 while over > 0 && !list.is_empty() {
                     over = over.saturating_sub(size(&list.remove(0)));
                     gone = true;
@@ -149,28 +266,76 @@ impl Summary {
         }
     }
 
-    /// The summary as Markdown. All five headings are always there.
+    /// Drops the oldest items of those lists of which each item can be looked up, from whichever takes most, until nothing is
+    /// over. Whether any went.
+    fn thin_out(&mut self, over: &mut u32) -> bool {
+        let size = |text: &str| u64::from(estimate(text)) + 2;
+        let mut gone = false;
+        while *over > 0 {
+            let facts: u64 = self.tool_facts.iter().map(|item| size(item)).sum();
+            let touched: u64 = self.touched.iter().map(|item| size(&item.line())).sum();
+            let questions: u64 = self.open_items.iter().map(|item| size(item)).sum();
+            let exchanges: u64 = self.exchanges.iter().map(|item| size(&item.line())).sum();
+            let most = facts.max(touched).max(questions).max(exchanges);
+            let dropped = if most == 0 {
+                return gone;
+            } else if most == questions {
+                size(&self.open_items.remove(0))
+            } else if most == facts {
+                size(&self.tool_facts.remove(0))
+            } else if most == touched {
+                size(&self.touched.remove(0).line())
+            } else {
+                size(&self.exchanges.remove(0).line())
+            };
+            *over = over.saturating_sub(u32::try_from(dropped).unwrap_or(u32::MAX));
+            gone = true;
+        }
+        gone
+    }
+
+    /// The summary as Markdown. The five headings from the goal to the tool facts are always there.
     pub fn markdown(&self) -> String {
-        let goal = std::slice::from_ref(&self.goal);
-        let sections: [(&str, &[String]); 5] = [
-            ("Goal", if self.goal.is_empty() { &[] } else { goal }),
-            ("Constraints", &self.constraints),
-            ("Decisions", &self.decisions),
-            ("Open Items", &self.open_items),
-            ("Tool Facts", &self.tool_facts),
-        ];
         let mut text = String::from("# Chat Summary\n");
-        for (name, items) in sections {
-            text.push_str("\n## ");
-            text.push_str(name);
-            text.push('\n');
-            for item in items {
-                text.push_str("- ");
-                text.push_str(item);
+        if let Some(earlier) = &self.earlier {
+            // Its own headings are one level down.
+            let lines = earlier
+                .trim()
+                .lines()
+                .map(|line| if line.starts_with('#') { format!("##{line}") } else { line.into() });
+            section(&mut text, "Earlier Summary", []);
+            lines.for_each(|line: String| {
+                text.push_str(&line);
                 text.push('\n');
-            }
+            });
+        }
+        let goal = Some(self.goal.clone()).filter(|goal| !goal.is_empty());
+        section(&mut text, "Goal", goal);
+        section(&mut text, "Constraints", self.constraints.iter().chain(&self.wishes).cloned());
+        section(&mut text, "Decisions", self.decisions.iter().cloned());
+        section(&mut text, "Open Items", self.open_items.iter().cloned());
+        section(&mut text, "Tool Facts", self.tool_facts.iter().cloned().chain(self.touched.iter().map(Touched::line)));
+        if !self.exchanges.is_empty() {
+            section(&mut text, "Exchanges", self.exchanges.iter().map(Asked::line));
         }
         text
+    }
+}
+
+impl Touched {
+    fn line(&self) -> String {
+        format!("{} ({})", self.what, self.call)
+    }
+}
+
+fn section(text: &mut String, name: &str, items: impl IntoIterator<Item = String>) {
+    text.push_str("\n## ");
+    text.push_str(name);
+    text.push('\n');
+    for item in items {
+        text.push_str("- ");
+        text.push_str(&item);
+        text.push('\n');
     }
 }
 

@@ -30,7 +30,13 @@ fn resolved(agent: &Agent) -> CallResolved {
     agent.newest(|kind| if let EventKind::CallResolved(data) = kind { Some(data.clone()) } else { None })
 }
 
-const SUMMARY: &str = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long";
+/// The size of the summary that is shown, with the note on what is left out.
+fn summary_tokens(agent: &Agent) -> u32 {
+    agent.state().tree.cut_at(agent.state().tree.head).unwrap().tokens
+}
+
+const SUMMARY: &str = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long\n\n[From the \
+                       system: 3 earlier messages, #2 to #4, with 1 tool result, are not shown here.]";
 
 #[test]
 fn a_request_that_fills_the_window_to_the_last_token_is_made() {
@@ -44,41 +50,57 @@ fn as_many_messages_as_the_window_holds_are_all_shown_and_half_a_window_is_kept_
     let mut agent = Agent::asked(Limits { window_messages: Some(7), ..no_limits() });
     (0..3).for_each(|_| agent.works());
     assert_eq!(agent.shown().len(), 7);
-    let mut agent = Agent::asked(Limits { window_messages: Some(8), ..no_limits() });
+    let mut agent = Agent::asked(windowed(8));
     (0..3).for_each(|_| agent.works());
     let decided = turn(&mut agent, 10, 1);
-    assert_eq!(decided[2..], ["context_cut 10 keeps 6 pins 1 Window", "model_requested 5 at 10"]);
+    assert_eq!(decided[2..], ["branch_opened Compaction 10 by Rules"]);
+    let decided = agent.summarises();
+    assert_eq!(
+        decided,
+        ["compacted 10 keeps 6 pins 1", "branch_closed Compaction done=true", "model_requested 5 at 10"]
+    );
 }
 
 #[test]
 fn a_cut_keeps_the_task_and_what_opened_the_run_and_counts_them() {
-    let mut agent = Agent::asked(Limits { window_messages: Some(5), ..no_limits() });
+    let mut agent = Agent::asked(windowed(5));
     agent.answers("done");
     agent.says(MessageMode::Message, "more");
     agent.works();
-    let decided = turn(&mut agent, 10, 1);
-    assert_eq!(decided[2..], ["context_cut 8 keeps 6 pins 1,3 Window", "model_requested 4 at 8"]);
-    assert_eq!(agent.shown(), ["User: do it", "User: more", "Assistant:  <read>", "Tool: 6.0 it worked"]);
-    assert_eq!(input(&agent), 64 + 10 + 10 + 15);
+    turn(&mut agent, 10, 1);
+    let decided = agent.summarises();
+    assert_eq!(
+        decided,
+        ["compacted 8 keeps 6 pins 1,3", "branch_closed Compaction done=true", "model_requested 4 at 8"]
+    );
+    let mut shown = agent.shown();
+    let summary = shown.remove(2);
+    assert!(summary.contains("3 earlier messages, #2 to #5, with 1 tool result, are not shown"), "{summary}");
+    assert_eq!(shown, ["User: do it", "User: more", "Assistant:  <read>", "Tool: 6.0 it worked"]);
+    assert_eq!(input(&agent), 64 + 10 + 10 + 15 + summary_tokens(&agent));
 }
 
 #[test]
 fn what_opened_the_run_is_shown_once_where_the_cut_sets_in_at_it() {
-    let mut agent = Agent::asked(Limits { window_messages: Some(5), ..no_limits() });
+    let mut agent = Agent::asked(windowed(5));
     agent.works();
     agent.answers("done");
     agent.says(MessageMode::Message, "more");
-    let decided = turn(&mut agent, 10, 1);
-    assert_eq!(decided[2..], ["context_cut 8 keeps 5 pins 1 Window", "model_requested 4 at 8"]);
-    assert_eq!(agent.shown(), ["User: do it", "User: more", "Assistant:  <read>", "Tool: 6.0 it worked"]);
-    assert_eq!(input(&agent), 64 + 10 + 10 + 15);
+    turn(&mut agent, 10, 1);
+    let decided = agent.summarises();
+    assert_eq!(decided, ["compacted 8 keeps 5 pins 1", "branch_closed Compaction done=true", "model_requested 4 at 8"]);
+    let mut shown = agent.shown();
+    shown.remove(1);
+    assert_eq!(shown, ["User: do it", "User: more", "Assistant:  <read>", "Tool: 6.0 it worked"]);
+    assert_eq!(input(&agent), 64 + 10 + 10 + 15 + summary_tokens(&agent));
 }
 
 #[test]
 fn an_expansion_holds_for_half_a_window_and_hides_no_answer() {
-    let mut agent = Agent::asked(Limits { window_messages: Some(4), ..no_limits() });
+    let mut agent = Agent::asked(windowed(4));
     agent.works();
     agent.works();
+    agent.summarises();
     agent.answers("done");
     agent.takes(InputKind::ExpandContext { by: 2 });
     assert_eq!(agent.state().window_extra, 5 + 2 - 4, "five messages are shown, two more may come");
@@ -99,7 +121,7 @@ fn a_summary_keeps_the_newest_messages_up_to_half_of_what_is_recent_and_current(
         let decided = answer(&mut agent, 30);
         assert_eq!(decided[1], format!("compacted 10 keeps {kept} pins 1"));
         let shown = if kept == 4 { 117 } else { 60 };
-        assert_eq!(input(&agent), 64 + 10 + 30 + shown);
+        assert_eq!(input(&agent), 64 + 10 + summary_tokens(&agent) + shown);
     }
 }
 
@@ -118,7 +140,7 @@ fn four_messages_are_not_summarised_and_five_are() {
 fn there_is_no_second_summary_until_a_tenth_more_has_been_said() {
     let mut agent = Agent::with_window(no_limits(), 400);
     agent.says(MessageMode::Message, "do it");
-    for tokens in [40, 20, 180] {
+    for tokens in [67, 20, 153] {
         turn(&mut agent, tokens, 1);
     }
     let decided = answer(&mut agent, 30);
@@ -130,7 +152,7 @@ fn there_is_no_second_summary_until_a_tenth_more_has_been_said() {
     ];
     assert_eq!(decided, events);
     // The newest turn alone is that large.
-    assert_eq!(input(&agent), 64 + 10 + 30 + 185);
+    assert_eq!((input(&agent), summary_tokens(&agent)), (289, 30 + 27));
     let decided = turn(&mut agent, 27, 1);
     assert_eq!((decided[2].as_str(), input(&agent)), ("model_requested 6 at 12", 321));
     let decided = turn(&mut agent, 5, 1);
@@ -148,7 +170,7 @@ fn a_summary_stands_before_the_first_kept_message_also_where_that_is_pinned() {
     let decided = answer(&mut agent, 20);
     assert_eq!(decided[1], "compacted 8 keeps 5 pins 1");
     assert_eq!(agent.shown(), ["User: do it", SUMMARY, "User: more"]);
-    assert_eq!(input(&agent), 64 + 10 + 20 + 10);
+    assert_eq!(input(&agent), 64 + 10 + summary_tokens(&agent) + 10);
 }
 
 #[test]

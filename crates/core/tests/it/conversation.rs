@@ -14,27 +14,31 @@ fn add(description: &str, under: Option<u32>) -> GoalOp {
 
 #[test]
 fn more_messages_than_the_window_holds_are_cut_but_never_the_task() {
-    let mut agent = Agent::asked(Limits { window_messages: Some(4), ..no_limits() });
+    let mut agent = Agent::asked(windowed(4));
     agent.works();
     agent.calls(&[allowed("bash")]);
-    let events = [
-        "call_resolved 4.0 Ok Result",
-        "turn_finished 5 results=1",
-        "context_cut 6 keeps 4 pins 1 Window",
-        "model_requested 3 at 6",
-    ];
+    let events = ["call_resolved 4.0 Ok Result", "turn_finished 5 results=1", "branch_opened Compaction 6 by Rules"];
     agent.gives(done("4.0", 1), &events);
-    assert_eq!(agent.shown(), ["User: do it", "Assistant: let me see <bash>", "Tool: 4.0 it worked"]);
+    let events = ["compacted 6 keeps 4 pins 1", "branch_closed Compaction done=true", "model_requested 3 at 6"];
+    assert_eq!(agent.summarises(), events);
+    let summary = "User: Summary of the earlier conversation, which is no longer shown:\n\n# Chat Summary\n\n## Goal\n- do it\n\n\
+                   ## Constraints\n\n## Decisions\n\n## Open Items\n\n## Tool Facts\n\n## Exchanges\n- (the goal above) → let \
+                   me see\n\n\n[From the system: 2 earlier messages, #2 to #3, with 1 tool result, are not shown here.]";
+    assert_eq!(agent.shown(), ["User: do it", summary, "Assistant: let me see <bash>", "Tool: 4.0 it worked"]);
 }
 
 #[test]
 fn what_was_cut_can_be_shown_again_with_its_whole_call_group() {
-    let mut agent = Agent::asked(Limits { window_messages: Some(6), ..no_limits() });
+    let mut agent = Agent::asked(windowed(6));
     agent.works();
     agent.works();
     agent.works();
-    let request = ["User: do it", "Assistant: let me see <read>", "Tool: 6.0 it worked"];
-    assert_eq!(agent.shown(), request);
+    agent.summarises();
+    let request = agent.shown();
+    assert_eq!(
+        (request.len(), request[2..].to_vec()),
+        (4, vec!["Assistant: let me see <read>".to_string(), "Tool: 6.0 it worked".into()])
+    );
     let mut pending = agent.clone();
     pending.gives(InputKind::ExpandContext { by: 99 }, &["context_cut 9 keeps 2 pins 1 Expand"]);
     assert_eq!(pending.shown(), request, "a pending request does not change");
@@ -44,6 +48,9 @@ fn what_was_cut_can_be_shown_again_with_its_whole_call_group() {
     agent.gives(InputKind::ExpandContext { by: 1 }, &["context_cut 10 keeps 4 pins 1 Expand"]);
     agent.refuses(InputKind::Continue { by: user() }, Refusal::NothingOpen);
     agent.says(MessageMode::Message, "more");
+    let mut request = agent.shown();
+    let summary = request.remove(1);
+    assert!(summary.contains("2 earlier messages, #2 to #3"), "it says what is left out now: {summary}");
     let shown = [
         "User: do it",
         "Assistant: let me see <read>",
@@ -53,7 +60,7 @@ fn what_was_cut_can_be_shown_again_with_its_whole_call_group() {
         "Assistant: done",
         "User: more",
     ];
-    assert_eq!(agent.shown(), shown, "asked for one message, given the call that it answers as well");
+    assert_eq!(request, shown, "asked for one message, given the call that it answers as well");
 }
 
 #[test]
@@ -150,7 +157,7 @@ fn an_agent_reflects_before_it_summarises() {
 }
 
 #[test]
-fn a_side_branch_that_reaches_nothing_in_five_rounds_is_closed() {
+fn a_reflection_that_comes_to_nothing_in_five_rounds_is_left_out_and_the_summary_is_asked_for_alone() {
     let mut agent = reflecting();
     for _ in 0..4 {
         agent.works();
@@ -162,13 +169,56 @@ fn a_side_branch_that_reaches_nothing_in_five_rounds_is_closed() {
         &format!("call_resolved {open} Ok Result"),
         "turn_finished 16 results=1",
         "branch_closed Compaction done=false",
-        "branch_opened Compaction 17 by Rules",
+        "branch_opened Compaction 17",
+        "model_requested 8 at 17",
     ];
     agent.gives(done(&open, 1), &events);
-    assert_eq!(agent.pending(), ["summary/17"]);
-    let events = ["compacted 17 keeps 4 pins 1", "branch_closed Compaction done=true", "model_requested 8 at 17"];
+    assert_eq!(agent.shown().len(), 6, "nothing of the reflection: {:?}", agent.shown());
+    assert_eq!(agent.answers("it was long")[1], "compacted 19 keeps 4 pins 1");
+}
+
+#[test]
+fn reflection_and_summary_have_five_rounds_each() {
+    let mut agent = filled(Limits { summary: SummaryMode::Agent, ..no_limits() }, 4_000, [1_300, 1_850]);
+    (0..4).for_each(|_| agent.works());
+    agent.answers("the tools are slow");
+    (0..4).for_each(|_| agent.works());
+    assert_eq!(agent.state().branch.map(|branch| (branch.rounds, branch.reflects)), Some((5, false)));
+    let decided = agent.answers("it was long");
+    assert_eq!(
+        (decided.len(), &*decided[1], &*decided[2]),
+        (4, "compacted 26 keeps 4 pins 1", "branch_closed Compaction done=true")
+    );
+    assert!(agent.shown()[1].contains("which is no longer shown:\n\nit was long\n\n[From"), "{:?}", agent.shown());
+}
+
+#[test]
+fn a_summary_that_comes_to_nothing_in_five_rounds_is_made_by_rules() {
+    let mut agent = reflecting();
+    agent.answers("the tools are slow");
+    (0..4).for_each(|_| agent.works());
+    agent.calls(&[allowed("read")]);
+    let open = agent.state().turn_calls()[0].id.to_string();
+    let decided = agent.takes(done(&open, 1));
+    assert_eq!(decided[2..], ["branch_closed Compaction done=false", "branch_opened Compaction 19 by Rules"]);
+    let events = ["compacted 19 keeps 4 pins 1", "branch_closed Compaction done=true", "model_requested 9 at 19"];
     assert_eq!(agent.summarises(), events);
-    assert_eq!(agent.shown().len(), 4, "{:?}", agent.shown());
+}
+
+#[test]
+fn of_a_summary_that_is_too_long_as_much_is_shown_as_may_be_and_rules_do_not_take_its_place() {
+    let mut agent = full();
+    let text = format!("it began {} it ended", "and went on ".repeat(600));
+    let reply = Box::new(Reply { tokens: estimate(&text), ..*agent.reply(&text, &[]) });
+    let decided = agent.takes(InputKind::ModelFinished(reply));
+    assert_eq!(decided[1..3], ["compacted 8 keeps 4 pins 1", "branch_closed Compaction done=true"]);
+    let summary = agent.shown()[1].clone();
+    assert!(
+        summary.contains("it began and went on") && summary.contains("[…]\nand went") || summary.contains("it ended"),
+        "{summary}"
+    );
+    let most = agent.newest(|kind| if let EventKind::Compacted(data) = kind { data.excerpt } else { None });
+    assert!(estimate(&summary) < most + 60, "{} of {most}", estimate(&summary));
 }
 
 #[test]
@@ -230,7 +280,8 @@ fn a_full_context_is_summarised_and_the_task_stays_in_its_own_words() {
         "model_requested 4 at 8",
     ];
     agent.gives(InputKind::ModelFinished(reply), &events);
-    let summary = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long";
+    let summary = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long\n\n[From the system: 2 \
+                   earlier messages, #2 to #3, with 1 tool result, are not shown here.]";
     let shown = ["User: do it", summary, "Assistant: a long text <read>", "Tool: 4.0 it worked"];
     assert_eq!(agent.shown(), shown);
     assert_eq!(agent.state().turn_number, 3, "the summary's request is no turn");
@@ -346,18 +397,20 @@ fn a_rewind_drops_later_goals_keeps_the_status_of_earlier_ones_and_records_the_p
 
 #[test]
 fn what_was_asked_for_stays_shown_until_half_a_window_more_was_said() {
-    let mut agent = Agent::asked(Limits { window_messages: Some(4), ..no_limits() });
+    let mut agent = Agent::asked(windowed(4));
     agent.works();
     agent.works();
+    agent.summarises();
     let cut = agent.shown();
-    assert_eq!(cut.len(), 3, "{cut:?}");
+    assert_eq!(cut.len(), 4, "{cut:?}");
     agent.answers("done");
     agent.gives(InputKind::ExpandContext { by: 2 }, &["context_cut 8 keeps 2 pins 1 Expand"]);
     agent.says(MessageMode::Message, "more");
-    assert_eq!(agent.shown().len(), 7, "the expansion is seen by the next request");
+    assert_eq!(agent.shown().len(), 8, "the expansion is seen by the next request");
     agent.answers("again");
     agent.says(MessageMode::Message, "and more");
-    assert!(agent.shown().len() < 7, "then the window holds again: {:?}", agent.shown());
+    agent.summarises();
+    assert!(agent.shown().len() < 8, "then the window holds again: {:?}", agent.shown());
 }
 
 #[test]
@@ -384,13 +437,14 @@ fn what_a_vendor_signed_holds_only_where_nothing_before_it_has_changed() {
         });
         answers.filter(holds).map(|seq| seq.0).collect()
     };
-    let mut agent = Agent::asked(Limits { window_messages: Some(6), ..no_limits() });
+    let mut agent = Agent::asked(windowed(6));
     agent.works();
     agent.works();
     assert_eq!(signed(&agent), [2, 4]);
     // A window of six messages is outgrown: what is still shown stands after something else now.
     agent.works();
-    assert_eq!((agent.shown().len(), signed(&agent)), (3, vec![]));
+    agent.summarises();
+    assert_eq!((agent.shown().len(), signed(&agent)), (4, vec![]));
     agent.works();
     assert_eq!(signed(&agent), [9]);
     // Another spec changes what stands before everything.

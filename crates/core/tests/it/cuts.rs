@@ -63,8 +63,12 @@ fn when_the_window_is_nearly_full_the_messages_of_finished_goals_go_first() {
     assert_eq!(last, 5, "nothing is cut while there is room");
     plain(&mut agent, 200);
     let decided = plain(&mut agent, 100);
-    assert_eq!(decided[2..], ["context_cut 10 keeps 1 pins  Full omits 2-5", "injected 11", "model_requested 5 at 11"]);
-    assert_eq!(agent.shown().len(), 6, "the message, what serves the other goal, and the plan");
+    assert_eq!(decided[2..], ["context_cut 10 keeps 6 pins 1 Full", "injected 11", "model_requested 5 at 11"]);
+    let shown = agent.shown();
+    assert_eq!(shown.len(), 7, "the message, what came of the goal, what serves the other one, and the plan");
+    let note = "User: [From the system: 4 earlier messages, #2 to #5, with 2 tool results, are not shown here.]\nAmong them is all \
+                work on these goals, which are finished:\n- goal 1, first (#2 to #5): done";
+    assert_eq!(shown[1], note);
 }
 
 #[test]
@@ -75,35 +79,86 @@ fn with_every_turn_finished_goals_go_as_soon_as_that() {
     plain(&mut agent, 2);
     goals(&mut agent, vec![done_goal(1)]);
     let decided = plain(&mut agent, 2);
-    assert_eq!(decided[2..], ["context_cut 8 keeps 1 pins  Goals omits 2-5", "injected 9", "model_requested 4 at 9"]);
+    assert_eq!(decided[2..], ["context_cut 8 keeps 6 pins 1 Goals", "injected 9", "model_requested 4 at 9"]);
     let decided = plain(&mut agent, 2);
     assert_eq!(decided[2..], ["model_requested 5 at 11"], "what serves no goal stays");
 }
 
-#[test]
-fn chat_of_earlier_runs_goes_before_tool_outputs_and_these_go_oldest_first() {
-    let mut agent = window(no_limits());
-    plain(&mut agent, 140);
-    agent.answers("done so far");
-    said(&mut agent, "and this?", 300, 0);
-    agent.answers("that too");
-    agent.says(MessageMode::Message, "more");
-    plain(&mut agent, 150);
-    let decided = plain(&mut agent, 150);
-    let cut = "context_cut 12 keeps 1 pins  Full omits 4-6";
-    assert_eq!(decided[2..], [cut, "model_requested 6 at 12"]);
-    let shown = agent.shown();
-    assert_eq!((shown.len(), shown[3].as_str()), (8, "User: more"), "{shown:?}");
+/// A question and its answer, of this size together.
+fn exchange(agent: &mut Agent, question: &str, tokens: u32) {
+    said(agent, question, 10, 0);
+    let reply = Box::new(Reply { tokens: tokens - 10, ..*agent.reply(&format!("About {question}"), &[]) });
+    agent.takes(InputKind::ModelFinished(reply));
+}
 
-    turn(&mut agent, 230, remembered(230, false));
-    let decided = plain(&mut agent, 10);
-    assert!(
-        decided[2]
-            .ends_with("Full omits 4-6 2.0 excerpt of 120 8.0 excerpt of 120 10.0 excerpt of 120 13.0 line of 27"),
-        "{decided:?}"
+#[test]
+fn outputs_of_tools_go_oldest_first_down_to_what_can_be_recalled() {
+    let mut agent = window(no_limits());
+    plain(&mut agent, 290);
+    turn(&mut agent, 290, remembered(290, false));
+    let decided = plain(&mut agent, 250);
+    assert_eq!(
+        decided[2..],
+        ["context_cut 8 keeps 1 pins  Full 2.0 excerpt of 120 4.0 line of 27", "model_requested 4 at 8"]
     );
-    let short = "[Only this is shown of call 13.0. Its whole result can be recalled.]";
-    assert!(agent.shown().contains(&format!("Tool: 13.0 It was long.\n{short}")), "{:?}", agent.shown());
+    let short = "[Only this is shown of call 4.0. Its whole result can be recalled.]";
+    assert!(agent.shown().contains(&format!("Tool: 4.0 It was long.\n{short}")), "{:?}", agent.shown());
+    assert_eq!(agent.shown().len(), 7, "no message goes, so nothing has to be said of any");
+}
+
+#[test]
+fn without_a_model_exchanges_without_calls_go_first_oldest_first_and_the_summary_stands_for_them() {
+    let mut agent = window(Limits { summary: SummaryMode::Rules, ..no_limits() });
+    agent.answers("done so far");
+    for (question, tokens) in [("alpha?", 250), ("beta?", 250)] {
+        exchange(&mut agent, question, tokens);
+    }
+    said(&mut agent, "look it up", 10, 0);
+    plain(&mut agent, 100);
+    agent.answers("found");
+    exchange(&mut agent, "gamma?", 60);
+    exchange(&mut agent, "delta?", 60);
+    let decided = said(&mut agent, "and now?", 40, 0);
+    assert_eq!(decided[3..], ["branch_opened Compaction 16 by Rules"]);
+    let decided = agent.summarises();
+    assert_eq!(decided[0], "compacted 16 keeps 7 pins 1");
+    let shown = agent.shown();
+    let heads: Vec<&str> = shown.iter().map(|text| &text[..text.len().min(14)]).collect();
+    let expected = [
+        "User: do it",
+        "User: Summary ",
+        "User: look it ",
+        "Assistant: let",
+        "Tool: 8.0 aaaa",
+        "Assistant: fou",
+        "User: gamma?",
+        "Assistant: Abo",
+        "User: delta?",
+        "Assistant: Abo",
+        "User: and now?",
+    ];
+    assert_eq!(heads, expected, "{shown:#?}");
+    let summary = &shown[1];
+    assert!(summary.contains("#3 alpha? → About alpha?\n- #5 beta? → About beta?\n"), "{summary}");
+    assert!(summary.contains("5 earlier messages, #2 to #6, are not shown here."), "{summary}");
+}
+
+#[test]
+fn without_a_model_the_last_exchanges_go_last_and_what_is_asked_now_never() {
+    let mut agent = window(Limits { summary: SummaryMode::Rules, ..no_limits() });
+    agent.answers("done so far");
+    for question in ["zero?", "alpha?", "beta?", "gamma?", "delta?", "epsilon?"] {
+        exchange(&mut agent, question, 128);
+    }
+    said(&mut agent, "and now?", 40, 0);
+    agent.summarises();
+    let shown = agent.shown();
+    let has = |text: &str| shown.iter().any(|line| line == text);
+    assert_eq!(
+        (has("User: alpha?"), has("User: gamma?"), has("User: delta?"), has("User: epsilon?"), has("User: and now?")),
+        (false, false, true, true, true),
+        "{shown:#?}"
+    );
 }
 
 #[test]
@@ -203,7 +258,7 @@ fn what_people_demand_stays_in_their_own_words_and_of_long_messages_only_that() 
     assert_eq!((at("do it"), at("Never delete a file.")), (Some(0), Some(1)), "{shown:#?}");
     let demands = "User: Said earlier, and still to be kept to:\n- You must keep the API.";
     assert_eq!(shown[2], demands);
-    assert_eq!((at("Summary of the earlier"), at("nothing special")), (Some(3), Some(5)), "{shown:#?}");
+    assert_eq!((at("Summary of the earlier"), at("nothing special")), (Some(3), Some(4)), "{shown:#?}");
 }
 
 #[test]

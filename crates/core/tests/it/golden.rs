@@ -136,7 +136,7 @@ fn fold(log: &[Event]) -> State {
 
 #[test]
 fn the_golden_log_is_written_and_read_as_ever() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/v1.jsonl");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/v2.jsonl");
     let log = life();
     if std::env::var_os("MAINPATH_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -155,6 +155,28 @@ fn the_golden_log_is_written_and_read_as_ever() {
         let decoded = EventKind::decode(event.kind.name(), &data).unwrap().unwrap();
         assert_eq!(decoded, event.kind, "the store's way of reading says the same");
     }
+}
+
+/// The log that the first version wrote: its cuts say nothing of what they leave out, and what was asked then is what is asked now.
+#[test]
+fn the_log_of_the_first_version_shows_what_it_showed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/v1.jsonl");
+    let golden = std::fs::read_to_string(&path).unwrap();
+    let log: Vec<Event> = golden.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines(&log), golden, "nothing of it is lost");
+    let (mut state, mut bodies, mut asked) = (State::new("test".parse().unwrap()), Log::default(), String::new());
+    for event in &log {
+        apply(&mut state, event);
+        bodies.extend(std::slice::from_ref(event));
+        let EventKind::ModelRequested(data) = &event.kind else { continue };
+        asked.push_str(&format!("request {}\n", data.request));
+        for item in pack(&state).unwrap().items {
+            let message = message(&state, &bodies, &item);
+            asked.push_str(&serde_json::to_string(&message).unwrap());
+            asked.push('\n');
+        }
+    }
+    insta::assert_snapshot!(asked);
 }
 
 #[test]

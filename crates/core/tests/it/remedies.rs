@@ -86,7 +86,11 @@ fn a_request_that_is_too_large_is_made_once_more_with_half_of_the_context() {
         ["branch_closed Compaction done=false", "context_cut 10 keeps 6 pins 1 Overflow", "model_requested 6 at 10"];
     assert_eq!(agent.summarises(), events);
     let shown = agent.shown();
-    assert_eq!((shown.len(), shown[0].as_str()), (5, "User: do it"), "{shown:?}");
+    assert_eq!((shown.len(), shown[0].as_str()), (6, "User: do it"), "{shown:?}");
+    assert_eq!(
+        shown[1],
+        "User: [From the system: 4 earlier messages, #2 to #5, with 2 tool results, are not shown here.]"
+    );
     fails(&mut agent, ModelErrorKind::Overflow);
     assert_eq!(agent.ended().reason, FinishReason::ContextLimit);
 }

@@ -123,35 +123,35 @@ fn a_run_that_is_stopped_or_steered_does_not_wait_for_its_hooks() {
 
 #[test]
 fn a_cut_keeps_the_newest_reminder_and_none_before_it() {
-    let limits = Limits { inject_every: Some(1), window_messages: Some(8), turns: Some(99), ..no_limits() };
+    let limits = Limits { inject_every: Some(1), turns: Some(99), ..windowed(8) };
     let mut agent = Agent::asked(limits);
     for _ in 0..12 {
-        agent.works();
+        agent.works_on();
         let newest = agent.log.iter().rev().find_map(|event| match &event.kind {
             EventKind::Injected(data) => Some(data.seq),
             _ => None,
         });
         assert_eq!(reminders(&agent).last().copied(), newest);
     }
-    let cut = agent.newest(|kind| if let EventKind::ContextCut(data) = kind { Some(data.clone()) } else { None });
+    let cut = agent.newest(|kind| if let EventKind::Compacted(data) = kind { Some(data.clone()) } else { None });
     let before: Vec<Seq> = reminders(&agent).into_iter().filter(|seq| *seq < cut.seq).collect();
     assert_eq!(before.len(), 1, "of those before the cut the newest alone is shown: {cut:?}");
     agent.takes(InputKind::ExpandContext { by: 4 });
-    agent.works();
+    agent.works_on();
     let count = |seq: &Seq| reminders(&agent).iter().filter(|shown| *shown == seq).count();
     assert!(reminders(&agent).iter().all(|seq| count(seq) == 1));
 }
 
 #[test]
 fn a_cut_that_takes_the_plan_out_of_sight_has_it_told_at_once_and_as_it_is_now() {
-    let mut agent = Agent::asked(Limits { inject_every: Some(0), window_messages: Some(6), ..no_limits() });
+    let mut agent = Agent::asked(Limits { inject_every: Some(0), ..windowed(6) });
     let ops = vec![GoalOp::Terms { mission: None, assumptions: None, constraints: Some(vec!["only by day".into()]) }];
     let reply = Box::new(Reply { goals: ops, ..*agent.reply("let me see", &[allowed("read")]) });
     agent.takes(InputKind::ModelFinished(reply));
     agent.takes(done("2.0", 1));
-    while !agent.log.iter().any(|event| matches!(event.kind, EventKind::ContextCut(_))) {
+    while !agent.log.iter().any(|event| matches!(event.kind, EventKind::Compacted(_))) {
         assert_eq!(reminders(&agent), [], "what the model said itself is still shown");
-        agent.works();
+        agent.works_on();
     }
     assert!(agent.shown().last().unwrap().contains("## Current plan\nConstraints:\n- only by day\n"));
     // The model changes its plan, and the next cut does not keep what was true before.
@@ -159,10 +159,10 @@ fn a_cut_that_takes_the_plan_out_of_sight_has_it_told_at_once_and_as_it_is_now()
     agent.takes(InputKind::ModelFinished(reply));
     let call = agent.state().calls.iter().last().unwrap().id;
     agent.takes(done(&call.to_string(), 1));
-    let cuts = |agent: &Agent| agent.log.iter().filter(|event| matches!(event.kind, EventKind::ContextCut(_))).count();
+    let cuts = |agent: &Agent| agent.log.iter().filter(|event| matches!(event.kind, EventKind::Compacted(_))).count();
     let before = cuts(&agent);
     while cuts(&agent) == before {
-        agent.works();
+        agent.works_on();
     }
     let told: Vec<String> = agent.shown().into_iter().filter(|text| text.contains("## Current plan")).collect();
     assert_eq!(told.len(), 1, "{told:#?}");

@@ -1,7 +1,7 @@
 //! The summary that needs no model.
 
-use mainpath_core::{Said, Summary, estimate, is_demand, rule_summary};
-use mainpath_types::Role;
+use mainpath_core::{Asked, Called, Said, Summary, Touched, estimate, is_demand, rule_summary};
+use mainpath_types::{Role, Seq};
 use proptest::prelude::*;
 
 fn user(text: &str) -> Said<'_> {
@@ -12,6 +12,15 @@ fn model(text: &str) -> Said<'_> {
     Said::new(Role::Assistant, text)
 }
 
+fn result<'a>(text: &'a str, tool: &'a str, about: &'a str, artifacts: &'a [String]) -> Said<'a> {
+    let call = Some(Called { tool, id: "4.0", event: 12, about, failed: false });
+    Said { call, artifacts, ..Said::new(Role::Tool, text) }
+}
+
+fn asked(number: Option<u32>, question: &str, answer: &str) -> Asked {
+    Asked { number: number.map(Seq), question: question.into(), answer: answer.into() }
+}
+
 fn strings(items: &[&str]) -> Vec<String> {
     items.iter().map(|item| (*item).into()).collect()
 }
@@ -19,11 +28,11 @@ fn strings(items: &[&str]) -> Vec<String> {
 #[test]
 fn a_conversation_in_english_has_its_five_sections() {
     let kept = strings(&["9f2c"]);
-    let result = "reading\nPath: src/lib.rs\n  profile: release\nexit status 0\nthe file is old\nthe path is long";
+    let said = "reading\nPath: src/lib.rs\n  profile: release\nexit status 0\nthe file is old\nthe path is long";
     let summary = rule_summary([
         user("Port the parser to version 2.0. You must keep the API. What about the docs?"),
         model("I looked around. I decided to go file by file. We will use a table; nothing else."),
-        Said { role: Role::Tool, text: result, tool: Some(("read_text_file", "4.0")), artifacts: &kept },
+        result(said, "read_text_file", "src/lib.rs", &kept),
         user("Don’t touch the tests. Good. how long will it take"),
         model("Switched to a map."),
     ]);
@@ -38,6 +47,16 @@ fn a_conversation_in_english_has_its_five_sections() {
             "read_text_file (4.0): the file is old",
             "read_text_file (4.0): kept as 9f2c",
         ]),
+        touched: vec![Touched { what: "read_text_file src/lib.rs".into(), call: "call 4.0, event 12".into() }],
+        exchanges: vec![
+            asked(
+                None,
+                "(the goal above)",
+                "I looked around. I decided to go file by file. We will use a table; nothing else.",
+            ),
+            asked(None, "Don’t touch the tests. Good. how long will it take", "Switched to a map."),
+        ],
+        ..Summary::default()
     };
     assert_eq!(summary, expected);
     let markdown = "# Chat Summary\n\n## Goal\n- Port the parser to version 2.0. You must keep the API. What about the \
@@ -45,7 +64,9 @@ fn a_conversation_in_english_has_its_five_sections() {
                     decided to go file by file.\n- We will use a table;\n- Switched to a map.\n\n## Open Items\n- What \
                     about the docs?\n- how long will it take\n\n## Tool Facts\n- read_text_file (4.0): Path: src/lib.rs\n\
                     - read_text_file (4.0): exit status 0\n- read_text_file (4.0): the file is old\n- read_text_file \
-                    (4.0): kept as 9f2c\n";
+                    (4.0): kept as 9f2c\n- read_text_file src/lib.rs (call 4.0, event 12)\n\n## Exchanges\n- (the goal \
+                    above) → I looked around. I decided to go file by file. We will use a table; nothing else.\n- Don’t \
+                    touch the tests. Good. how long will it take → Switched to a map.\n";
     assert_eq!(expected.markdown(), markdown);
 }
 
@@ -54,7 +75,7 @@ fn a_conversation_in_chinese_has_its_five_sections() {
     let summary = rule_summary([
         user("把解析器移植到第二版。必须保留接口；不要改测试！文档怎么办？"),
         model("我看过了。我决定逐个文件来做。采用表格。"),
-        Said { role: Role::Tool, text: "大小 3\n路径 src/lib.rs", tool: Some(("read", "4.0")), artifacts: &[] },
+        result("大小 3\n路径 src/lib.rs", "read", "", &[]),
         user("仅限本周。好的。是否要发布"),
     ]);
     let expected = Summary {
@@ -63,6 +84,11 @@ fn a_conversation_in_chinese_has_its_five_sections() {
         decisions: strings(&["我决定逐个文件来做。", "采用表格。"]),
         open_items: strings(&["文档怎么办？", "是否要发布"]),
         tool_facts: strings(&["read (4.0): 路径 src/lib.rs"]),
+        exchanges: vec![
+            asked(None, "(the goal above)", "我看过了。我决定逐个文件来做。采用表格。"),
+            asked(None, "仅限本周。好的。是否要发布", ""),
+        ],
+        ..Summary::default()
     };
     assert_eq!(summary, expected);
 }
@@ -84,19 +110,23 @@ fn words_count_whole_and_in_any_case() {
 }
 
 #[test]
-fn what_is_too_much_goes_oldest_facts_first_and_constraints_last() {
+fn of_what_is_too_much_the_oldest_of_the_longest_list_goes_first_and_constraints_last() {
     let long = |word: &str, n: u32| format!("{word} number {n} of a rather long list of things.");
     let summary = Summary {
         goal: "The goal.".into(),
         constraints: (0..5).map(|n| long("must", n)).collect(),
         decisions: (0..5).map(|n| long("decided", n)).collect(),
         open_items: (0..5).map(|n| long("what", n)).collect(),
-        tool_facts: (0..5).map(|n| long("path", n)).collect(),
+        tool_facts: (0..8).map(|n| long("path", n)).collect(),
+        ..Summary::default()
     };
     let whole = estimate(&summary.markdown());
     assert_eq!(summary.clone().within(whole), summary);
     let less = summary.clone().within(whole - 30);
     assert_eq!(less, Summary { tool_facts: summary.tool_facts[3..].to_vec(), ..summary.clone() });
+    let less = summary.clone().within(whole - 45);
+    let both = (summary.open_items[1..].to_vec(), summary.tool_facts[3..].to_vec());
+    assert_eq!((less.open_items, less.tool_facts, less.decisions), (both.0, both.1, summary.decisions.clone()));
     let least = summary.clone().within(75);
     let bare = Summary { constraints: summary.constraints[..4].to_vec(), ..Summary::default() };
     assert_eq!(least, Summary { goal: summary.goal.clone(), ..bare });
@@ -110,6 +140,57 @@ fn a_constraint_that_is_too_long_is_said_to_be_and_keeps_out_no_other() {
     assert_eq!(summary.constraints, strings(&[&long, "Never shout.", "Only blue."]), "whole while there is room");
     let begun = format!("{} […] (too long to stand here)", long.chars().take(100).collect::<String>());
     assert_eq!(summary.within(120).constraints, strings(&[&begun, "Never shout.", "Only blue."]));
+}
+
+#[test]
+fn what_people_want_from_then_on_is_kept_and_a_plain_request_is_none() {
+    let said = "Please fix the parser. Please keep every table in Markdown. 以后请用中文回答。 From now on be brief.";
+    let summary = rule_summary([user("Go."), user(said)]);
+    let wishes = ["Please keep every table in Markdown.", "以后请用中文回答。", "From now on be brief."];
+    assert_eq!((summary.wishes, summary.constraints), (strings(&wishes), vec![]));
+}
+
+#[test]
+fn an_exchange_is_told_with_its_number_by_how_it_begins_and_by_its_last_answer() {
+    let numbered = |number, said| Said { number: Some(Seq(number)), ..said };
+    let long = format!("Which port? {}", "And so on. ".repeat(40));
+    let summary = rule_summary([
+        numbered(1, user("Go.")),
+        numbered(2, model("Gone.")),
+        numbered(3, user(&long)),
+        numbered(4, model("Let me see.")),
+        numbered(6, model("Port 8431.")),
+    ]);
+    let begun = format!("{} […]", long.chars().take(160).collect::<String>());
+    assert_eq!(summary.exchanges, [asked(None, "(the goal above)", "Gone."), asked(Some(3), &begun, "Port 8431.")]);
+    assert!(
+        summary.markdown().ends_with(&format!("## Exchanges\n- (the goal above) → Gone.\n- #3 {begun} → Port 8431.\n"))
+    );
+}
+
+#[test]
+fn what_a_model_has_summarised_is_quoted_and_kept_longest() {
+    let earlier = "## Goal\nPort it.\n## Decisions\nTables.".to_string();
+    let summary = Summary { earlier: Some(earlier), goal: "Port it.".into(), ..Summary::default() };
+    let text = summary.markdown();
+    assert!(text.starts_with("# Chat Summary\n\n## Earlier Summary\n#### Goal\nPort it.\n#### Decisions\nTables.\n\n## Goal\n- Port it.\n"), "{text}");
+    let facts = (0..60).map(|n| format!("read (4.{n}): path number {n} of a long list")).collect();
+    let small = Summary { tool_facts: facts, ..summary.clone() }.within(100);
+    assert_eq!((small.earlier, small.tool_facts.len() < 10), (summary.earlier, true));
+}
+
+#[test]
+fn of_several_calls_about_the_same_the_newest_is_named() {
+    let at = |event, id, failed| {
+        let call = Some(Called { tool: "read_text_file", id, event, about: "src/a.rs", failed });
+        Said { call, ..Said::new(Role::Tool, "fn main() {}") }
+    };
+    let touched = rule_summary([at(4, "2.0", false), at(9, "5.0", false), at(14, "8.0", true)]).touched;
+    let expected = [
+        ("read_text_file src/a.rs", "call 5.0, event 9"),
+        ("read_text_file src/a.rs, which failed", "call 8.0, event 14"),
+    ];
+    assert_eq!(touched, expected.map(|(what, call)| Touched { what: what.into(), call: call.into() }));
 }
 
 #[test]

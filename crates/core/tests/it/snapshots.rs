@@ -118,14 +118,14 @@ fn a_compaction_with_its_pinned_task() {
 
 #[test]
 fn a_recall() {
-    let mut agent = Agent::calling(Limits { window_messages: Some(4), ..no_limits() }, &[allowed("bash")]);
+    let mut agent = Agent::calling(windowed(4), &[allowed("bash")]);
     agent.takes(finishes("2.0", ToolOutput::text("the number is 7")));
-    agent.works();
+    agent.works_on();
     agent.answers("done");
     agent.takes(InputKind::RecallCalls { calls: vec![call("2.0")] });
     agent.says(MessageMode::Message, "What was the number?");
     let mut shown = vec![request(&agent)];
-    agent.works();
+    agent.works_on();
     shown.push(request(&agent));
     assert_snapshot!(requests(&shown));
 }

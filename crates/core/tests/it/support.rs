@@ -46,6 +46,11 @@ pub fn no_limits() -> Limits {
     Limits { model_retries: 2, ..Limits::default() }
 }
 
+/// A window of so many messages, and nobody but rules to summarise.
+pub fn windowed(messages: u32) -> Limits {
+    Limits { window_messages: Some(messages), summary: SummaryMode::Rules, ..no_limits() }
+}
+
 pub fn user() -> Principal {
     Principal::local_user()
 }
@@ -250,6 +255,15 @@ impl Agent {
         self.calls(&[allowed("read")]);
         let open = self.state().turn_calls()[0].id;
         self.takes(done(&open.to_string(), 1));
+    }
+
+    /// The same, and where rules are to summarise, they do.
+    #[track_caller]
+    pub fn works_on(&mut self) {
+        self.works();
+        if self.state().branch.is_some_and(|branch| branch.by == SummaryMode::Rules) {
+            self.summarises();
+        }
     }
 
     /// What the pending request shows, a line a message.

@@ -1,0 +1,115 @@
+//! What a request says of the messages that it does not show: how many, what came of the goals they served, and with which tools
+//! they can be looked up.
+
+use crate::context::cut::Room;
+use crate::{NodeKind, State, estimate};
+use mainpath_types::*;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// So many characters of what came of a goal are told.
+const GOAL_CHARS: usize = 600;
+/// The tools that look back, in the order in which they are named.
+const TOOLS: [&str; 3] = ["load_older_messages", "list_calls", "recall_result"];
+
+/// The note on what these sets leave out of the main path; `None` where that is nothing.
+pub(crate) fn note(state: &State, keeps: &Keeps) -> Option<LeftOutNote> {
+    let first = keeps.first_kept.unwrap_or(Seq(u32::MAX));
+    let shown_early = |seq: Seq| {
+        let partly = keeps.partly.is_some_and(|(partly, _)| partly == seq);
+        partly || keeps.pinned.contains(&seq) || keeps.demands.contains(&seq)
+    };
+    let is_omitted = |seq: Seq| {
+        let after = keeps.omitted.partition_point(|(_, last)| *last < seq);
+        keeps.omitted.get(after).is_some_and(|(first, _)| *first <= seq)
+    };
+    let (mut messages, mut results) = (0u32, 0u32);
+    let (mut oldest, mut newest) = (None, None);
+    let mut goals: BTreeMap<GoalId, (Seq, Seq)> = BTreeMap::new();
+    for (seq, node) in state.tree.up(state.tree.head) {
+        let is_said = matches!(node.kind, NodeKind::User | NodeKind::Assistant { .. } | NodeKind::Result(_));
+        let is_out = if seq < first { !shown_early(seq) } else { is_omitted(seq) };
+        if !is_said || !is_out {
+            continue;
+        }
+        messages += 1;
+        results += u32::from(matches!(node.kind, NodeKind::Result(_)));
+        newest = newest.or(Some(seq));
+        oldest = Some(seq);
+        if let Some(goal) = node.goal.filter(|_| node.kind != NodeKind::User) {
+            goals.entry(goal).and_modify(|(from, _)| *from = seq).or_insert((seq, seq));
+        }
+    }
+    let (oldest, newest) = (oldest?, newest?);
+    let mut text = format!("[From the system: {messages} earlier messages, #{} to #{}", oldest.0, newest.0);
+    if messages == 1 {
+        text = format!("[From the system: the earlier message #{}", oldest.0);
+    }
+    match results {
+        0 => {}
+        1 => text.push_str(", with 1 tool result"),
+        _ => {
+            let _ = write!(text, ", with {results} tool results");
+        }
+    }
+    text.push_str(if messages == 1 { ", is not shown here." } else { ", are not shown here." });
+    let has =
+        |tool: &&str| state.coming_spec().is_some_and(|spec| spec.tools.iter().any(|known| *known.name == **tool));
+    let tools: Vec<&str> = TOOLS.into_iter().filter(has).collect();
+    if !tools.is_empty() {
+        let _ = write!(text, " If you need one, look it up with {}.", tools.join(", "));
+    }
+    text.push(']');
+    tell_goals(state, &goals, &mut text);
+    let tokens = estimate(&text).saturating_add(4);
+    Some(LeftOutNote { text, tokens })
+}
+
+/// What came of the finished goals whose messages are left out, the newest first where not all find room.
+fn tell_goals(state: &State, goals: &BTreeMap<GoalId, (Seq, Seq)>, text: &mut String) {
+    let mut room = state.coming_spec().map_or(0, |spec| {
+        let room = Room::of(spec);
+        room.share(room.shares.summary) / 2
+    });
+    let told = goals.iter().filter_map(|(id, at)| Some((state.goals.get(*id).filter(|goal| goal.is_finished())?, at)));
+    let mut lines = Vec::new();
+    let mut unsaid = 0;
+    for (goal, (from, to)) in told.collect::<Vec<_>>().into_iter().rev() {
+        let line =
+            format!("- goal {}, {} (#{} to #{}): {}", goal.id.0, words(&goal.description), from.0, to.0, came_of(goal));
+        match room.checked_sub(u64::from(estimate(&line)) + 1) {
+            Some(left) if unsaid == 0 => {
+                room = left;
+                lines.push(line);
+            }
+            _ => unsaid += 1,
+        }
+    }
+    if !lines.is_empty() {
+        text.push_str("\nAmong them is all work on these goals, which are finished:");
+    }
+    if unsaid > 0 {
+        let _ = write!(text, "\n({unsaid} older finished goals are not listed.)");
+    }
+    for line in lines.iter().rev() {
+        text.push('\n');
+        text.push_str(line);
+    }
+}
+
+fn came_of(goal: &Goal) -> String {
+    let how = if goal.status == GoalStatus::Abandoned { "given up: " } else { "" };
+    match goal.summary.as_deref().map(words).filter(|summary| !summary.is_empty()) {
+        Some(summary) => format!("{how}{summary}"),
+        None => format!("{how}no summary was given"),
+    }
+}
+
+/// A text on one line, cut to what is told of a goal.
+fn words(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(GOAL_CHARS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
