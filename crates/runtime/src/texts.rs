@@ -18,8 +18,19 @@ impl<'a> Whole<'a> {
         Whole { log, loaded: BTreeMap::new() }
     }
 
-    /// Puts the long texts of an event in their places. One that is not there has none. Errors: a blob is missing.
+    /// Puts the long texts of an event in their places, and those of the summary that it shows. An event that is not there has
+    /// none. Errors: a blob is missing.
     pub async fn load(&mut self, store: &dyn Store, scope: &Scope, event: EventId) -> Result<(), StoreError> {
+        let mut next = Some(event);
+        while let Some(event) = next {
+            self.load_one(store, scope, event).await?;
+            // A summary is older than what shows it: this ends, also on a log that somebody made up.
+            next = self.get(event).and_then(shows).filter(|summary| *summary < event);
+        }
+        Ok(())
+    }
+
+    async fn load_one(&mut self, store: &dyn Store, scope: &Scope, event: EventId) -> Result<(), StoreError> {
         if !self.get(event).is_some_and(|kind| parts(kind).iter().any(is_stored)) {
             return Ok(());
         }
@@ -33,6 +44,15 @@ impl<'a> Whole<'a> {
 impl Bodies for Whole<'_> {
     fn get(&self, event: EventId) -> Option<&EventKind> {
         self.loaded.get(&event).or_else(|| self.log.get(event))
+    }
+}
+
+/// The event whose text this one shows as the summary.
+fn shows(kind: &EventKind) -> Option<EventId> {
+    match kind {
+        EventKind::Compacted(data) if data.text.is_none() => Some(data.summary),
+        EventKind::ContextCut(data) => data.summary,
+        _ => None,
     }
 }
 

@@ -71,8 +71,8 @@ fn what_is_too_long_to_look_back_at_is_shown_in_short_and_what_is_older_can_be_r
     place.ok(&["run", "--trace", &trace, "--max-context-chars", "28000", "Which word was it?"]);
     let short = shown(&server, 5);
     let (first, last) =
-        ("(1 older message is left out as well: call it with before 3.)", "[Only this is shown of it.]");
-    assert!(short.contains(first) && short.contains("#3 user: Read.") && short.contains(last), "{short}");
+        ("(2 older messages are left out as well: call it with before 4.)", "[Only this is shown of it.]");
+    assert!(short.contains(first) && short.contains("#6 assistant: It was long.") && short.contains(last), "{short}");
     assert!(
         shown(&server, 6).contains("#2 assistant: The word is pelican.\\n\\n#3 user: Read.\""),
         "{}",

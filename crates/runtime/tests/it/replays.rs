@@ -100,15 +100,15 @@ async fn a_conversation_that_was_summarised_is_rebuilt() {
 async fn a_conversation_that_was_cut_to_its_window_is_rebuilt() {
     let place = Place::memory(Brain::new(looking(12)));
     let (runtime, trace) = (place.runtime(), id("t"));
-    let limits = Limits { window_messages: Some(6), ..place.spec().limits };
+    let limits = Limits { window_messages: Some(6), summary: SummaryMode::Rules, ..place.spec().limits };
     assert_eq!(run(&runtime, &trace, Spec { limits, ..place.spec() }, "look").await, Phase::Idle);
     let log = rebuilds(&place, &trace).await;
-    assert!(count(&log, "context_cut") >= 2, "{}", names(&log));
-    // The task and the newest word on the plan come on top.
+    assert!(count(&log, "compacted") >= 2, "{}", names(&log));
+    // The task, the summary and the newest word on the plan come on top.
     let told = |seen: &&Seen| seen.said().iter().filter(|text| text.contains("## Current plan\n")).count();
     let requests = place.brain.requests();
     assert!(
-        requests.iter().all(|seen| told(&seen) <= 1 && seen.messages.len() - told(&seen) <= 7),
+        requests.iter().all(|seen| told(&seen) <= 1 && seen.messages.len() - told(&seen) <= 8),
         "the window was kept"
     );
     assert!(requests.last().is_some_and(|seen| told(&seen) == 1), "the plan is in sight");
