@@ -65,6 +65,9 @@ fn live(limits: &Limits, acts: impl Fn(u32) -> Vec<Made>) -> Agent {
             };
             agent.takes(InputKind::ToolFinished { call: id, attempt, output, tokens: 5 });
         }
+        if agent.state().branch.is_some_and(|branch| branch.by == SummaryMode::Rules) {
+            agent.summarises();
+        }
         if agent.state().run.is_none() {
             break;
         }
