@@ -1,13 +1,13 @@
 //! What agents are run with: the parts, put together.
 
-use crate::args::RuleArgs;
+use crate::args::{AgentArgs, RuleArgs};
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
 use crate::logs::Logs;
 use crate::policy::{Checked, Sources};
 use crate::toolbox::{OPTIONAL, Unready};
 use mainpath_net::Client;
-use mainpath_providers::{BadScript, Substitutions};
+use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
 use mainpath_sandbox::Launcher;
@@ -66,6 +66,17 @@ impl App {
     pub fn with_rules(mut self, rules: &RuleArgs) -> App {
         self.sources.run.clone_from(rules);
         self
+    }
+
+    /// The same as one run is to be made: with the rules and the waiting times of its command line.
+    pub fn for_run(mut self, args: &AgentArgs) -> App {
+        let Timeouts { first_byte, idle } = self.models.registry().timeouts();
+        let timeouts = Timeouts {
+            first_byte: args.first_byte_timeout.unwrap_or(first_byte),
+            idle: args.idle_timeout.unwrap_or(idle),
+        };
+        self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
+        self.with_rules(&args.rules)
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,

@@ -10,7 +10,7 @@ use crate::list::{INTERRUPTED, standing};
 use crate::logs::Logs;
 use crate::print::changed;
 use crate::say::to_output;
-use crate::text::{count, gist, number, plain, short, spent, were};
+use crate::text::{count, gist, number, plain, short, span, spent, were};
 use crate::waits::waiting;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
@@ -66,12 +66,20 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
 
 /// What an answer used, as the rest of its headline.
 fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
-    let (usage, cost) = match (kind, bodies.get(event)) {
-        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => (data.usage, data.cost),
-        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => (data.usage, data.cost),
+    let used = match (kind, bodies.get(event)) {
+        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
+            Spent { usage: data.usage, cost: data.cost, about: !data.counted }
+        }
+        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => {
+            Spent { usage: data.usage, cost: data.cost, about: data.about }
+        }
+        // How long a call took; one that never ran took no time.
+        (NodeKind::Result(_), Some(EventKind::CallResolved(data))) if data.attempt > 0 => {
+            return format!("  ({})", span(data.elapsed_ms));
+        }
         _ => return String::new(),
     };
-    format!("  ({})", spent(&usage, cost))
+    format!("  ({})", spent(used))
 }
 
 async fn path(
@@ -94,7 +102,7 @@ async fn path(
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }
-    out(&format!("tokens  {}", spent(&state.usage, state.cost)))?;
+    out(&format!("tokens  {}", spent(Spent { usage: state.usage, cost: state.cost, about: state.about })))?;
     out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?;
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();

@@ -123,7 +123,8 @@ fn counted(state: &State, bodies: &dyn Bodies) -> Vec<(&'static str, String)> {
             _ => {}
         }
     }
-    let spent = format!("{} tokens{}", number(state.usage.total()), priced(state.cost));
+    let about = if state.about { "about " } else { "" };
+    let spent = format!("{about}{} tokens{}", number(state.usage.total()), priced(state.cost));
     vec![
         ("turns", number(turns)),
         ("calls", if failed == 0 { number(calls) } else { format!("{} ({failed} not ok)", number(calls)) }),

@@ -8,7 +8,7 @@ use crate::toolbox::ToolsConfig;
 use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
 use mainpath_policy::ToolNames;
-use mainpath_providers::Registry;
+use mainpath_providers::{Registry, Timeouts};
 use mainpath_runtime::Vault;
 use mainpath_types::{Access, Finished, Millis, Profile, RateLimit, Shares, SummaryMode, TraceId};
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use std::io::Write;
 use std::num::NonZeroU32;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use toml::Spanned;
 
 /// The folders and the configuration of this installation.
@@ -41,6 +42,10 @@ pub struct ConfigFile {
     pub fallback: Vec<String>,
     /// The profile to use when none is named.
     pub profile: Option<Profile>,
+    /// How long a model's server may take to begin its answer.
+    pub first_byte_timeout: Option<Time>,
+    /// How long it may be silent within its answer.
+    pub idle_timeout: Option<Time>,
     /// The model's window in tokens, whatever is known of it.
     pub context_window: Option<u32>,
     /// The most tokens of an answer.
@@ -309,7 +314,13 @@ impl Home {
 
     /// The providers and models that are known here. Errors: file, line and what is wrong.
     pub fn registry(&self) -> Result<Registry, Failure> {
-        Registry::read(self.config_dir()).map_err(|error| Failure::error(error.to_string()))
+        let registry = Registry::read(self.config_dir()).map_err(|error| Failure::error(error.to_string()))?;
+        let usual = registry.timeouts();
+        let or = |given: Option<Time>, usual| given.map_or(usual, |Time(ms)| Duration::from_millis(ms));
+        let ConfigFile { first_byte_timeout, idle_timeout, .. } = self.config;
+        let timeouts =
+            Timeouts { first_byte: or(first_byte_timeout, usual.first_byte), idle: or(idle_timeout, usual.idle) };
+        Ok(registry.with_timeouts(timeouts))
     }
 
     /// Mainpath's own folders, which no tool may touch.

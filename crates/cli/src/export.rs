@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::session::messages;
 use crate::text::gist;
-use mainpath_core::{Bodies, Log, NodeKind, State, result_text};
+use mainpath_core::{Bodies, Log, NodeKind, State, result_text, serves};
 use mainpath_providers::history::write;
 use mainpath_runtime::artifacts::{self, Kept};
 use mainpath_runtime::import::Extent;
@@ -169,7 +169,7 @@ impl Export<'_> {
             let at = self.log.events.iter().find(|event| event.id == node.event).map(|event| format_time(event.ts));
             let mut fields = json!({
                 "message_id": id, "trace_id": self.trace, "sequence": seq, "parent_sequence": node.parent,
-                "goal_id": node.goal.map(|goal| goal.0.to_string()), "created_at": at,
+                "goal_id": serves(self.state, seq).map(|goal| goal.0.to_string()), "created_at": at,
             });
             if let (Some(fields), Value::Object(message)) = (fields.as_object_mut(), message) {
                 fields.extend(message);
@@ -190,11 +190,12 @@ impl Export<'_> {
                 "duration_ms": elapsed, "finish_reason": if calls.is_empty() { "stop" } else { "tool_calls" },
             }))
         };
-        let result = |call: CallId, text: String| {
+        // A call that never ran took no time.
+        let result = |call: CallId, text: String, elapsed: Millis| {
             let name = self.state.calls.get(call).and_then(|call| call.tool.clone());
             Some(json!({
                 "role": "tool", "tool_call_id": format!("call_{}_{}", call.seq, call.index),
-                "content": {"tool_name": name.as_deref(), "result": text},
+                "content": {"tool_name": name.as_deref(), "result": text}, "duration_ms": elapsed,
             }))
         };
         match (node, kind) {
@@ -210,13 +211,16 @@ impl Export<'_> {
             (NodeKind::Malformed, EventKind::ModelMalformed(data)) => {
                 assistant(&data.parts, data.cost, &data.usage, data.elapsed_ms)
             }
-            (NodeKind::Result(call), EventKind::CallResolved(data)) => result(call, text_of(&result_text(data))),
+            (NodeKind::Result(call), EventKind::CallResolved(data)) => {
+                let elapsed = if data.attempt > 0 { data.elapsed_ms } else { 0 };
+                result(call, text_of(&result_text(data)), elapsed)
+            }
             (NodeKind::Result(call), EventKind::MessageImported(data)) => {
-                result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default())
+                result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default(), 0)
             }
             (NodeKind::Result(call), EventKind::ModelFinished(data)) => {
                 let planned = data.calls.get(usize::from(call.index))?;
-                result(call, planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default())
+                result(call, planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default(), 0)
             }
             _ => None,
         }

@@ -25,6 +25,7 @@ pub struct LimitsConfig {
     observation_max_len: Option<u32>,
     budget: Option<BudgetMode>,
     recovery: Option<Recovery>,
+    model_retries: Option<u32>,
 }
 
 /// An amount such as `"0.50"`.
@@ -72,6 +73,7 @@ impl LimitsConfig {
         limits.observation_chars = self.observation_max_len.or(limits.observation_chars);
         limits.budget = self.budget.unwrap_or(limits.budget);
         limits.recovery = self.recovery.unwrap_or(limits.recovery);
+        limits.model_retries = self.model_retries.unwrap_or(limits.model_retries);
     }
 }
 
@@ -91,6 +93,7 @@ pub fn set_limits(limits: &mut Limits, args: &AgentArgs) {
     limits.observation_chars = more.observation_max_len.or(limits.observation_chars);
     limits.budget = more.budget.map_or(limits.budget, BudgetMode::from);
     limits.recovery = more.recovery.map_or(limits.recovery, Recovery::from);
+    limits.model_retries = args.model_retries.unwrap_or(limits.model_retries);
     *limits = std::mem::take(limits).without_zeros();
 }
 

@@ -34,6 +34,10 @@ pub struct Printer {
     fleeting: bool,
     /// How the last failed model call failed.
     pub failure: Option<ModelError>,
+    /// Model calls that failed in a row, and how often one is tried again.
+    tries: (u32, u32),
+    /// The side branch under way.
+    branch: Option<BranchKind>,
     /// The first event to print; earlier ones are only read.
     from: EventId,
     /// The last event seen.
@@ -120,6 +124,8 @@ impl Printer {
             open_line: false,
             fleeting: false,
             failure: None,
+            tries: (0, 0),
+            branch: None,
             from,
             last: 0,
         }
@@ -183,18 +189,33 @@ impl Printer {
     fn event(&mut self, event: &Event) {
         let quiet = self.json || event.id < self.from;
         match &event.kind {
+            EventKind::SpecChanged(data) => self.tries.1 = data.spec.limits.model_retries,
             EventKind::ModelFinished(data) => {
+                self.tries.0 = 0;
+                self.branch.take_if(|kind| *kind != BranchKind::Compaction);
                 let answer = self.long.take().unwrap_or_else(|| text_of(&data.parts));
                 self.answer(data, &answer, quiet);
             }
-            EventKind::ModelMalformed(data) if !quiet => {
-                self.line("!", &format!("the model's answer could not be used: {} Asking again.", data.problem));
+            EventKind::ModelMalformed(data) => {
+                // Only on the main path is a repair asked for, and once.
+                let next = if self.branch.is_none() { " Asking again." } else { "" };
+                self.branch.get_or_insert(BranchKind::Repair);
+                self.tries.0 = 0;
+                self.streamed.clear();
+                if !quiet {
+                    self.line("!", &format!("the model's answer could not be used: {}{next}", data.problem));
+                }
             }
             EventKind::ModelFailed(data) => {
                 self.failure = Some(data.error.clone());
+                self.tries.0 += 1;
+                let (failed, most) = self.tries;
                 let wait = data.retry_at.map(|at| span(at.saturating_sub(event.ts)));
+                let stop = if self.shows_words { "mainpath stop ends the run" } else { "Ctrl-C stops" };
                 let next = match (wait, data.remedy) {
-                    (Some(wait), _) => Some(format!("trying again in {wait}")),
+                    (Some(wait), _) => {
+                        Some(format!("trying again in {wait} (try {} of {}; {stop})", failed + 1, most + 1))
+                    }
                     (None, Some(Remedy::Minimal)) => Some("trying once more with the last message alone".into()),
                     (None, Some(Remedy::Cut)) => Some("trying once more with half of the conversation".into()),
                     (None, Some(Remedy::Fallback)) => Some("going on with the next model".into()),
@@ -209,7 +230,9 @@ impl Printer {
                 self.line("✗", &format!("{} does not let the run go on: {}", by.as_str(), short(why, 200)));
             }
             EventKind::CallResolved(data) if !quiet => self.resolved(data),
+            EventKind::BranchClosed(_) => self.branch = None,
             EventKind::BranchOpened(data) if data.kind == BranchKind::Compaction && !quiet => {
+                self.branch = Some(data.kind);
                 let why = match (data.asked, data.by) {
                     (Some(_), _) => "summarising",
                     (None, SummaryMode::Rules) => "the context is nearly full: summarising by rules",
@@ -256,7 +279,8 @@ impl Printer {
             }
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {
-                let spent = spent(&data.usage, data.cost);
+                (self.branch, self.tries.0) = (None, 0);
+                let spent = spent(Spent { usage: data.usage, cost: data.cost, about: data.about });
                 let (reason, turns, calls) = (data.reason.as_str(), data.turns, data.calls);
                 self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {spent}"));
             }

@@ -15,7 +15,7 @@ use mainpath_types::*;
 /// `mainpath rewind`
 pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let task = args.read().map_err(Failure::usage)?;
-    let app = App::open()?.with_rules(&args.agent.rules);
+    let app = App::open()?.for_run(&args.agent);
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     let after = point(&trace, &log, &state, args.point)?;
@@ -39,7 +39,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
 
 /// `mainpath regenerate`
 pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.with_rules(&args.agent.rules);
+    let app = App::open()?.for_run(&args.agent);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (_, state, _) = app.logs.read(&trace).await?;
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("nothing was said in {trace} yet")))?;
@@ -48,7 +48,7 @@ pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
 
 /// `mainpath fork`
 pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.with_rules(&args.agent.rules);
+    let app = App::open()?.for_run(&args.agent);
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&from).await?;
     let PointArgs { to, turn, goal } = args.point;

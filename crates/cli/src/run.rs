@@ -33,7 +33,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return conversation::run(args, &file).await;
     }
     let task = task(args.task.as_deref())?;
-    let app = App::open()?.with_rules(&args.agent.rules);
+    let app = App::open()?.for_run(&args.agent);
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
     let held = Held::new(&app.logs)?;
     let (mut session, known) = held.for_run(&app.logs, name)?;
@@ -145,7 +145,7 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.with_rules(&args.agent.rules);
+    let app = App::open()?.for_run(&args.agent);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     // It is the same task: what its owner allowed beforehand is still allowed.

@@ -25,7 +25,7 @@ use std::time::Duration;
 pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     // What an agent starts must not be able to approve what an agent does.
     person_only("serve runs")?;
-    let app = App::open()?.with_rules(&args.rules);
+    let app = App::open()?.for_run(&args);
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", plain(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), false, tell).await?;

@@ -1,6 +1,6 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
-use mainpath_types::{Micros, Usage};
+use mainpath_types::{Micros, Spent};
 
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
 /// title or answer for the user.
@@ -104,7 +104,8 @@ pub fn were(n: u64, noun: &str) -> String {
 }
 
 /// What a model call or a run used: `1,234 in (900 cached), 56 out (20 reasoning) · $0.0123`.
-pub fn spent(usage: &Usage, cost: Micros) -> String {
+/// What nobody has counted is said to be about so much.
+pub fn spent(Spent { usage, cost, about }: Spent) -> String {
     let aside = |parts: &[(u64, &str)]| {
         let said: Vec<String> =
             parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", number(*n))).collect();
@@ -112,8 +113,9 @@ pub fn spent(usage: &Usage, cost: Micros) -> String {
     };
     let cached = aside(&[(usage.cache_read, "cached"), (usage.cache_write, "written to the cache")]);
     let reasoning = aside(&[(usage.reasoning, "reasoning")]);
-    let tokens = format!("{} in{cached}, {} out{reasoning}", number(usage.input), number(usage.output));
-    if cost == 0 { tokens } else { format!("{tokens} · {}", money(cost)) }
+    let about = if about { "about " } else { "" };
+    let tokens = format!("{about}{} in{cached}, {} out{reasoning}", number(usage.input), number(usage.output));
+    if cost == 0 { tokens } else { format!("{tokens} · {about}{}", money(cost)) }
 }
 
 /// Millionths of a dollar for people: two digits after the point, or as many as it takes to show something.

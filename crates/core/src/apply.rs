@@ -32,7 +32,8 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::ModelMalformed(data) => state.malformed(id, data),
         EventKind::ModelFailed(data) => state.model_failed(data),
         EventKind::ModelAbandoned(data) => {
-            state.settle(data.usage, data.cost);
+            let known = Spent { usage: data.usage, cost: data.cost, about: true };
+            state.settle((data.usage, data.cost), data.spent.unwrap_or(known));
         }
         EventKind::RetryDue(RetryDue {}) => state.with_run(|run| run.retry_at = None),
         EventKind::ActionStarted(data) => {
@@ -126,10 +127,11 @@ impl State {
     }
 
     /// Ends the model call in flight.
-    fn settle(&mut self, usage: Usage, cost: Micros) -> Option<ModelCall> {
-        self.usage += usage;
-        self.cost = self.cost.saturating_add(cost);
-        self.with_run(|run| run.settle(usage, cost));
+    fn settle(&mut self, charged: (Usage, Micros), spent: Spent) -> Option<ModelCall> {
+        self.usage += spent.usage;
+        self.cost = self.cost.saturating_add(spent.cost);
+        self.about |= spent.about;
+        self.with_run(|run| run.settle(charged, spent));
         self.model.take()
     }
 
@@ -223,7 +225,8 @@ impl State {
 
     /// A valid answer. In a repair it is the turn that was asked for, so it continues the main path.
     fn answer(&mut self, id: EventId, data: &ModelFinished) {
-        let model = self.settle(data.usage, data.cost);
+        let spent = Spent { usage: data.usage, cost: data.cost, about: !data.counted };
+        let model = self.settle((data.usage, data.cost), spent);
         if data.aside {
             return self.answer_aside(id, data);
         }
@@ -313,7 +316,7 @@ impl State {
 
     /// The answer and the request to repair it hang off the frozen path; a second one gives up.
     fn malformed(&mut self, id: EventId, data: &ModelMalformed) {
-        self.settle(data.usage, data.cost);
+        self.settle((data.usage, data.cost), Spent { usage: data.usage, cost: data.cost, about: data.about });
         let tip = self.tip();
         let answer = self.tree.push(tip, id, NodeKind::Malformed, data.tokens, None);
         let head = self.tree.push(Some(answer), id, NodeKind::RepairPrompt, data.repair_tokens, None);
@@ -335,7 +338,8 @@ impl State {
     }
 
     fn model_failed(&mut self, data: &ModelFailed) {
-        self.settle(data.usage, data.cost);
+        let known = Spent { usage: data.usage, cost: data.cost, about: false };
+        self.settle((data.usage, data.cost), data.spent.unwrap_or(known));
         self.with_run(|run| {
             run.model_failures += 1;
             run.retry_at = data.retry_at;
@@ -471,9 +475,14 @@ impl State {
         let head = self.tree.head;
         self.unswept |= !ops.is_empty();
         self.plan_changed |= !ops.is_empty();
+        let begins = self.goals.list().is_empty();
         for op in ops {
             // What was refused when it was offered is not in the log; an odd log changes nothing.
             let _ = self.goals.change(op, head);
+        }
+        if begins {
+            let top: Vec<GoalId> = self.goals.under(None).map(|goal| goal.id).collect();
+            self.goals.root = if let [only] = top[..] { Some(only) } else { None };
         }
     }
 }

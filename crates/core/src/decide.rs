@@ -34,7 +34,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::Stop { by } => stop(state, FinishReason::Stopped, by, None),
         InputKind::ModelUnsent { request } => awaited(state, *request).map(|model| {
             let (usage, cost) = (Usage::default(), 0);
-            ModelAbandoned { request: model.request, lost: false, usage, cost }.into()
+            ModelAbandoned { request: model.request, lost: false, usage, cost, spent: None }.into()
         }),
         InputKind::Forbid { by, why } => stop(state, FinishReason::Denied, by, Some(why)),
         InputKind::Interrupt { call } => interrupt(state, *call),
@@ -43,8 +43,8 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ModelMalformed { reply, problem, breach, repair_tokens } => {
             malformed(state, at, reply, (problem, *breach), *repair_tokens)
         }
-        InputKind::ModelFailed { request, error, retry_at, usage } => {
-            model_failed(state, *request, error, (*retry_at, *usage))
+        InputKind::ModelFailed { request, error, retry_at, usage, received } => {
+            model_failed(state, *request, error, (*retry_at, *usage, *received))
         }
         InputKind::ToolFinished { call, attempt, output, tokens } => {
             finished(state, at, *call, *attempt, output, *tokens)
@@ -154,19 +154,19 @@ fn awaited(state: &State, request: u32) -> Result<&ModelCall, Refusal> {
     state.model.as_ref().filter(|model| model.request == request).ok_or(Refusal::StaleRequest(request))
 }
 
-/// The vendor's count, or what was estimated.
-fn used(model: &ModelCall, reply: &Reply) -> Usage {
-    let estimate = Usage { input: model.input.into(), output: reply.tokens.into(), ..Usage::default() };
-    reply.usage.unwrap_or(estimate)
-}
-
-fn cost(state: &State, usage: &Usage) -> Micros {
-    state.spec.as_ref().map_or(0, |spec| spec.model().price.cost(usage))
+/// The vendor's count, and whether it is whole; what it does not say was estimated. No request is empty, nor what it cost to
+/// answer.
+fn used(model: &ModelCall, reply: &Reply) -> (Usage, bool) {
+    let said = reply.usage.unwrap_or_default();
+    let or = |said: u64, estimate: u32| if said > 0 { said } else { estimate.into() };
+    let output = if reply.parts.is_empty() { said.output } else { or(said.output, reply.tokens) };
+    let usage = Usage { input: or(said.input, model.input), output, ..said };
+    (usage, usage == said)
 }
 
 fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
     let model = awaited(state, reply.request)?;
-    let usage = used(model, reply);
+    let (usage, counted) = used(model, reply);
     let finished = ModelFinished {
         request: reply.request,
         seq: state.tree.next_seq(),
@@ -177,8 +177,8 @@ fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
         tolerated: reply.tolerated,
         tokens: reply.tokens,
         usage,
-        counted: reply.usage.is_some(),
-        cost: cost(state, &usage),
+        counted,
+        cost: state.price_of(&usage),
         elapsed_ms: at.saturating_sub(model.since),
         sent: reply.sent.clone(),
         aside: reply.aside && aside::may(state, reply),
@@ -220,7 +220,7 @@ fn malformed(
     repair_tokens: u32,
 ) -> Decided {
     let model = awaited(state, reply.request)?;
-    let usage = used(model, reply);
+    let (usage, counted) = used(model, reply);
     let seq = state.tree.next_seq();
     let malformed = ModelMalformed {
         request: reply.request,
@@ -232,7 +232,8 @@ fn malformed(
         tokens: reply.tokens,
         repair_tokens,
         usage,
-        cost: cost(state, &usage),
+        about: !counted,
+        cost: state.price_of(&usage),
         elapsed_ms: at.saturating_sub(model.since),
         sent: reply.sent.clone(),
     };
@@ -240,25 +241,28 @@ fn malformed(
 }
 
 /// A request of which the vendor says what it used is charged that, another that may have run in full; one that the server
-/// refused is free.
+/// refused is free. What is shown to people of the second is an estimate of what was really used.
 fn model_failed(
     state: &State,
     request: u32,
     error: &ModelError,
-    (retry_at, usage): (Option<Millis>, Option<Usage>),
+    (retry_at, usage, received): (Option<Millis>, Option<Usage>, u32),
 ) -> Decided {
     let model = awaited(state, request)?;
     let failures = state.run.as_ref().map_or(0, |run| run.model_failures);
     let retries = state.limits().map_or(0, |limits| limits.model_retries);
     let may_retry = error.kind.is_retryable() && failures < retries;
-    let (usage, cost) = match (usage, error.kind) {
-        (Some(usage), _) => (usage, cost(state, &usage)),
-        (None, ModelErrorKind::Timeout | ModelErrorKind::StreamCut) => state.reserved(model),
-        (None, _) => (Usage::default(), 0),
+    let (charged, spent) = match (usage, error.kind) {
+        (Some(usage), _) => ((usage, state.price_of(&usage)), None),
+        (None, ModelErrorKind::Timeout | ModelErrorKind::StreamCut) => {
+            (state.reserved(model), Some(state.spent_on(model, received)))
+        }
+        (None, _) => ((Usage::default(), 0), None),
     };
+    let (usage, cost) = charged;
     let retry_at = retry_at.filter(|_| may_retry);
     let remedy = if retry_at.is_none() { remedy(state, model, error.kind) } else { None };
-    Ok(ModelFailed { request, error: error.clone(), retry_at, remedy, usage, cost }.into())
+    Ok(ModelFailed { request, error: error.clone(), retry_at, remedy, usage, cost, spent }.into())
 }
 
 /// What may help where the same request would fail again. Each is tried once: the least context in a run's first turn, half
@@ -527,12 +531,14 @@ fn recovered(state: &State, lost: bool, tail_cut: Option<&TailCut>) -> Vec<Event
     events
 }
 
-/// A model call that is given up, charged in full if it may have been sent.
+/// A model call that is given up, charged in full if it may have been sent. What had come of its answer is added by who knows it:
+/// see [`crate::Machine::received`].
 pub(crate) fn abandoned(state: &State, model: &ModelCall, lost: bool) -> ModelAbandoned {
     // What a hook forbade was never sent.
     let unsent = state.closing() == Some(FinishReason::Denied);
     let (usage, cost) = if unsent { (Usage::default(), 0) } else { state.reserved(model) };
-    ModelAbandoned { request: model.request, lost, usage, cost }
+    let spent = (!unsent).then(|| state.spent_on(model, 0));
+    ModelAbandoned { request: model.request, lost, usage, cost, spent }
 }
 
 /// A call that ends without having started.

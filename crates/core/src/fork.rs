@@ -124,8 +124,8 @@ impl State {
         self.rates.clear();
         (self.expand, self.recalled) = (None, Vec::new());
         self.model = None;
-        (self.usage, self.cost) = (Usage::default(), 0);
-        self.with_run(|run| (run.usage, run.cost) = (Usage::default(), 0));
+        (self.usage, self.cost, self.about) = (Usage::default(), 0, false);
+        self.with_run(|run| (run.usage, run.cost, run.spent) = (Usage::default(), 0, Spent::default()));
         self.rewind_goals();
         if self.run.as_ref().is_some_and(|run| run.answered.is_none()) {
             self.close(FinishReason::Stopped);

@@ -158,6 +158,9 @@ pub enum InputKind {
         /// What it used all the same, where the vendor said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
+        /// The estimated size of what had come of the answer.
+        #[serde(default)]
+        received: u32,
     },
     /// A tool has really begun. Fills the draft and makes no event.
     ToolStarted {

@@ -63,7 +63,7 @@ pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
 pub use fork::{fork, reached};
 pub use goals::Goals;
-pub use goals::stats::{GoalStats, cumulative_stats, own_stats};
+pub use goals::stats::{GoalStats, cumulative_stats, own_stats, serves};
 pub use goals::view::LEGEND;
 pub use inject::reminder;
 pub use input::{Answered, Edit, Input, InputKind, Probed, Reply};

@@ -1,7 +1,7 @@
 //! The machine: one input in, one batch out, effects once the batch is durable.
 
 use crate::decide::{decide, fill};
-use crate::{Effect, EffectKey, Input, InputKind, Refusal, State, apply, next_step, pending};
+use crate::{Effect, EffectKey, Input, InputKind, Refusal, State, apply, estimate, next_step, pending};
 use mainpath_types::{CallId, Delta, Event, EventId, EventKind, MailRefused, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,8 @@ pub struct Draft {
     pub thinking: String,
     /// The calls whose tools have really begun.
     pub running: BTreeSet<CallId>,
+    /// The estimated size of what has come of the model's answer, where its pieces are not given here.
+    pub received: u32,
 }
 
 /// Whether an event begins something.
@@ -79,11 +81,27 @@ impl Machine {
             let mail = input.mail.filter(|_| index == 0);
             batch.push(self.advance(input, mail, kind));
         }
-        while let Some(kind) = next_step(&self.state).filter(|kind| !input.more || !begins(kind)) {
+        while let Some(kind) = self.next_step().filter(|kind| !input.more || !begins(kind)) {
             batch.push(self.advance(input, None, kind));
         }
         self.uncommitted = batch.last().map(|event| event.id);
         Ok(batch)
+    }
+
+    /// Notes how much of the answer under way has come, by estimate: what is told of it if it is given up.
+    pub fn received(&mut self, tokens: u32) {
+        self.draft.received = tokens;
+    }
+
+    /// The next event that the state demands, with what is known of an answer that it gives up.
+    fn next_step(&self) -> Option<EventKind> {
+        let mut kind = next_step(&self.state)?;
+        if let (EventKind::ModelAbandoned(data), Some(model)) = (&mut kind, &self.state.model) {
+            let draft = estimate(&self.draft.text).saturating_add(estimate(&self.draft.thinking));
+            let received = self.draft.received.max(draft);
+            data.spent = data.spent.map(|_| self.state.spent_on(model, received));
+        }
+        Some(kind)
     }
 
     /// Whether an input was taken in with [`Input::more`] and something that follows from it was held back.
@@ -109,6 +127,7 @@ impl Machine {
         if self.state.model.is_none() {
             self.draft.text.clear();
             self.draft.thinking.clear();
+            self.draft.received = 0;
         }
         if let EventKind::CallResolved(resolved) = &event.kind {
             self.draft.running.remove(&resolved.call);

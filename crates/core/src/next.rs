@@ -207,8 +207,8 @@ fn stuck(run: &Run, spec: &SpecHead) -> Option<EventKind> {
 }
 
 fn finish(run: &Run, reason: FinishReason) -> EventKind {
-    let (turns, calls, usage, cost) = (run.turns, run.calls, run.usage, run.cost);
-    RunFinished { run: run.number, reason, turns, calls, usage, cost }.into()
+    let (turns, calls, Spent { usage, cost, about }) = (run.turns, run.calls, run.spent);
+    RunFinished { run: run.number, reason, turns, calls, usage, cost, about }.into()
 }
 
 /// What a request would use at most: tokens and money.

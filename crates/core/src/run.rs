@@ -2,7 +2,7 @@
 
 use crate::progress::Progress;
 use crate::state::Opening;
-use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, SummaryMode, Usage};
+use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Spent, SummaryMode, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,10 +35,12 @@ pub struct Run {
     pub tool_calls: BTreeMap<Arc<str>, u32>,
     /// Whether a call had to be skipped for the run's limit.
     pub calls_spent: bool,
-    /// What its model calls used, lost ones included.
+    /// What its budgets are charged for its model calls: of lost ones all that was set aside.
     pub usage: Usage,
-    /// What they cost.
+    /// What that costs.
     pub cost: Micros,
+    /// What they really used, as far as it is known.
+    pub spent: Spent,
     /// Whether it gets anywhere.
     pub progress: Progress,
     /// Model requests that failed in a row.
@@ -102,6 +104,7 @@ impl Run {
             calls_spent: false,
             usage: Usage::default(),
             cost: 0,
+            spent: Spent::default(),
             progress: Progress::default(),
             model_failures: 0,
             retry_at: None,
@@ -117,10 +120,11 @@ impl Run {
         }
     }
 
-    /// Books what a model call used.
-    pub fn settle(&mut self, usage: Usage, cost: Micros) {
+    /// Books what a model call is charged, and what it really used.
+    pub fn settle(&mut self, (usage, cost): (Usage, Micros), spent: Spent) {
         self.usage += usage;
         self.cost = self.cost.saturating_add(cost);
+        self.spent += spent;
     }
 
     /// When its time is up; `None` while it waits for people, or without a limit.

@@ -89,10 +89,12 @@ pub struct State {
     pub recalled: Vec<CallId>,
     /// The vendor's last count of input tokens, and the message that it ended with.
     pub counted: Option<(Seq, u64)>,
-    /// What all runs used.
+    /// What all runs really used, as far as it is known.
     pub usage: Usage,
-    /// What they cost.
+    /// What that cost.
     pub cost: Micros,
+    /// Whether some of that was estimated.
+    pub about: bool,
 }
 
 /// The part of a spec that decisions need. The texts stay in the event.
@@ -279,6 +281,7 @@ impl State {
             counted: None,
             usage: Usage::default(),
             cost: 0,
+            about: false,
         }
     }
 
@@ -368,6 +371,18 @@ impl State {
     pub(crate) fn reserved(&self, model: &ModelCall) -> (Usage, Micros) {
         let input = u64::from(model.input);
         let usage = Usage { input, output: model.reserve.saturating_sub(input), ..Usage::default() };
-        (usage, self.spec.as_ref().map_or(0, |spec| spec.model().price.cost(&usage)))
+        (usage, self.price_of(&usage))
+    }
+
+    /// What a request that was given up has really used, by estimate, when so many tokens of its answer had come.
+    pub(crate) fn spent_on(&self, model: &ModelCall, received: u32) -> Spent {
+        let output = u64::from(received).min(model.reserve.saturating_sub(model.input.into()));
+        let usage = Usage { input: model.input.into(), output, ..Usage::default() };
+        Spent { usage, cost: self.price_of(&usage), about: true }
+    }
+
+    /// What that costs with the model in use.
+    pub(crate) fn price_of(&self, usage: &Usage) -> Micros {
+        self.spec.as_ref().map_or(0, |spec| spec.model().price.cost(usage))
     }
 }

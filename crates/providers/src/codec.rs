@@ -58,6 +58,9 @@ pub trait StreamDecoder: Send {
     /// Whether the answer is complete, so that nothing more needs to be read.
     fn is_done(&self) -> bool;
 
+    /// The answer as far as it has come, where no more of it is read; `None` if there is nothing of it.
+    fn so_far(&mut self) -> Option<ModelReply>;
+
     /// The whole answer, when the bytes have ended.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct Endpoint {
     pub quirks: Quirks,
     /// How long to wait for it.
     pub timeouts: Timeouts,
-    /// The largest answer that is read, in bytes.
+    /// How much of an answer is read, in bytes.
     pub max_response: usize,
 }
 
@@ -41,7 +41,7 @@ impl Endpoint {
             headers: Vec::new(),
             quirks: Quirks::default(),
             timeouts: Timeouts::default(),
-            max_response: 64 << 20,
+            max_response: 32 << 20,
         })
     }
 

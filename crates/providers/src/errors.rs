@@ -1,6 +1,7 @@
 //! What a failed response means.
 
-use crate::words::{error, one_line};
+use crate::mended::mended;
+use crate::words::{error, one_line, readable};
 use mainpath_types::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
@@ -18,9 +19,11 @@ struct Said {
 
 /// The meaning of a response without success.
 pub(crate) fn decode(status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelError {
-    let said = match serde_json::from_slice::<Value>(body) {
+    let said = match serde_json::from_slice::<Value>(&mended(body)) {
         Ok(value) => said(&value),
-        Err(_) => Said { message: one_line(&String::from_utf8_lossy(body), 200), ..Said::default() },
+        Err(_) => {
+            Said { message: readable(body).map(|text| one_line(&text, 200)).unwrap_or_default(), ..Said::default() }
+        }
     };
     let mut meaning = meaning(status, &said);
     meaning.status = Some(status);

@@ -2,6 +2,8 @@
 
 use crate::codec::StreamDecoder;
 use crate::errors;
+use crate::mended::mended;
+use crate::oversize::{bounded, closed};
 use crate::sse::{FrameTooLong, SseDecoder, SseFrame};
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply};
@@ -50,6 +52,11 @@ pub(crate) trait Draft: Send {
     /// # Errors
     /// When the server ended it without an answer.
     fn finish(&mut self, done: bool) -> Result<Option<ModelReply>, ModelError>;
+
+    /// The answer as far as it has come, where no more of it is read; `None` if there is nothing of it.
+    fn so_far(&mut self) -> Option<ModelReply> {
+        self.finish(true).ok().flatten()
+    }
 }
 
 /// Decodes the events of one answer into a [`Draft`].
@@ -57,6 +64,8 @@ pub(crate) struct EventStream<D> {
     sse: SseDecoder,
     draft: D,
     done: bool,
+    /// An event was larger than what is read; the answer ends with what its beginning says.
+    too_long: bool,
     frames: u64,
     /// The first bytes, to tell a stream from something else.
     opening: Vec<u8>,
@@ -65,7 +74,14 @@ pub(crate) struct EventStream<D> {
 impl<D: Draft> EventStream<D> {
     /// A decoder that feeds this draft.
     pub fn new(draft: D) -> EventStream<D> {
-        EventStream { sse: SseDecoder::new(MAX_FRAME), draft, done: false, frames: 0, opening: Vec::new() }
+        EventStream {
+            sse: SseDecoder::new(MAX_FRAME),
+            draft,
+            done: false,
+            too_long: false,
+            frames: 0,
+            opening: Vec::new(),
+        }
     }
 }
 
@@ -75,11 +91,15 @@ impl<D: Draft + Default> Default for EventStream<D> {
     }
 }
 
-struct Refused(ModelError);
+enum Refused {
+    /// The event is larger than any is.
+    TooLong,
+    Error(ModelError),
+}
 
 impl From<FrameTooLong> for Refused {
-    fn from(too_long: FrameTooLong) -> Refused {
-        Refused(error(ModelErrorKind::Server, format!("the server sent garbage: {too_long}")))
+    fn from(_: FrameTooLong) -> Refused {
+        Refused::TooLong
     }
 }
 
@@ -88,33 +108,58 @@ impl<D: Draft> StreamDecoder for EventStream<D> {
         if self.frames == 0 && self.opening.len() < 200 {
             self.opening.extend_from_slice(&bytes[..bytes.len().min(200)]);
         }
+        if self.too_long {
+            return Ok(());
+        }
         let EventStream { sse, draft, done, frames, .. } = self;
         let mut each = |frame: SseFrame<'_>| {
             *frames += 1;
             if *done || frame.data.trim_ascii().is_empty() {
                 return Ok(());
             }
-            match draft.event(frame.data, deltas).map_err(Refused)? {
+            match draft.event(&mended(frame.data), deltas).map_err(Refused::Error)? {
                 Some(progress) => *done = progress == Progress::Done,
                 None if frame.event == b"error" => {
-                    return Err(Refused(errors::in_answer(&String::from_utf8_lossy(frame.data))));
+                    return Err(Refused::Error(errors::in_answer(&String::from_utf8_lossy(frame.data))));
                 }
                 None => {
                     let seen = snippet(frame.data);
                     let message = format!("the server sent a stream event that is no {}: {seen}", D::EVENT);
-                    return Err(Refused(error(ModelErrorKind::Server, message)));
+                    return Err(Refused::Error(error(ModelErrorKind::Server, message)));
                 }
             }
             Ok(())
         };
-        sse.push(bytes, &mut each).map_err(|Refused(error)| error)
+        match sse.push(bytes, &mut each) {
+            Ok(()) => Ok(()),
+            Err(Refused::Error(error)) => Err(error),
+            Err(Refused::TooLong) => {
+                // What the beginning of the event says is kept, and everything before it.
+                let begun = closed(sse.so_far());
+                let _ = draft.event(&mended(&begun), deltas);
+                self.too_long = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn so_far(&mut self) -> Option<ModelReply> {
+        self.draft.so_far()
     }
 
     fn is_done(&self) -> bool {
-        self.done
+        self.done || self.too_long
     }
 
     fn finish(&mut self) -> Result<ModelReply, ModelError> {
+        if self.too_long {
+            let message =
+                format!("the server sent an event larger than {MAX_FRAME} bytes, of which nothing can be read");
+            return self
+                .so_far()
+                .map(|reply| bounded(reply, true))
+                .ok_or_else(|| error(ModelErrorKind::BadRequest, message));
+        }
         if let Some(reply) = self.draft.finish(self.done)? {
             return Ok(reply);
         }

@@ -103,10 +103,19 @@ pub(crate) fn silent(url: &str, waited: Duration, received: usize) -> ModelError
     error(ModelErrorKind::Timeout, message)
 }
 
-/// The answer is larger than what is read.
-pub(crate) fn too_large(url: &str, limit: usize) -> ModelError {
+/// All that came for too long were signs of life.
+pub(crate) fn only_alive(url: &str, waited: Duration, received: usize) -> ModelError {
+    let seconds = waited.as_secs();
+    let message = format!(
+        "the answer from {url} stopped after {received} bytes: for {seconds} s it has only said that it goes on"
+    );
+    error(ModelErrorKind::Timeout, message)
+}
+
+/// The answer is larger than what is read, and nothing of it can be kept. To ask again would be to pay for the same again.
+pub(crate) fn too_large(limit: usize) -> ModelError {
     error(
-        ModelErrorKind::Server,
-        format!("the answer from {url} is larger than {limit} bytes, which no model's answer is"),
+        ModelErrorKind::BadRequest,
+        format!("the answer is larger than {limit} bytes, which no model's answer is, and nothing of it can be read"),
     )
 }

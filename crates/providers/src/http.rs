@@ -2,26 +2,32 @@
 
 use crate::client::HttpClient;
 use crate::codec::Codec;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Timeouts};
 use crate::failure;
 use crate::limiter::Limiter;
+use crate::mended::{mended, mended_text};
 use crate::openai_chat::OpenAiChat;
+use crate::oversize::{MOST_KEPT, bounded, closed};
+use crate::packed::Unpacker;
 use crate::provider::{Call, Fut, Provider};
 use crate::words::{error, one_line};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use httpdate::parse_http_date;
-use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, RequestHead};
+use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, RequestHead};
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 
 /// How much of the body of an error is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// How long the body of an error may take.
+const ERROR_BODY: Duration = Duration::from_secs(10);
 
 /// How long the end of the body may take after the answer is complete. Reading it lets the connection be used again.
 const TAIL: Duration = Duration::from_millis(100);
@@ -131,12 +137,16 @@ impl HttpProvider {
         let whole = !head.stream || content_type.contains("json") && !content_type.contains("stream");
         // A server that streams although it was not asked to is understood as well.
         let mut decoder = (!whole || content_type.contains("event-stream")).then(|| self.codec.stream());
+        let mut unpacker = Unpacker::new(response.headers()).map_err(|e| located(e, url))?;
         let mut unheard = |_: Delta| {};
         let deltas: &mut (dyn FnMut(Delta) + Send) = if head.stream { deltas } else { &mut unheard };
-        let mut body = Vec::new();
-        let mut received = 0;
+        let (mut body, mut received, mut said, mut over) = (Vec::new(), 0, 0, false);
         let limit = self.endpoint.max_response;
-        let mut patience = Patience::new(self.endpoint.timeouts.first_byte);
+        let Timeouts { first_byte, idle } = self.endpoint.timeouts;
+        let mut patience = Patience::new(first_byte);
+        // Signs of life keep a stream open, but not for ever: as long as the first byte may take.
+        let alive = first_byte.max(idle);
+        let mut heard = Instant::now();
         loop {
             let chunk = match patience.wait(response.chunk()).await {
                 None => return Err(failure::silent(url, patience.limit, received)),
@@ -145,28 +155,51 @@ impl HttpProvider {
             };
             let Some(chunk) = chunk else { break };
             if received == 0 {
-                patience = Patience::new(self.endpoint.timeouts.idle);
+                patience = Patience::new(idle);
             }
-            received += chunk.len();
-            if received > limit {
-                return Err(failure::too_large(url, limit));
-            }
-            match &mut decoder {
-                Some(decoder) => {
-                    decoder.push(&chunk, &mut |delta| deltas(delta)).map_err(|e| located(e, url))?;
-                    if decoder.is_done() {
-                        let _ = timeout(TAIL, drain(&mut response)).await;
-                        break;
+            let before = said;
+            let mut take = |bytes: &[u8]| -> Result<(), ModelError> {
+                received += bytes.len();
+                over |= received > limit || said > MOST_KEPT;
+                match &mut decoder {
+                    _ if over => Ok(()),
+                    Some(decoder) => decoder.push(bytes, &mut |delta| {
+                        said += size(&delta).max(1);
+                        deltas(delta);
+                    }),
+                    None => {
+                        body.extend_from_slice(bytes);
+                        Ok(())
                     }
                 }
-                None => body.extend_from_slice(&chunk),
+            };
+            unpacker.push(&chunk, &mut take).map_err(|e| located(e, url))?;
+            match &mut decoder {
+                _ if over => break,
+                Some(decoder) if decoder.is_done() => {
+                    let _ = timeout(TAIL, drain(&mut response)).await;
+                    break;
+                }
+                Some(_) if said == before && heard.elapsed() > alive => {
+                    return Err(failure::only_alive(url, heard.elapsed(), received));
+                }
+                Some(_) if said == before => {}
+                _ => heard = Instant::now(),
             }
         }
         let reply = match decoder {
+            Some(mut decoder) if over => decoder.so_far().ok_or_else(|| failure::too_large(limit)),
             Some(mut decoder) => decoder.finish(),
-            None => self.codec.decode_reply(&body),
+            None if over => self.codec.decode_reply(&mended(&closed(&body))).map_err(|_| failure::too_large(limit)),
+            None => self.codec.decode_reply(&mended(&body)),
         };
-        reply.map_err(|e| located(e, url))
+        let mut reply = bounded(reply.map_err(|e| located(e, url))?, over);
+        for part in &mut reply.parts {
+            if let Part::ToolCall { arguments, .. } = part {
+                *arguments = mended_text(std::mem::take(arguments));
+            }
+        }
+        Ok(reply)
     }
 
     async fn read_error(&self, mut response: reqwest::Response, url: &str) -> ModelError {
@@ -177,11 +210,15 @@ impl HttpProvider {
         let milliseconds = text(HeaderName::from_static("retry-after-ms")).and_then(|value| value.trim().parse().ok());
         let location = text(LOCATION).filter(|_| status.is_redirection());
         let mut body = Vec::new();
-        // What can be had of the body is enough: the status alone is an answer.
-        while let Ok(Ok(Some(chunk))) = timeout(self.endpoint.timeouts.idle, response.chunk()).await {
-            body.extend_from_slice(&chunk);
-            if body.len() > MAX_ERROR_BODY {
-                body.truncate(MAX_ERROR_BODY);
+        let mut unpacker = Unpacker::new(response.headers()).unwrap_or(Unpacker::Plain);
+        // What can be had of the body is enough: the status alone is an answer. A body that drips need not be waited for.
+        let until = Instant::now() + self.endpoint.timeouts.idle.min(ERROR_BODY);
+        while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
+            let unpacked = unpacker.push(&chunk, &mut |bytes| {
+                body.extend_from_slice(bytes.get(..MAX_ERROR_BODY.saturating_sub(body.len())).unwrap_or(bytes));
+                Ok(())
+            });
+            if unpacked.is_err() || body.len() >= MAX_ERROR_BODY {
                 break;
             }
         }
@@ -262,6 +299,16 @@ impl Patience {
                 }
             }
         }
+    }
+}
+
+/// The bytes of text in a piece.
+fn size(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text { text }
+        | Delta::Thinking { text }
+        | Delta::Arguments { text, .. }
+        | Delta::ToolOutput { text, .. } => text.len(),
     }
 }
 

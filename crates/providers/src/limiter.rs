@@ -11,7 +11,10 @@ use tokio::time::Instant;
 
 /// The first wait where the server names none; it doubles while the server goes on saying no.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// The longest wait that a server may name.
+const LONGEST_NAMED: Duration = Duration::from_secs(600);
 
 /// From so many at once on, nothing needs to be held back any more.
 const FREE: usize = 4_096;
@@ -88,7 +91,7 @@ impl Pass {
     /// The server said that it is too much; `wait` is how long it wants to be left alone, if it said so.
     pub fn refused(self, wait: Option<Duration>) {
         let mut gate = self.limiter.gate();
-        let wait = wait.map(|wait| wait.min(LONGEST_WAIT));
+        let wait = wait.map(|wait| wait.min(LONGEST_NAMED));
         if self.closings == gate.closings {
             gate.closings = gate.closings.wrapping_add(1);
             gate.most = Some((gate.asking / 2).max(1));

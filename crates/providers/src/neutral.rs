@@ -57,6 +57,10 @@ impl Codec for Neutral {
 struct Whole(Vec<u8>);
 
 impl StreamDecoder for Whole {
+    fn so_far(&mut self) -> Option<ModelReply> {
+        None
+    }
+
     fn push(&mut self, bytes: &[u8], _deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
         self.0.extend_from_slice(bytes);
         Ok(())

@@ -104,7 +104,8 @@ impl Registry {
             // The vendor's key is for the vendor's address.
             return Err(UnknownModel::Name { name: given(), hint: hint(self, own_name) });
         }
-        let endpoint = profile.endpoint(url, env)?;
+        let mut endpoint = profile.endpoint(url, env)?;
+        endpoint.timeouts = self.timeouts();
         if let Some(variable) = profile.lacks_key(env).filter(|_| url.is_none()) {
             return Err(UnknownModel::NoKey { name: given(), variable: variable.into() });
         }

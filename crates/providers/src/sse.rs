@@ -83,6 +83,13 @@ impl SseDecoder {
         Ok(())
     }
 
+    /// What has come of the data of the event that is not complete.
+    pub fn so_far(&self) -> &[u8] {
+        let line = self.line.strip_prefix(b"data:").unwrap_or_default();
+        let line = line.strip_prefix(b" ").unwrap_or(line);
+        if self.data.is_empty() { line } else { &self.data }
+    }
+
     fn check(&self, line: usize) -> Result<(), FrameTooLong> {
         let size = self.data.len().saturating_add(self.event.len()).saturating_add(line);
         if size > self.limit { Err(FrameTooLong { limit: self.limit }) } else { Ok(()) }

@@ -3,6 +3,7 @@
 use crate::text::Compact;
 use mainpath_types::{ModelError, ModelErrorKind};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// An error without status or waiting time.
 pub(crate) fn error(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
@@ -36,9 +37,20 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
 
 /// The beginning of a foreign body, to show in an error.
 pub(crate) fn snippet(body: &[u8]) -> String {
+    match readable(body) {
+        None => format!("{} bytes that are no text", body.len()),
+        Some(text) => match one_line(&text, 160) {
+            line if line.is_empty() => "nothing".into(),
+            line => format!("{line:?}"),
+        },
+    }
+}
+
+/// The beginning of a foreign body as text; `None` if it is none.
+pub(crate) fn readable(body: &[u8]) -> Option<Cow<'_, str>> {
     let text = String::from_utf8_lossy(&body[..body.len().min(1000)]);
-    let line = one_line(&text, 160);
-    if line.is_empty() { "nothing".into() } else { format!("{line:?}") }
+    let odd = |c: &char| *c == '\u{fffd}' || c.is_control() && !c.is_whitespace();
+    (text.chars().filter(odd).count() * 5 <= text.chars().count()).then_some(text)
 }
 
 /// Appends a value as JSON. Serialising text, numbers and JSON values into memory cannot fail.
@@ -61,5 +73,6 @@ mod tests {
         assert_eq!(one_line("äöü", 3), "äöü");
         assert_eq!(snippet(b" \n"), "nothing");
         assert_eq!(snippet(b"<html>\n\xff"), "\"<html> \u{fffd}\"");
+        assert_eq!(snippet(b"\x1f\x8b\x08\x00\x00ab"), "7 bytes that are no text");
     }
 }

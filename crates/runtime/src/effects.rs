@@ -11,7 +11,7 @@ use crate::runtime::{Config, Shared};
 use crate::secrets::{Granted, Vault};
 use crate::texts::offload;
 use bytes::Bytes;
-use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate_parts};
+use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate, estimate_parts};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_sandbox::{Cage, secret_variables};
@@ -21,6 +21,7 @@ use mainpath_types::*;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -77,9 +78,13 @@ pub(crate) async fn call_model(
     let mut pieces = Pieces::new(vault, handle, EffectKey::Model(request));
     let in_text = asked.text.is_some();
     let mut turn = asked.text.map(LiveTurn::new);
-    let mut tell = |delta: Delta| match &mut turn {
-        Some(turn) => turn.push(delta, &mut |delta| pieces.say(delta)),
-        None => pieces.say(delta),
+    let mut meter = Meter::new(&handle.received);
+    let mut tell = |delta: Delta| {
+        meter.push(&delta);
+        match &mut turn {
+            Some(turn) => turn.push(delta, &mut |delta| pieces.say(delta)),
+            None => pieces.say(delta),
+        }
     };
     let call = Call { body, head: &asked.head, request };
     let answer = asked.provider.call(call, &mut tell).await;
@@ -107,11 +112,44 @@ pub(crate) async fn call_model(
         }
         Err(mut error) => {
             error.message = vault.redact(&error.message);
-            let wait = error.retry_after_ms.unwrap_or_else(|| backoff(asking.failures));
+            let asked = error.retry_after_ms.unwrap_or(0);
             // A server that wants to be left alone for longer is as good as gone.
+            if asked > LONGEST_WAIT && error.kind.is_retryable() {
+                let longest = LONGEST_WAIT / 60_000;
+                error.message.push_str(&format!("; it wants to be left alone for longer than {longest} minutes"));
+            }
+            let wait = asked.max(backoff(asking.failures));
             let retry_at = (wait <= LONGEST_WAIT).then(|| (shared.config.clock)().saturating_add(wait));
-            InputKind::ModelFailed { request, error, retry_at, usage: None }
+            let received = handle.received.load(Ordering::Relaxed);
+            InputKind::ModelFailed { request, error, retry_at, usage: None, received }
         }
+    }
+}
+
+/// Counts what has come of an answer, by estimate, for who has to give it up.
+struct Meter<'a> {
+    total: &'a AtomicU32,
+    counted: u32,
+    /// What was not counted yet: single pieces are too short for an estimate.
+    text: String,
+}
+
+impl Meter<'_> {
+    fn new(total: &AtomicU32) -> Meter<'_> {
+        total.store(0, Ordering::Relaxed);
+        Meter { total, counted: 0, text: String::new() }
+    }
+
+    fn push(&mut self, delta: &Delta) {
+        if let Delta::Text { text } | Delta::Thinking { text } | Delta::Arguments { text, .. } = delta {
+            self.text.push_str(text);
+        }
+        let sum = self.counted.saturating_add(estimate(&self.text));
+        if self.text.len() > 400 {
+            self.counted = sum;
+            self.text.clear();
+        }
+        self.total.store(sum, Ordering::Relaxed);
     }
 }
 
@@ -185,7 +223,7 @@ pub(crate) async fn finished(task: AbortOnDropHandle<InputKind>) -> InputKind {
 /// A fallback that cannot be used here (its key is missing, say) has failed like one that refuses the request.
 pub(crate) async fn unusable(request: u32, message: String) -> InputKind {
     let error = ModelError { kind: ModelErrorKind::Auth, message, status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at: None, usage: None }
+    InputKind::ModelFailed { request, error, retry_at: None, usage: None, received: 0 }
 }
 
 /// What a request comes to that is larger than the trace's limit in characters: it is not sent.
@@ -193,16 +231,17 @@ pub(crate) async fn too_long(request: u32, has: usize, most: u32) -> InputKind {
     let message =
         format!("the request would have {has} characters, more than the {most} of its limit; it was not sent");
     let error = ModelError { kind: ModelErrorKind::Overflow, message, status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at: None, usage: None }
+    InputKind::ModelFailed { request, error, retry_at: None, usage: None, received: 0 }
 }
 
 /// The longest wait that a server may ask for, in milliseconds.
 const LONGEST_WAIT: u64 = 10 * 60 * 1_000;
 
-/// Half a second, doubled with every failure up to half a minute, half of it drawn.
+/// Half a second, doubled with every failure up to half a minute, and up to half as much again, drawn: those that failed together
+/// do not come back together. The limiter of the server waits no longer than this, so that the whole wait is on record.
 fn backoff(failures: u32) -> u64 {
-    let most = 500u64.saturating_mul(1 << failures.min(6)).min(30_000);
-    most / 2 + fastrand::u64(0..=most / 2)
+    let least = 500u64.saturating_mul(1 << failures.min(6)).min(30_000);
+    least + fastrand::u64(0..=least / 2)
 }
 
 /// Runs a tool. The answer comes only when nothing of the call runs any more.

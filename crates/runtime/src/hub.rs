@@ -6,7 +6,7 @@ use mainpath_store::{Scope, Store, StoreError};
 use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::*;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -71,6 +71,8 @@ pub(crate) struct Handle {
     pub processes: Arc<Processes>,
     /// What the files were when they were last looked at, so that they need not be read again. Few traces have it.
     pub snapshot: Mutex<Option<Box<Snapshot>>>,
+    /// The estimated size of what has come of the answer under way.
+    pub received: AtomicU32,
     live: Mutex<Option<broadcast::Sender<Live>>>,
 }
 

@@ -239,7 +239,7 @@ fn filtered(request: u32, usage: Option<Usage>) -> InputKind {
                    or use another model";
     let kind = ModelErrorKind::ContentFilter;
     let error = ModelError { kind, message: message.into(), status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at: None, usage }
+    InputKind::ModelFailed { request, error, retry_at: None, usage, received: 0 }
 }
 
 /// Why an answer without text and calls is none.

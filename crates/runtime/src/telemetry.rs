@@ -28,6 +28,10 @@ pub struct ToolStats {
     pub longest_ms: u64,
     /// How often it really ran to an end, good or bad.
     pub ran: u32,
+    /// How often it ran and was ended, or nobody knows how it ended.
+    pub broken_off: u32,
+    /// Milliseconds of those.
+    pub broken_off_ms: u64,
 }
 
 impl ToolStats {
@@ -43,7 +47,20 @@ impl ToolStats {
 
     /// Takes in the counts of another trace.
     pub fn add(&mut self, other: &ToolStats) {
-        let ToolStats { calls, ok, errors, denied, skipped, interrupted, retries, total_ms, longest_ms, ran } = other;
+        let ToolStats {
+            calls,
+            ok,
+            errors,
+            denied,
+            skipped,
+            interrupted,
+            retries,
+            total_ms,
+            longest_ms,
+            ran,
+            broken_off,
+            broken_off_ms,
+        } = other;
         for (mine, more) in [
             (&mut self.calls, calls),
             (&mut self.ok, ok),
@@ -52,10 +69,12 @@ impl ToolStats {
             (&mut self.interrupted, interrupted),
             (&mut self.retries, retries),
             (&mut self.ran, ran),
+            (&mut self.broken_off, broken_off),
         ] {
             *mine = mine.saturating_add(*more);
         }
         self.total_ms = self.total_ms.saturating_add(*total_ms);
+        self.broken_off_ms = self.broken_off_ms.saturating_add(*broken_off_ms);
         self.longest_ms = self.longest_ms.max(*longest_ms);
         for (code, times) in errors {
             *self.errors.entry(code.clone()).or_default() += times;
@@ -129,7 +148,13 @@ fn resolved(entry: &mut ToolStats, data: &CallResolved) {
         }
         Resolution::Denied => entry.denied += 1,
         Resolution::Skipped => entry.skipped += 1,
-        Resolution::Interrupted | Resolution::Unknown => entry.interrupted += 1,
+        Resolution::Interrupted | Resolution::Unknown => {
+            entry.interrupted += 1;
+            if data.attempt > 0 {
+                entry.broken_off += 1;
+                entry.broken_off_ms = entry.broken_off_ms.saturating_add(data.elapsed_ms);
+            }
+        }
     }
     if data.attempt > 0 && matches!(data.resolution, Resolution::Ok | Resolution::Error) {
         entry.ran += 1;

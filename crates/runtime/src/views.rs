@@ -2,7 +2,7 @@
 //! back byte for byte.
 
 use crate::artifacts::{self, Kept};
-use crate::telemetry::by_tool;
+use crate::telemetry::{ToolStats, by_tool};
 use crate::texts::{Whole, load, parts, typed_in};
 use crate::wire::Projector;
 pub use mainpath_core::status;
@@ -267,6 +267,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "total_prompt_tokens": state.usage.input,
         "total_completion_tokens": state.usage.output,
         "total_cost_micros": state.cost,
+        "totals_are_estimates": state.about,
         "total_duration_ms": state.now.saturating_sub(created),
         "last_sequence": state.tree.len(),
         "head_sequence": state.tree.head,
@@ -284,10 +285,14 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
     })
 }
 
-/// The tools that ran: how often, and for how many milliseconds in all.
+/// The tools that ran: how often, calls that were ended included, and for how many milliseconds in all.
 fn used_tools(events: &[Event]) -> Value {
-    let used = by_tool(events).into_iter().filter(|(_, stats)| stats.ran > 0);
-    used.map(|(tool, stats)| (tool, json!({"count": stats.ran, "total_ms": stats.total_ms}))).collect()
+    let times = |stats: &ToolStats| stats.ran.saturating_add(stats.broken_off);
+    let used = by_tool(events).into_iter().filter(|(_, stats)| times(stats) > 0);
+    used.map(|(tool, stats)| {
+        (tool, json!({"count": times(&stats), "total_ms": stats.total_ms.saturating_add(stats.broken_off_ms)}))
+    })
+    .collect()
 }
 
 fn open(state: &State) -> Value {

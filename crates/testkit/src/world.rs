@@ -257,7 +257,13 @@ impl World {
                 let kind = *self.rng.choice(&kinds).expect("six kinds");
                 let usage = usage.filter(|_| kind == ContentFilter);
                 let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
-                InputKind::ModelFailed { request, error, retry_at: Some(self.now + self.rng.u64(1..900)), usage }
+                InputKind::ModelFailed {
+                    request,
+                    error,
+                    retry_at: Some(self.now + self.rng.u64(1..900)),
+                    usage,
+                    received: 0,
+                }
             }
             1 => {
                 let reply = self.reply(request, 0, usage);

@@ -127,6 +127,9 @@ pub struct RunFinished {
     pub usage: Usage,
     /// What they cost, in micro-units.
     pub cost: Micros,
+    /// Whether some of that was estimated, as no vendor has counted it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub about: bool,
 }
 
 /// `model_requested`. The request itself is computed from the state at this event.
@@ -296,6 +299,9 @@ pub struct ModelMalformed {
     pub repair_tokens: u32,
     /// What the call used.
     pub usage: Usage,
+    /// Whether that is an estimate, as the vendor has not counted it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub about: bool,
     /// What it cost, in micro-units.
     pub cost: Micros,
     /// From request to the answer's end, in milliseconds.

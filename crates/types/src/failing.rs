@@ -33,6 +33,9 @@ pub struct ModelFailed {
     pub usage: Usage,
     /// What that costs.
     pub cost: Micros,
+    /// What was really used, by estimate, where the charge is the reservation. `None`: the charge is all that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
 }
 
 /// `model_abandoned`.
@@ -42,10 +45,13 @@ pub struct ModelAbandoned {
     pub request: u32,
     /// Whether it was lost in a crash, as opposed to stopped.
     pub lost: bool,
-    /// The whole reservation is charged.
+    /// The whole reservation is charged: to the budgets, which must hold whatever the vendor bills.
     pub usage: Usage,
     /// What that costs.
     pub cost: Micros,
+    /// What was really used, by estimate: the request, and what had come of the answer. `None`: the charge is all that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
 }
 
 /// `retry_due`.

@@ -15,7 +15,7 @@ pub struct RequestHead {
     /// The tools on offer.
     pub tools: Vec<ToolSpec>,
     /// Sampling temperature, if set.
-    pub temperature: Option<f32>,
+    pub temperature: Option<f64>,
     /// The most tokens that may come back, if set.
     pub max_output: Option<u64>,
     /// How much the model should think before it answers; unset is the vendor's default.

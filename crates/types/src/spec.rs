@@ -28,7 +28,7 @@ pub struct Spec {
     pub limits: Limits,
     /// Sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f32>,
+    pub temperature: Option<f64>,
     /// How much the model should think before it answers; unset is the vendor's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
@@ -193,7 +193,7 @@ pub struct Fallback {
     pub price: Price,
     /// Its sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f32>,
+    pub temperature: Option<f64>,
 }
 
 /// What happens to calls that a rule wants a person to decide.
@@ -396,7 +396,7 @@ pub enum Recovery {
 impl Profile {
     /// The profile's limits.
     pub fn limits(self) -> Limits {
-        let base = Limits { model_retries: 3, call_retries: 1, inject_every: Some(10), ..Limits::default() };
+        let base = Limits { model_retries: 10, call_retries: 1, inject_every: Some(10), ..Limits::default() };
         match self {
             Profile::AgentCore => Limits {
                 turns: Some(5),
@@ -427,7 +427,7 @@ impl Profile {
     }
 
     /// The profile's sampling temperature.
-    pub fn temperature(self) -> Option<f32> {
+    pub fn temperature(self) -> Option<f64> {
         match self {
             Profile::AgentCore => Some(0.7),
             Profile::Trace => Some(0.3),

@@ -47,6 +47,26 @@ impl AddAssign for Usage {
     }
 }
 
+/// What was really used and what that cost, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// Tokens.
+    pub usage: Usage,
+    /// Money, in micro-units.
+    pub cost: Micros,
+    /// Whether some of it was estimated, as no vendor has counted it. People are told "about".
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub about: bool,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Spent) {
+        self.usage += other.usage;
+        self.cost = self.cost.saturating_add(other.cost);
+        self.about |= other.about;
+    }
+}
+
 /// Prices in micro-units per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

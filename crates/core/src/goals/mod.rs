@@ -30,6 +30,8 @@ pub struct Goals {
     list: Vec<Goal>,
     /// The goal that is worked on.
     pub focus: Option<GoalId>,
+    /// The goal that the plan began with, if it began with one alone: what serves no other serves it.
+    pub root: Option<GoalId>,
     /// What all of it is for and held to.
     pub terms: Terms,
     /// What changes took from all this, in their order.

@@ -34,18 +34,20 @@ impl std::ops::AddAssign for GoalStats {
     }
 }
 
-/// What was spent on each goal itself, by the log that made this state. What served no goal of the plan, as nothing was in focus
-/// or its goal was dropped, served the one that all others serve, if there is one, and else the plan as a whole: that is `None`.
-/// What was cleared serves nothing.
+/// The goal that a message served. What served none, as nothing was in focus or its goal was dropped, served the goal that the
+/// plan began with; `None`: the plan as a whole, or a plan that is not there. So a goal that is added later takes nothing from
+/// another.
+pub fn serves(state: &State, seq: Seq) -> Option<GoalId> {
+    let goals = &state.goals;
+    let node = state.tree.node(seq).filter(|_| seq > state.cleared)?;
+    let known = |id: &GoalId| goals.get(*id).is_some();
+    node.goal.filter(known).or(goals.root.filter(known))
+}
+
+/// What was spent on each goal itself, by the log that made this state: see [`serves`]. What was cleared serves nothing.
 pub fn own_stats<'a>(state: &State, log: impl IntoIterator<Item = &'a Event>) -> BTreeMap<Option<GoalId>, GoalStats> {
     let mut stats: BTreeMap<Option<GoalId>, GoalStats> = BTreeMap::new();
-    let goals = &state.goals;
-    let mut top = goals.under(None).map(|goal| goal.id);
-    let root = top.next().filter(|_| top.next().is_none());
-    let goal_of = |seq: Seq| {
-        let node = state.tree.node(seq).filter(|_| seq > state.cleared)?;
-        Some(node.goal.filter(|id| goals.get(*id).is_some()).or(root))
-    };
+    let goal_of = |seq: Seq| (seq > state.cleared).then(|| serves(state, seq));
     for (seq, _) in state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut) {
         if let Some(goal) = goal_of(seq) {
             *stats.entry(goal).or_default() += GoalStats { messages: 1, ..GoalStats::default() };

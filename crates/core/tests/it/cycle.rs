@@ -260,7 +260,8 @@ fn what_a_filtered_answer_used_is_paid_for_and_its_model_is_not_asked_again() {
         retry_after_ms: None,
     };
     let usage = Usage { input: 100, output: 7, ..Usage::default() };
-    let failed = InputKind::ModelFailed { request: 1, error, retry_at: Some(agent.now + 5), usage: Some(usage) };
+    let failed =
+        InputKind::ModelFailed { request: 1, error, retry_at: Some(agent.now + 5), usage: Some(usage), received: 0 };
     agent.takes(failed);
     let state = agent.state();
     assert_eq!((state.finished, state.usage, state.cost), (Some(FinishReason::ModelError), usage, 405));

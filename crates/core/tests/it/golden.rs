@@ -180,6 +180,30 @@ fn the_log_of_the_first_version_shows_what_it_showed() {
 }
 
 #[test]
+fn logs_of_earlier_versions_are_read_without_a_change() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden");
+    for name in ["v1.jsonl"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let log: Vec<Event> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines(&log), text, "{name}: what they do not say is not made up");
+        // A fork begins to count anew.
+        let own: Vec<Event> =
+            log.iter().take_while(|event| !matches!(event.kind, EventKind::Forked(_))).cloned().collect();
+        let state = fold(&own);
+        let runs = own.iter().filter_map(|event| match &event.kind {
+            EventKind::RunFinished(data) => Some((data.usage, data.cost)),
+            _ => None,
+        });
+        let (mut usage, mut cost) = (Usage::default(), 0);
+        for (used, paid) in runs {
+            usage += used;
+            cost += paid;
+        }
+        assert_eq!((state.usage, state.cost), (usage, cost), "{name}: what was booked then is still booked");
+    }
+}
+
+#[test]
 fn the_golden_log_holds_every_event_there_is() {
     let schema = serde_json::to_value(schemars::schema_for!(EventKind)).unwrap();
     let variants = schema["oneOf"].as_array().unwrap();

@@ -132,7 +132,14 @@ fn a_request_that_may_have_run_is_charged_and_one_that_cannot_help_ends_the_run(
     for kind in [ModelErrorKind::Timeout, ModelErrorKind::StreamCut] {
         let mut agent = Agent::asked(no_limits());
         agent.takes(model_failed(1, kind, Some(agent.now)));
-        assert_eq!(agent.state().usage.total(), 138, "{kind:?}");
+        let state = agent.state();
+        assert_eq!(state.run.as_ref().unwrap().usage.total(), 138, "{kind:?}: the budget is charged in full");
+        assert_eq!((state.usage.total(), state.about), (74, true), "nothing of an answer had come");
+        let mut agent = Agent::asked(no_limits());
+        let failed = model_failed(1, kind, Some(agent.now));
+        let InputKind::ModelFailed { request, error, retry_at, usage, .. } = failed else { panic!() };
+        agent.takes(InputKind::ModelFailed { request, error, retry_at, usage, received: 9 });
+        assert_eq!(agent.state().usage, Usage { input: 74, output: 9, ..Usage::default() });
     }
     let ends = [
         (ModelErrorKind::Auth, FinishReason::ModelError),
@@ -383,5 +390,38 @@ fn an_absurd_count_from_a_server_ends_the_run_and_breaks_nothing() {
         agent.takes(kind);
         agent.takes(done("2.0", 1));
         assert_eq!(agent.ended().reason, FinishReason::ContextLimit, "{count}");
+    }
+}
+
+#[test]
+fn a_stop_in_an_answer_books_what_had_come_of_it_and_says_about() {
+    let mut agent = Agent::asked(no_limits());
+    agent.machine.received(30);
+    agent.takes(stop());
+    let finished = agent.ended();
+    let spent = Usage { input: 74, output: 30, ..Usage::default() };
+    assert_eq!((finished.usage, finished.cost, finished.about), (spent, 74 * 3 + 30 * 15, true));
+    let abandoned = agent.log.iter().find_map(|event| match &event.kind {
+        EventKind::ModelAbandoned(data) => Some(data.clone()),
+        _ => None,
+    });
+    assert_eq!(abandoned.unwrap().usage.total(), 138, "the reserve is charged all the same");
+    // What a vendor has counted is what it says.
+    let mut agent = Agent::asked(no_limits());
+    let usage = Some(Usage { input: 70, output: 3, ..Usage::default() });
+    agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, ..*agent.reply("done", &[]) })));
+    assert_eq!((Some(agent.ended().usage), agent.ended().about), (usage, false));
+}
+
+#[test]
+fn a_count_that_says_nothing_of_one_side_is_filled_with_the_estimate() {
+    for (said, used) in [((0, 3), (74, 3)), ((70, 0), (70, 6)), ((0, 0), (74, 6))] {
+        let mut agent = Agent::asked(no_limits());
+        let usage = Some(Usage { input: said.0, output: said.1, ..Usage::default() });
+        let tokens = 6;
+        agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, tokens, ..*agent.reply("done", &[]) })));
+        let ended = agent.ended();
+        assert_eq!((ended.usage.input, ended.usage.output, ended.about), (used.0, used.1, true), "{said:?}");
+        assert_eq!(agent.state().counted, None, "it is no measure of the next request");
     }
 }

@@ -276,7 +276,7 @@ fn what_was_spent_on_a_goal_counts_for_all_that_it_serves() {
 }
 
 #[test]
-fn work_that_serves_no_goal_counts_for_the_one_above_all_or_else_for_the_plan() {
+fn work_that_serves_no_goal_counts_for_the_one_that_the_plan_began_with_whatever_is_added_later() {
     let turns = |agent: &Agent| -> Vec<(Option<u32>, u32, u32)> {
         let own = own_stats(agent.state(), &agent.log);
         let all = cumulative_stats(&agent.state().goals, &own);
@@ -304,16 +304,25 @@ fn work_that_serves_no_goal_counts_for_the_one_above_all_or_else_for_the_plan() 
     assert_eq!(turns(&agent), [(None, 0, 5), (Some(1), 5, 5)]);
     assert_eq!(turns(&agent.fork(1).unwrap()), [(None, 0, 0)], "nothing was planned there yet");
     assert_eq!(turns(&agent.fork(5).unwrap()), [(None, 0, 2), (Some(1), 2, 2)]);
-    // Several goals beside each other serve the plan.
+    // Another goal beside it takes nothing away.
     agent.takes(change(vec![add("garden", None), focus(2)]));
+    assert_eq!(turns(&agent), [(None, 0, 5), (Some(1), 5, 5)]);
     agent.says(MessageMode::Message, "more");
     agent.answers("done");
-    assert_eq!(turns(&agent), [(None, 3, 6), (Some(1), 2, 2), (Some(2), 1, 1)]);
+    assert_eq!(turns(&agent), [(None, 0, 6), (Some(1), 5, 5), (Some(2), 1, 1)]);
     // What is dropped leaves its work to the plan.
     agent.takes(change(vec![GoalOp::Set { steps: vec![step("x", "another", None), step("y", "and one", None)] }]));
     assert_eq!(turns(&agent)[0], (None, 5, 6));
+    assert_eq!(serves(agent.state(), Seq(1)), None);
     agent.takes(InputKind::Clear { by: user() });
     assert_eq!(turns(&agent), []);
+    // A plan that begins with several goals has none above all.
+    let mut agent = Agent::asked(no_limits());
+    agent.works();
+    agent.takes(change(vec![add("house", None), add("garden", None)]));
+    agent.works();
+    agent.answers("done");
+    assert_eq!(turns(&agent), [(None, 3, 3)]);
 }
 
 /// An agent with a plan of which a part is done, in a window of this size, that is asked for a summary when it has answered.

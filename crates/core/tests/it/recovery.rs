@@ -14,8 +14,12 @@ fn a_lost_request_is_charged_in_full_and_made_anew() {
     let ModelCall { input, reserve, .. } = agent.state().model.unwrap();
     assert_eq!((input, reserve), (74, 138), "64 for system text and tools, 10 for the message, 64 set aside");
     agent.gives(recovered(), &["model_abandoned 1 lost=true", "model_requested 2 at 1"]);
-    assert_eq!(agent.state().usage, Usage { input: 74, output: 64, ..Usage::default() });
-    assert_eq!(agent.state().cost, 74 * 3 + 64 * 15);
+    let charged = Usage { input: 74, output: 64, ..Usage::default() };
+    let run = agent.state().run.as_ref().unwrap();
+    assert_eq!((run.usage, run.cost), (charged, 74 * 3 + 64 * 15), "what the budgets are charged");
+    let spent = Usage { input: 74, ..Usage::default() };
+    let state = agent.state();
+    assert_eq!((state.usage, state.cost, state.about), (spent, 74 * 3, true), "what people are told");
     agent.refuses(InputKind::ModelFinished(reply(1, "late", &[])), Refusal::StaleRequest(1));
     agent.answers("done");
     assert_eq!(agent.ended().turns, 1, "the same turn, asked for again");

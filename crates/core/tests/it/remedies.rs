@@ -8,7 +8,7 @@ use mainpath_types::*;
 fn fails(agent: &mut Agent, kind: ModelErrorKind) -> Vec<String> {
     let (request, retry_at) = (agent.request(), Some(agent.now + 500));
     let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
-    agent.takes(InputKind::ModelFailed { request, error, retry_at, usage: None })
+    agent.takes(InputKind::ModelFailed { request, error, retry_at, usage: None, received: 0 })
 }
 
 fn with_fallback(models: &[(&str, u32)]) -> Agent {

@@ -95,7 +95,7 @@ fn a_rewind_during_a_model_call_gives_the_call_up_and_charges_it() {
         "model_requested 2 at 1",
     ];
     agent.gives(rewind(1, None), &events);
-    assert_eq!(agent.state().usage.total(), 138);
+    assert_eq!((agent.state().usage.total(), agent.state().about), (74, true));
 }
 
 #[test]

@@ -356,7 +356,7 @@ pub fn rewind(after: u32, text: Option<&str>) -> InputKind {
 
 pub fn model_failed(request: u32, kind: ModelErrorKind, retry_at: Option<Millis>) -> InputKind {
     let error = ModelError { kind, message: "no".into(), status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at, usage: None }
+    InputKind::ModelFailed { request, error, retry_at, usage: None, received: 0 }
 }
 
 /// A crash lost everything that was in flight.

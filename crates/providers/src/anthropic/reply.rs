@@ -3,6 +3,7 @@
 use super::blocks::redacted;
 use crate::errors;
 use crate::event_stream::{self, Progress};
+use crate::mended::{Count, Word, or_none};
 use crate::wire::unheard;
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, Signature, StopReason, Usage};
@@ -19,7 +20,7 @@ struct Event<'a> {
     #[serde(borrow)]
     r#type: Cow<'a, str>,
     #[serde(default)]
-    index: u64,
+    index: Count,
     /// Of `message_start`.
     #[serde(borrow, default)]
     message: Option<WireMessage<'a>>,
@@ -30,7 +31,7 @@ struct Event<'a> {
     #[serde(borrow, default)]
     delta: Option<&'a RawValue>,
     /// Of `message_delta`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     usage: Option<WireUsage>,
     /// Of `error`.
     #[serde(borrow, default)]
@@ -77,10 +78,10 @@ struct WireMessage<'a> {
     #[serde(borrow, default)]
     content: Option<Vec<&'a RawValue>>,
     #[serde(default)]
-    model: Option<String>,
+    model: Word,
     #[serde(default)]
-    stop_reason: Option<String>,
-    #[serde(default)]
+    stop_reason: Word,
+    #[serde(default, deserialize_with = "or_none")]
     usage: Option<WireUsage>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
@@ -120,53 +121,52 @@ struct WireDelta {
 #[derive(Deserialize)]
 struct WireEnd {
     #[serde(default)]
-    stop_reason: Option<String>,
+    stop_reason: Word,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 struct WireUsage {
     #[serde(default)]
-    input_tokens: Option<u64>,
+    input_tokens: Count,
     #[serde(default)]
-    output_tokens: Option<u64>,
+    output_tokens: Count,
     #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Count,
     #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default, deserialize_with = "or_none")]
     output_tokens_details: Option<OutputDetails>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct OutputDetails {
     #[serde(default)]
-    thinking_tokens: Option<u64>,
+    thinking_tokens: Count,
 }
 
 impl WireUsage {
     /// Counts of a stream are totals so far; one that is not said again stays.
     fn update(&mut self, newer: WireUsage) {
-        self.input_tokens = newer.input_tokens.or(self.input_tokens);
-        self.output_tokens = newer.output_tokens.or(self.output_tokens);
-        self.cache_creation_input_tokens = newer.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
-        self.cache_read_input_tokens = newer.cache_read_input_tokens.or(self.cache_read_input_tokens);
+        let update = |known: &mut Count, newer: Count| known.0 = newer.0.or(known.0);
+        update(&mut self.input_tokens, newer.input_tokens);
+        update(&mut self.output_tokens, newer.output_tokens);
+        update(&mut self.cache_creation_input_tokens, newer.cache_creation_input_tokens);
+        update(&mut self.cache_read_input_tokens, newer.cache_read_input_tokens);
         self.output_tokens_details = newer.output_tokens_details.or(self.output_tokens_details);
     }
 
     /// `None` if it says nothing. What was cached is no part of `input_tokens` there and is one of
     /// [`Usage::input`] here.
     fn neutral(self) -> Option<Usage> {
-        if self.input_tokens.is_none() && self.output_tokens.is_none() {
-            return None;
-        }
-        let cache_read = self.cache_read_input_tokens.unwrap_or(0);
-        let cache_write = self.cache_creation_input_tokens.unwrap_or(0);
+        let cache_read = self.cache_read_input_tokens.0.unwrap_or(0);
+        let cache_write = self.cache_creation_input_tokens.0.unwrap_or(0);
+        self.input_tokens.0.or(self.output_tokens.0)?;
         Some(Usage {
-            input: self.input_tokens.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
-            output: self.output_tokens.unwrap_or(0),
+            input: self.input_tokens.0.unwrap_or(0).saturating_add(cache_read).saturating_add(cache_write),
+            output: self.output_tokens.0.unwrap_or(0),
             cache_read,
             cache_write,
-            reasoning: self.output_tokens_details.and_then(|details| details.thinking_tokens).unwrap_or(0),
+            reasoning: self.output_tokens_details.and_then(|details| details.thinking_tokens.0).unwrap_or(0),
         })
     }
 }
@@ -224,19 +224,19 @@ impl Draft {
             }
             "content_block_start" => {
                 if let Some(block) = event.content_block {
-                    self.start(event.index, block, deltas)?;
+                    self.start(event.index.0.unwrap_or(0), block, deltas)?;
                 }
             }
             "content_block_delta" => {
                 let delta = event.delta.map_or(Ok(None), |delta| read(delta.get().as_bytes(), &DELTAS))?;
                 if let Some(delta) = delta {
-                    self.grow(event.index, delta, deltas);
+                    self.grow(event.index.0.unwrap_or(0), delta, deltas);
                 }
             }
             "message_delta" => {
                 self.usage.update(event.usage.unwrap_or_default());
                 let end: Option<WireEnd> = event.delta.map_or(Ok(None), |delta| read(delta.get().as_bytes(), &[]))?;
-                self.stop_reason = end.and_then(|end| end.stop_reason).or(self.stop_reason.take());
+                self.stop_reason = end.and_then(|end| end.stop_reason.0).or(self.stop_reason.take());
             }
             "message_stop" => return Ok(Progress::Done),
             // Pings, ends of blocks, and what is not known.
@@ -246,9 +246,9 @@ impl Draft {
     }
 
     fn message(&mut self, message: WireMessage<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), Refused> {
-        self.model = message.model.filter(|model| !model.is_empty()).or(self.model.take());
+        self.model = message.model.0.filter(|model| !model.is_empty()).or(self.model.take());
         self.usage.update(message.usage.unwrap_or_default());
-        self.stop_reason = message.stop_reason.or(self.stop_reason.take());
+        self.stop_reason = message.stop_reason.0.or(self.stop_reason.take());
         for (block, index) in message.content.unwrap_or_default().into_iter().zip(0..) {
             self.start(index, block, deltas)?;
         }

@@ -3,6 +3,7 @@
 use super::signed::{Run, of_thought};
 use crate::errors;
 use crate::event_stream::{self, Progress};
+use crate::mended::{Count, Word, or_none};
 use crate::wire::unheard;
 use crate::words::{error, one_line, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, Signature, StopReason, Usage};
@@ -20,10 +21,10 @@ struct Chunk<'a> {
     candidates: Option<Vec<Candidate<'a>>>,
     #[serde(default)]
     prompt_feedback: Option<PromptFeedback>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     usage_metadata: Option<WireUsage>,
     #[serde(default)]
-    model_version: Option<String>,
+    model_version: Word,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
@@ -32,13 +33,13 @@ struct Chunk<'a> {
 #[serde(rename_all = "camelCase")]
 struct Candidate<'a> {
     #[serde(default)]
-    index: Option<u64>,
+    index: Count,
     #[serde(borrow, default)]
     content: Option<Content<'a>>,
     #[serde(default)]
-    finish_reason: Option<String>,
+    finish_reason: Word,
     #[serde(default)]
-    finish_message: Option<String>,
+    finish_message: Word,
 }
 
 #[derive(Deserialize)]
@@ -79,31 +80,29 @@ struct PromptFeedback {
 #[serde(rename_all = "camelCase")]
 struct WireUsage {
     #[serde(default)]
-    prompt_token_count: Option<u64>,
+    prompt_token_count: Count,
     #[serde(default)]
-    tool_use_prompt_token_count: Option<u64>,
+    tool_use_prompt_token_count: Count,
     #[serde(default)]
-    candidates_token_count: Option<u64>,
+    candidates_token_count: Count,
     #[serde(default)]
-    thoughts_token_count: Option<u64>,
+    thoughts_token_count: Count,
     #[serde(default)]
-    cached_content_token_count: Option<u64>,
+    cached_content_token_count: Count,
 }
 
 impl WireUsage {
     /// The prompt includes what is cached; the total is the sum of the first four, so thoughts are counted apart from the
     /// candidates (`GenerateContentResponseUsageMetadata.total_token_count`). `None` if it says nothing.
     fn neutral(self) -> Option<Usage> {
-        if self.prompt_token_count.is_none() && self.candidates_token_count.is_none() {
-            return None;
-        }
-        let sum = |a: Option<u64>, b: Option<u64>| a.unwrap_or(0).saturating_add(b.unwrap_or(0));
+        self.prompt_token_count.0.or(self.candidates_token_count.0)?;
+        let sum = |a: Count, b: Count| a.0.unwrap_or(0).saturating_add(b.0.unwrap_or(0));
         Some(Usage {
             input: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             output: sum(self.candidates_token_count, self.thoughts_token_count),
-            cache_read: self.cached_content_token_count.unwrap_or(0),
+            cache_read: self.cached_content_token_count.0.unwrap_or(0),
             cache_write: 0,
-            reasoning: self.thoughts_token_count.unwrap_or(0),
+            reasoning: self.thoughts_token_count.0.unwrap_or(0),
         })
     }
 }
@@ -139,7 +138,7 @@ impl Draft {
             self.usage = Some(usage);
         }
         if self.model.is_none() {
-            self.model = chunk.model_version.filter(|model| !model.is_empty());
+            self.model = chunk.model_version.0.filter(|model| !model.is_empty());
         }
         let candidates = chunk.candidates.unwrap_or_default();
         if candidates.is_empty()
@@ -149,13 +148,13 @@ impl Draft {
             return Err(error(ModelErrorKind::ContentFilter, message));
         }
         // One answer is asked for; what a server sends beside the first is not ours.
-        for candidate in candidates.into_iter().filter(|candidate| candidate.index.unwrap_or(0) == 0) {
+        for candidate in candidates.into_iter().filter(|candidate| candidate.index.0.unwrap_or(0) == 0) {
             for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
                 self.add_part(part, deltas)?;
             }
-            if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
+            if let Some(reason) = candidate.finish_reason.0.filter(|reason| !reason.is_empty()) {
                 self.finish_reason = Some(reason.to_ascii_uppercase());
-                self.finish_message = candidate.finish_message;
+                self.finish_message = candidate.finish_message.0;
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! From JSON of any of the formats to messages that may not fit together yet.
 
 use super::{BadHistory, HistoryFormat};
+use crate::mended::mended;
 use mainpath_types::{Part, Signature, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ pub(super) type Notes = BTreeMap<&'static str, usize>;
 
 pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loose>, Notes), BadHistory> {
     let mut notes = Notes::new();
-    let (list, system) = list(text)?;
+    let (list, system) = list(text, &mut notes)?;
     let mut messages = Vec::with_capacity(list.len());
     for said in system {
         messages.push(Loose { speaker: Speaker::System, said, calls: Vec::new(), results: Vec::new() });
@@ -111,8 +112,13 @@ fn system_texts(value: &Value) -> Vec<Part> {
 }
 
 /// The messages of a list, of a request body, or of lines; and what a request body says to the system beside them.
-fn list(text: &str) -> Result<(Vec<Value>, Vec<Vec<Part>>), BadHistory> {
-    let text = text.trim_start_matches('\u{feff}');
+fn list(given: &str, notes: &mut Notes) -> Result<(Vec<Value>, Vec<Vec<Part>>), BadHistory> {
+    let text = given.trim_start_matches('\u{feff}');
+    let readable = mended(text.as_bytes());
+    let text = std::str::from_utf8(&readable).unwrap_or(text);
+    if text.matches('\u{fffd}').count() > given.matches('\u{fffd}').count() {
+        note(notes, UNREADABLE);
+    }
     let whole: Result<Value, _> = serde_json::from_str(text);
     match whole {
         Ok(Value::Array(list)) => Ok((list, Vec::new())),
@@ -170,6 +176,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 pub(super) const SYSTEM: &str = "system messages were left out: an agent's instructions come with its run";
+const UNREADABLE: &str = "characters that cannot be read (half a surrogate pair) became \u{fffd}";
 const UNKNOWN: &str = "pieces of an unknown kind were left out";
 const THOUGHTS: &str = "thoughts were left out, which only their vendor could check";
 

@@ -4,13 +4,13 @@ use super::OpenAiChat;
 use super::kept::{self, Details};
 use crate::errors;
 use crate::event_stream::{self, Progress};
+use crate::mended::{Count, Word, or_none};
 use crate::wire::unheard;
 use crate::words::{error, snippet};
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, Part, Signature, StopReason, Usage};
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::fmt;
 
 /// More calls than this in one answer are garbage, not an answer.
@@ -19,11 +19,11 @@ const MAX_CALLS: usize = 4096;
 /// A whole answer or one chunk of a stream: they differ in whether a choice has `message` or `delta`.
 #[derive(Deserialize)]
 struct Chunk<'a> {
-    #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
+    #[serde(default)]
+    model: Word,
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     usage: Option<WireUsage>,
     /// Some servers report errors with status 200 or in mid-stream.
     #[serde(borrow, default)]
@@ -33,13 +33,13 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(default)]
-    index: Option<u64>,
+    index: Count,
     #[serde(borrow, default)]
     message: Option<WireMessage<'a>>,
     #[serde(borrow, default)]
     delta: Option<WireMessage<'a>>,
     #[serde(default)]
-    finish_reason: Option<String>,
+    finish_reason: Word,
 }
 
 #[derive(Deserialize)]
@@ -47,11 +47,11 @@ struct WireMessage<'a> {
     #[serde(default)]
     content: Option<Text>,
     #[serde(default)]
-    refusal: Option<String>,
+    refusal: Word,
     #[serde(default)]
-    reasoning_content: Option<String>,
+    reasoning_content: Word,
     #[serde(default)]
-    reasoning: Option<String>,
+    reasoning: Word,
     #[serde(borrow, default)]
     reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -101,9 +101,9 @@ struct TextPart {
 #[derive(Deserialize)]
 struct WireCall<'a> {
     #[serde(default)]
-    index: Option<u64>,
+    index: Count,
     #[serde(default)]
-    id: Option<String>,
+    id: Word,
     #[serde(borrow, default)]
     function: Option<WireFunction<'a>>,
 }
@@ -111,7 +111,7 @@ struct WireCall<'a> {
 #[derive(Deserialize)]
 struct WireFunction<'a> {
     #[serde(default)]
-    name: Option<String>,
+    name: Word,
     /// A string by the format; some servers send the object itself.
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
@@ -120,45 +120,43 @@ struct WireFunction<'a> {
 #[derive(Clone, Copy, Deserialize)]
 struct WireUsage {
     #[serde(default)]
-    prompt_tokens: Option<u64>,
+    prompt_tokens: Count,
     #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
+    completion_tokens: Count,
+    #[serde(default, deserialize_with = "or_none")]
     prompt_tokens_details: Option<PromptDetails>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     completion_tokens_details: Option<CompletionDetails>,
     #[serde(default)]
-    prompt_cache_hit_tokens: Option<u64>,
+    prompt_cache_hit_tokens: Count,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct PromptDetails {
     #[serde(default)]
-    cached_tokens: Option<u64>,
+    cached_tokens: Count,
     #[serde(default)]
-    cache_write_tokens: Option<u64>,
+    cache_write_tokens: Count,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct CompletionDetails {
     #[serde(default)]
-    reasoning_tokens: Option<u64>,
+    reasoning_tokens: Count,
 }
 
 impl WireUsage {
     /// `None` if it says nothing: a row of zeros would pass for a count.
     fn neutral(self) -> Option<Usage> {
-        if self.prompt_tokens.is_none() && self.completion_tokens.is_none() {
-            return None;
-        }
         let details = self.prompt_tokens_details;
-        let cached = details.and_then(|d| d.cached_tokens).or(self.prompt_cache_hit_tokens);
+        let cached = details.and_then(|d| d.cached_tokens.0).or(self.prompt_cache_hit_tokens.0);
+        self.prompt_tokens.0.or(self.completion_tokens.0)?;
         Some(Usage {
-            input: self.prompt_tokens.unwrap_or(0),
-            output: self.completion_tokens.unwrap_or(0),
+            input: self.prompt_tokens.0.unwrap_or(0),
+            output: self.completion_tokens.0.unwrap_or(0),
             cache_read: cached.unwrap_or(0),
-            cache_write: details.and_then(|d| d.cache_write_tokens).unwrap_or(0),
-            reasoning: self.completion_tokens_details.and_then(|d| d.reasoning_tokens).unwrap_or(0),
+            cache_write: details.and_then(|d| d.cache_write_tokens.0).unwrap_or(0),
+            reasoning: self.completion_tokens_details.and_then(|d| d.reasoning_tokens.0).unwrap_or(0),
         })
     }
 }
@@ -204,16 +202,16 @@ impl Draft {
             self.usage = Some(usage);
         }
         if self.model.is_none() {
-            self.model = chunk.model.filter(|model| !model.is_empty()).map(Cow::into_owned);
+            self.model = chunk.model.0.filter(|model| !model.is_empty());
         }
         let choices = chunk.choices.unwrap_or_default();
         // One answer is asked for; what a server sends beside the first is not ours.
-        for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+        for choice in choices.into_iter().filter(|choice| choice.index.0.unwrap_or(0) == 0) {
             let streamed = choice.message.is_none();
             if let Some(message) = choice.message.or(choice.delta) {
                 self.add_message(message, streamed, deltas)?;
             }
-            if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            if let Some(reason) = choice.finish_reason.0.filter(|reason| !reason.is_empty()) {
                 self.finish_reason = Some(reason);
             }
         }
@@ -228,7 +226,7 @@ impl Draft {
     ) -> Result<(), ModelError> {
         let in_details = self.add_details(message.reasoning_details, streamed)?;
         // Servers that send several of the fields send the same text in all.
-        let thinking = [message.reasoning_content, message.reasoning, Some(in_details)];
+        let thinking = [message.reasoning_content.0, message.reasoning.0, Some(in_details)];
         if let Some(text) = thinking.into_iter().flatten().find(|text| !text.is_empty()) {
             self.thinking.push_str(&text);
             deltas(Delta::Thinking { text });
@@ -238,7 +236,7 @@ impl Draft {
             None => String::new(),
         };
         // A refusal is what the model says instead of content.
-        let refusal = message.refusal.unwrap_or_default();
+        let refusal = message.refusal.0.unwrap_or_default();
         self.refusal |= !refusal.is_empty();
         for text in [content, refusal] {
             if !text.is_empty() {
@@ -263,12 +261,12 @@ impl Draft {
     }
 
     fn add_call(&mut self, call: WireCall<'_>, deltas: &mut dyn FnMut(Delta)) -> Result<(), ModelError> {
-        let id = call.id.unwrap_or_default();
+        let id = call.id.0.unwrap_or_default();
         let (name, arguments) = match call.function {
-            Some(function) => (function.name.unwrap_or_default(), function.arguments.map(argument_text)),
+            Some(function) => (function.name.0.unwrap_or_default(), function.arguments.map(argument_text)),
             None => (String::new(), None),
         };
-        let place = self.place_of(call.index, &id, &name);
+        let place = self.place_of(call.index.0, &id, &name);
         let place = match place {
             Some(place) => place,
             None if self.calls.len() >= MAX_CALLS => {
@@ -278,7 +276,7 @@ impl Draft {
                 ));
             }
             None => {
-                self.calls.push(CallDraft { number: call.index, ..CallDraft::default() });
+                self.calls.push(CallDraft { number: call.index.0, ..CallDraft::default() });
                 self.calls.len() - 1
             }
         };

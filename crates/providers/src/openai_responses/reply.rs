@@ -1,6 +1,7 @@
 //! From the items of an answer to the neutral one.
 
 use crate::errors;
+use crate::mended::{Count, Word, or_none};
 use crate::words::{error, snippet};
 use mainpath_types::{ModelError, ModelErrorKind, ModelReply, Part, Signature, StopReason, Usage};
 use serde::Deserialize;
@@ -11,61 +12,63 @@ use std::borrow::Cow;
 #[derive(Deserialize)]
 pub(super) struct Response<'a> {
     #[serde(default)]
-    pub(super) model: Option<String>,
+    pub(super) model: Word,
     #[serde(default)]
-    status: Option<String>,
+    status: Word,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     incomplete_details: Option<Incomplete>,
     #[serde(borrow, default)]
     pub(super) output: Option<Vec<&'a RawValue>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_none")]
     usage: Option<WireUsage>,
 }
 
 #[derive(Deserialize)]
 struct Incomplete {
     #[serde(default)]
-    reason: Option<String>,
+    reason: Word,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct WireUsage {
     #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default, deserialize_with = "or_none")]
     input_tokens_details: Option<InputDetails>,
     #[serde(default)]
-    output_tokens: u64,
-    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default, deserialize_with = "or_none")]
     output_tokens_details: Option<OutputDetails>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct InputDetails {
     #[serde(default)]
-    cached_tokens: Option<u64>,
+    cached_tokens: Count,
     #[serde(default)]
-    cache_write_tokens: Option<u64>,
+    cache_write_tokens: Count,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct OutputDetails {
     #[serde(default)]
-    reasoning_tokens: Option<u64>,
+    reasoning_tokens: Count,
 }
 
 impl WireUsage {
-    fn neutral(self) -> Usage {
+    /// `None` if it says nothing.
+    fn neutral(self) -> Option<Usage> {
         let input = self.input_tokens_details;
-        Usage {
-            input: self.input_tokens,
-            output: self.output_tokens,
-            cache_read: input.and_then(|details| details.cached_tokens).unwrap_or(0),
-            cache_write: input.and_then(|details| details.cache_write_tokens).unwrap_or(0),
-            reasoning: self.output_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or(0),
-        }
+        self.input_tokens.0.or(self.output_tokens.0)?;
+        Some(Usage {
+            input: self.input_tokens.0.unwrap_or(0),
+            output: self.output_tokens.0.unwrap_or(0),
+            cache_read: input.and_then(|details| details.cached_tokens.0).unwrap_or(0),
+            cache_write: input.and_then(|details| details.cache_write_tokens.0).unwrap_or(0),
+            reasoning: self.output_tokens_details.and_then(|details| details.reasoning_tokens.0).unwrap_or(0),
+        })
     }
 }
 
@@ -78,20 +81,20 @@ impl Response<'_> {
         if let Some(body) = self.error.filter(|raw| raw.get() != "null") {
             return Err(errors::in_answer(body.get()));
         }
-        let stop = match self.status.as_deref() {
+        let stop = match self.status.0.as_deref() {
             Some(status @ ("failed" | "cancelled" | "queued" | "in_progress")) => {
                 let message = format!("the server ended the answer with the status {status}");
                 return Err(error(ModelErrorKind::Server, message));
             }
-            _ => match self.incomplete_details.as_ref().and_then(|details| details.reason.as_deref()) {
+            _ => match self.incomplete_details.as_ref().and_then(|details| details.reason.0.as_deref()) {
                 Some("content_filter") => Some(StopReason::ContentFilter),
                 // `max_output_tokens`; by whatever else it was cut, the answer is not whole.
                 Some(_) => Some(StopReason::MaxTokens),
-                None if self.status.as_deref() == Some("incomplete") => Some(StopReason::MaxTokens),
+                None if self.status.0.as_deref() == Some("incomplete") => Some(StopReason::MaxTokens),
                 None => None,
             },
         };
-        Ok(Ending { stop, usage: self.usage.map(WireUsage::neutral), model: self.model.clone() })
+        Ok(Ending { stop, usage: self.usage.and_then(WireUsage::neutral), model: self.model.0.clone() })
     }
 }
 
@@ -101,6 +104,13 @@ pub(super) struct Ending {
     pub(super) stop: Option<StopReason>,
     usage: Option<Usage>,
     pub(super) model: Option<String>,
+}
+
+impl Ending {
+    /// The end of an answer of which no more is read.
+    pub(super) fn cut() -> Ending {
+        Ending { stop: Some(StopReason::MaxTokens), usage: None, model: None }
+    }
 }
 
 /// An item of an answer.
@@ -120,7 +130,7 @@ struct WireItem<'a> {
     #[serde(borrow, default)]
     status: Option<Cow<'a, str>>,
     #[serde(default)]
-    phase: Option<String>,
+    phase: Word,
     #[serde(borrow, default)]
     summary: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -128,7 +138,7 @@ struct WireItem<'a> {
     #[serde(borrow, default)]
     encrypted_content: Option<&'a RawValue>,
     #[serde(default)]
-    name: Option<String>,
+    name: Word,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
@@ -136,9 +146,9 @@ struct WireItem<'a> {
 #[derive(Deserialize)]
 struct Piece {
     #[serde(default)]
-    text: Option<String>,
+    text: Word,
     #[serde(default)]
-    refusal: Option<String>,
+    refusal: Word,
 }
 
 /// Reads an item; `Ok(None)` for kinds that are not asked for.
@@ -154,7 +164,7 @@ pub(super) fn item(raw: &RawValue) -> Result<Option<Item>, ModelError> {
         Ok(pieces.unwrap_or_default())
     };
     let joined = |pieces: Vec<Piece>, between: &str| -> String {
-        let texts: Vec<String> = pieces.into_iter().filter_map(|piece| piece.text).collect();
+        let texts: Vec<String> = pieces.into_iter().filter_map(|piece| piece.text.0).collect();
         texts.join(between)
     };
     let cut = matches!(wire.status.as_deref(), Some("incomplete" | "in_progress"));
@@ -170,15 +180,15 @@ pub(super) fn item(raw: &RawValue) -> Result<Option<Item>, ModelError> {
             let mut text = String::new();
             let mut refusal = false;
             for piece in pieces(wire.content)? {
-                text.push_str(&piece.text.unwrap_or_default());
-                refusal |= piece.refusal.is_some();
-                text.push_str(&piece.refusal.unwrap_or_default());
+                text.push_str(&piece.text.0.unwrap_or_default());
+                refusal |= piece.refusal.0.is_some();
+                text.push_str(&piece.refusal.0.unwrap_or_default());
             }
-            Some(Item::Message { text, phase: wire.phase, refusal })
+            Some(Item::Message { text, phase: wire.phase.0, refusal })
         }
         Some("function_call") => {
             let arguments = wire.arguments.map(argument_text).unwrap_or_default();
-            Some(Item::Call { name: wire.name.unwrap_or_default(), arguments, cut })
+            Some(Item::Call { name: wire.name.0.unwrap_or_default(), arguments, cut })
         }
         _ => None,
     })

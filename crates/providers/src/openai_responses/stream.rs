@@ -3,6 +3,7 @@
 use super::reply::{Ending, Item, Response, item, reply};
 use crate::errors;
 use crate::event_stream::{self, Progress};
+use crate::mended::Count;
 use crate::words::error;
 use mainpath_types::{Delta, ModelError, ModelErrorKind, ModelReply, StopReason};
 use serde::Deserialize;
@@ -19,13 +20,13 @@ struct Event<'a> {
     #[serde(borrow, default)]
     r#type: Option<Cow<'a, str>>,
     #[serde(default)]
-    output_index: Option<u64>,
+    output_index: Count,
     /// The part of a reasoning item's summary that a delta belongs to.
     #[serde(default)]
-    summary_index: Option<u64>,
+    summary_index: Count,
     /// The part of an item's content that a delta belongs to.
     #[serde(default)]
-    content_index: Option<u64>,
+    content_index: Count,
     #[serde(borrow, default)]
     delta: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -156,7 +157,7 @@ impl Draft {
             return Ok(());
         }
         let number = self.calls;
-        let growing = self.at(event.output_index, false)?;
+        let growing = self.at(event.output_index.0, false)?;
         match kind {
             "response.output_text.delta" | "response.refusal.delta" => {
                 growing.refusal |= kind == "response.refusal.delta";
@@ -171,7 +172,7 @@ impl Draft {
                 self.calls = number.saturating_add(u16::from(begins));
             }
             _ => {
-                let part = event.summary_index.or(event.content_index);
+                let part = event.summary_index.0.or(event.content_index.0);
                 let gap = if growing.thinking.is_empty() || growing.part == part { "" } else { "\n\n" };
                 growing.part = part;
                 let text = format!("{gap}{text}");
@@ -201,6 +202,14 @@ impl Draft {
     }
 }
 
+impl Draft {
+    fn reply(&mut self, mut ending: Ending) -> ModelReply {
+        ending.model = ending.model.or(self.model.take());
+        let items = std::mem::take(&mut self.items).into_values().flat_map(Growing::into_items);
+        reply(items, ending, &self.issuer)
+    }
+}
+
 impl event_stream::Draft for Draft {
     const EVENT: &'static str = "event of a response";
 
@@ -213,7 +222,7 @@ impl event_stream::Draft for Draft {
         let Some(kind) = event.r#type.as_deref() else {
             return if event.error.is_some() { Err(said()) } else { Ok(None) };
         };
-        let place = event.output_index;
+        let place = event.output_index.0;
         match kind {
             "error" => return Err(said()),
             "response.output_item.added" | "response.output_item.done" => {
@@ -231,7 +240,7 @@ impl event_stream::Draft for Draft {
                     return Ok(None);
                 };
                 if kind == "response.created" {
-                    self.model = response.model;
+                    self.model = response.model.0;
                     return Ok(Some(Progress::More));
                 }
                 self.ended(&response, kind == "response.incomplete", deltas)?;
@@ -248,9 +257,11 @@ impl event_stream::Draft for Draft {
 
     /// The answer is complete with `response.completed` or `response.incomplete`.
     fn finish(&mut self, _done: bool) -> Result<Option<ModelReply>, ModelError> {
-        let Some(mut ending) = self.ending.take() else { return Ok(None) };
-        ending.model = ending.model.or(self.model.take());
-        let items = std::mem::take(&mut self.items).into_values().flat_map(Growing::into_items);
-        Ok(Some(reply(items, ending, &self.issuer)))
+        let Some(ending) = self.ending.take() else { return Ok(None) };
+        Ok(Some(self.reply(ending)))
+    }
+
+    fn so_far(&mut self) -> Option<ModelReply> {
+        (!self.items.is_empty()).then(|| self.reply(Ending::cut()))
     }
 }

@@ -8,6 +8,7 @@ pub use facts::{Abilities, ModelFacts};
 pub use profile::{BadAddress, ProviderProfile, WireFormat};
 pub use table::BadTable;
 
+use crate::endpoint::Timeouts;
 use facts::ModelEntry;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -18,9 +19,21 @@ pub struct Registry {
     providers: Vec<ProviderProfile>,
     /// In the order of [`ModelEntry::weight`]: what comes later says it better.
     models: Vec<ModelEntry>,
+    /// How long its models are waited for.
+    timeouts: Timeouts,
 }
 
 impl Registry {
+    /// The same with models that are waited for as long as this says.
+    pub fn with_timeouts(self, timeouts: Timeouts) -> Registry {
+        Registry { timeouts, ..self }
+    }
+
+    /// How long its models are waited for.
+    pub fn timeouts(&self) -> Timeouts {
+        self.timeouts
+    }
+
     /// What ships with the program.
     pub fn bundled() -> &'static Registry {
         static BUNDLED: LazyLock<Registry> = LazyLock::new(|| {

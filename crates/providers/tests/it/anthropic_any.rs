@@ -120,7 +120,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
 fn any_head() -> impl Strategy<Value = RequestHead> {
     let efforts = prop::sample::select(vec![Effort::Low, Effort::Medium, Effort::High]);
     let tools = prop::collection::vec(any_schema(), 0..3);
-    let words = (any_text(), prop::option::of(0.0f32..3.0), prop::option::of(0..9u64));
+    let words = (any_text(), prop::option::of(0.0f64..3.0), prop::option::of(0..9u64));
     (words, prop::option::of(efforts), tools, prop::option::of(any_schema()), any::<bool>()).prop_map(
         |((system, temperature, max_output), effort, schemas, output_schema, stream)| {
             let tool = |(at, input_schema): (usize, Value)| ToolSpec {

@@ -64,7 +64,7 @@ fn the_line_says_what_the_server_said_in_whatever_shape() {
     let bare = |body: &[u8]| OpenAiChat::default().decode_error(502, None, body).message;
     assert_eq!(bare(b""), "the server failed");
     assert_eq!(bare(b"<h1>Bad\r\nGateway</h1>"), "the server failed: <h1>Bad Gateway</h1>");
-    assert_eq!(bare(&[0xff, 0xfe]), "the server failed: \u{fffd}\u{fffd}");
+    assert_eq!(bare(&[0xff, 0xfe]), "the server failed");
     assert!(bare("x".repeat(100_000).as_bytes()).len() < 300);
 }
 

@@ -127,7 +127,7 @@ fn head() -> impl Strategy<Value = RequestHead> {
     (
         prop::sample::select(vec!["", "Be brief."]),
         tools,
-        prop::option::of(0.0f32..2.0),
+        prop::option::of(0.0f64..2.0),
         prop::option::of(2000u64..50_000),
         prop::option::of(prop::sample::select(efforts)),
         prop::option::of(prop::sample::select(schemas)),

@@ -142,7 +142,7 @@ fn an_output_schema_is_sent_where_the_server_holds_to_it() {
 
 #[test]
 fn limits_beyond_the_formats_integers_are_its_largest() {
-    let head = RequestHead { max_output: Some(u64::MAX), temperature: Some(f32::NAN), ..Default::default() };
+    let head = RequestHead { max_output: Some(u64::MAX), temperature: Some(f64::NAN), ..Default::default() };
     let body = body(&ModelRequest { head, messages: vec![user(1, "hi")] });
     assert_eq!(body["generationConfig"], json!({"maxOutputTokens": 2_147_483_647}));
 }

@@ -334,7 +334,7 @@ fn a_success_that_is_no_answer_is_an_error_that_says_what_came() {
     use ModelErrorKind::*;
     assert_eq!(kind(r#"{"status":"failed","output":[]}"#).kind, Server);
     assert_eq!(kind(r#"{"status":"queued","output":[]}"#).kind, Server);
-    assert_eq!(kind(r#"{"output":[{"type":"function_call","name":7}]}"#).kind, Server);
+    assert_eq!(kind(r#"{"output":[{"type":"message","content":7}]}"#).kind, Server);
     let failed =
         |code: &str| kind(&json!({"status": "failed", "error": {"code": code, "message": "m"}}).to_string()).kind;
     assert_eq!(failed("server_error"), Server);

@@ -8,6 +8,7 @@ use mainpath_core::*;
 use mainpath_store::{Appended, Opened, ReadLog, Refused};
 use mainpath_types::*;
 use serde_json::json;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// An append with no known outcome.
@@ -43,6 +44,7 @@ impl Driver {
     /// Offers an input and makes what follows durable. Kept until it is: after an append with no known outcome the log is
     /// read again and the input offered again; if it was written after all, it is refused as having happened.
     pub async fn offer(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
+        self.machine.received(self.handle.received.load(Ordering::Relaxed));
         let input = Input { at: (self.shared.config.clock)(), mail, more: self.holding, kind };
         let written = self.write(&input).await;
         let known = matches!(
