@@ -72,8 +72,8 @@ impl App {
     pub fn for_run(mut self, args: &AgentArgs) -> App {
         let Timeouts { first_byte, idle } = self.models.registry().timeouts();
         let timeouts = Timeouts {
-            first_byte: args.first_byte_timeout.unwrap_or(first_byte),
-            idle: args.idle_timeout.unwrap_or(idle),
+            first_byte: args.limits.first_byte_timeout.unwrap_or(first_byte),
+            idle: args.limits.idle_timeout.unwrap_or(idle),
         };
         self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
         self.with_rules(&args.rules)

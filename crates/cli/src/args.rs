@@ -208,15 +208,6 @@ pub struct AgentArgs {
     /// A model to go on with when the first one fails for good; may be given several times
     #[arg(long, value_name = "MODEL")]
     pub fallback: Vec<String>,
-    /// How often a model request that failed is made again [default: 10; 0: never]
-    #[arg(long, value_name = "N")]
-    pub model_retries: Option<u32>,
-    /// How long the model's server may take to begin its answer, such as 30m for a slow one on this machine [default: 5m]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub first_byte_timeout: Option<Duration>,
-    /// How long the model's server may be silent within its answer [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub idle_timeout: Option<Duration>,
     /// The most model turns of the run [0: no limit, as for every limit here]
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,

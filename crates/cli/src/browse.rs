@@ -67,12 +67,8 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
 /// What an answer used, as the rest of its headline.
 fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
     let used = match (kind, bodies.get(event)) {
-        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
-            Spent { usage: data.usage, cost: data.cost, about: !data.counted }
-        }
-        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => {
-            Spent { usage: data.usage, cost: data.cost, about: data.about }
-        }
+        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => data.spent(),
+        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => data.spent(),
         // How long a call took; one that never ran took no time.
         (NodeKind::Result(_), Some(EventKind::CallResolved(data))) if data.attempt > 0 => {
             return format!("  ({})", span(data.elapsed_ms));

@@ -93,7 +93,7 @@ pub fn set_limits(limits: &mut Limits, args: &AgentArgs) {
     limits.observation_chars = more.observation_max_len.or(limits.observation_chars);
     limits.budget = more.budget.map_or(limits.budget, BudgetMode::from);
     limits.recovery = more.recovery.map_or(limits.recovery, Recovery::from);
-    limits.model_retries = args.model_retries.unwrap_or(limits.model_retries);
+    limits.model_retries = more.model_retries.unwrap_or(limits.model_retries);
     *limits = std::mem::take(limits).without_zeros();
 }
 

@@ -280,7 +280,7 @@ impl Printer {
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {
                 (self.branch, self.tries.0) = (None, 0);
-                let spent = spent(Spent { usage: data.usage, cost: data.cost, about: data.about });
+                let spent = spent(data.spent());
                 let (reason, turns, calls) = (data.reason.as_str(), data.turns, data.calls);
                 self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {spent}"));
             }

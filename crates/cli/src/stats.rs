@@ -10,7 +10,7 @@ use mainpath_runtime::run_stats::{Counts, ModelStats, RunStats, Times, runs};
 use mainpath_runtime::telemetry::ToolStats;
 use mainpath_store::Store;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{FinishReason, Micros, Millis, Usage, format_time};
+use mainpath_types::{FinishReason, Micros, Millis, Spent, format_time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -107,13 +107,13 @@ impl Stats {
             })
         };
         let day = |(day, Day { runs, failed, counts }): (&String, &Day)| {
-            let (usage, cost) = counts.spent();
+            let Spent { usage, cost, .. } = counts.spent();
             json!({
                 "day": day, "runs": runs, "failed": failed, "turns": counts.turns, "ms": counts.ms, "usage": usage,
                 "cost_micros": cost, "cost": decimal(cost),
             })
         };
-        let ((ended, failed), (usage, cost)) = (self.ended(), counts.spent());
+        let ((ended, failed), Spent { usage, cost, .. }) = (self.ended(), counts.spent());
         let total = json!({"total": {
             "traces": traces, "runs": runs, "going_on": going_on, "ended": ended, "failed": failed,
             "failure_rate": rate(failed, ended), "finish_reasons": reasons, "turns": counts.turns,
@@ -169,7 +169,7 @@ impl Stats {
             let head = ["runs", "failed", "a turn", "worked", "tokens in", "out", "cost"];
             out(&format!("\n{:<28} {}", "day (UTC)", columns(head.map(String::from))))?;
             for (day, Day { runs, failed, counts }) in &self.days {
-                let ((usage, cost), (mean, _)) = (counts.spent(), times(&counts.turns));
+                let (Spent { usage, cost, .. }, (mean, _)) = (counts.spent(), times(&counts.turns));
                 out(&format!(
                     "{day:<28} {}",
                     columns([
@@ -189,10 +189,10 @@ impl Stats {
             self.reasons.iter().map(|(reason, runs)| format!("{reason} {}", number(*runs))).collect();
         reasons.extend((self.going_on > 0).then(|| format!("not ended {}", number(self.going_on))));
         out(&format!("\n{}: {}; {} failed", count(self.runs, "run"), reasons.join(", "), percent(failed, ended)))?;
-        let ((mean, longest), (usage, cost)) = (times(&self.counts.turns), self.counts.spent());
+        let (mean, longest) = times(&self.counts.turns);
         let turns = count(self.counts.turns.count, "turn");
         out(&format!("{turns}, {mean} each, the longest {longest}; {} of work", span(self.counts.ms)))?;
-        out(&spent(&usage, cost))
+        out(&format!("tokens {}", crate::text::spent(self.counts.spent())))
     }
 }
 
@@ -234,10 +234,6 @@ fn percent(some: u64, all: u64) -> String {
 /// From 0 to 1; `None` of nothing.
 fn rate(some: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| some as f64 / all as f64)
-}
-
-fn spent(usage: &Usage, cost: Micros) -> String {
-    format!("tokens {}", crate::text::spent(usage, cost))
 }
 
 /// Micro-units as an exact decimal number, as text.

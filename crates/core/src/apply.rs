@@ -32,8 +32,7 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::ModelMalformed(data) => state.malformed(id, data),
         EventKind::ModelFailed(data) => state.model_failed(data),
         EventKind::ModelAbandoned(data) => {
-            let known = Spent { usage: data.usage, cost: data.cost, about: true };
-            state.settle((data.usage, data.cost), data.spent.unwrap_or(known));
+            state.settle((data.usage, data.cost), data.spent());
         }
         EventKind::RetryDue(RetryDue {}) => state.with_run(|run| run.retry_at = None),
         EventKind::ActionStarted(data) => {
@@ -225,8 +224,7 @@ impl State {
 
     /// A valid answer. In a repair it is the turn that was asked for, so it continues the main path.
     fn answer(&mut self, id: EventId, data: &ModelFinished) {
-        let spent = Spent { usage: data.usage, cost: data.cost, about: !data.counted };
-        let model = self.settle((data.usage, data.cost), spent);
+        let model = self.settle((data.usage, data.cost), data.spent());
         if data.aside {
             return self.answer_aside(id, data);
         }
@@ -316,7 +314,7 @@ impl State {
 
     /// The answer and the request to repair it hang off the frozen path; a second one gives up.
     fn malformed(&mut self, id: EventId, data: &ModelMalformed) {
-        self.settle((data.usage, data.cost), Spent { usage: data.usage, cost: data.cost, about: data.about });
+        self.settle((data.usage, data.cost), data.spent());
         let tip = self.tip();
         let answer = self.tree.push(tip, id, NodeKind::Malformed, data.tokens, None);
         let head = self.tree.push(Some(answer), id, NodeKind::RepairPrompt, data.repair_tokens, None);
@@ -338,8 +336,7 @@ impl State {
     }
 
     fn model_failed(&mut self, data: &ModelFailed) {
-        let known = Spent { usage: data.usage, cost: data.cost, about: false };
-        self.settle((data.usage, data.cost), data.spent.unwrap_or(known));
+        self.settle((data.usage, data.cost), data.spent());
         self.with_run(|run| {
             run.model_failures += 1;
             run.retry_at = data.retry_at;

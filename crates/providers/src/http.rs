@@ -309,6 +309,7 @@ fn size(delta: &Delta) -> usize {
         | Delta::Thinking { text }
         | Delta::Arguments { text, .. }
         | Delta::ToolOutput { text, .. } => text.len(),
+        Delta::Partial { .. } => 0,
     }
 }
 

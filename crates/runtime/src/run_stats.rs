@@ -62,6 +62,9 @@ pub struct ModelStats {
     pub usage: Usage,
     /// What that cost, in micro-units.
     pub cost: Micros,
+    /// Whether some of that was estimated.
+    #[serde(default)]
+    pub about: bool,
 }
 
 impl Times {
@@ -90,7 +93,7 @@ impl ModelStats {
     }
 
     fn add(&mut self, other: &ModelStats) {
-        let ModelStats { requests, answers, malformed, failed, abandoned, usage, cost } = other;
+        let ModelStats { requests, answers, malformed, failed, abandoned, usage, cost, about } = other;
         self.requests += requests;
         self.answers.add(answers);
         self.malformed += malformed;
@@ -98,12 +101,18 @@ impl ModelStats {
         for (kind, times) in failed {
             *self.failed.entry(kind.clone()).or_default() += times;
         }
-        self.spend(usage, *cost);
+        self.spend(Spent { usage: *usage, cost: *cost, about: *about });
     }
 
-    fn spend(&mut self, usage: &Usage, cost: Micros) {
-        self.usage += *usage;
-        self.cost = self.cost.saturating_add(cost);
+    fn spend(&mut self, more: Spent) {
+        let mut sum = self.spent();
+        sum += more;
+        (self.usage, self.cost, self.about) = (sum.usage, sum.cost, sum.about);
+    }
+
+    /// What all of them really used, as far as it is known.
+    pub fn spent(&self) -> Spent {
+        Spent { usage: self.usage, cost: self.cost, about: self.about }
     }
 }
 
@@ -121,10 +130,10 @@ impl Counts {
     }
 
     /// What all models used, and what that cost.
-    pub fn spent(&self) -> (Usage, Micros) {
-        let mut sum = ModelStats::default();
-        self.models.values().for_each(|model| sum.spend(&model.usage, model.cost));
-        (sum.usage, sum.cost)
+    pub fn spent(&self) -> Spent {
+        let mut sum = Spent::default();
+        self.models.values().for_each(|model| sum += model.spent());
+        sum
     }
 }
 
@@ -194,22 +203,22 @@ fn asked(stats: &mut ModelStats, kind: &EventKind) {
         EventKind::ModelRequested(_) => stats.requests += 1,
         EventKind::ModelFinished(data) => {
             stats.answers.note(data.elapsed_ms);
-            stats.spend(&data.usage, data.cost);
+            stats.spend(data.spent());
         }
         EventKind::ModelMalformed(data) => {
             stats.answers.note(data.elapsed_ms);
             stats.malformed += 1;
-            stats.spend(&data.usage, data.cost);
+            stats.spend(data.spent());
         }
         EventKind::ModelFailed(data) => {
             let kind = serde_json::to_value(data.error.kind).ok();
             let kind = kind.as_ref().and_then(serde_json::Value::as_str).unwrap_or("error").to_string();
             *stats.failed.entry(kind).or_default() += 1;
-            stats.spend(&data.usage, data.cost);
+            stats.spend(data.spent());
         }
         EventKind::ModelAbandoned(data) => {
             stats.abandoned += 1;
-            stats.spend(&data.usage, data.cost);
+            stats.spend(data.spent());
         }
         _ => {}
     }

@@ -29,8 +29,10 @@ pub struct ToolStats {
     /// How often it really ran to an end, good or bad.
     pub ran: u32,
     /// How often it ran and was ended, or nobody knows how it ended.
+    #[serde(default)]
     pub broken_off: u32,
     /// Milliseconds of those.
+    #[serde(default)]
     pub broken_off_ms: u64,
 }
 

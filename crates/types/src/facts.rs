@@ -260,6 +260,27 @@ pub struct ModelFinished {
     pub expand: Option<u32>,
 }
 
+impl ModelFinished {
+    /// What it used.
+    pub fn spent(&self) -> Spent {
+        Spent { usage: self.usage, cost: self.cost, about: !self.counted }
+    }
+}
+
+impl ModelMalformed {
+    /// What it used.
+    pub fn spent(&self) -> Spent {
+        Spent { usage: self.usage, cost: self.cost, about: self.about }
+    }
+}
+
+impl RunFinished {
+    /// What its requests used.
+    pub fn spent(&self) -> Spent {
+        Spent { usage: self.usage, cost: self.cost, about: self.about }
+    }
+}
+
 /// What a malformed answer does not keep to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -57,3 +57,18 @@ pub struct ModelAbandoned {
 /// `retry_due`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetryDue {}
+
+impl ModelFailed {
+    /// What the request really used, as far as it is known.
+    pub fn spent(&self) -> Spent {
+        self.spent.unwrap_or(Spent { usage: self.usage, cost: self.cost, about: false })
+    }
+}
+
+impl ModelAbandoned {
+    /// What the request really used, as far as it is known: in logs of the first version, at most what was set aside.
+    pub fn spent(&self) -> Spent {
+        let charged = Spent { usage: self.usage, cost: self.cost, about: self.usage != Usage::default() };
+        self.spent.unwrap_or(charged)
+    }
+}

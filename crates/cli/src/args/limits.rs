@@ -27,6 +27,15 @@ pub struct LimitArgs {
     /// How often a tool may be called, such as bash=10/1m; further calls wait. A name, an alias or a pattern; may be repeated
     #[arg(long, value_name = "TOOL=CALLS/TIME", value_parser = tool_rate)]
     pub rate: Vec<(String, RateLimit)>,
+    /// How often a model request that failed is made again [default: 10; 0: never]
+    #[arg(long, value_name = "N")]
+    pub model_retries: Option<u32>,
+    /// How long the model's server may take to begin its answer, such as 30m for a slow one on this machine [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub first_byte_timeout: Option<Duration>,
+    /// How long the model's server may be silent within its answer [default: 2m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub idle_timeout: Option<Duration>,
 }
 
 /// `--budget`
