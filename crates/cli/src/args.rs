@@ -192,8 +192,7 @@ pub struct AgentArgs {
     /// A named set of limits
     #[arg(long, value_enum)]
     pub profile: Option<ProfileArg>,
-    /// How turns are written: by the vendor's own tool calls, or as JSON text [default: the profile's; json where the model
-    /// has no tool calls]
+    /// How turns are written: by the vendor's own tool calls, or as JSON text [default: as profile and model have it]
     #[arg(long, value_enum)]
     pub protocol: Option<ProtocolArg>,
     /// Under the JSON protocol: put up with code fences and prose around the object
