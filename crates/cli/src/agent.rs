@@ -70,6 +70,7 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         agents_md: config.agents_md.unwrap_or(true) && !args.no_agents_md,
         ..Spec::new("", profile)
     };
+    args.relations.set(&mut spec.relations);
     limit_tools(&mut spec.tools, args, &app.logs.home)?;
     set_access(&mut spec, args);
     set_model(&mut spec, model, app);
@@ -98,6 +99,7 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
     }
     set_limits(&mut new.limits, args);
     limit_rates(&mut new.tools, args)?;
+    args.relations.set(&mut new.relations);
     set_access(&mut new, args);
     set_form(&mut new, args, app)?;
     if args.model.is_some() || args.max_cost.is_some() || !args.fallback.is_empty() {
@@ -115,7 +117,7 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
-    if (Spec { mode: old.mode, ..new.clone() }) != *old {
+    if (Spec { mode: old.mode, relations: old.relations.clone(), ..new.clone() }) != *old {
         new.instructions = system_text(&new, &app.logs.home, &notes)?;
     }
     Ok(Some(new))

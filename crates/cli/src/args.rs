@@ -4,17 +4,21 @@ mod goal;
 mod limits;
 mod mcp;
 mod policy;
+mod relations;
 mod removal;
 mod rewind;
 mod session;
+mod stats;
 
 pub use goal::*;
 pub use limits::*;
 pub use mcp::*;
 pub use policy::*;
+pub use relations::*;
 pub use removal::*;
 pub use rewind::*;
 pub use session::*;
+pub use stats::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mainpath_types::{Access, CallId, Effort, FileAccess, Micros, Profile, Protocol, TraceId};
@@ -165,6 +169,8 @@ pub enum Attachments {
 /// What the agent is.
 #[derive(Args, Debug, Default)]
 pub struct AgentArgs {
+    #[command(flatten)]
+    pub relations: RelationArgs,
     /// The model: PROVIDER:NAME (see mainpath models), openai-compatible:URL#NAME, scripted, scripted:FILE, playback:TRACE,
     /// playback:TRACE#FILE
     #[arg(short, long)]
@@ -442,22 +448,6 @@ pub struct CompactArgs {
     pub trace: Option<String>,
     /// What the summary should keep in mind
     pub hint: Option<String>,
-}
-
-/// `mainpath stats`
-#[derive(Args, Debug)]
-pub struct StatsArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
-    pub trace: Option<String>,
-    /// All traces together
-    #[arg(short, long, conflicts_with = "trace")]
-    pub all: bool,
-    /// Only runs that began in this time, such as 24h or 7d; without a trace: of all traces
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub since: Option<Duration>,
-    /// As JSON lines: by tool, model, finish reason and day, then all together
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `mainpath approve`

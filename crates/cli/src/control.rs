@@ -59,6 +59,15 @@ pub async fn settle(app: &App, trace: &TraceId, mail: MailId) -> Result<(), Fail
     Ok(views::write(&*app.logs.store, &app.logs.scope, trace).await?)
 }
 
+/// Mirrors do not show what was cleared. Says what may still be there; whoever prepares a session next writes its mirror anew.
+pub async fn forget_said(logs: &Logs, trace: &TraceId, waits: bool) {
+    let left = match Held::new(logs) {
+        Ok(held) => held.forget(std::slice::from_ref(trace), waits).await,
+        Err(error) => vec![error.message],
+    };
+    left.iter().for_each(|left| eprintln!("! {}", plain(left)));
+}
+
 /// `mainpath clear`
 pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let logs = Logs::look()?;
@@ -72,14 +81,12 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     }
     if said_here && let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
         // What had waited joined it when its run began.
+        forget_said(&logs, &trace, false).await;
         out(&format!("{trace} ends its run and is cleared"))?;
         return Ok(Exit::Ok);
     }
-    if waits {
-        // What waits for the results of calls was said before as well, and mirrors show it.
-        let left = Held::new(&logs)?.forget(std::slice::from_ref(&trace), true).await;
-        left.iter().for_each(|left| eprintln!("! {}", plain(left)));
-    }
+    // What waits for the results of calls was said before as well, and mirrors show it.
+    forget_said(&logs, &trace, waits).await;
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
     ))?;

@@ -1,11 +1,12 @@
 //! `export`: a trace for people and for other programs.
 
 use crate::args::{ExportArg, ExportArgs, MessagesArg};
+use crate::branches::branches;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::session::messages;
-use crate::text::gist;
+use crate::text::{gist, short};
 use mainpath_core::{Bodies, Log, NodeKind, State, result_text, serves};
 use mainpath_providers::history::write;
 use mainpath_runtime::artifacts::{self, Kept};
@@ -159,6 +160,7 @@ impl Export<'_> {
             }
         }
         std::fs::create_dir_all(folder.join("messages"))?;
+        let branches = branches(self.trace, &self.log.events);
         for (seq, node) in self.state.tree.iter() {
             let mut whole = Whole::new(self.bodies);
             whole.load(&*self.logs.store, &self.logs.scope, node.event).await?;
@@ -171,8 +173,14 @@ impl Export<'_> {
                 "message_id": id, "trace_id": self.trace, "sequence": seq, "parent_sequence": node.parent,
                 "goal_id": serves(self.state, seq).map(|goal| goal.0.to_string()), "created_at": at,
             });
+            if let Some(branch) = branches.get(&seq) {
+                fields["branch_type"] = branch.kind.into();
+                fields["branch_id"] = branch.id.clone().into();
+            }
             if let (Some(fields), Value::Object(message)) = (fields.as_object_mut(), message) {
+                let described = described(&message);
                 fields.extend(message);
+                fields.insert("description".into(), described.into());
             }
             put(&folder.join("messages").join(format!("{id}.json")), format!("{fields:#}\n").as_bytes())?;
         }
@@ -186,7 +194,7 @@ impl Export<'_> {
             let calls: Vec<Value> = calls(seq, parts);
             Some(json!({
                 "role": "assistant", "content": {"text": text_of(parts), "tool_calls": calls},
-                "prompt_tokens": usage.input, "completion_tokens": usage.output, "cost": cost as f64 / 1e6,
+                "prompt_tokens": usage.input, "completion_tokens": usage.output, "cost": views::dollars(cost),
                 "duration_ms": elapsed, "finish_reason": if calls.is_empty() { "stop" } else { "tool_calls" },
             }))
         };
@@ -245,6 +253,20 @@ impl Export<'_> {
 
 fn done(folder: &Path) -> Result<Exit, Failure> {
     out(&folder.display().to_string()).map(|()| Exit::Ok)
+}
+
+/// What a message is about, in a line.
+fn described(message: &serde_json::Map<String, Value>) -> String {
+    let content = message.get("content");
+    let field = |name: &str| content.and_then(|content| content.get(name)).and_then(Value::as_str);
+    let text = content.and_then(Value::as_str).or(field("text")).filter(|text| !text.trim().is_empty());
+    let calls = || {
+        let calls = content?.get("tool_calls")?.as_array()?;
+        let names: Vec<&str> = calls.iter().filter_map(|call| call["function"]["name"].as_str()).collect();
+        (!names.is_empty()).then(|| format!("calls {}", names.join(", ")))
+    };
+    let result = || field("tool_name").map(|tool| format!("result of {tool}"));
+    short(&text.map(String::from).or_else(calls).or_else(result).unwrap_or_default(), 120)
 }
 
 fn calls(seq: Seq, parts: &[Part]) -> Vec<Value> {

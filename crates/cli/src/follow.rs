@@ -3,6 +3,7 @@
 use crate::allow::{in_a_line, keep, leads, offered, why};
 use crate::app::App;
 use crate::args::OutputArgs;
+use crate::control::forget_said;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
@@ -329,6 +330,7 @@ impl<'a> Follow<'a> {
         let (_, state, bodies) = self.app.logs.read(&self.trace).await?;
         views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
         if state.cleared > Seq(0) && state.tree.head.is_none() {
+            forget_said(&self.app.logs, &self.trace, false).await;
             self.say(&format!(
                 "the conversation was cleared, so there is no answer; mainpath run --trace {} \"TASK\" begins anew",
                 self.trace

@@ -4,8 +4,9 @@ use crate::app::App;
 use crate::args::PolicyReplayArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::past;
 use crate::text::{gist, plain, short, were};
-use mainpath_policy::{Policy, Rules, judge};
+use mainpath_policy::{Breach, Budget, Checks, Folders, Policy, Rules, judge};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::*;
@@ -56,7 +57,59 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     if !args.json {
         out(&format!("{trace}: {} judged; {changed} would be judged otherwise now", were(all as u64, "call")))?;
     }
-    Ok(Exit::Ok)
+    let home = std::env::var("HOME").unwrap_or_default();
+    let folders = Folders { workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(), home };
+    let checks = checks(&args, &folders)?;
+    if checks.is_empty() {
+        return Ok(Exit::Ok);
+    }
+    let calls = past::calls(&log.events, &tools, place.as_ref().map(|(workspace, _)| workspace));
+    let breaches = checks.breaches(&calls, &past::runs(&trace, &log.events, &calls), &folders);
+    for Breach { run, call, problem } in &breaches {
+        let whose = call.map_or_else(|| format!("run {run}"), |call| format!("call {call}"));
+        out(&match args.json {
+            true => json!({"breach": {"run": run, "call": call, "problem": problem}}).to_string(),
+            false => format!("✗ {whose}: {}", plain(problem)),
+        })?;
+    }
+    if !args.json {
+        out(&match breaches.len() {
+            0 => "every check holds".into(),
+            n => format!("{} broken", were(n as u64, "check")),
+        })?;
+    }
+    Ok(if breaches.is_empty() { Exit::Ok } else { Exit::Denied })
+}
+
+/// The checks of the file and of the flags. Errors: what is wrong with them.
+fn checks(args: &PolicyReplayArgs, folders: &Folders) -> Result<Checks, Failure> {
+    let mut checks = match &args.checks {
+        None => Checks::default(),
+        Some(file) => {
+            let bad = |why: String| Failure::usage(format!("the checks {} cannot be used: {why}", file.display()));
+            let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+            Checks::parse(&text, folders).map_err(bad)?
+        }
+    };
+    for pair in args.order.chunks(2) {
+        if let [call, after] = pair {
+            checks.order(call, after, folders).map_err(Failure::usage)?;
+        }
+    }
+    for pair in args.most.chunks(2) {
+        if let [call, most] = pair {
+            let bad = |_| Failure::usage(format!("--most {call}: {most:?} is no number"));
+            checks.most(call, most.parse().map_err(bad)?, folders).map_err(Failure::usage)?;
+        }
+    }
+    let Budget { turns, calls, tokens, cost } = checks.budget;
+    checks.budget = Budget {
+        turns: args.max_turns.or(turns),
+        calls: args.max_calls.or(calls),
+        tokens: args.max_tokens.or(tokens),
+        cost: args.max_cost.or(cost),
+    };
+    Ok(checks)
 }
 
 /// The calls of an answer that a rule judged.

@@ -6,6 +6,7 @@ use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
 use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
 use crate::conversation;
+use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::logs::Logs;
@@ -28,7 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// `mainpath run`
-pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
+pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
+    args.agent.relations.session.clone_from(&args.session);
     if let Some(file) = args.messages.clone() {
         return conversation::run(args, &file).await;
     }
@@ -36,6 +38,7 @@ pub async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let app = App::open()?.for_run(&args.agent);
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
     let held = Held::new(&app.logs)?;
+    elsewhere::adopt_unknown(&app, &held, name, &args.agent).await?;
     let (mut session, known) = held.for_run(&app.logs, name)?;
     let trace = match known {
         Some(trace) => trace,

@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::args::*;
 use crate::browse::out;
 use crate::choose::choose_model;
+use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::list::standing;
@@ -66,7 +67,8 @@ impl From<PlaceError> for Failure {
 pub struct Held {
     /// The pointers.
     pub sessions: Sessions,
-    place: Box<dyn SessionPlace>,
+    /// The mirror.
+    pub place: Box<dyn SessionPlace>,
 }
 
 impl Held {
@@ -100,7 +102,7 @@ impl Held {
         Ok(Held { sessions: Sessions::new(folder), place })
     }
 
-    fn around<'a>(&'a self, app: &'a App) -> Around<'a> {
+    pub fn around<'a>(&'a self, app: &'a App) -> Around<'a> {
         let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
         Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
     }
@@ -139,10 +141,13 @@ impl Held {
         left
     }
 
-    /// Writes what was said since into the mirror.
+    /// Writes what was said since into the mirror; says why that cannot be. Whoever prepares it next writes it too.
     pub async fn mirror(&self, app: &App, session: &Session) {
-        // Whoever prepares it next would write it too.
-        let _ = prepare(&self.around(app), session).await;
+        // As it points by now.
+        let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
+        if let Ok(Prepared { unmirrored: Some(problem), .. }) = prepare(&self.around(app), &session).await {
+            eprintln!("! what was said is safe, but not mirrored: {}", plain(&problem));
+        }
     }
 }
 
@@ -151,7 +156,7 @@ pub fn sessions(logs: &Logs) -> Sessions {
     Sessions::new(logs.store.tenant_dir(&logs.scope.tenant).join("sessions"))
 }
 
-fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
+pub fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
     let config = &logs.home.config.sessions;
     let window = window.or(config.window).unwrap_or(WINDOW);
     Session::new(name, window, ttl.or(config.ttl.map(|time| time.0)), system_clock())
@@ -182,11 +187,18 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
                     }
                 }
             }
+            broken += elsewhere::list(&held, args.json).await?;
             Ok(if broken == 0 { Exit::Ok } else { Exit::Error })
         }
-        SessionCommand::Show(args) => show(&app.logs, &held, &args).await,
+        SessionCommand::Show(args) => match held.sessions.get(&args.name) {
+            Err(error @ SessionError::Unknown(_)) => elsewhere::show(&held, &args, error).await,
+            _ => show(&app.logs, &held, &args).await,
+        },
         SessionCommand::Switch(args) => {
-            let trace = app.logs.find(Some(&args.trace)).await?;
+            if args.mirror {
+                return elsewhere::take_over(&app, &held, &args.name).await;
+            }
+            let trace = app.logs.find(args.trace.as_deref()).await?;
             let mut session = held.sessions.get(&args.name)?;
             held.point(&mut session, &trace)?;
             out(&format!("{} points to {trace}", session.name)).map(|()| Exit::Ok)
@@ -201,11 +213,17 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             out(&format!("{} is removed; its trace stays", args.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Prepare(args) => {
-            let mut session = held.sessions.get(&args.name)?;
+            let mut session = match held.sessions.get(&args.name) {
+                Err(error @ SessionError::Unknown(_)) => return elsewhere::prepare(&app, &held, &args, error).await,
+                session => session?,
+            };
             session.window = args.window.unwrap_or(session.window);
             let prepared = prepare(&held.around(&app), &session).await?;
             if prepared.expired {
                 eprintln!("{} was last used too long ago and begins anew", session.name);
+            }
+            if let Some(problem) = &prepared.unmirrored {
+                eprintln!("! {}", plain(problem));
             }
             print(&write(args.format.into(), &prepared.messages))
         }
@@ -217,7 +235,7 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn print(bytes: &[u8]) -> Result<Exit, Failure> {
+pub fn print(bytes: &[u8]) -> Result<Exit, Failure> {
     out(String::from_utf8_lossy(bytes).trim_end()).map(|()| Exit::Ok)
 }
 
@@ -314,7 +332,7 @@ pub fn tell(healed: &[String]) {
 }
 
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
-async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
+pub async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
     let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     agent::spec(args, app, chosen.model, &workspace, agent::mode(args, is_attended()))
@@ -322,6 +340,7 @@ async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
 
 async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
     person_only("add to a session")?;
+    elsewhere::adopt_unknown(app, held, &args.name, &args.agent).await?;
     let mut session = held.sessions.get(&args.name)?;
     let (name, messages) = messages_of(args.file.as_deref(), args.format.into())?;
     let spec = spec(app, &args.agent).await?;

@@ -255,11 +255,17 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         EventKind::Forked(data) => Some(data),
         _ => None,
     });
+    let relations = spec.map(|spec| spec.relations.clone()).unwrap_or_default();
     let failed = state.finished.filter(|reason| *reason != FinishReason::Final && state.run.is_none());
     json!({
         "trace_id": state.trace,
         "forked_from": forked.map(|data| json!({"trace_id": data.from, "sequence": data.at})),
-        "mode": "agent",
+        "mode": spec.map(mode),
+        "agent_type": relations.agent_type,
+        "session": relations.session,
+        "parent_trace_id": relations.parent_trace,
+        "parent_goal_id": relations.parent_goal,
+        "context": relations.context,
         "task": task,
         "status": status(state),
         "total_messages": state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut).count(),
@@ -268,6 +274,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "total_completion_tokens": state.usage.output,
         "total_cost_micros": state.cost,
         "totals_are_estimates": state.about,
+        "total_cost": dollars(state.cost),
         "total_duration_ms": state.now.saturating_sub(created),
         "last_sequence": state.tree.len(),
         "head_sequence": state.tree.head,
@@ -283,6 +290,16 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "created_at": format_time(created),
         "completed_at": completed.map(format_time),
     })
+}
+
+/// `agent` for one that works with tools, `call` for one that only answers.
+fn mode(spec: &Spec) -> &'static str {
+    if spec.tools.is_empty() { "call" } else { "agent" }
+}
+
+/// Micro-units as a number: the double nearest to it, which is written with just the digits that it has.
+pub fn dollars(cost: Micros) -> f64 {
+    cost as f64 / 1e6
 }
 
 /// The tools that ran: how often, calls that were ended included, and for how many milliseconds in all.

@@ -17,12 +17,14 @@ pub struct Projector {
     turn: u32,
     /// Whether there was a plan in this conversation.
     planned: bool,
+    /// The session by whose name the trace is called.
+    session: Option<String>,
 }
 
 impl Projector {
     /// A projector for the log of this trace.
     pub fn new(trace: TraceId) -> Projector {
-        Projector { state: State::new(trace), turn: 0, planned: false }
+        Projector { state: State::new(trace), turn: 0, planned: false, session: None }
     }
 
     /// The state after what was fed.
@@ -88,6 +90,7 @@ impl Projector {
     fn facts(&mut self, kind: &EventKind) -> Vec<Fact> {
         match kind {
             EventKind::SpecChanged(data) => {
+                self.session.clone_from(&data.spec.relations.session);
                 let changed = self.state.coming_spec().and_then(|old| changed_limits(&old.limits, &data.spec.limits));
                 [("spec_changed", value(data))]
                     .into_iter()
@@ -131,7 +134,7 @@ impl Projector {
 
     fn repacked(&self) -> Value {
         json!({
-            "chat_id": self.state.trace, "reason": NOT_FOUND, "retry": 1,
+            "chat_id": self.session.as_deref().unwrap_or(self.state.trace.as_str()), "reason": NOT_FOUND, "retry": 1,
             "message": "The server did not know the model or its address (404): asked again with the system text and the last message alone.",
         })
     }
@@ -179,6 +182,10 @@ fn result(data: &CallResolved) -> Value {
         })
         .sum();
     told.insert("chars".into(), chars.into());
+    // Of a command: its exit code, and how much it wrote where.
+    if let Value::Object(command) = &value(output)["command"] {
+        told.extend(command.clone());
+    }
     for artifact in &output.artifacts {
         told.insert(format!("{}_bytes", artifact.name), artifact.bytes.into());
     }

@@ -3,17 +3,19 @@
 use crate::place::{Kept, PlaceError, SessionPlace};
 use crate::pointers::{Session, SessionError, Sessions};
 use mainpath_core::Summary;
-use mainpath_providers::history::Loose;
+use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{Intake, Origin, conversation_with, load_media, redact, summary_with, window};
 use mainpath_runtime::{RuntimeError, Vault};
 use mainpath_store::{Scope, Store, StoreError};
-use mainpath_types::{EventId, Message, Millis, Role, Spec, TraceId};
+use mainpath_types::{EventId, Message, Millis, Part, Role, Source, Spec, TraceId};
 use std::time::{Duration, Instant};
 
 /// How long another one who has the trace is waited for: he may be adding to it as well, under another name.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Where what waited comes from when a run begins before the results came.
 const WAITED: &str = "session";
+/// Where what another machine said comes from.
+const MIRROR: &str = "mirror";
 
 /// What the calls work with.
 pub struct Around<'a> {
@@ -40,6 +42,8 @@ pub struct Prepared {
     pub expired: bool,
     /// Whether they came from the mirror; otherwise they were read from the trace, and the mirror was written.
     pub mirrored: bool,
+    /// Why the mirror could not be written, if it could not.
+    pub unmirrored: Option<String>,
 }
 
 /// The history of a session: its last messages as far as its window goes, calls that wait for results with one that says so. None if it has no trace yet, if its trace was
@@ -48,7 +52,7 @@ pub struct Prepared {
 /// Errors: the trace cannot be read.
 pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared, SessionError> {
     let expired = session.is_expired(around.now);
-    let nothing = Prepared { messages: Vec::new(), expired, mirrored: false };
+    let nothing = Prepared { messages: Vec::new(), expired, mirrored: false, unmirrored: None };
     let Some(trace) = session.trace.as_ref().filter(|_| !expired) else { return Ok(nothing) };
     let head = match head(around, trace) {
         Err(StoreError::NotFound { .. }) => return Ok(nothing),
@@ -64,11 +68,11 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
     // What waits is in no log, so that the log does not say whether the mirror is new enough.
     let fresh = kept.filter(|kept| kept.trace == *trace && kept.head == head && waiting.is_empty());
     let mirrored = fresh.is_some();
-    let mut messages = match fresh {
-        Some(kept) => kept.messages,
+    let (mut messages, unmirrored) = match fresh {
+        Some(kept) => (kept.messages, None),
         None => {
-            let (kept, _) = mirror(around, session, trace, waiting).await?;
-            kept.messages
+            let (kept, unmirrored) = mirror(around, session, trace, waiting).await?;
+            (kept.messages, unmirrored.map(|error| error.to_string()))
         }
     };
     messages = match most {
@@ -76,7 +80,7 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
         most => window(&messages, most),
     };
     load_media(around.store, around.scope, &mut messages).await?;
-    Ok(Prepared { messages, expired, mirrored })
+    Ok(Prepared { messages, expired, mirrored, unmirrored })
 }
 
 /// What rules find in all that was said in a session, what waits for results too, as Markdown: what its trace's `summary.md` says,
@@ -104,8 +108,38 @@ async fn mirror(
     let waiting = Some(waiting).filter(|waiting| !waiting.is_empty());
     let (messages, head) = conversation_with(around.store, around.scope, trace, (false, waiting)).await?;
     let kept = Kept { trace: trace.clone(), head, messages };
-    let unwritten = around.place.put(&session.name, &kept, session.ttl_ms).await.err();
+    let unwritten = write_mirror(around, session, &kept).await.err();
     Ok((kept, unwritten))
+}
+
+/// Writes the mirror, but for one that another machine has gone on with. Errors: that, or it cannot be written.
+async fn write_mirror(around: &Around<'_>, session: &Session, kept: &Kept) -> Result<(), PlaceError> {
+    let (name, ttl) = (&session.name, session.ttl_ms);
+    let known: Vec<TraceId> = session.mirrored.iter().cloned().collect();
+    if let Some(other) = around.place.replace(name, kept, ttl, &known).await? {
+        // A trace of this machine's own: the session began anew, or points elsewhere by now.
+        let is_ours = !matches!(head(around, &other), Err(StoreError::NotFound { .. }));
+        let held = if is_ours {
+            around.place.replace(name, kept, ttl, std::slice::from_ref(&other)).await?
+        } else {
+            Some(other)
+        };
+        if let Some(other) = held {
+            let problem = format!(
+                "another machine has gone on with it, as trace {other}: nothing there was overwritten, and what was said here is \
+                 in trace {} alone; mainpath session switch {name} --mirror goes on with what was said there",
+                kept.trace
+            );
+            return Err(PlaceError { place: format!("the mirror of session {name}"), problem });
+        }
+    }
+    // Told to the pointer, so that what comes to stand there later is known for another's. It is a note: without it one look more is needed.
+    if session.mirrored.as_ref() != Some(&kept.trace)
+        && let Ok(known) = around.sessions.get(name)
+    {
+        let _ = around.sessions.put(&Session { mirrored: Some(kept.trace.clone()), ..known });
+    }
+    Ok(())
 }
 
 /// What was added to a session.
@@ -180,6 +214,69 @@ pub async fn persist(
     let (_, unmirrored) = mirror(around, session, &trace, waiting).await?;
     let unmirrored = unmirrored.map(|error| error.to_string());
     Ok(Added { trace, is_new, messages, kept, waiting: lacking, healed: healed.healed, unmirrored })
+}
+
+/// A session that was taken over from a mirror.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    /// The session, which points to the new trace.
+    pub session: Session,
+    /// The trace that the mirror was of, on the other machine.
+    pub from: TraceId,
+    /// How many messages were taken in, results not counted.
+    pub messages: usize,
+    /// Pictures, sounds and documents that lie on the other machine alone; a line stands for each.
+    pub left_behind: usize,
+    /// What was mended, a line for people each.
+    pub healed: Vec<String>,
+}
+
+/// What stands for bytes that are on another machine.
+const LEFT_BEHIND: &str = "(an attachment that lies on another machine)";
+
+/// Goes on with what a mirror holds of a session, as a new trace: another machine began it. `None` if it holds nothing, or something of a
+/// trace of this machine. Errors: the mirror cannot be read, or the trace cannot be written.
+pub async fn adopt(
+    around: &Around<'_>,
+    session: Session,
+    begin: impl FnOnce() -> Result<(TraceId, Spec), SessionError>,
+) -> Result<Option<Adopted>, SessionError> {
+    let Some(mut kept) = around.place.get(&session.name, 0).await? else { return Ok(None) };
+    if !matches!(head(around, &kept.trace), Err(StoreError::NotFound { .. })) {
+        return Ok(None);
+    }
+    let mut left_behind = 0;
+    for part in kept.messages.iter_mut().flat_map(|message| &mut message.parts) {
+        leave_behind(part, &mut left_behind);
+    }
+    let text = String::from_utf8_lossy(&write(HistoryFormat::Neutral, &kept.messages)).into_owned();
+    let read = Loose::read(Some(HistoryFormat::Neutral), &text);
+    let mut next =
+        read.map_err(|error| RuntimeError::Trace(format!("the mirror of session {}: {error}", session.name)))?;
+    next.for_each(|parts| redact(around.vault, parts));
+    let (trace, spec) = begin()?;
+    let history = next.heal(false);
+    let mut intake = take(around, &trace, Some(spec)).await?;
+    let messages = intake.add(history.messages, Origin { source: MIRROR, now: around.now }).await?;
+    drop(intake);
+    let (from, used) = (kept.trace, around.now);
+    let session = Session { trace: Some(trace), mirrored: Some(from.clone()), used, ..session };
+    around.sessions.put(&session)?;
+    Ok(Some(Adopted { session, from, messages, left_behind, healed: history.healed }))
+}
+
+fn leave_behind(part: &mut Part, count: &mut usize) {
+    match part {
+        Part::Image { source: Source::Blob { .. } }
+        | Part::Audio { source: Source::Blob { .. } }
+        | Part::Document { source: Source::Blob { .. }, .. }
+        | Part::StoredText { .. } => {
+            *count += 1;
+            *part = Part::text(LEFT_BEHIND);
+        }
+        Part::ToolResult { content, .. } => content.iter_mut().for_each(|part| leave_behind(part, count)),
+        _ => {}
+    }
 }
 
 /// Takes hold of a trace; waits for another who adds to it under another name.

@@ -1,6 +1,6 @@
 //! A file for each session: a line that says what it is, then a message a line. The last messages are read from its end.
 
-use crate::place::{Fut, Kept, PlaceError, SessionPlace};
+use crate::place::{Fut, Kept, Listed, PlaceError, SessionPlace};
 use crate::pointers::write_whole;
 use mainpath_types::{EventId, Message, Millis, TraceId};
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,21 @@ impl SessionPlace for FilePlace {
             write_whole(&self.file(session), &out)
         };
         Box::pin(std::future::ready(write().map_err(|error| self.wrong(session, error))))
+    }
+
+    /// Files are this machine's own: whatever was there is replaced.
+    fn replace<'a>(
+        &'a self,
+        session: &'a str,
+        kept: &'a Kept,
+        ttl_ms: Option<Millis>,
+        _: &'a [TraceId],
+    ) -> Fut<'a, Result<Option<TraceId>, PlaceError>> {
+        Box::pin(async move { self.put(session, kept, ttl_ms).await.map(|()| None) })
+    }
+
+    fn list(&self) -> Fut<'_, Result<Vec<Listed>, PlaceError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>> {

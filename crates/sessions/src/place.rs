@@ -18,6 +18,15 @@ pub struct Kept {
     pub messages: Vec<Message>,
 }
 
+/// A session that a place holds something of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// The trace that it came from.
+    pub trace: TraceId,
+}
+
 /// Why a place cannot be used. One line for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
@@ -35,6 +44,19 @@ pub trait SessionPlace: Send + Sync {
 
     /// Puts this in the place of what was kept. `ttl_ms`: for how long.
     fn put<'a>(&'a self, session: &'a str, kept: &'a Kept, ttl_ms: Option<Millis>) -> Fut<'a, Result<(), PlaceError>>;
+
+    /// The same, unless what was kept is of another trace than this one and those in `over`: then nothing is written, and that trace
+    /// is given. Nobody comes in between the look and the writing.
+    fn replace<'a>(
+        &'a self,
+        session: &'a str,
+        kept: &'a Kept,
+        ttl_ms: Option<Millis>,
+        over: &'a [TraceId],
+    ) -> Fut<'a, Result<Option<TraceId>, PlaceError>>;
+
+    /// The sessions of which something is kept, by name. A place that no other machine can see names none.
+    fn list(&self) -> Fut<'_, Result<Vec<Listed>, PlaceError>>;
 
     /// Removes what is kept of a session.
     fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>>;

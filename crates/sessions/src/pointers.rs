@@ -19,6 +19,9 @@ pub struct Session {
     /// The trace; `None` before the first message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceId>,
+    /// The trace whose messages were last mirrored from here, or that was taken over from the mirror.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirrored: Option<TraceId>,
     /// How many messages are prepared; 0 is all of them.
     pub window: u32,
     /// How long after its last use it begins anew, in milliseconds; `None`: never.
@@ -33,7 +36,7 @@ pub struct Session {
 impl Session {
     /// A new session without a trace.
     pub fn new(name: &str, window: u32, ttl_ms: Option<Millis>, now: Millis) -> Session {
-        Session { name: name.into(), trace: None, window, ttl_ms, created: now, used: now }
+        Session { name: name.into(), trace: None, mirrored: None, window, ttl_ms, created: now, used: now }
     }
 
     /// Whether its time is over, so that it begins anew.

@@ -1,7 +1,7 @@
 //! A Redis server: under `PREFIXsession:NAME` a list of neutral messages, under `PREFIXsession:NAME:of` a hash with `trace`
 //! and `head`. Both live as long as the session does.
 
-use crate::place::{Fut, Kept, PlaceError, SessionPlace};
+use crate::place::{Fut, Kept, Listed, PlaceError, SessionPlace};
 use mainpath_types::{Message, Millis, TraceId};
 use redis::IntoConnectionInfo;
 use redis::aio::MultiplexedConnection;
@@ -9,6 +9,26 @@ use std::time::Duration;
 
 /// How long the server may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Keys: the list, the hash. Arguments: how many traces may be replaced, they (the first is the new one), the last event, the time to
+/// live in milliseconds or 0, the messages. Gives the trace that may not be replaced, if it is there.
+const REPLACE: &str = "
+    local held, known = redis.call('HGET', KEYS[2], 'trace'), tonumber(ARGV[1])
+    if held then
+        local ours = false
+        for at = 2, 1 + known do ours = ours or ARGV[at] == held end
+        if not ours then return held end
+    end
+    redis.call('DEL', KEYS[1], KEYS[2])
+    redis.call('HSET', KEYS[2], 'trace', ARGV[2], 'head', ARGV[2 + known])
+    for at = 4 + known, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
+    local ttl = tonumber(ARGV[3 + known])
+    if ttl > 0 then
+        redis.call('PEXPIRE', KEYS[1], ttl)
+        redis.call('PEXPIRE', KEYS[2], ttl)
+    end
+    return false
+";
 
 /// Which server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,12 +77,8 @@ impl RedisPlace {
         (list, of)
     }
 
-    /// The sessions of which something is kept of these traces.
-    async fn sessions_of(
-        &self,
-        connection: &mut MultiplexedConnection,
-        traces: &[TraceId],
-    ) -> Result<Vec<String>, redis::RedisError> {
+    /// The keys of the lists of all sessions, each with the trace that it is of.
+    async fn all(&self, connection: &mut MultiplexedConnection) -> Result<Vec<(String, String)>, redis::RedisError> {
         let mut escaped = String::new();
         for c in self.prefix.chars() {
             // These have a meaning in a pattern.
@@ -82,9 +98,7 @@ impl RedisPlace {
                 .await?;
             for of in keys {
                 let trace: Option<String> = redis::cmd("HGET").arg(&of).arg("trace").query_async(connection).await?;
-                if trace.is_some_and(|trace| traces.iter().any(|wanted| wanted.as_str() == trace)) {
-                    found.extend(of.strip_suffix(":of").map(String::from));
-                }
+                found.extend(of.strip_suffix(":of").map(String::from).zip(trace));
             }
             cursor = next;
             if cursor == 0 {
@@ -160,6 +174,49 @@ impl SessionPlace for RedisPlace {
         })
     }
 
+    fn replace<'a>(
+        &'a self,
+        session: &'a str,
+        kept: &'a Kept,
+        ttl_ms: Option<Millis>,
+        over: &'a [TraceId],
+    ) -> Fut<'a, Result<Option<TraceId>, PlaceError>> {
+        Box::pin(async move {
+            let (list, of) = self.keys(session);
+            let mut script = redis::cmd("EVAL");
+            script.arg(REPLACE).arg(2).arg(&list).arg(&of).arg(over.len() + 1).arg(kept.trace.as_str());
+            for trace in over {
+                script.arg(trace.as_str());
+            }
+            script.arg(kept.head).arg(ttl_ms.unwrap_or(0));
+            for message in &kept.messages {
+                let text = serde_json::to_string(message)
+                    .map_err(|error| PlaceError { place: self.url.clone(), problem: error.to_string() })?;
+                script.arg(text);
+            }
+            let held: Option<String> = self
+                .within(async {
+                    let mut connection = self.connect().await?;
+                    script.query_async(&mut connection).await
+                })
+                .await?;
+            Ok(held.and_then(|held| held.parse().ok()))
+        })
+    }
+
+    fn list(&self) -> Fut<'_, Result<Vec<Listed>, PlaceError>> {
+        Box::pin(async move {
+            let all = self.within(async { self.all(&mut self.connect().await?).await }).await?;
+            let begin = format!("{}session:", self.prefix);
+            let listed = |(list, trace): (String, String)| {
+                Some(Listed { name: list.strip_prefix(&begin)?.into(), trace: trace.parse().ok()? })
+            };
+            let mut listed: Vec<Listed> = all.into_iter().filter_map(listed).collect();
+            listed.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(listed)
+        })
+    }
+
     fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>> {
         Box::pin(async move {
             let (list, of) = self.keys(session);
@@ -174,7 +231,8 @@ impl SessionPlace for RedisPlace {
     fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>> {
         Box::pin(self.within(async {
             let mut connection = self.connect().await?;
-            for list in self.sessions_of(&mut connection, traces).await? {
+            let is_theirs = |trace: &String| traces.iter().any(|wanted| wanted.as_str() == trace);
+            for (list, _) in self.all(&mut connection).await?.into_iter().filter(|(_, trace)| is_theirs(trace)) {
                 let of = format!("{list}:of");
                 redis::cmd("DEL").arg(&[list, of]).query_async::<()>(&mut connection).await?;
             }

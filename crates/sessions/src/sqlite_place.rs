@@ -1,9 +1,9 @@
 //! A SQLite database that other programs read: `session(name, trace, head)` and `message(session, n, role, message)`, where
 //! `message` is the neutral JSON and `n` counts from 1.
 
-use crate::place::{Fut, Kept, PlaceError, SessionPlace};
+use crate::place::{Fut, Kept, Listed, PlaceError, SessionPlace};
 use mainpath_types::{Message, Millis, Role, TraceId};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -64,9 +64,19 @@ impl SqlitePlace {
         Ok(Some(Kept { trace: trace.parse()?, head: u64::try_from(head)?, messages }))
     }
 
-    fn write(&self, session: &str, kept: Option<&Kept>) -> Done<()> {
+    /// Writes it, or removes it; unless it is of another trace than its own and those of `over`, which is given then. `None`: whatever was there.
+    fn write(&self, session: &str, kept: Option<&Kept>, over: Option<&[TraceId]>) -> Done<Option<TraceId>> {
         let mut db = self.open()?;
-        let db = db.transaction()?;
+        let db = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if let (Some(kept), Some(over)) = (kept, over) {
+            let find = "SELECT trace FROM session WHERE name = ?1";
+            let held: Option<String> = db.query_row(find, [session], |row| row.get(0)).optional()?;
+            // What is no trace's name was put there by somebody else, and holds nothing of ours.
+            let held = held.and_then(|held| held.parse::<TraceId>().ok());
+            if let Some(held) = held.filter(|held| *held != kept.trace && !over.contains(held)) {
+                return Ok(Some(held));
+            }
+        }
         db.execute("DELETE FROM message WHERE session = ?1", [session])?;
         db.execute("DELETE FROM session WHERE name = ?1", [session])?;
         if let Some(kept) = kept {
@@ -82,7 +92,19 @@ impl SqlitePlace {
                 insert.execute(params![session, n, role, serde_json::to_string(message)?])?;
             }
         }
-        Ok(db.commit()?)
+        db.commit()?;
+        Ok(None)
+    }
+
+    fn names(&self) -> Done<Vec<Listed>> {
+        if !self.file.exists() {
+            return Ok(Vec::new());
+        }
+        let db = self.open()?;
+        let mut query = db.prepare("SELECT name, trace FROM session ORDER BY name")?;
+        let rows = query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+        Ok(rows.into_iter().filter_map(|(name, trace)| Some(Listed { name, trace: trace.parse().ok()? })).collect())
     }
 
     fn forget_rows(&self, traces: &[TraceId]) -> Done<()> {
@@ -116,11 +138,25 @@ impl SessionPlace for SqlitePlace {
     }
 
     fn put<'a>(&'a self, session: &'a str, kept: &'a Kept, _: Option<Millis>) -> Fut<'a, Result<(), PlaceError>> {
-        Box::pin(std::future::ready(self.told(self.write(session, Some(kept)))))
+        Box::pin(std::future::ready(self.told(self.write(session, Some(kept), None).map(drop))))
+    }
+
+    fn replace<'a>(
+        &'a self,
+        session: &'a str,
+        kept: &'a Kept,
+        _: Option<Millis>,
+        over: &'a [TraceId],
+    ) -> Fut<'a, Result<Option<TraceId>, PlaceError>> {
+        Box::pin(std::future::ready(self.told(self.write(session, Some(kept), Some(over)))))
+    }
+
+    fn list(&self) -> Fut<'_, Result<Vec<Listed>, PlaceError>> {
+        Box::pin(std::future::ready(self.told(self.names())))
     }
 
     fn remove<'a>(&'a self, session: &'a str) -> Fut<'a, Result<(), PlaceError>> {
-        Box::pin(std::future::ready(self.told(self.write(session, None))))
+        Box::pin(std::future::ready(self.told(self.write(session, None, None).map(drop))))
     }
 
     fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>> {

@@ -62,6 +62,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         Dialect,
         Fallback,
         InstructionPart,
+        Relations,
         BudgetMode,
         Recovery,
         Shares,

@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Access, Effort, Micros, Millis, Price, ToolSpec};
+use crate::{Access, Effort, GoalId, Micros, Millis, Price, ToolSpec, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,37 @@ pub struct Spec {
     /// What went into `instructions` from files and from the owner, in its order there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instruction_parts: Vec<InstructionPart>,
+    /// What it belongs to.
+    #[serde(default, skip_serializing_if = "Relations::is_empty")]
+    pub relations: Relations,
+}
+
+/// What an agent belongs to, for people and for other programs: it changes nothing of what the agent does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Relations {
+    /// The session by whose name it was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What kind of agent it is: a preset's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    /// The trace that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_trace: Option<TraceId>,
+    /// The goal of that trace that it serves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_goal: Option<GoalId>,
+    /// What else the caller wants kept with it.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub context: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Relations {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Relations::default()
+    }
 }
 
 /// A part of the system text that did not come with Mainpath.
@@ -122,6 +153,7 @@ impl Spec {
             own_instructions: String::new(),
             agents_md: false,
             instruction_parts: Vec::new(),
+            relations: Relations::default(),
         }
     }
 

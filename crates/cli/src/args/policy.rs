@@ -2,7 +2,7 @@
 
 use super::ModeArg;
 use clap::{Args, Subcommand, ValueEnum};
-use mainpath_types::Origin;
+use mainpath_types::{Micros, Origin};
 use std::path::PathBuf;
 
 /// Rules of this run alone. A denial beats an ask, and that an allowance, wherever they come from.
@@ -121,6 +121,27 @@ pub struct PolicyReplayArgs {
     /// All calls, not only those that would be judged otherwise
     #[arg(short, long)]
     pub all: bool,
+    /// Hold the trace to the checks of a file (order of calls, number of calls, budgets): exit code 6 where one does not hold
+    #[arg(long, value_name = "FILE")]
+    pub checks: Option<PathBuf>,
+    /// Calls like the first only after one like the second has succeeded. May be repeated
+    #[arg(long, num_args = 2, value_names = ["CALL", "AFTER"])]
+    pub order: Vec<String>,
+    /// At most so many calls like this in a run. May be repeated
+    #[arg(long, num_args = 2, value_names = ["CALL", "N"])]
+    pub most: Vec<String>,
+    /// At most so many turns in a run
+    #[arg(long, value_name = "N")]
+    pub max_turns: Option<u64>,
+    /// At most so many calls in a run
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
+    /// At most so many tokens in a run, input and output together
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u64>,
+    /// At most so many dollars in a run, such as 0.50
+    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars)]
+    pub max_cost: Option<Micros>,
     #[command(flatten)]
     pub rules: RuleArgs,
     /// As JSON lines

@@ -68,7 +68,11 @@ pub struct SessionSwitchArgs {
     /// The session
     pub name: String,
     /// The trace (its id, or the beginning of it)
-    pub trace: String,
+    #[arg(required_unless_present = "mirror", conflicts_with = "mirror")]
+    pub trace: Option<String>,
+    /// Go on with what the mirror holds, which another machine has said, as a new trace
+    #[arg(long)]
+    pub mirror: bool,
 }
 
 /// A command about one session.

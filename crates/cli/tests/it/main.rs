@@ -11,6 +11,7 @@ mod bad_input;
 mod commands;
 mod context;
 mod crash;
+mod elsewhere;
 mod every_model;
 mod forks;
 mod hooks;

@@ -25,6 +25,33 @@ fn write(file: impl AsRef<Path>, text: &str) {
 }
 
 #[test]
+fn a_trace_is_held_to_checks_of_order_number_and_budget() {
+    let (place, server) =
+        (Place::new(), scripted(vec![bash("echo test"), bash("echo push"), bash("echo push"), Answer::text("Done.")]));
+    assert_eq!(place.run(&["run", "--yes", "-m", &server.model(), "Do it."]).code, 0);
+    let replay = |args: &[&str]| place.run(&[&["policy", "replay"], args].concat());
+    let good = replay(&["--order", "bash(echo push)", "bash(echo test)", "--most", "bash", "3", "--max-turns", "4"]);
+    assert!(good.code == 0 && good.out.ends_with("every check holds\n"), "{good:#?}");
+    let file = "[[order]]\ncall = \"bash(echo test)\"\nafter = \"bash(echo push)\"\n[[most]]\ncall = \"bash(echo push)\"\ncalls = 1\n[budget]\ntokens = 10\n";
+    std::fs::write(place.work.join("checks.toml"), file).unwrap();
+    let bad = replay(&["--checks", "checks.toml"]);
+    assert_eq!(bad.code, 6, "{bad:#?}");
+    let told: Vec<&str> = bad.out.lines().filter(|line| line.starts_with('✗')).collect();
+    let expected = [
+        "✗ call 2.0: bash(echo test) was called, and no bash(echo push) had succeeded before it",
+        "✗ call 6.0: bash(echo push) was called 2 times, 1 are allowed in a run",
+        "✗ run 1: the run took 60 tokens, 10 are allowed",
+    ];
+    assert_eq!(told, expected);
+    let line: Value =
+        serde_json::from_str(replay(&["--json", "--max-calls", "2"]).out.lines().last().unwrap()).unwrap();
+    assert_eq!(line["breach"]["problem"], "the run took 3 calls, 2 are allowed");
+    replay(&["--checks", "none.toml"]).fails(2, "the checks none.toml cannot be used");
+    replay(&["--most", "bash", "few"]).fails(2, "\"few\" is no number");
+    replay(&["--order", "bsah", "bash"]).fails(2, "did you mean \"bash\"?");
+}
+
+#[test]
 fn a_rule_of_the_command_line_allows_what_nobody_can_be_asked_about() {
     let place = Place::new();
     let (done, events) = run(&place, "echo a > out.txt", &[]);

@@ -244,6 +244,9 @@ fn the_layouts_of_other_platforms_are_written_whole_and_never_over_another() {
     assert_eq!(message(2)["content"]["tool_calls"][0]["function"]["name"], "list_files");
     assert_eq!((&message(3)["tool_call_id"], &message(3)["parent_sequence"]), (&json!("call_2_0"), &json!(2)));
     assert_eq!(message(4)["finish_reason"], "stop");
+    let described = [1, 2, 3, 4].map(|n| message(n)["description"].as_str().unwrap().to_string());
+    assert_eq!(described, ["What is here?", "calls list_files", "result of list_files", "Done."]);
+    assert_eq!((message(4).get("branch_type"), message(4).get("branch_id")), (None, None), "it lies on the main path");
     place.run(&["export", &trace, "--format", "agent-run"]).fails(2, "is there already");
 }
 

@@ -128,6 +128,53 @@ fn the_text_protocol_shows_what_is_known_before_the_turn_is_complete() {
 }
 
 #[test]
+fn what_a_trace_belongs_to_is_in_its_meta_and_prices_are_exact() {
+    let place = Place::new();
+    std::fs::create_dir_all(&place.home).unwrap();
+    let price = "[[model]]\nname = \"openai-compatible:*\"\nprice = { input = 1_000_000, output = 2_000_000 }\n";
+    std::fs::write(place.home.join("models.toml"), price).unwrap();
+    let server = scripted(vec![Answer::text("Done."), Answer::text("Again.")]);
+    let more = ["--session", "pond", "--agent-type", "explore", "--parent-trace", "20260101-up", "--parent-goal", "3"];
+    let ran =
+        place.run_on(&server, &[&more[..], &["--context", "team=birds", "--context", "n=[1,2]", "Look."]].concat());
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let trace = place.trace();
+    let meta =
+        || -> Value { serde_json::from_slice(&std::fs::read(place.file(&trace, "meta.json")).unwrap()).unwrap() };
+    let expected = json!({
+        "agent_type": "explore", "session": "pond", "parent_trace_id": "20260101-up", "parent_goal_id": 3,
+        "context": {"team": "birds", "n": [1, 2]}, "mode": "agent", "total_cost": 0.00002, "total_cost_micros": 20,
+    });
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&meta()[name], value, "{name}");
+    }
+    // It stays what it was, and the words of the model's instructions are the same.
+    place.run_on(&server, &["--session", "pond", "Again."]);
+    assert_eq!(meta()["context"], expected["context"]);
+    place.ok(&["replay"]);
+    place.run_on(&server, &["--context", "none", "x"]).fails(2, "");
+}
+
+#[test]
+fn a_request_made_again_with_less_names_its_session_and_a_fixed_reason() {
+    use mainpath_testkit::model_server::Reply;
+    let place = Place::new();
+    let server = server(|request| match request.count("user") {
+        1 if request.n == 1 => Reply::Error { status: 404, headers: Vec::new(), body: "{}".into() },
+        _ => Answer::text("Here.").into(),
+    });
+    let done = place.run_on(&server, &["--json", "--session", "pond", "Look."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let repacked = one(&lines(&done.out), "request_repacked");
+    let data = &repacked["data"];
+    assert_eq!(
+        (&data["chat_id"], &data["reason"], &data["retry"]),
+        (&json!("pond"), &json!("http_404_fallback"), &json!(1))
+    );
+    assert!(data["message"].as_str().unwrap().contains("404"), "{data}");
+}
+
+#[test]
 fn changes_of_the_plan_and_of_limits_are_printed_and_exported_with_their_numbers() {
     let place = Place::new();
     let set = json!({"op": "set", "steps": [{"id": "a", "title": "Look"}, {"id": "b", "title": "Write"}], "constraints": ["Delete nothing"]});

@@ -146,6 +146,15 @@ impl Vault {
         }
         spec.instructions = self.redact(&spec.instructions);
         spec.own_instructions = self.redact(&spec.own_instructions);
+        let relations = &mut spec.relations;
+        for text in [&mut relations.session, &mut relations.agent_type].into_iter().flatten() {
+            *text = self.redact(text);
+        }
+        let context = std::mem::take(&mut relations.context);
+        for (name, mut value) in context {
+            self.redact_value(&mut value);
+            relations.context.insert(self.redact(&name), value);
+        }
         for tool in &mut spec.tools {
             tool.description = self.redact(&tool.description);
             self.redact_value(&mut tool.input_schema);

@@ -149,7 +149,7 @@ async fn a_session_whose_time_is_over_is_empty_and_gets_a_new_trace() {
     place.say(&mut session, 2_000, &turn(1)).await.unwrap();
     assert_eq!(place.history(&session, 12_000).await.0, turn(1));
     let prepared = prepare(&place.around(&place.files, 12_001), &session).await.unwrap();
-    assert_eq!(prepared, Prepared { messages: Vec::new(), expired: true, mirrored: false });
+    assert_eq!(prepared, Prepared { messages: Vec::new(), expired: true, mirrored: false, unmirrored: None });
     let added = place.say(&mut session, 20_000, &turn(2)).await.unwrap();
     assert_eq!((added.trace.as_str(), added.is_new), ("trace-20000", true));
     assert_eq!(place.history(&session, 20_000).await.0, turn(2));

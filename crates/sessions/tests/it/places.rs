@@ -63,6 +63,25 @@ async fn conforms(place: &dyn SessionPlace) {
     place.forget(&[kept(9, 3).trace]).await.unwrap();
     assert_eq!(place.get("other", 0).await.unwrap(), None);
     place.put("other", &kept(9, 3), None).await.unwrap();
+    // What another trace holds is replaced only by who knows of it.
+    let theirs = Kept { trace: "20260101-theirs".parse().unwrap(), ..kept(4, 2) };
+    let shared = !place.list().await.unwrap().is_empty();
+    assert_eq!(place.replace("shared", &theirs, None, &[]).await.unwrap(), None, "nothing was there");
+    if shared {
+        let names: Vec<String> =
+            place.list().await.unwrap().into_iter().map(|one| format!("{} {}", one.name, one.trace)).collect();
+        assert_eq!(names, ["other 20260101-t", "shared 20260101-theirs"]);
+        let refused =
+            place.replace("shared", &kept(5, 1), Some(60_000), &["20260101-x".parse().unwrap()]).await.unwrap();
+        assert_eq!(refused, Some(theirs.trace.clone()));
+        assert_eq!(place.get("shared", 0).await.unwrap().unwrap(), theirs);
+    }
+    let newer = Kept { head: 5, ..theirs.clone() };
+    assert_eq!(place.replace("shared", &newer, None, &[]).await.unwrap(), None, "its own trace");
+    let over = ["20260101-x".parse().unwrap(), theirs.trace.clone()];
+    assert_eq!(place.replace("shared", &kept(6, 3), Some(60_000), &over).await.unwrap(), None);
+    assert_eq!(place.get("shared", 0).await.unwrap().unwrap(), kept(6, 3));
+    place.remove("shared").await.unwrap();
 }
 
 #[tokio::test]
@@ -92,6 +111,16 @@ async fn a_database_keeps_messages_that_others_can_read() {
         })
         .unwrap();
     assert_eq!((role.as_str(), serde_json::from_str(&message).unwrap()), ("assistant", kept(9, 3).messages[1].clone()));
+    // What others have put there is no trace of ours: it is told, named by nobody, and replaced.
+    db.execute("INSERT INTO session VALUES('odd', 'no trace name!', 3)", []).unwrap();
+    db.execute("INSERT INTO session VALUES('torn', '20260101-x', 3)", []).unwrap();
+    db.execute("INSERT INTO message VALUES('torn', 1, 'user', 'no json')", []).unwrap();
+    let names: Vec<String> = place.list().await.unwrap().into_iter().map(|one| one.name).collect();
+    assert_eq!(names, ["other", "torn"]);
+    assert!(place.get("odd", 0).await.is_err());
+    assert_eq!(place.get("torn", 0).await.unwrap(), None);
+    assert_eq!(place.replace("odd", &kept(6, 3), None, &[]).await.unwrap(), None);
+    assert_eq!(place.get("odd", 0).await.unwrap().unwrap(), kept(6, 3));
     std::fs::write(folder.path().join("bad.db"), "no database, though long enough to be looked at").unwrap();
     let bad = SqlitePlace::new(folder.path().join("bad.db")).get("chat", 0).await.unwrap_err();
     assert!(bad.place.ends_with("bad.db") && bad.problem.contains("not a database"), "{bad}");

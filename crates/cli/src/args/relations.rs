@@ -1,0 +1,46 @@
+//! What an agent belongs to.
+
+use clap::Args;
+use mainpath_types::{GoalId, Relations, TraceId};
+use serde_json::{Map, Value};
+
+/// What an agent belongs to, for other programs: it is in `meta.json`, and changes nothing of what the agent does.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RelationArgs {
+    /// What kind of agent it is, such as a preset's name
+    #[arg(long, value_name = "NAME")]
+    pub agent_type: Option<String>,
+    /// The trace that starts this one
+    #[arg(long, value_name = "ID")]
+    pub parent_trace: Option<TraceId>,
+    /// The goal of that trace that this one serves
+    #[arg(long, value_name = "N", requires = "parent_trace")]
+    pub parent_goal: Option<u32>,
+    /// What else to keep with the trace: a name and a text or JSON. May be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    pub context: Vec<(String, Value)>,
+    /// The session by whose name the trace is called.
+    #[arg(skip)]
+    pub session: Option<String>,
+}
+
+impl RelationArgs {
+    /// Puts what is given in the place of what was.
+    pub fn set(&self, relations: &mut Relations) {
+        let RelationArgs { agent_type, parent_trace, parent_goal, context, session } = self.clone();
+        relations.agent_type = agent_type.or(relations.agent_type.take());
+        relations.session = session.or(relations.session.take());
+        if parent_trace.is_some() {
+            (relations.parent_trace, relations.parent_goal) = (parent_trace, parent_goal.map(GoalId));
+        }
+        relations.context.extend(context.into_iter().collect::<Map<_, _>>());
+    }
+}
+
+fn pair(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("it has to be NAME=VALUE")?;
+    if name.trim().is_empty() {
+        return Err("the name before = is missing".into());
+    }
+    Ok((name.trim().into(), serde_json::from_str(value).unwrap_or_else(|_| value.into())))
+}

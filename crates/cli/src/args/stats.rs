@@ -1,0 +1,21 @@
+//! The command line of `mainpath stats`.
+
+use super::duration;
+use clap::Args;
+use std::time::Duration;
+
+/// `mainpath stats`
+#[derive(Args, Debug)]
+pub struct StatsArgs {
+    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    pub trace: Option<String>,
+    /// All traces together
+    #[arg(short, long, conflicts_with = "trace")]
+    pub all: bool,
+    /// Only runs that began in this time, such as 24h or 7d; without a trace: of all traces
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub since: Option<Duration>,
+    /// As JSON lines: by tool, model, finish reason and day, then all together
+    #[arg(long)]
+    pub json: bool,
+}

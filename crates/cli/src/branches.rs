@@ -1,0 +1,40 @@
+//! Which messages lie on side branches, as the trace platform names them.
+
+use mainpath_core::{NodeKind, State, apply};
+use mainpath_types::*;
+use std::collections::BTreeMap;
+
+/// A side branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideBranch {
+    /// What it is for.
+    pub kind: &'static str,
+    /// Its id: all of its messages have the same.
+    pub id: String,
+}
+
+/// The messages of a log that are no part of the main path because they were made on a side branch.
+pub fn branches(trace: &TraceId, events: &[Event]) -> BTreeMap<Seq, SideBranch> {
+    let (mut state, mut found, mut number) = (State::new(trace.clone()), BTreeMap::new(), 0u32);
+    for event in events {
+        let (before, known) = (state.branch, state.tree.len());
+        apply(&mut state, event);
+        if before.is_none() && state.branch.is_some() {
+            number += 1;
+        }
+        let Some(branch) = before.or(state.branch) else { continue };
+        let kind = match branch.kind {
+            // Until the summary itself is asked for.
+            BranchKind::Compaction if branch.reflects => "reflection",
+            BranchKind::Compaction => "compression",
+            BranchKind::Repair => "repair",
+            BranchKind::Aside => "aside",
+        };
+        let new = state.tree.iter().skip(known).filter(|(_, node)| node.kind != NodeKind::Cut).map(|(seq, _)| seq);
+        found.extend(new.map(|seq| (seq, SideBranch { kind, id: format!("{trace}-branch-{number:03}") })));
+    }
+    // What closed its branch is an answer like any other.
+    let path: std::collections::BTreeSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
+    found.retain(|seq, _| !path.contains(seq));
+    found
+}

@@ -1,0 +1,118 @@
+//! Sessions that another machine began, found in a mirror that both have.
+
+use crate::app::App;
+use crate::args::{AgentArgs, SessionPrepareArgs, SessionShowArgs};
+use crate::browse::out;
+use crate::exit::{Exit, Failure};
+use crate::session::{Held, fresh, print, spec};
+use crate::text::{plain, were};
+use mainpath_providers::history::write;
+use mainpath_runtime::import::window;
+use mainpath_runtime::{new_trace_id, views};
+use mainpath_sessions::{Adopted, Session, SessionError, adopt};
+use mainpath_store::scheduler::system_clock;
+use serde_json::json;
+
+/// Goes on with a session that is not known here and that the mirror has, as a new trace; that is said, and so is a mirror that cannot be read. Errors: the trace cannot be
+/// written.
+pub async fn adopt_unknown(app: &App, held: &Held, name: &str, agent: &AgentArgs) -> Result<(), Failure> {
+    if !matches!(held.sessions.get(name), Err(SessionError::Unknown(_))) {
+        return Ok(());
+    }
+    match held.place.get(name, 1).await {
+        Ok(None) => {}
+        Ok(Some(_)) => drop(take_in(app, held, fresh(&app.logs, name, None, None), agent).await?),
+        Err(error) => {
+            eprintln!(
+                "! whether another machine holds {name} cannot be seen, so it begins here: {}",
+                plain(&error.to_string())
+            );
+        }
+    }
+    Ok(())
+}
+
+/// `mainpath session switch NAME --mirror`
+pub async fn take_over(app: &App, held: &Held, name: &str) -> Result<Exit, Failure> {
+    let session = match held.sessions.get(name) {
+        Err(SessionError::Unknown(_)) => fresh(&app.logs, name, None, None),
+        session => session?,
+    };
+    match take_in(app, held, session, &AgentArgs::default()).await? {
+        true => Ok(Exit::Ok),
+        false => Err(Failure::error(format!("the mirror holds nothing of {name} that another machine has said"))),
+    }
+}
+
+/// Whether there was something.
+async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> Result<bool, Failure> {
+    let name = session.name.clone();
+    // What the agent is, should it go on here.
+    let spec = spec(app, args).await?;
+    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let begin = || Ok((trace.clone(), spec));
+    let Some(adopted) = adopt(&held.around(app), session, begin).await? else { return Ok(false) };
+    let Adopted { session, from, messages, left_behind, healed } = adopted;
+    views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
+    let taken = were(messages as u64, "message");
+    eprintln!(
+        "! the session {name} was held on another machine (trace {from} there): {taken} taken in as trace {trace}"
+    );
+    if left_behind > 0 {
+        let lie = were(left_behind as u64, "attachment");
+        eprintln!("! {lie} left there; a line stands for each");
+    }
+    healed.iter().for_each(|healed| eprintln!("! {healed}"));
+    // From here on the mirror is of this trace, so that the other machine sees that somebody has gone on.
+    held.mirror(app, &session).await;
+    Ok(true)
+}
+
+/// Lists what is not known here; gives 1 where that cannot be seen.
+pub async fn list(held: &Held, as_json: bool) -> Result<usize, Failure> {
+    let listed = match held.place.list().await {
+        Ok(listed) => listed,
+        Err(error) => {
+            eprintln!("! {}", plain(&error.to_string()));
+            return Ok(1);
+        }
+    };
+    for one in listed {
+        if !matches!(held.sessions.get(&one.name), Err(SessionError::Unknown(_))) {
+            continue;
+        }
+        out(&match as_json {
+            true => json!({"name": one.name, "trace": one.trace, "elsewhere": true}).to_string(),
+            false => format!("{:<24} {:<28} on another machine", plain(&one.name), one.trace.as_str()),
+        })?;
+    }
+    Ok(0)
+}
+
+/// `mainpath session show` of one that is not known here. Errors: nor is it in the mirror.
+pub async fn show(held: &Held, args: &SessionShowArgs, unknown: SessionError) -> Result<Exit, Failure> {
+    let Some(kept) = held.place.get(&args.name, 0).await? else { return Err(unknown.into()) };
+    let (name, trace, messages) = (&args.name, &kept.trace, kept.messages.len());
+    if args.json {
+        out(&json!({"name": name, "trace": trace, "messages": messages, "elsewhere": true}).to_string())?;
+        return Ok(Exit::Ok);
+    }
+    out(&format!("{name:<24} {:<28} on another machine", trace.as_str()))?;
+    out(&format!(
+        "  {messages} messages in the mirror; mainpath run --session {name} \"TASK\" goes on with them here"
+    ))?;
+    Ok(Exit::Ok)
+}
+
+/// `mainpath session prepare` of one that is not known here. Errors: nor is it in the mirror.
+pub async fn prepare(
+    app: &App,
+    held: &Held,
+    args: &SessionPrepareArgs,
+    unknown: SessionError,
+) -> Result<Exit, Failure> {
+    let Some(kept) = held.place.get(&args.name, 0).await? else { return Err(unknown.into()) };
+    let most = args.window.unwrap_or(fresh(&app.logs, &args.name, None, None).window) as usize;
+    let messages = if most == 0 { kept.messages } else { window(&kept.messages, most) };
+    print(&write(args.format.into(), &messages))
+}

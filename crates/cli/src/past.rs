@@ -1,0 +1,79 @@
+//! What a trace did, for checks after the fact.
+
+use mainpath_policy::{CallFacts, PastCall, PastRun};
+use mainpath_runtime::run_stats;
+use mainpath_tools::{Tools, Workspace};
+use mainpath_types::*;
+use std::collections::{HashMap, HashSet};
+
+/// The calls that were started, or answered at once, in that order.
+pub fn calls(events: &[Event], tools: &Tools, workspace: Option<&Workspace>) -> Vec<PastCall> {
+    let mut planned: HashMap<CallId, CallFacts> = HashMap::new();
+    let (mut calls, mut started): (Vec<PastCall>, HashSet<CallId>) = (Vec::new(), HashSet::new());
+    let (mut run, mut done): (u32, HashSet<CallId>) = (0, HashSet::new());
+    for event in events {
+        match &event.kind {
+            EventKind::RunStarted(data) => run = data.run,
+            EventKind::ModelFinished(data) => {
+                let made = data.parts.iter().filter_map(|part| match part {
+                    Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+                    _ => None,
+                });
+                for ((index, plan), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
+                    let call = CallId { seq: data.seq, index };
+                    let arguments = plan.arguments.as_ref().unwrap_or(arguments);
+                    let facts = facts(plan.tool.as_ref().unwrap_or(name), arguments, tools, workspace);
+                    if matches!(plan.ended(), Some((Resolution::Ok, _))) {
+                        push(&mut calls, (call, run), facts, &done);
+                        done.insert(call);
+                    } else {
+                        planned.insert(call, facts);
+                    }
+                }
+            }
+            EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(arguments), .. }) => {
+                if let Some(known) = planned.get_mut(call) {
+                    *known = facts(&known.tool.clone(), arguments, tools, workspace);
+                }
+            }
+            EventKind::ActionStarted(data) if started.insert(data.call) => {
+                if let Some(facts) = planned.get(&data.call) {
+                    push(&mut calls, (data.call, run), facts.clone(), &done);
+                }
+            }
+            EventKind::CallResolved(CallResolved { call, resolution: Resolution::Ok, .. }) => {
+                done.insert(*call);
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+fn push(calls: &mut Vec<PastCall>, (call, run): (CallId, u32), facts: CallFacts, done: &HashSet<CallId>) {
+    let after = calls.iter().enumerate().filter(|(_, past)| done.contains(&past.call)).map(|(at, _)| at).collect();
+    calls.push(PastCall { call, run, facts, after });
+}
+
+/// What can be known of a call. Of a tool that is not there any more, its name and its arguments.
+fn facts(tool: &str, arguments: &str, tools: &Tools, workspace: Option<&Workspace>) -> CallFacts {
+    let planned = workspace.and_then(|workspace| tools.plan(tool, arguments, workspace).ok());
+    planned.map_or_else(
+        || CallFacts {
+            tool: own_tool_name(tool).into(),
+            arguments: serde_json::from_str(arguments).unwrap_or_default(),
+            ..CallFacts::default()
+        },
+        |planned| planned.facts,
+    )
+}
+
+/// What each run took.
+pub fn runs(trace: &TraceId, events: &[Event], calls: &[PastCall]) -> Vec<PastRun> {
+    let took = |run: run_stats::RunStats| {
+        let Spent { usage, cost, .. } = run.counts.spent();
+        let calls = calls.iter().filter(|past| past.run == run.run).count() as u64;
+        PastRun { run: run.run, turns: run.counts.turns.count, calls, tokens: usage.total(), cost }
+    };
+    run_stats::runs(trace, events).into_iter().map(took).collect()
+}

@@ -1,0 +1,141 @@
+//! Sessions that several machines see in one mirror: they go on anywhere, and nobody's words are overwritten.
+
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use mainpath_testkit::redis::Redis;
+use serde_json::Value;
+
+fn place_with(mirror: &str) -> Place {
+    let place = Place::new();
+    place.config(&format!("[sessions]\nmirror = {mirror:?}\n"));
+    place
+}
+
+fn answers() -> ModelServer {
+    scripted((1..9).map(|n| Answer::text(&format!("Answer {n}."))).collect())
+}
+
+/// What people and the model said in the last request.
+fn said(server: &ModelServer) -> Vec<String> {
+    let request = server.requests().pop().unwrap();
+    let messages = request.body()["messages"].as_array().unwrap().clone();
+    let said = messages.iter().filter(|message| message["role"] != "system");
+    said.map(|message| message["content"].as_str().unwrap_or_default().to_string()).collect()
+}
+
+fn texts(prepared: &str) -> Vec<String> {
+    let list: Vec<Value> = serde_json::from_str(prepared).unwrap();
+    list.iter().map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn a_conversation_goes_on_from_another_machine_and_both_are_told() {
+    let shared = tempfile::tempdir().unwrap();
+    let file = shared.path().join("chats.db");
+    let mirror = format!("sqlite:{}", file.display());
+    let (one, two, server) = (place_with(&mirror), place_with(&mirror), answers());
+    assert_eq!(one.run_on(&server, &["--session", "pond", "First."]).code, 0);
+    assert_eq!(one.run_on(&server, &["--session", "pond", "Second."]).code, 0);
+    // The other machine sees it.
+    let listed = two.ok(&["session", "list"]);
+    assert!(listed.starts_with("pond ") && listed.contains("on another machine"), "{listed}");
+    assert!(two.ok(&["session", "show", "pond"]).contains("4 messages in the mirror"));
+    let all = ["First.", "Answer 1.", "Second.", "Answer 2."];
+    assert_eq!(texts(&two.ok(&["session", "prepare", "pond"])), all);
+    two.run(&["session", "show", "lake"]).fails(1, "there is no session \"lake\"");
+    // And goes on.
+    let done = two.run_on(&server, &["--session", "pond", "Third."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
+    assert!(done.err.contains("! the session pond was held on another machine (trace "), "{}", done.err);
+    assert!(done.err.contains("4 messages were taken in as trace "), "{}", done.err);
+    assert_eq!(said(&server), ["First.", "Answer 1.", "Second.", "Answer 2.", "Third."]);
+    two.ok(&["verify"]);
+    // The first one goes on as well: it is told, and what was said there stays in the mirror.
+    let done = one.run_on(&server, &["--session", "pond", "Also third."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("another machine has gone on with it, as trace "), "{}", done.err);
+    assert!(
+        done.err.contains("mainpath session switch pond --mirror goes on with what was said there"),
+        "{}",
+        done.err
+    );
+    let theirs = ["First.", "Answer 1.", "Second.", "Answer 2.", "Third.", "Answer 3."];
+    assert_eq!(texts(&two.ok(&["session", "prepare", "pond"])), theirs);
+    assert_eq!(texts(&one.ok(&["session", "prepare", "pond"])).last().unwrap(), "Answer 3.", "its own");
+    let third = place_with(&mirror);
+    assert_eq!(texts(&third.ok(&["session", "prepare", "pond"])), theirs, "nothing was overwritten");
+    // It takes over what was said there, and its own trace stays.
+    let taken = one.run(&["session", "switch", "pond", "--mirror"]);
+    assert!(taken.code == 0 && taken.err.contains("6 messages were taken in as trace "), "{taken:#?}");
+    assert_eq!(one.run_on(&server, &["--session", "pond", "Fourth."]).code, 0);
+    assert_eq!(said(&server).len(), 7);
+    assert_eq!(one.traces().len(), 2);
+    let back = two.run_on(&server, &["--session", "pond", "Fifth."]);
+    assert!(back.err.contains("another machine has gone on with it"), "{}", back.err);
+    one.run(&["session", "switch", "pond", "--mirror"])
+        .fails(1, "the mirror holds nothing of pond that another machine has said");
+    assert_eq!(server.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn a_redis_server_hands_a_session_on_and_one_that_is_down_loses_nothing() {
+    let redis = Redis::start();
+    let config = format!(
+        "[sessions]\nmirror = \"{}\"\npassword = \"RP\"\n[secrets]\nRP = \"{}\"\n",
+        redis.url(),
+        Redis::PASSWORD
+    );
+    let (one, two, server) = (Place::new(), Place::new(), answers());
+    one.config(&config);
+    two.config(&config);
+    assert_eq!(one.run_on(&server, &["--session", "pond", "First."]).code, 0);
+    assert!(two.ok(&["session", "list"]).contains("on another machine"));
+    let done = two.run_on(&server, &["--session", "pond", "Second."]);
+    assert!(done.err.contains("2 messages were taken in as trace "), "{done:#?}");
+    assert_eq!(said(&server), ["First.", "Answer 1.", "Second."]);
+    let done = one.run_on(&server, &["--session", "pond", "Also second."]);
+    assert!(done.err.contains("another machine has gone on with it"), "{}", done.err);
+    assert_eq!(redis.list("mainpath:session:pond").len(), 4, "theirs");
+    drop(redis);
+    // What cannot be seen or written is said in a line each, and the conversation goes on.
+    let done = two.run_on(&server, &["--session", "pond", "Third."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
+    assert!(done.err.contains("! what was said is safe, but not mirrored: redis://"), "{}", done.err);
+    let fresh = two.run_on(&server, &["--session", "lake", "New."]);
+    assert!(fresh.code == 0 && fresh.err.contains("! whether another machine holds lake cannot be seen"), "{fresh:#?}");
+    let listed = two.run(&["session", "list"]);
+    assert!(listed.code == 1 && listed.out.starts_with("lake") && listed.err.starts_with("! redis://"), "{listed:#?}");
+}
+
+#[test]
+fn what_is_cleared_is_in_no_mirror_at_once() {
+    let shared = tempfile::tempdir().unwrap();
+    let file = shared.path().join("chats.db");
+    let (place, server) = (place_with(&format!("sqlite:{}", file.display())), answers());
+    assert_eq!(place.run_on(&server, &["--session", "pond", "A heron stands there."]).code, 0);
+    let holds = || std::fs::read(&file).unwrap().windows(5).any(|bytes| bytes == b"heron");
+    assert!(holds());
+    place.ok(&["clear"]);
+    assert!(!holds(), "without another run");
+    assert_eq!(place.ok(&["session", "prepare", "pond"]).trim(), "[\n]");
+    assert_eq!(place.run_on(&server, &["--session", "pond", "A stork."]).code, 0);
+    assert_eq!(texts(&place.ok(&["session", "prepare", "pond"])), ["A stork.", "Answer 1."]);
+}
+
+#[test]
+fn a_mirror_that_others_have_spoilt_is_told_and_spoils_nothing() {
+    let shared = tempfile::tempdir().unwrap();
+    let file = shared.path().join("chats.db");
+    let (one, two, server) = (place_with(&format!("sqlite:{}", file.display())), Place::new(), answers());
+    two.config(&format!("[sessions]\nmirror = \"sqlite:{}\"\n", file.display()));
+    assert_eq!(one.run_on(&server, &["--session", "pond", "First."]).code, 0);
+    assert_eq!(two.run_on(&server, &["--session", "lake", "New."]).code, 0);
+    std::fs::write(&file, "no database any more, though long enough to be looked at").unwrap();
+    for place in [&one, &two] {
+        let broken = place.run(&["session", "list"]);
+        assert!(broken.code == 1 && broken.err.contains("file is not a database"), "{broken:#?}");
+    }
+    let broken = two.run_on(&server, &["--session", "lake", "Again."]);
+    assert!(broken.code == 0 && broken.err.contains("! what was said is safe, but not mirrored: "), "{broken:#?}");
+    two.run(&["session", "prepare", "pond"]).fails(1, "file is not a database");
+}
