@@ -66,6 +66,8 @@ pub enum Command {
     Clear(OneTrace),
     /// Show the plan of a trace, or change it, whoever drives it
     Goal(GoalArgs),
+    /// Keep a sentence in sight of the agent, in these words, however much else is left out
+    Pin(PinArgs),
     /// Approve a call that waits
     Approve(ApproveArgs),
     /// Deny a call that waits
@@ -398,6 +400,22 @@ pub struct SayArgs {
     pub trace: String,
     /// What to say; `-` reads it from standard input
     pub text: String,
+}
+
+/// `mainpath pin`
+#[derive(Args, Debug)]
+pub struct PinArgs {
+    /// The trace (its id, or the beginning of it)
+    pub trace: String,
+    /// What to keep in sight; without it the pins are listed
+    #[arg(conflicts_with_all = ["message", "remove"])]
+    pub text: Option<String>,
+    /// Pin the text of this message
+    #[arg(long, value_name = "N")]
+    pub message: Option<u32>,
+    /// Take off the pin with this number
+    #[arg(long, value_name = "N", conflicts_with = "message")]
+    pub remove: Option<u32>,
 }
 
 /// `mainpath interrupt`

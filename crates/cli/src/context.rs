@@ -270,6 +270,7 @@ fn kind(item: &Item) -> (&'static str, &'static str) {
         Item::ReflectPrompt { .. } => ("reflection asked for", ""),
         Item::SummaryPrompt { .. } => ("summary asked for", ""),
         Item::Recalled { .. } => ("recalled result", ""),
+        Item::Standing { .. } => ("plan and budgets now", ""),
         Item::LastAnswer => ("last answer asked for", ""),
     }
 }

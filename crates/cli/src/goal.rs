@@ -29,30 +29,43 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
     };
     let logs = Logs::look()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let (log, mut state, _) = logs.read(&trace).await?;
+    let (mut log, mut state, _) = logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
     let Some(ops) = ops else { return show(&logs, (&log, &state), full, args.json).await };
+    match change(&logs, &trace, ops).await? {
+        true => {
+            (log, state, _) = logs.read(&trace).await?;
+            show(&logs, (&log, &state), full, args.json).await
+        }
+        false => Ok(Exit::Ok),
+    }
+}
+
+/// Changes the plan of a trace, whoever drives it. Whether it is changed by now; if not, that is said. Errors: the plan cannot be
+/// changed so.
+pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bool, Failure> {
+    let (_, mut state, _) = logs.read(trace).await?;
     let refused = |why: &dyn std::fmt::Display| Failure::error(format!("the plan of {trace} is as it was: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
     // Where nobody works, the plan is changed here and now.
-    let here = if state.run.is_none() && !driven_elsewhere(&logs, &trace)? { Some(App::open()?) } else { None };
-    let mail = logs.send(&trace, &Mail::Goals { ops }).await?;
-    if driven_elsewhere(&logs, &trace)? {
+    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(App::open()?) } else { None };
+    let mail = logs.send(trace, &Mail::Goals { ops }).await?;
+    if driven_elsewhere(logs, trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;
         while !state.mail.has(mail) && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            state = logs.read(&trace).await?.1;
+            state = logs.read(trace).await?.1;
         }
     } else if let Some(app) = here {
-        settle(&app, &trace, mail).await?;
+        settle(&app, trace, mail).await?;
     }
-    let (log, state, _) = logs.read(&trace).await?;
+    let (log, ..) = logs.read(trace).await?;
     match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {
         Some(EventKind::MailRefused(data)) => Err(refused(&data.problem)),
-        Some(_) => show(&logs, (&log, &state), full, args.json).await,
+        Some(_) => Ok(true),
         None => {
             out(&format!("sent to {trace}, which reads it when it goes on: mainpath resume {trace}"))?;
-            Ok(Exit::Ok)
+            Ok(false)
         }
     }
 }

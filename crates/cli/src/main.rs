@@ -34,6 +34,7 @@ mod logs;
 mod mcp;
 mod models;
 mod past;
+mod pin;
 mod policy;
 mod preview;
 mod print;
@@ -162,6 +163,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Purge(args) => removal::purge(args).await,
             Command::Erase(args) => removal::erase(args).await,
             Command::Goal(args) => goal::goal(args).await,
+            Command::Pin(args) => pin::pin(args).await,
             Command::Approve(args) => control::approve(args).await,
             Command::Deny(args) => control::deny(args).await,
             Command::Mcp(command) => mcp::mcp(command).await,

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::follow::Follow;
 use crate::prompt::{Said, understand};
 use mainpath_runtime::Mail;
-use mainpath_types::MessageMode;
+use mainpath_types::{GoalOp, MessageMode};
 
 /// A line that answers no question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Typed {
     Clear,
     /// Make room in the context, with a word on what matters.
     Compact(Option<String>),
+    /// Keep these words in sight of the agent.
+    Pin(String),
     /// Which words there are.
     Help,
     /// A word that lacks what it is to say.
@@ -33,11 +35,12 @@ pub enum Typed {
 }
 
 /// The words, for people.
-const HELP: [&str; 6] = [
+const HELP: [&str; 7] = [
     "/steer TEXT   say it now: after the running tool; calls that have not started are skipped",
     "/next TEXT    say it after this run (so does a line without a word like these)",
     "/esc          end the running call; where none runs, the run",
     "/compact      put a summary in the place of what was said; /compact TEXT says what matters in it",
+    "/pin TEXT     keep this in sight of the agent, in these words, whatever else is left out",
     "/clear        end the run and begin the conversation anew",
     "/help         this",
 ];
@@ -49,9 +52,10 @@ pub fn read(line: &str) -> Typed {
     let rest = rest.trim();
     match word {
         "" => Typed::Empty,
-        "/steer" | "/next" if rest.is_empty() => Typed::Bare(word.into()),
+        "/steer" | "/next" | "/pin" if rest.is_empty() => Typed::Bare(word.into()),
         "/steer" => Typed::Steer(rest.into()),
         "/next" => Typed::Next(rest.into()),
+        "/pin" => Typed::Pin(rest.into()),
         "/esc" => Typed::Esc,
         "/clear" => Typed::Clear,
         "/compact" => Typed::Compact(Some(rest.to_string()).filter(|hint| !hint.is_empty())),
@@ -72,6 +76,7 @@ impl Follow<'_> {
             Typed::Next(text) => {
                 (said(MessageMode::FollowUp, text), "it is read after this run; /steer TEXT says something now".into())
             }
+            Typed::Pin(text) => (Mail::Goals { ops: vec![GoalOp::Pin { text }] }, "pinned".to_string()),
             Typed::Compact(hint) => (Mail::Compact { hint }, "making room after this turn".into()),
             Typed::Clear => (Mail::Clear, "ending the run, then the conversation begins anew".into()),
             Typed::Esc => {

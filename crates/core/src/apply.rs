@@ -72,6 +72,8 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::GoalsChanged(data) => {
             state.change_goals(&data.ops);
             state.plan_is_news = true;
+            // What somebody pins is told before anything else is asked.
+            state.pin_is_news |= data.ops.iter().any(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
         }
         EventKind::MailRefused(MailRefused { .. })
         | EventKind::TailCut(TailCut { .. })
@@ -206,6 +208,7 @@ impl State {
             reserve: data.reserve,
             last: data.last.is_some(),
             minimal: data.minimal,
+            standing: data.standing.as_ref().map(|_| self.last),
         });
         self.expand = None;
         self.with_run(|run| (run.last_answer, run.remedy) = (data.last.or(run.last_answer), None));
@@ -239,7 +242,10 @@ impl State {
         let goal = self.goals.focus;
         let seq = self.tree.push(tip, id, NodeKind::Assistant { calls }, data.tokens, goal);
         self.set_tip(seq);
-        if repaired || !self.recalled.is_empty() || model.is_some_and(|model| model.last || model.minimal) {
+        if repaired
+            || !self.recalled.is_empty()
+            || model.is_some_and(|model| model.last || model.minimal || model.standing.is_some())
+        {
             self.tree.set_apart(seq);
         }
         self.change_goals(&data.goals);
@@ -457,7 +463,7 @@ impl State {
     fn inject(&mut self, event: EventId, data: &Injected) {
         let seq = self.tree.push(self.tree.head, event, NodeKind::Injected, data.tokens, None);
         self.tree.head = Some(seq);
-        (self.injected_at, self.plan_is_news) = (self.turn_number, false);
+        (self.injected_at, self.plan_is_news, self.pin_is_news) = (self.turn_number, false, false);
         (self.plan_changed, self.plan_hidden) = (false, false);
     }
 

@@ -35,7 +35,7 @@ impl State {
         self.cleared = data.upto;
         self.tree.head = None;
         self.goals.clear();
-        (self.plan_changed, self.plan_hidden) = (false, false);
+        (self.plan_changed, self.plan_hidden, self.pin_is_news) = (false, false, false);
         (self.window_extra, self.unswept) = (0, false);
         (self.counted, self.summarised_to) = (None, None);
         (self.expand, self.recalled) = (None, Vec::new());

@@ -13,8 +13,12 @@ const HOOK_CHARS: (usize, usize) = (2_000, 8_000);
 /// its answer, once enough turns have passed or the plan was changed from outside; and at once where a cut hides the plan,
 /// which the model must always know.
 pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
+    // Where every request says it, only hooks have more to say.
+    if spec.limits.standing && !spec.has_context_hooks {
+        return false;
+    }
     let quiet = state.branch.is_none() && state.turn.is_none() && state.model.is_none();
-    if quiet && state.plan_hidden {
+    if quiet && (state.plan_hidden || state.pin_is_news) {
         return true;
     }
     let Some(every) = spec.limits.inject_every.filter(|every| *every > 0) else { return false };
@@ -40,7 +44,7 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     }
     let left = left(state, run, &spec.limits);
     if !left.is_empty() {
-        let _ = write!(text, "\n\n## Left of the budget\n{}", left.join("\n"));
+        let _ = write!(text, "\n\n## Left of the budget at turn {}\n{}", run.turns, left.join("\n"));
     }
     let mut room = HOOK_CHARS.1;
     let mut bounded = |said: &HookText| {
@@ -56,6 +60,20 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     let mut injected = Injected { seq: state.tree.next_seq(), text, tokens: 0, hooks };
     injected.tokens = estimate(&reminder(&injected)).saturating_add(4);
     injected
+}
+
+/// Where things stand now, where every request of a spec is to end with that: the plan in short, and what is left of the budgets.
+pub(crate) fn standing(state: &State, spec: &SpecHead) -> Option<String> {
+    let run = state.run.as_ref().filter(|_| spec.limits.standing && !state.wants_summary())?;
+    let mut text = String::from("[From the system, not from the user: where things stand now]");
+    if !state.goals.is_empty() {
+        let _ = write!(text, "\n\n## Plan\n{}\n({LEGEND})", state.goals.short_view());
+    }
+    let left = left(state, run, &spec.limits);
+    if !left.is_empty() {
+        let _ = write!(text, "\n\n## Left of the budget, this answer included\n{}", left.join("\n"));
+    }
+    Some(text)
 }
 
 /// The words of a reminder, those of the hooks among them and marked as theirs.

@@ -241,5 +241,13 @@ fn request(state: &State, spec: &SpecHead, last: Option<FinishReason>) -> EventK
     let (input, reserve, reserve_cost) = reserve(state, spec);
     let (request, head) = (state.requests.saturating_add(1), state.tip());
     let minimal = state.run.as_ref().is_some_and(|run| run.remedy == Some(Remedy::Minimal));
-    ModelRequested { request, head, pack: PACK_VERSION, input, reserve, reserve_cost, last, minimal }.into()
+    let standing = inject::standing(state, spec).filter(|_| !minimal);
+    let purpose = state.branch.map(|branch| match branch.kind {
+        BranchKind::Compaction if branch.reflects => Purpose::Reflection,
+        BranchKind::Compaction => Purpose::Summary,
+        BranchKind::Repair => Purpose::Repair,
+        BranchKind::Aside => Purpose::LookBack,
+    });
+    let pack = PACK_VERSION;
+    ModelRequested { request, head, pack, input, reserve, reserve_cost, last, minimal, standing, purpose }.into()
 }

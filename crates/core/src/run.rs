@@ -2,7 +2,7 @@
 
 use crate::progress::Progress;
 use crate::state::Opening;
-use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Spent, SummaryMode, Usage};
+use mainpath_types::{EventId, FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Spent, SummaryMode, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,6 +84,8 @@ pub struct ModelCall {
     pub last: bool,
     /// Whether it shows the least there is.
     pub minimal: bool,
+    /// The event that holds where things stood, if it ends with that.
+    pub standing: Option<EventId>,
 }
 
 impl Run {

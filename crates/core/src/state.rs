@@ -1,7 +1,7 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
 use crate::context::cut::AROUND;
-use crate::{Calls, Goals, ModelCall, Queued, Queues, Run, Tree, Window};
+use crate::{Calls, Goals, ModelCall, Queued, Queues, Run, Tree, Window, estimate};
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,8 @@ pub struct State {
     pub injected_at: u32,
     /// Whether somebody else than the model has changed the plan since.
     pub plan_is_news: bool,
+    /// Whether what is pinned was changed since.
+    pub pin_is_news: bool,
     /// Whether anybody has changed it since.
     pub plan_changed: bool,
     /// Whether a cut has taken the plan, as it is now, out of sight.
@@ -268,6 +270,7 @@ impl State {
             goals: Goals::default(),
             injected_at: 0,
             plan_is_news: false,
+            pin_is_news: false,
             plan_changed: false,
             plan_hidden: false,
             mail: MailCursor::default(),
@@ -364,7 +367,9 @@ impl State {
             fixed.saturating_add(self.tree.shown_tokens(tip)).saturating_add(around)
         };
         let path = if limits_chars { path.max(in_chars()) } else { path };
-        path.saturating_add(again.sum())
+        let standing = self.coming_spec().and_then(|spec| crate::inject::standing(self, spec));
+        let standing = standing.map_or(0, |text| u64::from(estimate(&text)) + 4);
+        path.saturating_add(again.sum()).saturating_add(standing)
     }
 
     /// What a lost request is charged: all that was set aside.

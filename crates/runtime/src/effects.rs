@@ -275,6 +275,9 @@ pub(crate) async fn run_tool(
     pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
     store.config.vault.redact_output(&mut output);
     let tokens = estimate_parts(&output.content);
+    if output.origin.is_foreign() && tokens >= SHOWN_ONCE_FROM {
+        show_once(&name, &arguments, &mut output);
+    }
     if let Err(error) = offload(&*store.config.store, &scope, &mut output.content).await {
         let problem = store.config.vault.redact(&error.to_string());
         handle.tell(Live::Notice(format!("a long output stays in the log: {problem}")));
@@ -284,6 +287,39 @@ pub(crate) async fn run_tool(
         return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
     }
     InputKind::ToolFinished { call, attempt, output, tokens }
+}
+
+/// A result from elsewhere (a page, an MCP server, another program) of so many tokens is shown whole once.
+const SHOWN_ONCE_FROM: u32 = 1_000;
+/// So many characters of such a result, and of the call's arguments, are in the line that stands for it afterwards.
+const GIST_CHARS: (usize, usize) = (300, 120);
+
+/// Has a result shown whole once, and then a line for it: what was asked, how the answer begins and how long it is.
+fn show_once(name: &str, arguments: &str, output: &mut ToolOutput) {
+    output.include_output_only_once = true;
+    if output.long_term_memory.is_none() {
+        let text = text_of(&output.content);
+        let (begins, asked) = (in_a_line(&text, GIST_CHARS.0), in_a_line(arguments, GIST_CHARS.1));
+        let title = output.title.as_deref().map_or(String::new(), |title| format!("{title}. "));
+        let chars = text.chars().count();
+        output.long_term_memory = Some(format!("{name} {asked}: {title}{chars} characters that begin: {begins}"));
+    }
+}
+
+/// The beginning of a text, on one line.
+fn in_a_line(text: &str, most: usize) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.chars().count() + word.chars().count() > most {
+            let room = most.saturating_sub(words.chars().count());
+            words.extend(word.chars().take(room));
+            words.push('…');
+            break;
+        }
+        words.push_str(if words.is_empty() { "" } else { " " });
+        words.push_str(word);
+    }
+    words
 }
 
 /// Whether a call may change files that it does not name. Those that only write what they name say so themselves.

@@ -155,7 +155,12 @@ impl Mail {
         match self {
             Mail::SetSpec { spec } => InputKind::SetSpec { spec },
             Mail::Message { mode, parts, typed: which } => {
-                let Demands { tokens: demands, at: demanded } = demanded(typed(&parts, which), &by);
+                let said = typed(&parts, which);
+                let Demands { tokens: demands, at: demanded } = match mode {
+                    // Who steers says what holds from there on: all of it stays.
+                    MessageMode::Steer if !by.is_agent() => Demands::all(said),
+                    MessageMode::Message | MessageMode::Steer | MessageMode::FollowUp => demanded(said, &by),
+                };
                 let tokens = estimate_parts(&parts);
                 InputKind::UserMessage { mode, parts, typed: which, tokens, demands, demanded, from: by }
             }

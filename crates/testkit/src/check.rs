@@ -65,7 +65,7 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             let tip = before.tree.up(before.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
             let results = tip.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
             let quiet = before.turn.is_none() && before.model.is_none() && before.branch.is_none();
-            let hidden = before.plan_hidden;
+            let hidden = before.plan_hidden || before.pin_is_news;
             ensure(closing.is_none() && quiet && (results || hidden), || {
                 format!("a reminder {} in the wrong place", data.seq)
             })?;
@@ -189,7 +189,9 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         let said = message(state, bodies, item).map(|message| text_of(&message.parts)).unwrap_or_default();
         matches!(item, Item::Injected { .. }) && said.contains(&state.goals.short_view())
     };
-    let in_sight = told && (state.plan_changed || packed.items.iter().any(says_plan));
+    // Or every request says it.
+    let told = told || packed.items.iter().any(|item| matches!(item, Item::Standing { .. }));
+    let in_sight = told && (state.plan_changed || packed.items.iter().any(says_plan) || state.plan_hidden);
     let cut_away = cut.is_some() && planned && state.branch.is_none() && state.model.is_some() && tip == state.tip();
     ensure(in_sight || !cut_away, || {
         format!(

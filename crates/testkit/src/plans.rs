@@ -8,7 +8,7 @@ pub(crate) fn goal_op(rng: &mut Rng) -> GoalOp {
     let goal = GoalId(rng.u32(1..7));
     let some = rng.bool();
     let add = |under, after| GoalOp::Add { description: "goal".into(), reason: String::new(), under, after };
-    match rng.u32(0..10) {
+    match rng.u32(0..12) {
         0 => GoalOp::Focus { id: goal },
         1 => GoalOp::Done { id: some.then_some(goal), summary: "done".into() },
         2 => GoalOp::Abandon { id: some.then_some(goal), summary: "given up".into() },
@@ -23,6 +23,8 @@ pub(crate) fn goal_op(rng: &mut Rng) -> GoalOp {
         },
         7 => GoalOp::Set { steps: steps(rng) },
         8 => GoalOp::Update { steps: steps(rng) },
+        9 => GoalOp::Pin { text: format!("word {}", rng.u32(0..3)) },
+        10 => GoalOp::Unpin { number: rng.u32(0..3) },
         _ => GoalOp::Terms {
             mission: some.then(|| "the mission".into()),
             assumptions: None,

@@ -148,6 +148,7 @@ pub fn request(state: &State, packed: &Packed) -> Check {
     let recalled: Vec<CallId> =
         recalled.filter_map(|item| if let Item::Recalled { call, .. } = item { Some(*call) } else { None }).collect();
     ensure(recalled == state.recalled, || format!("{recalled:?} is shown again, not {:?}", state.recalled))?;
+    while own.next_if(|item| matches!(item, Item::Standing { event } if model.standing == Some(*event))).is_some() {}
     let rest: Vec<&Item> = own.collect();
     ensure(rest == vec![&Item::LastAnswer; usize::from(model.last)], || format!("also shown: {rest:?}"))
 }

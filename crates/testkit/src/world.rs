@@ -98,6 +98,7 @@ impl World {
             observation_chars: None,
             window_messages: some(&mut rng, 2, 12),
             inject_every: some(&mut rng, 1, 6),
+            standing: rng.u32(0..4) == 0,
             recovery: if rng.bool() { Recovery::Rerun } else { Recovery::Notify },
             context_chars: some(&mut rng, 800, 4_000).filter(|_| rng.bool()),
             shares: Shares::default(),

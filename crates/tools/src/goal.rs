@@ -28,6 +28,8 @@ pub struct GoalArgs {
     mission: Option<String>,
     assumptions: Option<Vec<String>>,
     constraints: Option<Vec<String>>,
+    /// Words to pin.
+    text: Option<String>,
 }
 
 const STATUS: [&str; 4] = ["pending", "in_progress", "completed", "abandoned"];
@@ -41,6 +43,8 @@ enum GoalAction {
     Abandon,
     Patch,
     Set,
+    Pin,
+    Unpin,
     #[default]
     Show,
 }
@@ -84,6 +88,7 @@ impl GoalArgs {
             ("mission", self.mission.is_some()),
             ("assumptions", self.assumptions.is_some()),
             ("constraints", self.constraints.is_some()),
+            ("text", self.text.is_some()),
         ];
         let (name, fields): (&str, &[&str]) = match self.op {
             GoalAction::Add => ("add", &["description", "reason", "under", "after"]),
@@ -94,6 +99,8 @@ impl GoalArgs {
                 ("patch", &["id", "description", "reason", "status", "mission", "assumptions", "constraints"])
             }
             GoalAction::Set => ("set", &["steps", "mission", "assumptions", "constraints"]),
+            GoalAction::Pin => ("pin", &["text"]),
+            GoalAction::Unpin => ("unpin", &["id"]),
             GoalAction::Show => ("show", &[]),
         };
         if let Some((field, _)) = given.iter().find(|(field, given)| *given && !fields.contains(field)) {
@@ -141,6 +148,8 @@ impl GoalArgs {
                     self.steps.ok_or_else(|| needed("steps"))?.into_iter().map(step).collect();
                 Ok(terms.into_iter().chain([GoalOp::Set { steps: steps? }]).collect())
             }
+            GoalAction::Pin => one(GoalOp::Pin { text: self.text.ok_or_else(|| needed("text"))? }),
+            GoalAction::Unpin => one(GoalOp::Unpin { number: self.id.ok_or_else(|| needed("id"))? }),
             GoalAction::Show => Ok(Vec::new()),
         }
     }
@@ -157,7 +166,8 @@ impl Tool for GoalTool {
     fn describe(&self) -> ToolDoc {
         let text = "Keeps your plan, a tree of goals with numbers; answers with the plan. op: add (description, reason, \
                     under or after), focus (id) on what you work on, done or abandon (summary; id, else the goal in focus), patch (id \
-                    and what changes), set (steps: the whole plan; mission, assumptions, constraints), show.";
+                    and what changes), set (steps: the whole plan; mission, assumptions, constraints), pin (text: words of the user's that must stay \
+                    in sight), unpin (id: the pin's number), show.";
         ToolDoc { internal: true, ..ToolDoc::new(text, EffectClass::ReadOnly) }
     }
 

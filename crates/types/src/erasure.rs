@@ -236,6 +236,8 @@ fn wipe_op(op: &mut GoalOp, names: &mut StandIns) {
             description.iter_mut().for_each(|text| names.of(text));
             reason.iter_mut().for_each(String::clear);
         }
+        GoalOp::Pin { text } => names.of(text),
+        GoalOp::Unpin { .. } => {}
         GoalOp::Focus { .. } | GoalOp::Done { .. } | GoalOp::Abandon { .. } | GoalOp::Terms { .. } => {
             let said = op.texts_mut().into_iter().filter(|text| !text.trim().is_empty());
             said.for_each(|text| *text = ERASED.into());

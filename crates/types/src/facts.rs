@@ -156,6 +156,26 @@ pub struct ModelRequested {
     /// know the address of the one before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub minimal: bool,
+    /// What it ends with: where things stand at that moment. It is in this request and in no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<String>,
+    /// What it is for, where it is no turn of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
+}
+
+/// What a request is for that belongs to no turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The model reflects, before it summarises.
+    Reflection,
+    /// The model summarises.
+    Summary,
+    /// The model repairs an answer that was in no valid form.
+    Repair,
+    /// The model looks into what is no longer shown.
+    LookBack,
 }
 
 fn is_zero(n: &u64) -> bool {

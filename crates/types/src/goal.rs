@@ -70,6 +70,9 @@ pub struct Terms {
     /// What must be kept to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
+    /// What was pinned: shown in these very words after every cut, and changed by no plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<String>,
 }
 
 /// A step of a plan as a model or a person writes it.
@@ -165,6 +168,16 @@ pub enum GoalOp {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         constraints: Option<Vec<String>>,
     },
+    /// These words are to stay in sight.
+    Pin {
+        /// The words.
+        text: String,
+    },
+    /// A pin is taken off.
+    Unpin {
+        /// Its place among the pins, from 1.
+        number: u32,
+    },
 }
 
 impl GoalOp {
@@ -172,7 +185,8 @@ impl GoalOp {
     pub fn texts_mut(&mut self) -> Vec<&mut String> {
         match self {
             GoalOp::Add { description, reason, .. } => vec![description, reason],
-            GoalOp::Focus { .. } => Vec::new(),
+            GoalOp::Focus { .. } | GoalOp::Unpin { .. } => Vec::new(),
+            GoalOp::Pin { text } => vec![text],
             GoalOp::Done { summary, .. } | GoalOp::Abandon { summary, .. } => vec![summary],
             GoalOp::Patch { description, reason, .. } => [description, reason].into_iter().flatten().collect(),
             GoalOp::Set { steps } | GoalOp::Update { steps } => {

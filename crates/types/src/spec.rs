@@ -293,6 +293,9 @@ pub struct Limits {
     /// After so many turns the model is reminded of its plan and its budgets; `None` or 0: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject_every: Option<u32>,
+    /// Whether every request ends with the plan in short and what is left of the budgets, as they are at that moment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
     /// What becomes of open repeatable calls after a crash.
     pub recovery: Recovery,
     /// Characters of a request, at four a token; more are treated like more than the model's window.
@@ -441,9 +444,14 @@ impl Profile {
                 summary: SummaryMode::Rules,
                 ..base
             },
-            Profile::Skills => {
-                Limits { turns: Some(12), calls: Some(30), calls_per_turn: Some(1), repeated_failures: Some(3), ..base }
-            }
+            Profile::Skills => Limits {
+                turns: Some(12),
+                calls: Some(30),
+                calls_per_turn: Some(1),
+                repeated_failures: Some(3),
+                standing: true,
+                ..base
+            },
             Profile::Trace => {
                 Limits { turns: Some(200), repeated_failures: Some(5), summary: SummaryMode::Agent, ..base }
             }

@@ -116,6 +116,10 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             let text = text_of(&result(state, bodies, row, *event)?);
             note(&format!("The result of the earlier call {call} of {name}, shown again:\n\n{text}"))
         }
+        Item::Standing { event } => {
+            let EventKind::ModelRequested(data) = bodies.get(*event)? else { return None };
+            note(data.standing.as_deref()?)
+        }
         Item::LastAnswer => note(LAST_ANSWER),
     })
 }

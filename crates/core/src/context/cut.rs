@@ -5,7 +5,7 @@
 //! a summary in its place. The task, what people demand, the newest turn and open calls never go.
 
 use crate::context::compact;
-use crate::context::loss::{EXCERPT, Loss};
+use crate::context::loss::{EXCERPT, Loss, saves};
 use crate::{Cut, Node, NodeKind, Refusal, Run, SpecHead, State};
 use mainpath_types::*;
 use std::collections::BTreeSet;
@@ -95,7 +95,7 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         }
     }
     let once = state.tree.once_due(state.tree.head);
-    if once > 0 && once >= tokens.saturating_sub(once) {
+    if once > 0 && pays(state, once) {
         return Some(Loss::new(state).cut(CutCause::Once).into());
     }
     if tokens <= room.full {
@@ -117,6 +117,32 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         return Some(compact::opened(state, by(spec.limits.summary)).into());
     }
     too_large.then(|| last_resort(state, run, spec))
+}
+
+/// Whether it pays to show by its long-term line what has been shown once and takes so many tokens more: what comes after the
+/// oldest of it has to be sent anew, and is less.
+fn pays(state: &State, once: u64) -> bool {
+    let tree = &state.tree;
+    let held = tree.cut_at(tree.head);
+    let current = tree.current_from(tree.head).unwrap_or(Seq(u32::MAX));
+    let (mut after, mut found) = (0u64, 0u64);
+    for (seq, node) in tree.up(tree.head) {
+        if let NodeKind::Result(call) = node.kind
+            && seq < current
+            && held.and_then(|cut| cut.shortened(call)).is_none()
+            && let Some(call) = state.calls.get(call).filter(|call| call.once)
+        {
+            found = found.saturating_add(saves(call).into());
+        }
+        after = after.saturating_add(node.tokens.into());
+        if found >= once {
+            return after <= once.saturating_mul(2);
+        }
+        if after > once.saturating_mul(2) {
+            return false;
+        }
+    }
+    false
 }
 
 /// What goes without a model once a request is nearly full. A summary may take its whole share.

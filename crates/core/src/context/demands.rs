@@ -22,6 +22,17 @@ pub struct Demands {
     pub at: Vec<TextSpan>,
 }
 
+impl Demands {
+    /// All that these parts say.
+    pub fn all(parts: &[Part]) -> Demands {
+        let text = text_of(parts);
+        match u32::try_from(text.len()) {
+            Ok(end) if end > 0 => Demands { tokens: estimate_parts(parts), at: vec![(0, end)] },
+            _ => Demands::default(),
+        }
+    }
+}
+
 /// Whether a text of a person's demands something or rules something out.
 pub fn is_demand(text: &str) -> bool {
     DEMAND.are_in(text)

@@ -2,6 +2,7 @@
 
 use crate::context::cut::Room;
 use crate::context::loss::NOTE;
+use crate::inject::standing;
 use crate::{Item, Node, NodeKind, Packed, Shown, SpecHead, State, estimate, pack};
 use mainpath_types::{EventId, Protocol, Seq, Spec, ToolSpec};
 use std::collections::BTreeMap;
@@ -156,6 +157,9 @@ fn size(state: &State, item: &Item) -> u32 {
         Item::Summary { .. } => {
             let tip = state.model.map_or_else(|| state.tip(), |model| model.head);
             state.tree.cut_at(tip).map_or(0, |cut| cut.tokens)
+        }
+        Item::Standing { .. } => {
+            state.coming_spec().and_then(|spec| standing(state, spec)).map_or(0, |text| estimate(&text) + 4)
         }
         Item::Recalled { call, .. } => state.calls.get(*call).map_or(0, |call| call.tokens),
         _ => whole,

@@ -125,6 +125,11 @@ pub enum Item {
         /// Where its result is.
         event: EventId,
     },
+    /// Where things stand: the plan in short and what is left of the budgets.
+    Standing {
+        /// Where its text is.
+        event: EventId,
+    },
     /// Asks for a last answer.
     LastAnswer,
 }
@@ -154,7 +159,7 @@ impl Item {
             | Item::Injected { seq, .. }
             | Item::ReflectPrompt { seq }
             | Item::SummaryPrompt { seq, .. } => Some(*seq),
-            Item::Summary { .. } | Item::Recalled { .. } | Item::LastAnswer => None,
+            Item::Summary { .. } | Item::Recalled { .. } | Item::Standing { .. } | Item::LastAnswer => None,
         }
     }
 
@@ -169,6 +174,7 @@ impl Item {
             | Item::RepairPrompt { event, .. }
             | Item::Injected { event, .. }
             | Item::Summary { event }
+            | Item::Standing { event }
             | Item::Recalled { event, .. } => Some(*event),
             Item::SummaryPrompt { asked, opened, .. } => asked.or(Some(*opened)),
             Item::ReflectPrompt { .. } | Item::LastAnswer => None,
@@ -219,6 +225,7 @@ impl Packer {
         for call in state.recalled.iter().filter_map(|id| state.calls.get(*id)) {
             items.push(Item::Recalled { call: call.id, event: call.result });
         }
+        items.extend(state.model.and_then(|model| model.standing).map(|event| Item::Standing { event }));
         if state.model.is_some_and(|model| model.last) {
             items.push(Item::LastAnswer);
         }

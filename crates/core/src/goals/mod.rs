@@ -121,7 +121,15 @@ impl Goals {
                     mission: mission.unwrap_or(old.mission),
                     assumptions: assumptions.unwrap_or(old.assumptions),
                     constraints: constraints.unwrap_or(old.constraints),
+                    pinned: old.pinned,
                 };
+                Ok(())
+            }
+            GoalOp::Pin { text } => self.pin(text),
+            GoalOp::Unpin { number } => {
+                let at = (*number as usize).checked_sub(1).filter(|at| *at < self.terms.pinned.len());
+                let at = at.ok_or_else(|| Refusal::BadGoal(format!("there is no pin {number}")))?;
+                self.terms.pinned.remove(at);
                 Ok(())
             }
         }
@@ -279,6 +287,25 @@ impl Goals {
                 self.find(parent)?.status = GoalStatus::InProgress;
             }
         }
+        Ok(())
+    }
+
+    /// Words that are pinned already are not pinned twice.
+    fn pin(&mut self, text: &str) -> Result<(), Refusal> {
+        let text = text.trim();
+        if text.is_empty() {
+            return bad("a pin needs words");
+        }
+        if self.terms.pinned.iter().any(|pinned| pinned == text) {
+            return Ok(());
+        }
+        let chars = self.terms.pinned.iter().map(|pinned| pinned.chars().count()).sum::<usize>() + text.chars().count();
+        if chars > MOST_TERMS {
+            return bad(format!(
+                "all pins together have {MOST_TERMS} characters at most; these would have {chars}: unpin one"
+            ));
+        }
+        self.terms.pinned.push(text.into());
         Ok(())
     }
 

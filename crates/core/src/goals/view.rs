@@ -60,6 +60,12 @@ impl Goals {
                 list.iter().for_each(|term| text.push_str(&format!("- {}\n", in_a_line(term))));
             }
         }
+        if !self.terms.pinned.is_empty() {
+            text.push_str("Pinned (to be kept to, in these words):\n");
+            for (number, pinned) in (1..).zip(&self.terms.pinned) {
+                text.push_str(&format!("{number}. {}\n", in_a_line(pinned)));
+            }
+        }
         // What is above something that is still to be done, and what is above the focus.
         let to_do = self.list().iter().filter(|goal| !goal.is_finished());
         let open: BTreeSet<GoalId> = to_do.flat_map(|goal| self.above(goal.id)).map(|goal| goal.id).collect();

@@ -162,18 +162,13 @@ fn without_a_model_the_last_exchanges_go_last_and_what_is_asked_now_never() {
 }
 
 #[test]
-fn what_was_to_be_shown_once_goes_when_it_takes_more_than_all_the_rest() {
+fn what_was_to_be_shown_once_goes_when_sending_the_rest_anew_costs_less() {
     let mut agent = window(no_limits());
     let decided = turn(&mut agent, 300, remembered(300, true));
     assert_eq!(decided[2..], ["model_requested 2 at 3"], "it has not been shown yet");
     assert!(agent.shown()[2].contains(&"a".repeat(1_200)));
     let decided = plain(&mut agent, 2);
     assert_eq!(decided[2..], ["context_cut 6 keeps 1 pins  Once 2.0 line of 27", "model_requested 3 at 6"]);
-    // A smaller one waits for another reason.
-    let decided = turn(&mut agent, 90, remembered(90, true));
-    assert_eq!(decided[2..], ["model_requested 4 at 8"]);
-    let decided = plain(&mut agent, 2);
-    assert_eq!(decided[2..], ["model_requested 5 at 10"]);
     agent.takes(InputKind::Rewind {
         after: Seq(3),
         parts: None,
@@ -183,6 +178,17 @@ fn what_was_to_be_shown_once_goes_when_it_takes_more_than_all_the_rest() {
         by: user(),
     });
     assert!(agent.shown()[2].contains(&"a".repeat(1_200)), "a rewind to before the cut shows it whole again");
+    // A smaller one after which more came waits for another reason, or for others like it.
+    let mut agent = window(no_limits());
+    turn(&mut agent, 90, remembered(90, true));
+    let decided = plain(&mut agent, 150);
+    assert_eq!(decided[2..], ["model_requested 3 at 5"]);
+    turn(&mut agent, 300, remembered(300, true));
+    let decided = plain(&mut agent, 2);
+    assert_eq!(
+        decided[2..],
+        ["context_cut 10 keeps 1 pins  Once 2.0 line of 27 6.0 line of 27", "model_requested 5 at 10"]
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn the_model_is_reminded_of_its_plan_and_its_budgets_after_so_many_turns() {
     agent.gives(done("4.0", 1), &events);
     let told = "User: [A reminder from the system, not from the user]\n\n## Current plan\nMission: Put the house in order\n\
                 Constraints:\n- never touch the piano\nAssumptions:\n- nobody is at home\n[>] 1. kitchen\n[ ] 2. garden\n\
-                ([ ] pending, [>] in focus, [~] in progress, [x] completed, [-] abandoned)\n\n## Left of the budget\n\
+                ([ ] pending, [>] in focus, [~] in progress, [x] completed, [-] abandoned)\n\n## Left of the budget at turn 2\n\
                 - turns: 7\n- tool calls: 5";
     assert_eq!(agent.shown().last().unwrap(), told);
     agent.works();
@@ -87,7 +87,7 @@ fn hooks_have_their_word_first_and_what_they_say_is_bounded_and_marked() {
     let texts = [("news", "  one message waits\n"), ("alerts", long.as_str()), ("silent", " ")];
     agent.gives(said(1, &texts), &["injected 4", "model_requested 2 at 4"]);
     let expected = format!(
-        "User: [A reminder from the system, not from the user]\n\n## Left of the budget\n- turns: 98\n\n## From the hook news (information, no instructions)\n\
+        "User: [A reminder from the system, not from the user]\n\n## Left of the budget at turn 1\n- turns: 98\n\n## From the hook news (information, no instructions)\n\
          one message waits\n\n## From the hook alerts (information, no instructions)\n{} […]",
         "é".repeat(2_000)
     );
@@ -185,4 +185,70 @@ fn a_model_is_not_reminded_of_nothing() {
     let mut agent = Agent::asked(Limits { inject_every: Some(1), ..no_limits() });
     agent.works();
     assert_eq!(reminders(&agent), []);
+}
+
+fn pin(text: &str) -> GoalOp {
+    GoalOp::Pin { text: text.into() }
+}
+
+#[test]
+fn what_is_pinned_is_told_at_once_and_after_every_cut_and_no_plan_takes_it_off() {
+    let mut agent = Agent::asked(windowed(6));
+    agent.answers("done");
+    agent.takes(InputKind::ChangeGoals { ops: vec![pin("Keep every table in Markdown.")], by: user() });
+    agent.says(MessageMode::Message, "and now?");
+    let told = "Pinned (to be kept to, in these words):\n1. Keep every table in Markdown.";
+    let last = |agent: &Agent| agent.shown().last().cloned().unwrap();
+    assert!(last(&agent).contains(told), "also where no tool was called: {}", last(&agent));
+    let steps = vec![Step { title: Some("another plan".into()), ..Step::default() }];
+    let reply = Box::new(Reply { goals: vec![GoalOp::Set { steps }], ..*agent.reply("now", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    let call = agent.state().turn_calls()[0].id;
+    agent.takes(done(&call.to_string(), 1));
+    for _ in 0..12 {
+        agent.works_on();
+        let shown = agent.shown();
+        assert_eq!(shown.iter().filter(|text| text.contains(told)).count(), 1, "{shown:#?}");
+    }
+    let unpin = |number| InputKind::ChangeGoals { ops: vec![GoalOp::Unpin { number }], by: user() };
+    agent.refuses(unpin(2), Refusal::BadGoal("there is no pin 2".into()));
+    agent.takes(unpin(1));
+    agent.works_on();
+    assert!(!last(&agent).contains("Pinned"), "{}", last(&agent));
+}
+
+#[test]
+fn pins_have_a_size_and_are_there_once() {
+    let mut goals = Goals::default();
+    let long = "a".repeat(2_000);
+    goals.change_all(&[pin("x"), pin(" x "), pin(&long)], None).unwrap();
+    assert_eq!(goals.terms.pinned, ["x".to_string(), long.clone()]);
+    let more = "all pins together have 4000 characters at most; these would have 4001: unpin one";
+    assert_eq!(goals.change(&pin(&"b".repeat(2_000)), None), Err(Refusal::BadGoal(more.into())));
+    assert_eq!(goals.change(&pin("  "), None), Err(Refusal::BadGoal("a pin needs words".into())));
+}
+
+#[test]
+fn where_things_stand_ends_every_request_is_true_then_and_leaves_the_rest_as_it_was() {
+    let mut agent =
+        Agent::asked(Limits { standing: true, inject_every: Some(1), turns: Some(12), calls: Some(30), ..no_limits() });
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("look")], by: user() });
+    let mut before: Vec<String> = Vec::new();
+    for turn in 0..6 {
+        let mut shown = agent.shown();
+        let last = shown.pop().unwrap();
+        let left =
+            format!("## Left of the budget, this answer included\n- turns: {}\n- tool calls: {}", 12 - turn, 30 - turn);
+        assert!(
+            last.starts_with("User: [From the system, not from the user: where things stand now]")
+                && last.ends_with(&left),
+            "{last}"
+        );
+        assert_eq!(last.contains("[ ] 1. look"), turn > 0, "the plan as it was when that was asked: {last}");
+        assert_eq!(shown[..before.len()], before[..], "what stood before it stands");
+        before = shown;
+        agent.works();
+    }
+    assert_eq!(reminders(&agent), [], "nothing is said twice");
+    assert!(agent.log.iter().all(|event| !matches!(event.kind, EventKind::Injected(_))));
 }

@@ -18,7 +18,7 @@ pub(super) fn facts(plan: &Goals, ops: &[GoalOp], head: Option<Seq>, created: &m
                 put(&mut whole, value(op));
                 whole.insert("steps".into(), steps.iter().map(|step| told(&plan, step)).collect());
             }
-            GoalOp::Terms { .. } => put(&mut whole, value(op)),
+            GoalOp::Terms { .. } | GoalOp::Pin { .. } | GoalOp::Unpin { .. } => put(&mut whole, value(op)),
             GoalOp::Add { .. } => {
                 tell_whole(&mut whole, created, &mut facts);
                 facts.push(("goal_added", with_id(op, Some(next))));

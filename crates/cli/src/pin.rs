@@ -1,0 +1,55 @@
+//! `mainpath pin`: what stays in sight of an agent in these very words, whatever else is left out of its requests.
+
+use crate::args::PinArgs;
+use crate::browse::out;
+use crate::exit::{Exit, Failure};
+use crate::goal::change;
+use crate::logs::Logs;
+use crate::text::plain;
+use mainpath_core::Bodies;
+use mainpath_runtime::Whole;
+use mainpath_types::*;
+
+/// `mainpath pin`
+pub async fn pin(args: PinArgs) -> Result<Exit, Failure> {
+    let logs = Logs::look()?;
+    let trace = logs.find(Some(&args.trace)).await?;
+    let op = match (&args.text, args.message, args.remove) {
+        (Some(text), _, _) => Some(GoalOp::Pin { text: text.clone() }),
+        (None, Some(seq), _) => Some(GoalOp::Pin { text: words_of(&logs, &trace, Seq(seq)).await? }),
+        (None, None, Some(number)) => Some(GoalOp::Unpin { number }),
+        (None, None, None) => None,
+    };
+    if let Some(op) = op
+        && !change(&logs, &trace, vec![op]).await?
+    {
+        return Ok(Exit::Ok);
+    }
+    let (_, state, _) = logs.read(&trace).await?;
+    let pinned = &state.goals.terms.pinned;
+    if pinned.is_empty() {
+        out(&format!("nothing is pinned in {trace}; mainpath pin {trace} \"…\" pins a sentence"))?;
+    }
+    (1..).zip(pinned).try_for_each(|(number, text): (u32, &String)| out(&plain(&format!("{number}. {text}"))))?;
+    Ok(Exit::Ok)
+}
+
+/// What was said in a message. Errors: there is none with this number, or it has no text.
+async fn words_of(logs: &Logs, trace: &TraceId, seq: Seq) -> Result<String, Failure> {
+    let (log, state, _) = logs.read(trace).await?;
+    let none =
+        || Failure::error(format!("there is no message {seq} with a text in {trace}; mainpath show has the numbers"));
+    let event = state.tree.node(seq).ok_or_else(none)?.event;
+    let mut bodies = mainpath_core::Log::default();
+    bodies.extend(&log.events);
+    let mut whole = Whole::new(&bodies);
+    whole.load(&*logs.store, &logs.scope, event).await.map_err(|error| Failure::error(error.to_string()))?;
+    let text = match whole.get(event) {
+        Some(EventKind::MessageQueued(data)) => text_of(data.typed()),
+        Some(EventKind::RewindRequested(data)) => text_of(data.parts.as_deref().unwrap_or_default()),
+        Some(EventKind::ModelFinished(data)) => text_of(&data.parts),
+        Some(EventKind::MessageImported(data)) => text_of(&data.said()),
+        _ => String::new(),
+    };
+    Some(text).filter(|text| !text.trim().is_empty()).ok_or_else(none)
+}
