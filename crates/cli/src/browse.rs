@@ -308,6 +308,11 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
         let unanswered = were(found.unanswered as u64, "request");
         out(&format!("{unanswered} never answered, so there is nothing to compare with"))?;
     }
+    if found.outdated > 0 {
+        let views = were(found.outdated as u64, "view");
+        let now = if args.dry_run { "replay without --dry-run writes them anew" } else { "they are written anew" };
+        out(&format!("{views} in the form of another version of Mainpath and not compared; {now}"))?;
+    }
     for line in &found.differences {
         out(&format!("differs: {}", plain(line)))?;
     }

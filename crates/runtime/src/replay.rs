@@ -26,6 +26,8 @@ pub struct Replayed {
     pub erased: u64,
     /// Views that were built again and are what was there, or were missing.
     pub views: u64,
+    /// Views that another version of Mainpath wrote, in its form: they were not compared, but written anew.
+    pub outdated: u64,
     /// What differs, a line each. Empty is what one wants.
     pub differences: Vec<String>,
 }
@@ -82,6 +84,8 @@ async fn rebuild(
             before.insert(name, bytes);
         }
     }
+    // What another version wrote says the same in another form.
+    let is_outdated = before.get("meta.json").is_some_and(|meta| views::version(meta) != views::VERSION);
     // Views are written when a run ends. Older ones are right if they are what the log said then.
     let written_at = before.get("meta.json").and_then(|meta| views::written_up_to(meta)).unwrap_or(EventId::MAX);
     let known = events.iter().take_while(|event| event.id <= written_at).count();
@@ -100,6 +104,12 @@ async fn rebuild(
         }
         Err(other) => return Err(other),
     };
+    if is_outdated {
+        let mut names: Vec<&str> = then.iter().chain(&now).map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        replayed.outdated = names.into_iter().filter(|name| before.remove(*name).is_some()).count() as u64;
+    }
     for (name, bytes) in then {
         if before.remove(name).is_some_and(|before| before != bytes) {
             replayed.differences.push(format!("the view {name} was not what the log said when it was written"));
@@ -113,6 +123,7 @@ async fn rebuild(
             _ => replayed.views += 1,
         }
     }
+    replayed.views -= replayed.outdated.min(replayed.views);
     let mut left: Vec<String> = before.into_keys().collect();
     left.sort();
     let left = left.iter().map(|name| format!("the view {name} does not come from the log"));

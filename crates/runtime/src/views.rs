@@ -120,6 +120,15 @@ pub async fn ending(store: &dyn Store, scope: &Scope, state: &State, log: &Log) 
     Ok(mainpath_core::ending(state, &whole))
 }
 
+/// The form of views. It changes whenever a view of the same log is written otherwise than before.
+pub const VERSION: u64 = 2;
+
+/// The form in which views were written, by their `meta.json`; 1 where it says nothing.
+pub(crate) fn version(meta: &[u8]) -> u64 {
+    let meta = serde_json::from_slice::<Value>(meta).unwrap_or_default();
+    meta.get("views_version").and_then(Value::as_u64).unwrap_or(1)
+}
+
 /// The event up to which views were written, by their `meta.json`.
 pub(crate) fn written_up_to(meta: &[u8]) -> Option<EventId> {
     serde_json::from_slice::<Value>(meta).ok()?.get("last_event_id")?.as_u64()
@@ -279,6 +288,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "last_sequence": state.tree.len(),
         "head_sequence": state.tree.head,
         "last_event_id": state.last,
+        "views_version": VERSION,
         "model": spec.map(|spec| spec.model.as_str()),
         "tools": spec.map(|spec| &spec.tools),
         "used_tools": used_tools(events),

@@ -165,3 +165,26 @@ async fn a_tenant_sees_only_its_own_traces() {
     assert_eq!(names(&place), ["ours completed 1"]);
     assert!(place.file("index.sqlite").exists() && place.file("tenants/other/index.sqlite").exists());
 }
+
+#[tokio::test]
+async fn what_was_counted_of_runs_comes_from_the_logs_and_goes_with_them() {
+    let place = Place::new();
+    place.talk("20260101-a", &[("one", "1"), ("two", "2")]).await;
+    place.talk("20260101-b", &[("three", "3")]).await;
+    let read = |since| {
+        let mut index = place.index();
+        index.refresh().unwrap();
+        index.runs(since).unwrap()
+    };
+    let (runs, traces) = read(0);
+    assert_eq!((runs.len(), traces), (3, 2));
+    let log = place.store.read(&place.scope, &"20260101-a".parse().unwrap(), 1).await.unwrap();
+    let counted = mainpath_runtime::run_stats::runs(&"20260101-a".parse().unwrap(), &log.events);
+    assert_eq!(counted.len(), 2);
+    assert!(counted.iter().all(|run| runs.contains(run)), "{runs:#?}");
+    assert_eq!(read(1_795_315_500_001), (Vec::new(), 0), "none began later");
+    place.talk("20260101-b", &[("four", "4")]).await;
+    assert_eq!(read(0).0.len(), 4, "what changed is counted anew, once");
+    place.store.remove(&place.scope, &"20260101-a".parse().unwrap()).await.unwrap();
+    assert_eq!((read(0).0.len(), read(0).1), (2, 1));
+}

@@ -54,6 +54,7 @@ async fn rebuilds(place: &Place, trace: &TraceId) -> Vec<Event> {
         unanswered: (asked - sent.len()) as u64,
         erased: 0,
         views: views.len() as u64,
+        outdated: 0,
         differences: Vec::new(),
     };
     assert_eq!(place.replay(trace).await, whole);

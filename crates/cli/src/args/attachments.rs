@@ -1,0 +1,28 @@
+//! What goes along with a task.
+
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+
+/// What is attached to the task.
+#[derive(Args, Debug, Default)]
+pub struct AttachArgs {
+    /// Attach an image: a path, an http(s) URL that the model's server fetches, or a data: URL. May be repeated
+    #[arg(long, value_name = "PATH")]
+    pub image: Vec<OsString>,
+    /// Attach a file: an image, a PDF, sound or text. May be repeated
+    #[arg(long, value_name = "PATH")]
+    pub file: Vec<OsString>,
+    /// What happens to an attachment that the model does not take
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub attachments: Attachments,
+}
+
+/// What happens to an attachment that the model does not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Attachments {
+    /// Nothing is begun
+    #[default]
+    Refuse,
+    /// The text of a PDF is sent, and a line that names anything else
+    Text,
+}
