@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test mcp-servers lint bench simulation mutants redis clean
+.PHONY: run build test hardening mcp-servers lint bench simulation mutants redis clean
 
 ## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -42,6 +42,10 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) xtask tidy
+
+## What is tried at length before a release: docs/robustness.md. Less than 20 minutes.
+hardening:
+	MAINPATH_HARDENING=1 $(CARGO) test --locked -p mainpath-cli --test it -- hardening:: --nocapture
 
 ## The table of docs/figures.md. Takes about a minute after its build.
 bench: build

@@ -68,6 +68,8 @@ impl Plan {
 pub struct Seen {
     /// When its first request came, on the clock of [`now`].
     pub began: u64,
+    /// When its last request came.
+    pub last: u64,
     /// From each answer's last byte to the next request's first byte.
     pub first: Vec<u64>,
     /// From each answer's last byte to the next request's last byte.
@@ -191,6 +193,7 @@ impl Board {
             seen.whole.push(whole.saturating_sub(seen.answered));
         }
         seen.requests += 1;
+        seen.last = first;
         seen.bytes = bytes;
         let last = seen.requests > plan.turns;
         let key = if last { (plan.say, last, false) } else { (plan.result, last, plan.ask) };

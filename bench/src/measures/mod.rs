@@ -11,6 +11,7 @@ mod sandbox;
 mod start;
 mod traces;
 mod waiting;
+mod window;
 
 use crate::Fail;
 use crate::table::{Row, render};
@@ -19,7 +20,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 16] = [
+const MEASURES: [(&str, Measure); 19] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -27,6 +28,9 @@ const MEASURES: [(&str, Measure); 16] = [
     ("parked", waiting::parked),
     ("open", open::open),
     ("long", long::long),
+    ("window", window::window),
+    ("verify", window::verify),
+    ("runs", window::runs),
     ("gate", gate::gate),
     ("packing", packing::packing),
     ("encoding", models::encoding),

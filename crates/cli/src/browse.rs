@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::list::{INTERRUPTED, standing};
 use crate::logs::Logs;
 use crate::print::changed;
+use crate::run::says_first;
 use crate::say::to_output;
 use crate::text::{count, gist, number, plain, short, span, spent, were};
 use crate::waits::waiting;
@@ -56,7 +57,12 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     } else if args.all {
         tree(&state, &bodies, &sizes(&logs, &log.events).await)?;
     } else {
-        path(&logs, (&trace, is_driven), &log.events, &state, &bodies).await?;
+        let then = match says_first(&logs, &log, &state).await? {
+            Some(how) => how,
+            None if log.read_only() => format!("its process ended; mainpath fork {trace} goes on in another trace"),
+            None => format!("its process ended; mainpath resume {trace}"),
+        };
+        path(&logs, (&trace, is_driven, &then), &log.events, &state, &bodies).await?;
     }
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
@@ -80,7 +86,7 @@ fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
 
 async fn path(
     logs: &Logs,
-    (trace, is_driven): (&TraceId, bool),
+    (trace, is_driven, then): (&TraceId, bool, &str),
     events: &[Event],
     state: &State,
     bodies: &Whole<'_>,
@@ -92,7 +98,7 @@ async fn path(
     out(&format!("trace   {trace}"))?;
     let reason = state.finished.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.as_str()));
     out(&match standing(status(state), is_driven) {
-        INTERRUPTED => format!("status  {INTERRUPTED}: its process ended; mainpath resume {trace}"),
+        INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
     })?;
     if let Some(spec) = spec {

@@ -357,7 +357,13 @@ impl<'a> Follow<'a> {
             };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
-            eprintln!("mainpath: {why}; go on with mainpath resume {}", self.trace);
+            let trace = &self.trace;
+            let how = match end.reason {
+                // As it is, it would meet the same end.
+                FinishReason::ContextLimit => format!("mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}"),
+                _ => format!("go on with mainpath resume {trace}"),
+            };
+            eprintln!("mainpath: {why}; {how}");
         }
         if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             return Err(self.unwritten(error));

@@ -140,7 +140,10 @@ fn line(row: &Row) -> String {
 
 fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     // Where no index can be kept, every log is read for the search.
-    let index = refreshed(logs).or_else(|_| Index::in_memory(&logs.store, &logs.scope))?;
+    let index = match refreshed(logs) {
+        Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
+        index => index?,
+    };
     let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
     hits.iter_mut().for_each(|hit| stand(logs, &mut hit.row));
     if args.json {

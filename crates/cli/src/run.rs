@@ -56,7 +56,7 @@ async fn begin(
     task: Task,
     session: Option<(&Held, &mut Session, &TraceId)>,
 ) -> Result<Exit, Failure> {
-    let known = session.as_ref().map(|(_, _, trace)| (*trace).clone());
+    let mut known = session.as_ref().map(|(_, _, trace)| (*trace).clone());
     let goes_on = known.as_ref().filter(|trace| app.logs.is_there(trace)).map(ToString::to_string);
     if let Some((held, session, trace)) = session {
         // A run that never begins leaves a name for nothing: that is seen, and the next run begins anew.
@@ -68,9 +68,16 @@ async fn begin(
             named => app.logs.find(named).await?,
         };
         let (log, ..) = app.logs.read(&trace).await?;
-        let model = args.agent.model.as_deref().or_else(|| Some(&spec_of(&log)?.model)).unwrap_or_default();
-        let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
-        return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
+        if let Some(spec) = spec_of(&log) {
+            let model = args.agent.model.as_deref().unwrap_or(&spec.model);
+            let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
+            return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
+        }
+        if let Some(damage) = &log.damage {
+            return Err(Failure::error(format!("the log is damaged: {damage}; nothing can be read before that")));
+        }
+        // It was killed before anything was said in it: this is its first message.
+        known = Some(trace);
     }
     let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
     app.prepare_model(&chosen.model).await?;
@@ -151,6 +158,9 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = App::open()?.for_run(&args.agent);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
+    if let Some(say) = says_first(&app.logs, &log, &state).await? {
+        return Err(Failure::error(say));
+    }
     // It is the same task: what its owner allowed beforehand is still allowed.
     let was_yes = spec_of(&log).is_some_and(|spec| spec.mode == ApprovalMode::Yes);
     args.agent.yes |= was_yes && !args.agent.park;
@@ -179,6 +189,17 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     go_on(&app, &trace, &args.agent, &args.output, mail).await
 }
 
+/// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.
+pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Option<String>, Failure> {
+    let is_new = state.runs == 0 && state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty();
+    if !is_new || log.read_only() || !unread(logs, &state.trace, state).await?.is_empty() {
+        return Ok(None);
+    }
+    let trace = &state.trace;
+    let how = "ended before its first message; give it one: mainpath run --trace";
+    Ok(Some(format!("trace {trace} {how} {trace} \"TASK\"")))
+}
+
 /// The mail that has not been read, and when each was sent.
 pub async fn unread(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<(Millis, Mail)>, Failure> {
     let mail = logs.store.mail(&logs.scope, trace, state.mail.upto).await?;
@@ -201,7 +222,9 @@ pub async fn go_on(
         return Err(StoreError::Held { trace: trace.clone(), by }.into());
     }
     if let Some(damage) = &log.damage {
-        return Err(Failure::error(format!("the log is damaged: {damage}; it can be read up to there")));
+        return Err(Failure::error(format!(
+            "the log is damaged: {damage}; it can be read up to there, and mainpath fork {trace} goes on from there in another trace"
+        )));
     }
     let spec = spec_of(&log)
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;

@@ -7,10 +7,11 @@ use crate::asked::{Standing, asked};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::print::Printer;
+use crate::run::says_first;
 use crate::text::plain;
 use mainpath_core::{State, apply};
 use mainpath_runtime::Live;
-use mainpath_store::Store;
+use mainpath_store::{ReadLog, Store};
 use mainpath_types::{EventId, EventKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,7 +73,8 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         // What was written before its owner went is read before that is said.
         let more = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
         if !driven && more.events.is_empty() && more.damage.is_none() {
-            return abandoned(&logs, &state).await;
+            let log = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
+            return abandoned(&logs, &log, &state).await;
         }
         (events, damage) = (more.events, more.damage);
     }
@@ -89,7 +91,7 @@ fn last_run(events: &[mainpath_types::Event]) -> EventId {
 }
 
 /// Nobody drives it: what it waits for is said.
-async fn abandoned(logs: &Logs, state: &State) -> Result<Exit, Failure> {
+async fn abandoned(logs: &Logs, log: &ReadLog, state: &State) -> Result<Exit, Failure> {
     let trace = &state.trace;
     let asked = asked(logs, trace, state).await?;
     for asked in &asked {
@@ -101,6 +103,9 @@ async fn abandoned(logs: &Logs, state: &State) -> Result<Exit, Failure> {
     if asked.iter().any(|asked| asked.standing == Standing::Open) {
         return Ok(Exit::ApprovalNeeded);
     }
-    eprintln!("nobody is running {trace}: mainpath resume {trace}");
+    match says_first(logs, log, state).await? {
+        Some(how) => eprintln!("{how}"),
+        None => eprintln!("nobody is running {trace}: mainpath resume {trace}"),
+    }
     Ok(Exit::Interrupted)
 }

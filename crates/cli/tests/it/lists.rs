@@ -124,10 +124,10 @@ fn the_list_is_the_same_with_a_new_a_spoilt_and_a_locked_index() {
     std::fs::write(&index, "spoilt").unwrap();
     assert_eq!(told(&place.ok(&["ls", "--json"])), list);
     std::fs::remove_file(&index).unwrap();
-    // Something else is in its place: the list takes longer, and a search says why it cannot be.
+    // Something else is in its place: every log is read, for the list and for a search.
     std::fs::create_dir(&index).unwrap();
     assert_eq!(told(&place.ok(&["ls", "--json"])), list);
-    place.run(&["ls", "--search", "first"]).fails(1, "cannot be used");
+    assert!(place.ok(&["ls", "--search", "first"]).contains("first"));
 }
 
 #[test]

@@ -41,11 +41,6 @@ impl Line<'_> {
         Ok(URL_SAFE_NO_PAD.encode(Sha256::digest(bytes)))
     }
 
-    /// Whether its body was erased.
-    fn is_blank(&self) -> bool {
-        self.body.get() == BLANK && !self.is_sealed()
-    }
-
     /// Whether it is what was written.
     fn is_sealed(&self) -> bool {
         self.sum.as_deref().is_some_and(|sum| self.own_sum().is_ok_and(|own| own == sum))
@@ -128,9 +123,19 @@ pub(crate) fn read(
 
 fn parse(line: &[u8]) -> Result<Line<'_>, String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))?;
-    match line.sum.is_none() || line.body.get() == BLANK || line.is_sealed() {
+    match line.sum.is_none() || line.is_sealed() {
         true => Ok(line),
         false => Err(format!("entry {} was changed: its checksum is another", line.id)),
+    }
+}
+
+/// A line as it was written, without its line break and, where its body was erased, without the blanks in its place.
+fn without_blanks(line: &[u8]) -> Cow<'_, [u8]> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let rest = line.strip_suffix(b"}").unwrap_or(line);
+    match rest.ends_with(b" ") {
+        true => Cow::Owned([rest.trim_ascii_end(), b"}"].concat()),
+        false => Cow::Borrowed(line),
     }
 }
 
@@ -160,11 +165,18 @@ pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
             checked.unchecked.push(format!("{} bytes of an incomplete last line of the mailbox", line.len()));
             continue;
         }
+        let is_blank = line.ends_with(b"0 }\n") || line.ends_with(b"  }\n");
         match parse(line) {
+            // As the log's lines: valid only as the writer writes them, so that nothing can be slipped in.
+            Ok(read) if serde_json::to_vec(&read).ok().as_deref() != Some(&*without_blanks(line)) => {
+                let problem = "it is not as Mainpath writes it: it was changed, or a newer one wrote it";
+                checked.faults.push(format!("{}, line {number}: {problem}", path.display()));
+                checked.ids.push(read.id);
+            }
             Ok(line) => {
                 unsealed += u64::from(line.sum.is_none());
                 checked.ids.push(line.id);
-                checked.blank.extend(line.is_blank().then_some(line.id));
+                checked.blank.extend(is_blank.then_some(line.id));
             }
             Err(problem) => {
                 checked.faults.push(format!("{}, line {number}: {problem}", path.display()));
@@ -217,6 +229,15 @@ pub(crate) fn blank(path: &Path, gone: &BTreeSet<MailId>) -> io::Result<()> {
             let mut blank = vec![b' '; body.len()];
             blank.splice(..BLANK.len().min(body.len()), BLANK.bytes());
             file.write_all_at(&blank, (start + at) as u64)?;
+            // Sealed anew, so that nothing of what is left can be changed unseen. All sums have one length.
+            if let Some(sum) = &read.sum
+                && let Some(at) = memchr::memmem::find(line, sum.as_bytes())
+            {
+                let left: &RawValue = serde_json::from_str(BLANK)?;
+                let Line { id, at: posted, urgent, .. } = read;
+                let left = Line { id, at: posted, from: Cow::Borrowed(&*read.from), urgent, sum: None, body: left };
+                file.write_all_at(left.own_sum()?.as_bytes(), (start + at) as u64)?;
+            }
         }
         start += line.len();
     }
