@@ -28,7 +28,8 @@ pub fn window(quick: bool) -> Result<Vec<Row>, Fail> {
         agents.start(spec, "ours-window", 0).await?;
         // After so many turns, the processor time until then.
         let mut times = vec![cpu()];
-        while let Live::Event(event) = watcher.next().await? {
+        loop {
+            let Live::Event(event) = watcher.next().await? else { continue };
             match &event.kind {
                 EventKind::TurnFinished(_) => times.push(cpu()),
                 EventKind::RunFinished(_) => break,

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use summing::Summed;
 use writing::tail_cut;
 pub(crate) use writing::writable;
 
@@ -91,6 +92,8 @@ pub(crate) struct Driver {
     /// What the agent was first asked to do, in short, and the event that holds it: a first plan begins with it, and by then the
     /// event is no longer at hand.
     task: Option<(EventId, String)>,
+    /// What rules have found in the conversation so far.
+    summed: Summed,
 }
 
 impl Driver {
@@ -106,15 +109,14 @@ impl Driver {
         writable(&log)?;
         let machine = Machine::fold(trace.clone(), &log.events);
         shared.drivers.fetch_add(1, Ordering::Relaxed);
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
+        let (holding, cut) = (!log.events.is_empty(), tail_cut(&log));
         let mut driver = Driver {
             shared,
             handle,
             scope,
             lease,
             machine,
-            bodies,
+            bodies: log.events.into_iter().collect(),
             whole: true,
             prefix: Prefix::default(),
             packer: Packer::default(),
@@ -126,13 +128,14 @@ impl Driver {
             seen_wakes: u64::MAX,
             origins: None,
             noted: 0,
-            holding: !log.events.is_empty(),
+            holding,
             only: None,
             task: None,
+            summed: Summed::default(),
         };
         driver.say_unsaid().await?;
         if driver.holding {
-            driver.offer(InputKind::Recovered { lost: true, tail_cut: tail_cut(&log) }, None).await?;
+            driver.offer(InputKind::Recovered { lost: true, tail_cut: cut }, None).await?;
         }
         Ok(driver)
     }
@@ -411,7 +414,7 @@ impl Driver {
     async fn event(&mut self, id: EventId) -> Result<Option<&EventKind>, DriveError> {
         if self.bodies.get(id).is_none() && !self.whole {
             let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
-            self.bodies.extend(&log.events);
+            self.bodies = log.events.into_iter().collect();
             self.whole = true;
         }
         Ok(self.bodies.get(id))

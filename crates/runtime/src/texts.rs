@@ -56,6 +56,16 @@ fn shows(kind: &EventKind) -> Option<EventId> {
     }
 }
 
+/// A log's events where they are, oldest first.
+pub(crate) struct Events<'a>(pub &'a [Event]);
+
+impl Bodies for Events<'_> {
+    fn get(&self, event: EventId) -> Option<&EventKind> {
+        let at = self.0.binary_search_by_key(&event, |event| event.id).ok()?;
+        self.0.get(at).map(|event| &event.kind)
+    }
+}
+
 /// What an event lets people or the model read.
 pub(crate) fn parts(kind: &EventKind) -> &[Part] {
     match kind {

@@ -3,12 +3,12 @@
 
 use crate::artifacts::{self, Kept};
 use crate::telemetry::{ToolStats, by_tool};
-use crate::texts::{Whole, load, parts, typed_in};
+use crate::texts::{Events, Whole, load, parts, typed_in};
 use crate::wire::Projector;
 pub use mainpath_core::status;
 use mainpath_core::{
-    Bodies, CallState, Ending, Log, NodeKind, Queued, State, Summary, apply, cumulative_stats, earlier_summary,
-    own_stats, summary_messages,
+    Bodies, CallState, Ending, NodeKind, Queued, State, Summary, apply, cumulative_stats, earlier_summary, own_stats,
+    summary_messages,
 };
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -23,8 +23,7 @@ pub async fn build(
     events: &[Event],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
     let (state, made) = fold(trace, events);
-    let mut log = Log::default();
-    log.extend(events);
+    let log = Events(events);
     let (task, spec) = (task(store, scope, &state, events).await?, spec(events));
     let mut request = asked(&state, events).map_or(Vec::new(), |kind| parts(kind).to_vec());
     load(store, scope, &mut request).await?;
@@ -79,7 +78,7 @@ pub(crate) async fn summarised(
     store: &dyn Store,
     scope: &Scope,
     state: &State,
-    log: &Log,
+    log: &(dyn Bodies + Send + Sync),
 ) -> Result<Summary, StoreError> {
     let mut whole = Whole::new(log);
     if let Some(event) = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model) {
@@ -102,7 +101,12 @@ pub(crate) async fn summarised(
 
 /// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place. Errors: the blob
 /// is missing.
-pub async fn ending(store: &dyn Store, scope: &Scope, state: &State, log: &Log) -> Result<Option<Ending>, StoreError> {
+pub async fn ending(
+    store: &dyn Store,
+    scope: &Scope,
+    state: &State,
+    log: &(dyn Bodies + Send + Sync),
+) -> Result<Option<Ending>, StoreError> {
     let mut whole = Whole::new(log);
     // The last words of the model are all that an ending quotes.
     let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));

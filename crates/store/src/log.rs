@@ -119,6 +119,8 @@ impl Scan {
         let Some(Gone { what, prev, at }) = rest.first() else { return self };
         let problem = "it has an erasure mark in the place of its content, and no `erased` event names it: somebody has \
                        removed what it said";
+        // What is left of others may be said behind the place where this ends.
+        self.put_left();
         self.events.retain(|event| event.id < what.id);
         (self.last, self.hash, self.good, self.torn) = (what.id - 1, *prev, *at, 0);
         self.stop = Some(Stop::Damaged { problem: problem.into() });
@@ -130,7 +132,8 @@ impl Scan {
             return;
         }
         let mut left: BTreeMap<EventId, EventKind> = self.left().map(|left| (left.event, left.kind.clone())).collect();
-        let found = self.erased.iter().map(|gone| &gone.what).filter_map(|gone| {
+        let is_there = |gone: &&Erased| self.events.binary_search_by_key(&gone.id, |event| event.id).is_ok();
+        let found = self.erased.iter().map(|gone| &gone.what).filter(|gone| !is_there(gone)).filter_map(|gone| {
             // A fact cannot become another one by being erased.
             let kind = left.remove(&gone.id).filter(|kind| kind.name() == gone.name)?;
             Some(Event { id: gone.id, ts: gone.ts, turn: gone.turn, mail: gone.mail, kind })

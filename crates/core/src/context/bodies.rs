@@ -25,6 +25,12 @@ impl Log {
     }
 }
 
+impl FromIterator<Event> for Log {
+    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Log {
+        Log(events.into_iter().map(|event| (event.id, event.kind)).collect())
+    }
+}
+
 impl Bodies for Log {
     fn get(&self, event: EventId) -> Option<&EventKind> {
         self.0.get(&event)

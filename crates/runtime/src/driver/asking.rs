@@ -59,7 +59,7 @@ impl Driver {
         if extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?.is_none() {
             // The prefix broke, and what is shown again lies further back in the log.
             let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
-            self.bodies.extend(&log.events);
+            self.bodies = log.events.into_iter().collect();
             let whole = extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?;
             let erased = || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
             whole.ok_or_else(erased)?;

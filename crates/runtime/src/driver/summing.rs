@@ -2,28 +2,85 @@
 
 use super::{DriveError, Driver};
 use crate::look_back;
-use crate::views::summarised;
+use crate::texts::{Events, Whole};
 use mainpath_core::*;
+use mainpath_store::StoreError;
+use mainpath_types::{EventId, Seq};
+
+/// The summary by rules of the main path, as far as it was read. What is said next goes on from there, so that a summary costs
+/// what is new and not what is long past.
+#[derive(Default)]
+pub(super) struct Summed {
+    /// The last message that was read.
+    upto: Option<Seq>,
+    found: Summary,
+    /// The model's summary that it begins with, and the event that holds it.
+    earlier: Option<(EventId, Option<String>)>,
+}
 
 impl Driver {
     /// Answers the calls of an answer that look into what is no longer shown.
     pub(super) async fn look_back(&mut self, kind: InputKind) -> Result<InputKind, DriveError> {
         let (store, scope) = (&*self.shared.config.store, &self.scope);
         let log = store.read(scope, self.lease.trace(), 1).await?;
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
+        let bodies: Log = log.events.into_iter().collect();
         let (state, tools) = (self.machine.state(), &self.shared.config.tools);
         Ok(look_back::settle(kind, state, tools, &bodies, (store, scope)).await)
     }
 
     /// The summary by rules of the main path, of at most so many tokens. A text that is not there any more is not in it.
     pub(super) async fn summarise(&mut self, most: u32) -> Result<InputKind, DriveError> {
-        let (store, scope) = (&*self.shared.config.store, &self.scope);
-        let log = store.read(scope, self.lease.trace(), 1).await?;
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
-        let found = summarised(store, scope, self.machine.state(), &bodies).await?;
-        let (text, tokens) = summary_text(found, most);
+        let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
+        let (head, upto) = (state.tree.head, self.summed.upto);
+        let mut new: Vec<(Seq, EventId)> =
+            state.tree.up(head).take_while(|(seq, _)| Some(*seq) != upto).map(|(seq, node)| (seq, node.event)).collect();
+        new.reverse();
+        let before = new.first().map_or(head, |(first, _)| state.tree.node(*first).and_then(|node| node.parent));
+        if before != upto {
+            // Another path than the one that was read: from its beginning.
+            self.summed = Summed::default();
+        }
+        // A result is told with its tool's name, which its call's answer has.
+        let called = |seq: Seq| match state.tree.node(seq)?.kind {
+            NodeKind::Result(call) => Some(state.tree.node(call.seq)?.event),
+            _ => None,
+        };
+        let from = new.iter().map(|(seq, event)| called(*seq).map_or(*event, |called| called.min(*event))).min();
+        if let Some(from) = from {
+            let log = store.read(scope, self.lease.trace(), from).await?;
+            let bodies = Events(&log.events);
+            for (seq, event) in new {
+                // One at a time: a long conversation is not held in memory.
+                let mut whole = Whole::new(&bodies);
+                match whole.load(store, scope, event).await {
+                    Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {
+                        self.summed.found.take(state, &whole, seq);
+                    }
+                    Err(error) => {
+                        self.summed = Summed::default();
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+        self.summed.upto = head;
+        let by_model = state.tree.cut_at(head).and_then(|cut| cut.by_model);
+        let known = self.summed.earlier.as_ref().map(|(event, _)| *event);
+        if by_model != known {
+            self.summed.earlier = None;
+        }
+        if let Some(event) = by_model.filter(|event| known != Some(*event)) {
+            let log = store.read(scope, self.lease.trace(), event).await?;
+            let bodies = Events(&log.events);
+            let mut whole = Whole::new(&bodies);
+            match whole.load(store, scope, event).await {
+                Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.summed.earlier = Some((event, earlier_summary(state, &whole).earlier));
+        }
+        let earlier = self.summed.earlier.as_ref().and_then(|(_, text)| text.clone());
+        let (text, tokens) = summary_text(Summary { earlier, ..self.summed.found.clone() }, most);
         Ok(InputKind::Summarised { text, tokens })
     }
 }

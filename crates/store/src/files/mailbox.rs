@@ -123,7 +123,8 @@ pub(crate) fn read(
 
 fn parse(line: &[u8]) -> Result<Line<'_>, String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("no mailbox entry: {e}"))?;
-    match line.sum.is_none() || line.is_sealed() {
+    // An erasure may have broken off before it sealed the entry anew.
+    match line.sum.is_none() || line.is_sealed() || line.body.get() == BLANK {
         true => Ok(line),
         false => Err(format!("entry {} was changed: its checksum is another", line.id)),
     }
@@ -167,6 +168,11 @@ pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
         }
         let is_blank = line.ends_with(b"0 }\n") || line.ends_with(b"  }\n");
         match parse(line) {
+            Ok(read) if read.sum.is_some() && !read.is_sealed() => {
+                let problem = "its words were taken out and it was not sealed anew: an erasure broke off, erase again";
+                checked.faults.push(format!("{}, line {number}: {problem}", path.display()));
+                checked.ids.push(read.id);
+            }
             // As the log's lines: valid only as the writer writes them, so that nothing can be slipped in.
             Ok(read) if serde_json::to_vec(&read).ok().as_deref() != Some(&*without_blanks(line)) => {
                 let problem = "it is not as Mainpath writes it: it was changed, or a newer one wrote it";

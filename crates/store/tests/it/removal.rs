@@ -73,21 +73,24 @@ async fn an_erasure_that_broke_off_half_way_is_done_again() {
     let home = Home::new();
     let (scope, trace): (Scope, TraceId) = (Scope::local(), "t".parse().unwrap());
     let lease = home.store.lease(&scope, &trace, true).await.unwrap().lease;
-    assert_eq!(home.store.append(&lease, 0, events(1, 3)).await, Appended::Committed { head: 3 });
     for n in 1..=3 {
         home.store.post(&scope, &trace, false, format!("\"{n}\"")).await.unwrap();
     }
+    assert_eq!(home.store.append(&lease, 0, events(1, 3)).await, Appended::Committed { head: 3 });
     // The mailbox is blanked and the new log is not in its place yet.
     let file = home.dir.path().join("traces/t/mailbox.jsonl");
     let mailbox = std::fs::read_to_string(&file).unwrap().replace("\"3\"}", "0  }");
     std::fs::write(&file, mailbox).unwrap();
     std::fs::write(home.dir.path().join("traces/t/.tmp-1-1"), "the log that was being written").unwrap();
+    let report = home.store.verify(&scope, &trace).await.unwrap();
+    assert!(report.faults.len() == 1 && report.faults[0].contains("line 3: "), "{report:?}");
     let left = Left { event: 3, kind: events(3, 3)[0].kind.without_words() };
     let erased = mainpath_types::Erased { left: vec![left], by: Principal::local_user(), why: None };
     let marker = Event { id: 4, ts: 1_795_315_600_000, turn: 0, mail: None, kind: erased.into() };
     assert_eq!(home.store.erase(&lease, marker).await, Appended::Committed { head: 4 });
     drop(lease);
     let report = home.store.verify(&scope, &trace).await.unwrap();
+    assert!(report.holds(), "{report:?}");
     assert_eq!((report.events, report.erased, report.damage), (4, vec![3], None));
     let mail = home.store.mail(&scope, &trace, 0).await.unwrap();
     assert_eq!(mail.iter().map(|mail| mail.body.trim()).collect::<Vec<_>>(), ["\"1\"", "\"2\"", "0"]);
