@@ -139,8 +139,16 @@ pub(crate) fn written_up_to(meta: &[u8]) -> Option<EventId> {
 }
 
 /// All views that [`build`] may make.
-const NAMES: [&str; 7] =
-    ["goal.json", "state.json", "inputs/request.txt", "final.md", "summary.md", "artifacts/index.json", "meta.json"];
+const NAMES: [&str; 8] = [
+    "goal.json",
+    "state.json",
+    "wire.jsonl",
+    "inputs/request.txt",
+    "final.md",
+    "summary.md",
+    "artifacts/index.json",
+    "meta.json",
+];
 
 /// Writes the views of a trace. Errors: the log cannot be read, or a view cannot be written.
 pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(), StoreError> {

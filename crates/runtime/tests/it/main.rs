@@ -16,5 +16,6 @@ mod parking;
 mod redaction;
 mod replays;
 mod simulation;
+mod summaries;
 mod support;
 mod watching;

@@ -21,16 +21,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// What `owner.lock` says, for people and for the next owner.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
     epoch: u64,
     pid: u32,
     /// Whether the trace's folder and log are known to be durable.
     placed: bool,
+    /// Where the log ended when an owner that had written to it gave it free. No line follows the last one whose `prev` would
+    /// hold its head: this does.
+    pub head: EventId,
+    /// The hash of that line's head; empty where none is known.
+    pub hash: String,
 }
 
 impl Record {
+    /// What a trace's folder says; nothing where it says nothing.
+    pub fn of(dir: &Path) -> Record {
+        File::open(dir.join("owner.lock")).map(|file| Record::read(&file)).unwrap_or_default()
+    }
+
     /// A record that cannot be read is as none: it is only lost with everything that could be stale.
     fn read(file: &File) -> Record {
         let mut bytes = [0; 256];
@@ -55,7 +65,6 @@ pub(crate) struct Owned {
     pub trace: TraceId,
     /// Whether the trace's folder and log are known to be durable.
     pub placed: Arc<AtomicBool>,
-    epoch: u64,
     read_only: bool,
     commits: Arc<Commits>,
     state: Mutex<State>,
@@ -65,7 +74,11 @@ pub(crate) struct Owned {
 struct State {
     /// Locked as long as it is here.
     lock: Option<File>,
+    /// What the lock's file says.
+    record: Record,
     tip: Tip,
+    /// Whether anything was appended.
+    is_grown: bool,
     /// Whether the record says that the trace is placed.
     recorded: bool,
     /// An append is under way.
@@ -115,12 +128,15 @@ impl Owned {
     /// The append under way is durable.
     pub fn settle(&self, tip: Tip) {
         let mut state = self.state();
+        let state = &mut *state;
         state.tip = tip;
+        state.is_grown = true;
         if !state.recorded && self.placed.load(Ordering::Relaxed) {
             state.recorded = true;
             if let Some(file) = &state.lock {
                 // Without the record the next owner only syncs once more than it must.
-                let _ = Record { epoch: self.epoch, pid: std::process::id(), placed: true }.write(file);
+                state.record.placed = true;
+                let _ = state.record.write(file);
             }
         }
         state.rest();
@@ -154,6 +170,11 @@ impl State {
 
     fn unlock(&mut self) {
         if let Some(file) = self.lock.take() {
+            if self.is_grown {
+                (self.record.head, self.record.hash) = (self.tip.head, self.tip.hash.to_string());
+                // Without it a change of the last line's head is not seen, as before.
+                let _ = self.record.write(&file);
+            }
             // Closing is not enough while a child process that is just being started still has a copy.
             let _ = flock(&file, FlockOperation::Unlock);
         }
@@ -207,27 +228,29 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
         cut_tail(&dir, &file, good, &tail).map_err(opening)?;
         read.tail_cut = Some(TailCutInfo { bytes: torn as u64, kept: "events.torn".into() });
     }
-    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), placed: earlier.placed };
+    let record = Record { epoch: earlier.epoch.saturating_add(1), pid: std::process::id(), ..earlier };
     record.write(&lock).map_err(opening)?;
+    let (epoch, placed) = (record.epoch, record.placed);
     let owned = Owned {
         key: inner.next_key.fetch_add(1, Ordering::Relaxed),
         tenant: tenant.clone(),
         trace: trace.clone(),
-        placed: Arc::new(AtomicBool::new(record.placed)),
-        epoch: record.epoch,
+        placed: Arc::new(AtomicBool::new(placed)),
         read_only: read.read_only(),
         commits: Arc::clone(&inner.commits),
         state: Mutex::new(State {
             lock: Some(lock),
             tip: Tip { head: read.head, hash: read.hash },
-            recorded: record.placed,
+            is_grown: false,
+            recorded: placed,
+            record,
             busy: false,
             lost: false,
             released: false,
         }),
     };
     inner.commits.leases.fetch_add(1, Ordering::Relaxed);
-    Ok(Opened { lease: Lease::new(trace.clone(), record.epoch, Arc::new(owned)), log: read })
+    Ok(Opened { lease: Lease::new(trace.clone(), epoch, Arc::new(owned)), log: read })
 }
 
 pub(crate) fn take_lock(dir: &Path, trace: &TraceId) -> Result<(File, Record), StoreError> {

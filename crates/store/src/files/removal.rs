@@ -27,6 +27,9 @@ pub(crate) fn erase(inner: &Inner, owned: &Arc<Owned>, marker: &Event) -> Result
     let job = owned.prepare(salts, expected, std::slice::from_ref(marker), oneshot::channel().0)?;
     let Some(Job::Append(append)) = job else { return Err(Refused::WrongId { head: expected }) };
     let done = write_erased(&inner.layout, owned, &gone, &append.lines);
+    if done.is_ok() {
+        owned.settle(append.tip);
+    }
     // The log is another file now, which the writer of logs does not know: this lease has done its work.
     owned.use_up();
     Ok(match done {

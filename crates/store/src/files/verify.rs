@@ -3,6 +3,7 @@
 use super::blobs;
 use super::layout::Layout;
 use super::mailbox;
+use super::owner::Record;
 use crate::log;
 use crate::store::StoreError;
 use crate::verify::{Report, blobs_of, last_mail};
@@ -11,9 +12,21 @@ use mainpath_types::{TenantId, TraceId};
 /// See [`Store::verify`](crate::Store::verify).
 pub(crate) fn verify(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
     let path = layout.existing_log(tenant, trace)?;
+    // Before the log: while somebody writes, it only grows.
+    let owner = Record::of(&layout.trace(tenant, trace));
     let scan = log::whole_file(&path, tenant, trace)?;
     let mut report = Report::of(&scan, &path.display().to_string());
     report.look_at_blobs(&blobs_of(&scan.events), |hash| blobs::check(layout, tenant, hash));
+    if report.damage.is_none() && owner.head == report.events && !owner.hash.is_empty() {
+        if owner.hash != report.head.to_string() {
+            let line = report.events;
+            let problem = "its head is not what its writer noted of it in owner.lock: one of the two was changed";
+            report.faults.push(format!("{}, line {line}: {problem}", path.display()));
+        }
+    } else if report.damage.is_none() && owner.head > report.events {
+        let problem = format!("by owner.lock it had {} events: lines are missing at the end", owner.head);
+        report.faults.push(format!("{}: {problem}", path.display()));
+    }
     let mailbox = layout.trace(tenant, trace).join("mailbox.jsonl");
     let file = mailbox.display().to_string();
     let checked = mailbox::check(&mailbox)?;

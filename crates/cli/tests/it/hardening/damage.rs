@@ -158,16 +158,29 @@ fn every_byte_of_a_short_log() {
     let (log, last) = (&sample.log, line_of(&sample.log, sample.log.len() - 1));
     let step = if long() { 1 } else { (log.len() / 400).max(1) | 1 };
     let cases: Vec<(usize, u8)> = (0..log.len()).step_by(step).flat_map(|at| (0..3).map(move |op| (at, op))).collect();
-    on_threads(&cases, |(at, op)| {
+    let hurt = |at: usize, op: u8| {
         let mut bytes = log.clone();
         match op {
-            0 => bytes[*at] ^= 1,
-            1 => drop(bytes.remove(*at)),
-            _ => bytes.insert(*at, b'x'),
+            0 => bytes[at] ^= 1,
+            1 => drop(bytes.remove(at)),
+            _ => bytes.insert(at, b'x'),
         }
-        is_told(&sample.of(&bytes), line_of(log, *at), last, &format!("byte {at}, operation {op}"))
+        bytes
+    };
+    // No line holds the head of the last one: that takes a look at what is beside the log.
+    let (of_last, cases): (Vec<_>, Vec<_>) = cases.into_iter().partition(|(at, _)| line_of(log, *at) == last);
+    on_threads(&cases, |(at, op)| {
+        is_told(&sample.of(&hurt(*at, *op)), line_of(log, *at), last, &format!("byte {at}, operation {op}"))
     });
-    tried("damage", cases.len(), "bytes of a short log changed, removed and inserted");
+    for (at, op) in &of_last {
+        sample.put(&hurt(*at, *op));
+        let report = sample.check();
+        assert!(!report.holds(), "byte {at}, operation {op}: {report:?}");
+    }
+    sample.put(log);
+    assert!(sample.check().holds(), "{:?}", sample.check());
+    let count = cases.len() + of_last.len();
+    tried("damage", count, "bytes of a short log changed, removed and inserted");
     // The program itself on some of them.
     let some = if long() { 40 } else { 3 };
     for n in 0..some {
