@@ -48,7 +48,12 @@ pub fn window(quick: bool) -> Result<Vec<Row>, Fail> {
     let what = format!("turn {turns} against turn {} in a 16k window, processor time", turns / 10);
     Ok(vec![
         Row::goal(&what, "<= 1.3 x", format!("{ratio:.2} x ({}, {})", ms(early), ms(late)), ratio <= 1.3),
-        Row::goal(&format!("the same: peak of resident memory, log {}", mb(log)), "< 60 MB", mb(peak), peak < 60_000_000),
+        Row::goal(
+            &format!("the same: peak of resident memory, log {}", mb(log)),
+            "< 60 MB",
+            mb(peak),
+            peak < 60_000_000,
+        ),
     ])
 }
 

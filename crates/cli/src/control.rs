@@ -113,7 +113,8 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
     if state.coming_spec().is_none() {
-        let how = format!("trace {trace} never got as far as a task; give it one: mainpath run --trace {trace} \"TASK\"");
+        let how =
+            format!("trace {trace} never got as far as a task; give it one: mainpath run --trace {trace} \"TASK\"");
         return Err(Failure::error(how));
     }
     logs.send(&trace, &Mail::say(mode, text)).await?;

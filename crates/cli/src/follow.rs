@@ -360,7 +360,9 @@ impl<'a> Follow<'a> {
             let trace = &self.trace;
             let how = match end.reason {
                 // As it is, it would meet the same end.
-                FinishReason::ContextLimit => format!("mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}"),
+                FinishReason::ContextLimit => {
+                    format!("mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}")
+                }
                 _ => format!("go on with mainpath resume {trace}"),
             };
             eprintln!("mainpath: {why}; {how}");

@@ -27,8 +27,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 use summing::Summed;
+use tokio_util::sync::CancellationToken;
 use writing::tail_cut;
 pub(crate) use writing::writable;
 

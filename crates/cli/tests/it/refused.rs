@@ -54,7 +54,9 @@ fn a_trace_that_is_being_run_takes_no_second_run_and_no_word_of_it() {
     process.event("model_request");
     let trace = place.trace();
     let before = kept(&place, &trace);
-    for words in [&["run", "--trace", &trace, "--model", "scripted", "Second."][..], &["run", "-c", "Second."], &["resume"]] {
+    for words in
+        [&["run", "--trace", &trace, "--model", "scripted", "Second."][..], &["run", "-c", "Second."], &["resume"]]
+    {
         let done = place.run(words);
         done.fails(1, "is being run by");
         assert!(!done.err.contains("mainpath resume"), "it cannot help: {}", done.err);
@@ -83,7 +85,10 @@ fn a_trace_killed_before_its_first_message_says_what_to_do_and_takes_one() {
         for looks in [&["show"][..], &["verify"], &["replay"], &["ls"], &["export", "--format", "json"], &["context"]] {
             let done = place.run(looks);
             let said = format!("{}{}", done.out, done.err);
-            assert!(done.code <= 1 && !said.contains("defect") && !said.contains("mainpath resume"), "{looks:?} {done:#?}");
+            assert!(
+                done.code <= 1 && !said.contains("defect") && !said.contains("mainpath resume"),
+                "{looks:?} {done:#?}"
+            );
         }
         let done = place.run(&["run", "--trace", &trace, "--model", &server.model(), "--yes", "First."]);
         assert_eq!((done.code, done.out.as_str()), (0, "Answered.\n"), "{keep}: {done:#?}");

@@ -32,8 +32,12 @@ impl Driver {
     pub(super) async fn summarise(&mut self, most: u32) -> Result<InputKind, DriveError> {
         let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
         let (head, upto) = (state.tree.head, self.summed.upto);
-        let mut new: Vec<(Seq, EventId)> =
-            state.tree.up(head).take_while(|(seq, _)| Some(*seq) != upto).map(|(seq, node)| (seq, node.event)).collect();
+        let mut new: Vec<(Seq, EventId)> = state
+            .tree
+            .up(head)
+            .take_while(|(seq, _)| Some(*seq) != upto)
+            .map(|(seq, node)| (seq, node.event))
+            .collect();
         new.reverse();
         let before = new.first().map_or(head, |(first, _)| state.tree.node(*first).and_then(|node| node.parent));
         if before != upto {
