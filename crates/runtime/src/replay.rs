@@ -84,8 +84,10 @@ async fn rebuild(
             before.insert(name, bytes);
         }
     }
-    // What another version wrote says the same in another form.
-    let is_outdated = before.get("meta.json").is_some_and(|meta| views::version(meta) != views::VERSION);
+    // What another version wrote says the same in another form. What is no JSON, no version wrote.
+    let is_json = |meta: &[u8]| serde_json::from_slice::<serde_json::Value>(meta).is_ok_and(|meta| meta.is_object());
+    let is_outdated =
+        before.get("meta.json").is_some_and(|meta| is_json(meta) && views::version(meta) != views::VERSION);
     // Views are written when a run ends. Older ones are right if they are what the log said then.
     let written_at = before.get("meta.json").and_then(|meta| views::written_up_to(meta)).unwrap_or(EventId::MAX);
     let known = events.iter().take_while(|event| event.id <= written_at).count();

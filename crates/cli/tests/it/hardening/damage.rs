@@ -72,7 +72,10 @@ impl Sample {
     fn replayed(&self, dry: bool) -> Vec<String> {
         let store = FilesStore::look(&self.place.home, Options::default()).unwrap();
         let models = EnvModels::default();
-        on_tokio(replay(&store, &models, &Scope::local(), &self.id(), dry)).unwrap().differences
+        let found = on_tokio(replay(&store, &models, &Scope::local(), &self.id(), dry)).unwrap();
+        // A number that is another one is told as another version's.
+        let outdated = (found.outdated > 0).then(|| "meta.json is of another version".to_string());
+        found.differences.into_iter().chain(outdated).collect()
     }
 
     fn put(&self, log: &[u8]) {
