@@ -7,7 +7,9 @@ use crate::choose::check_model;
 use crate::config::{ConfigFile, Home};
 use crate::exit::Failure;
 use crate::limits::{limit_rates, limit_tools, set_limits};
+use crate::offer::{allowed, held_to, without_denied};
 use crate::servers;
+use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{GoalTool, Tool};
@@ -41,8 +43,15 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(absolute)
 }
 
-/// A fresh spec. Errors: a file that is named cannot be used, or a fallback is no model.
-pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: ApprovalMode) -> Result<Spec, Failure> {
+/// A fresh spec in a workspace with these rules. Errors: a file that is named cannot be used, a fallback is no model, or a tool is
+/// not there.
+pub fn spec(
+    args: &AgentArgs,
+    app: &App,
+    model: String,
+    (workspace, policy): (&Path, &Policy),
+    mode: ApprovalMode,
+) -> Result<Spec, Failure> {
     let config = &app.logs.home.config;
     let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
     let mut limits = profile.limits();
@@ -53,11 +62,8 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     limits.shares = shares(config.shares.all())?;
     config.limits.set(&mut limits);
     set_limits(&mut limits, args);
-    let mut tools = app.tools.specs();
-    // The others plan in their text, or not at all.
-    tools.retain(|tool| profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
     let mut spec = Spec {
-        tools,
+        tools: Vec::new(),
         limits,
         mode,
         workspace: workspace.display().to_string(),
@@ -71,9 +77,12 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
         ..Spec::new("", profile)
     };
     args.relations.set(&mut spec.relations);
-    limit_tools(&mut spec.tools, args, &app.logs.home)?;
+    set_about(&mut spec, args, &app.logs.home)?;
+    spec.allowed_tools = allowed(args, config, &app.tools)?;
+    offer_tools(&mut spec, args, app)?;
+    without_denied(&mut spec, policy);
     set_access(&mut spec, args);
-    set_model(&mut spec, model, app);
+    set_model(&mut spec, model, args, app);
     set_form(&mut spec, args, app)?;
     priced(&spec, app)?;
     let notes = notes(&mut spec, &app.logs.home);
@@ -81,11 +90,72 @@ pub fn spec(args: &AgentArgs, app: &App, model: String, workspace: &Path, mode: 
     Ok(spec)
 }
 
-/// The spec of an earlier run, with what the flags change. `None` if nothing changes.
-pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> Result<Option<Spec>, Failure> {
+/// Puts the tools into a spec that its profile has and its caller allows, with their limits.
+fn offer_tools(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure> {
+    let mut tools = app.tools.specs();
+    // The others plan in their text, or not at all.
+    tools.retain(|tool| spec.profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
+    if spec.run_mode == RunMode::Call {
+        tools.clear();
+    }
+    spec.tools = held_to(&spec.allowed_tools, tools);
+    limit_tools(&mut spec.tools, args, &app.logs.home)
+}
+
+/// What can be said of a run besides. Errors: there is no such prompt.
+fn set_about(spec: &mut Spec, args: &AgentArgs, home: &Home) -> Result<(), Failure> {
+    let (about, config) = (&args.about, &home.config);
+    let is_fresh = spec.model.is_empty();
+    let usual = |text: &Option<String>| text.clone().filter(|_| is_fresh);
+    spec.name = about.trace_name.clone().or(spec.name.take());
+    spec.uid = about.uid.clone().or(spec.uid.take()).or(usual(&config.uid));
+    spec.auto_execute_tools &= !about.no_auto_execute && config.auto_execute_tools.unwrap_or(true);
+    if about.call {
+        spec.run_mode = RunMode::Call;
+        spec.limits.turns = Some(1);
+    }
+    let prompt = about.prompt.clone().or(usual(&config.prompt).filter(|_| about.system_prompt.is_none()));
+    if let Some(name) = prompt {
+        spec.system_prompt = Some(read_prompt(&name, home)?);
+        spec.prompt_name = Some(name);
+    } else if let Some(text) = about.system_prompt.clone().or(usual(&config.system_prompt)) {
+        (spec.system_prompt, spec.prompt_name) = (Some(text), None);
+    }
+    Ok(())
+}
+
+/// A system text of the owner's. Errors: it is not there, or no text.
+fn read_prompt(name: &str, home: &Home) -> Result<String, Failure> {
+    let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let file = home.config_dir().join("prompts").join(format!("{name}.md"));
+    if name.starts_with('.') || !name.chars().all(fits) {
+        return Err(Failure::usage(format!(
+            "--prompt: {name:?} is no name of a file in {}",
+            home.config_dir().join("prompts").display()
+        )));
+    }
+    std::fs::read_to_string(&file)
+        .map_err(|error| Failure::usage(format!("--prompt: {} cannot be read: {error}", file.display())))
+}
+
+/// The spec of an earlier run in a workspace with these rules, with what the flags change. `None` if nothing changes.
+pub fn changed(
+    old: &Spec,
+    args: &AgentArgs,
+    app: &App,
+    policy: &Policy,
+    mode: ApprovalMode,
+) -> Result<Option<Spec>, Failure> {
     let mut new = old.clone();
     new.mode = mode;
-    new.tools = servers::tools(&old.tools, &app.tools);
+    set_about(&mut new, args, &app.logs.home)?;
+    if args.about.tools.is_empty() && !args.about.call {
+        new.tools = servers::tools(old, &app.tools);
+    } else {
+        new.allowed_tools = allowed(args, &app.logs.home.config, &app.tools)?;
+        offer_tools(&mut new, args, app)?;
+    }
+    without_denied(&mut new, policy);
     if let Some(folder) = &args.workspace {
         new.workspace = workspace(Some(folder))?.display().to_string();
     }
@@ -95,7 +165,10 @@ pub fn changed(old: &Spec, args: &AgentArgs, app: &App, mode: ApprovalMode) -> R
         app.logs.home.config.limits.set(&mut new.limits);
     }
     if let Some(model) = &args.model {
-        set_model(&mut new, model.clone(), app);
+        set_model(&mut new, model.clone(), args, app);
+    }
+    if let Some(temperature) = args.about.temperature {
+        new.temperature = Some(temperature);
     }
     set_limits(&mut new.limits, args);
     limit_rates(&mut new.tools, args)?;
@@ -142,7 +215,7 @@ fn set_form(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure>
     let named = if args.fallback.is_empty() { &app.logs.home.config.fallback } else { &args.fallback };
     if spec.fallback.is_empty() || !args.fallback.is_empty() {
         named.iter().try_for_each(|model| check_model(model, app.models.registry()))?;
-        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, app)).collect();
+        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, args, app)).collect();
     }
     Ok(())
 }
@@ -178,7 +251,7 @@ fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
 /// The system text: Mainpath's own, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
 fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Failure> {
-    let mut own = instructions(Path::new(&spec.workspace));
+    let mut own = spec.system_prompt.clone().unwrap_or_else(|| instructions(Path::new(&spec.workspace)));
     let owner = match spec.own_instructions.as_str() {
         "" => String::new(),
         text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
@@ -200,18 +273,19 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Failu
 }
 
 /// Names the model, and what follows from it.
-fn set_model(spec: &mut Spec, model: String, app: &App) {
-    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, app);
+fn set_model(spec: &mut Spec, model: String, args: &AgentArgs, app: &App) {
+    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, args, app);
     (spec.model, spec.price, spec.temperature) = (model, price, temperature);
     (spec.context_window, spec.reserved_output) = (context_window, reserved_output);
 }
 
 /// A model with everything of a spec that follows from it.
-fn on(model: String, profile: Profile, app: &App) -> Fallback {
+fn on(model: String, profile: Profile, args: &AgentArgs, app: &App) -> Fallback {
     let facts = app.models.registry().facts(&model);
     let (context_window, reserved_output) = sizes(&facts, &app.logs.home.config);
-    // Models that reason refuse any other temperature than their own, or do worse with it.
-    let temperature = profile.temperature().filter(|_| !facts.abilities.reasoning);
+    // Models that reason refuse any other temperature than their own, or do worse with it: only who says so has one.
+    let usual = app.logs.home.config.temperature.map(|wanted| wanted.0).or(profile.temperature());
+    let temperature = args.about.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
     Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
 }
 

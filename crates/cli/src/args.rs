@@ -1,5 +1,6 @@
 //! The command line.
 
+mod about;
 mod attachments;
 mod goal;
 mod limits;
@@ -11,6 +12,7 @@ mod rewind;
 mod session;
 mod stats;
 
+pub use about::*;
 pub use attachments::*;
 pub use goal::*;
 pub use limits::*;
@@ -219,6 +221,8 @@ pub struct AgentArgs {
     pub approval_timeout: Option<Duration>,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[command(flatten)]
+    pub about: AboutArgs,
     /// Instructions of your own, added to the system text [default: those of the configuration]
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
@@ -451,7 +455,8 @@ pub struct CompactArgs {
 pub struct ApproveArgs {
     /// The trace (its id, or the beginning of it)
     pub trace: Option<String>,
-    /// The call, such as 4.0 [default: the only one that waits]
+    /// The call, such as 4.0; also one that was denied, which is then made after all [default: the only one that waits, or that was
+    /// denied]
     #[arg(long)]
     pub call: Option<CallId>,
     /// Other arguments than the model's, as a JSON object; rules judge them afresh

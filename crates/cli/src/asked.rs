@@ -3,10 +3,10 @@
 use crate::exit::Failure;
 use crate::logs::Logs;
 use crate::run::unread;
-use mainpath_core::{CallState, State, approval_due};
+use mainpath_core::{CallState, NodeKind, State, approval_due, is_denied};
 use mainpath_runtime::Mail;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{CallId, Millis, TraceId, Verdict, format_time};
+use mainpath_types::{CallId, Millis, Seq, TraceId, Verdict, format_time};
 
 /// A call that has not started since somebody was to be asked, or was asked, about it.
 pub struct Asked {
@@ -33,6 +33,28 @@ pub enum Standing {
     Denied,
     /// Nobody decided by this time.
     Expired(Millis),
+    /// It was denied, and is over; it can still be approved, and is then made after all.
+    Over,
+}
+
+/// The calls that were denied since somebody last said something, and can still be approved: of those that no approval waits for.
+pub async fn denied(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<Asked>, Failure> {
+    let mail = unread(logs, trace, state).await?;
+    let approved =
+        |call: CallId| mail.iter().any(|(_, mail)| matches!(mail, Mail::Reopen { call: of, .. } if *of == call));
+    let path: Vec<_> = state.tree.up(state.tree.head).collect();
+    let said = path.iter().find(|(_, node)| node.kind == NodeKind::User).map_or(Seq(0), |(seq, _)| *seq);
+    let calls = path.iter().rev().filter(|(seq, _)| *seq > said).flat_map(|(seq, _)| state.calls.of(*seq));
+    let denied = calls.filter(|call| is_denied(call) && call.tool.is_some() && !approved(call.id));
+    Ok(denied
+        .map(|call| Asked {
+            call: call.id,
+            tool: call.tool.as_deref().unwrap_or_default().into(),
+            verdict: None,
+            places: Vec::new(),
+            standing: Standing::Over,
+        })
+        .collect())
 }
 
 /// The calls of a trace that a decision can still be about, in order.
@@ -83,6 +105,10 @@ impl Asked {
             }
             Standing::Approved => format!("call {call} ({tool}) has been approved and has not started; {then}"),
             Standing::Denied => format!("call {call} ({tool}) has been denied; {then}"),
+            Standing::Over => {
+                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
+                format!("call {call} ({tool}) was denied; to have it made after all: {how}")
+            }
             Standing::Expired(due) => {
                 let due = format_time(*due);
                 format!("call {call} ({tool}) has expired: nobody decided on it by {due}, so it is denied; {then}")

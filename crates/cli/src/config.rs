@@ -56,6 +56,18 @@ pub struct ConfigFile {
     pub network: Option<bool>,
     /// Whether all files of the workspace are kept before every command.
     pub snapshots: bool,
+    /// The tools that agents may use; all where nothing is said.
+    pub allowed_tools: Vec<String>,
+    /// Whether calls that rules allow run by themselves; they do, without it.
+    pub auto_execute_tools: Option<bool>,
+    /// The sampling temperature.
+    pub temperature: Option<Temperature>,
+    /// The system text in the place of Mainpath's own.
+    pub system_prompt: Option<String>,
+    /// The same, as the name of a file in `prompts/`.
+    pub prompt: Option<String>,
+    /// For whom agents work.
+    pub uid: Option<String>,
     /// The limits of runs, over those of the profile.
     pub limits: LimitsConfig,
     /// Limits on single tools, by names, aliases and patterns.
@@ -216,6 +228,18 @@ impl TryFrom<String> for ToolNamesText {
     type Error = String;
     fn try_from(text: String) -> Result<ToolNamesText, String> {
         text.parse().map(ToolNamesText)
+    }
+}
+
+/// A sampling temperature.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Temperature(pub f64);
+
+impl TryFrom<f64> for Temperature {
+    type Error = String;
+    fn try_from(wanted: f64) -> Result<Temperature, String> {
+        crate::args::temperature(&wanted.to_string()).map(Temperature)
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
-use crate::asked::{Asked, Standing, asked};
+use crate::asked::{Asked, Standing, asked, denied};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::run::{read_all, spec_of};
 use crate::session::{Held, sessions};
 use crate::text::plain;
-use mainpath_core::{CallState, State};
+use mainpath_core::{CallState, State, is_denied};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
 use mainpath_tools::Schema;
@@ -198,7 +198,12 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         }
         rule = Some(narrow);
     }
-    decided(&logs, &trace, &Mail::Approve { call, arguments: args.arguments, rule }, "approved", call).await
+    let (_, state, _) = logs.read(&trace).await?;
+    let mail = match state.calls.get(call).is_some_and(is_denied) {
+        true => Mail::Reopen { call, arguments: args.arguments },
+        false => Mail::Approve { call, arguments: args.arguments, rule },
+    };
+    decided(&logs, &trace, &mail, "approved", call).await
 }
 
 /// `mainpath deny`
@@ -232,8 +237,17 @@ async fn undecided(
     let may = |one: &&Asked| match one.standing {
         Standing::Open => true,
         Standing::Approved => wanted == Standing::Denied,
+        Standing::Over => wanted == Standing::Approved,
         Standing::Denied | Standing::Expired(_) => false,
     };
+    // What waits comes first; what was denied can be approved all the same, and any call by its number.
+    let over = if wanted == Standing::Approved { denied(logs, &trace, &state).await? } else { Vec::new() };
+    if let Some(call) =
+        call.filter(|call| state.calls.get(*call).is_some_and(is_denied)).filter(|_| wanted == Standing::Approved)
+    {
+        return Ok((trace, call));
+    }
+    let all = if all.is_empty() { over } else { all };
     let open: Vec<CallId> = all.iter().filter(may).map(|one| one.call).collect();
     let list = || open.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let named = all.iter().find(|one| call.is_none_or(|call| call == one.call));
@@ -244,6 +258,9 @@ async fn undecided(
             Err(Failure::error(format!("call {call} of {trace} does not wait for an approval; these do: {}", list())))
         }
         (None, [only], _) => Ok((trace, *only)),
+        (None, [_, _, ..], Some(Asked { standing: Standing::Over, .. })) => {
+            Err(Failure::usage(format!("several calls of {trace} were denied: {}; name one with --call", list())))
+        }
         (None, [_, _, ..], _) => {
             Err(Failure::usage(format!("several calls of {trace} wait: {}; name one with --call", list())))
         }

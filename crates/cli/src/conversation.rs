@@ -62,7 +62,8 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     }
     warn(&app, &chosen.model, &args.output);
     let workspace = agent::workspace(agent.workspace.as_deref())?;
-    let spec = agent::spec(&agent, &app, chosen.model, &workspace, mode(&agent, is_attended()))?;
+    let policy = app.sources.load(&workspace.display().to_string())?;
+    let spec = agent::spec(&agent, &app, chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });
     let whose = (&app.logs.scope, &app.vault);

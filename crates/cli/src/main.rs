@@ -33,6 +33,7 @@ mod list;
 mod logs;
 mod mcp;
 mod models;
+mod offer;
 mod past;
 mod pin;
 mod policy;

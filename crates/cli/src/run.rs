@@ -107,8 +107,9 @@ async fn begin(
     warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
-    let spec = agent::spec(&args.agent, app, chosen.model, &workspace, mode)?;
-    let runtime = app.runtime_under(check_rules(app, &spec.workspace, args.output.json)?)?;
+    let rules = check_rules(app, &workspace.display().to_string(), args.output.json)?;
+    let spec = agent::spec(&args.agent, app, chosen.model, (&workspace, &rules.policy), mode)?;
+    let runtime = app.runtime_under(rules)?;
     let mail = message(task, attached, &args.output);
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
@@ -229,7 +230,9 @@ pub async fn go_on(
     let spec = spec_of(&log)
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
-    let runtime = app.runtime_under(check_rules(app, &spec.workspace, output.json)?)?;
+    let rules = check_rules(app, &spec.workspace, output.json)?;
+    let policy = Arc::clone(&rules.policy);
+    let runtime = app.runtime_under(rules)?;
     let demo = is_demo(app, trace, &spec.workspace);
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
@@ -242,7 +245,7 @@ pub async fn go_on(
         };
         eprintln!("! the words of {events} of this trace were erased; the model sees {ERASED} in {places}");
     }
-    if let Some(spec) = agent::changed(spec, agent, app, mode)? {
+    if let Some(spec) = agent::changed(spec, agent, app, &policy, mode)? {
         if agent.model.is_some() {
             warn(app, &spec.model, output);
         }

@@ -65,7 +65,8 @@ impl Served {
         // Nobody sits at a terminal: what has to be asked waits for run_answer.
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
-        let spec = agent::spec(&self.args, app, chosen.model, &workspace, mode).map_err(said)?;
+        let policy = app.sources.load(&workspace.display().to_string()).map_err(said)?;
+        let spec = agent::spec(&self.args, app, chosen.model, (&workspace, &policy), mode).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
         self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());

@@ -4,12 +4,13 @@ use crate::app::App;
 use crate::caged::Caged;
 use crate::exit::Failure;
 use crate::logs::Logs;
+use crate::offer::held_to;
 use crate::text::plain;
 use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime, Vault};
 use mainpath_store::{Scope, Store};
 use mainpath_tools::Tools;
-use mainpath_types::{EventKind, Origin, Spec, ToolSpec, TraceId};
+use mainpath_types::{EventKind, Origin, RunMode, Spec, ToolSpec, TraceId};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,11 +102,15 @@ fn ask(logs: &Logs, workspace: &Path, servers: &Servers) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The tools of an earlier spec, with those of MCP servers as they are now.
-pub fn tools(old: &[ToolSpec], registry: &Tools) -> Vec<ToolSpec> {
+/// The tools of an earlier spec, with those of MCP servers as they are now, as far as its caller allows them.
+pub fn tools(old: &Spec, registry: &Tools) -> Vec<ToolSpec> {
+    if old.run_mode == RunMode::Call {
+        return Vec::new();
+    }
     let origin = |spec: &ToolSpec| registry.doc(&spec.name).map(|doc| doc.origin);
-    let kept = old.iter().filter(|spec| origin(spec).is_some_and(|origin| origin != Origin::Mcp)).cloned();
-    let now = registry.specs().into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
+    let kept = old.tools.iter().filter(|spec| origin(spec).is_some_and(|origin| origin != Origin::Mcp)).cloned();
+    let now = held_to(&old.allowed_tools, registry.specs());
+    let now = now.into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
     let mut tools: Vec<ToolSpec> = kept.chain(now).collect();
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools
@@ -121,7 +126,7 @@ pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>)
         tokio::spawn(async move {
             while changes.changed().await.is_ok() {
                 let Some(spec) = newest(&*store, &scope, &trace).await else { return };
-                let new = self::tools(&spec.tools, &tools);
+                let new = self::tools(&spec, &tools);
                 if new != spec.tools {
                     let spec = Box::new(Spec { tools: new, ..spec });
                     // A run that cannot be told goes on with the tools that it has.

@@ -335,7 +335,8 @@ pub fn tell(healed: &[String]) {
 pub async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
     let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
     let workspace = agent::workspace(args.workspace.as_deref())?;
-    agent::spec(args, app, chosen.model, &workspace, agent::mode(args, is_attended()))
+    let policy = app.sources.load(&workspace.display().to_string())?;
+    agent::spec(args, app, chosen.model, (&workspace, &policy), agent::mode(args, is_attended()))
 }
 
 async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {

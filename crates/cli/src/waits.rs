@@ -45,6 +45,7 @@ fn wanted(mail: &Mail) -> Option<String> {
         Mail::Stop => "stop".into(),
         Mail::Interrupt { call } => format!("interrupt of call {call}"),
         Mail::Answer { call, text } => format!("answer to call {call}, {}", short(text, 300)),
+        Mail::Reopen { call, .. } => format!("approval of call {call}, which was denied"),
         Mail::Compact { .. } => "compact".into(),
         Mail::Goals { .. } => "a change of the plan".into(),
         // What was decided on a call is told beside it.

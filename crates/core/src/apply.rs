@@ -39,6 +39,7 @@ pub fn apply(state: &mut State, event: &Event) {
             state.start_call(data, at);
         }
         EventKind::ApprovalGranted(data) => state.approve(id, data),
+        EventKind::CallReopened(data) => state.reopen(id, data),
         EventKind::CallDelayed(data) => state.delay_call(data.call, data.until),
         EventKind::CallDue(data) => state.delay_call(data.call, 0),
         EventKind::CallRetried(data) => state.set_call(data.call, CallState::Ready),
@@ -311,6 +312,7 @@ impl State {
             tokens: ended.map_or(0, |(_, text)| estimate(text).saturating_add(note_tokens(planned.repeated))),
             memory: None,
             once: false,
+            reopened: false,
             may_be_late: false,
         });
         if let Some((_, text)) = ended {
@@ -391,14 +393,17 @@ impl State {
     }
 
     fn approve(&mut self, id: EventId, data: &ApprovalGranted) {
-        let Some(call) = self.calls.get_mut(data.call) else { return };
-        call.state = CallState::Ready;
-        call.approved = true;
         if let Some(rule) = &data.rule
             && !self.rules.iter().any(|known| **known == **rule)
         {
             self.rules.push(rule.as_str().into());
         }
+        if self.calls.get(data.call).is_some_and(|call| call.state.is_done()) {
+            return self.note_reopened(id, data);
+        }
+        let Some(call) = self.calls.get_mut(data.call) else { return };
+        call.state = CallState::Ready;
+        call.approved = true;
         if data.arguments.is_some() {
             call.arguments = id;
             call.judged = Judged::boxed(data.verdict.clone(), &data.places);
@@ -456,6 +461,7 @@ impl State {
         self.window_extra = 0;
         (self.counted, self.summarised_to) = (None, None);
         self.recalled.clear();
+        self.reopened.clear();
         let message = self.rewind.take().and_then(|rewind| rewind.message);
         self.opening = Some(message.map_or(Opening::Again, Opening::Message));
     }

@@ -44,6 +44,9 @@ pub struct Call {
     pub memory: Option<u32>,
     /// Whether it is to be shown once only.
     pub once: bool,
+    /// Whether it was denied, and somebody has approved it since: it is made under another number.
+    #[serde(default)]
+    pub reopened: bool,
     /// Whether a result may still come that nobody uses, and has not come yet.
     pub may_be_late: bool,
 }

@@ -26,6 +26,7 @@ impl State {
     pub(crate) fn clear_requested(&mut self) {
         self.queues = Queues::default();
         (self.rewind, self.opening, self.compaction) = (None, None, None);
+        self.reopened.clear();
         self.clearing = true;
         self.close(FinishReason::Stopped);
     }

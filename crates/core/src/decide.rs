@@ -5,6 +5,7 @@ use crate::context::{aside, compact, cut};
 use crate::inject;
 use crate::input::*;
 use crate::progress::{made, output_result, text_result};
+use crate::reopen;
 use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate, estimate_parts};
 use mainpath_types::*;
 
@@ -412,6 +413,9 @@ fn asked(state: &State, id: CallId) -> Result<&Call, Refusal> {
 /// The approval is on record whatever rules say to edited arguments. A fresh `deny` wins over it in the next step; a fresh
 /// `ask` counts as answered.
 fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&Edit>, rule: Option<&str>) -> Decided {
+    if let Some(call) = state.calls.get(id).filter(|call| reopen::is_denied(call)) {
+        return reopen::decide(state, call, by, edit, rule);
+    }
     asked(state, id)?;
     Ok(ApprovalGranted {
         call: id,

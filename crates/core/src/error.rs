@@ -38,6 +38,9 @@ pub enum Refusal {
     /// Another attempt of the call is running.
     #[error("call {0} is in another attempt than {1}")]
     WrongAttempt(CallId, u32),
+    /// A call that was denied is denied by a rule now as well.
+    #[error("call {0} is denied by the rule {1} now as well: an approval does not change rules")]
+    StillDenied(CallId, String),
     /// The call does not wait for that.
     #[error("call {0} is not waiting for that")]
     NotWaiting(CallId),

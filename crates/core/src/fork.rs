@@ -121,6 +121,7 @@ impl State {
         self.queues = Queues::default();
         (self.rewind, self.opening, self.compaction, self.clearing) = (None, None, None, false);
         self.rules.clear();
+        self.reopened.clear();
         self.rates.clear();
         (self.expand, self.recalled) = (None, Vec::new());
         self.model = None;

@@ -79,6 +79,7 @@ impl State {
                 tokens,
                 memory: None,
                 once: false,
+                reopened: false,
                 may_be_late: false,
             });
             let result = self.tree.push(self.tree.head, event, NodeKind::Result(id), tokens, goal);

@@ -3,6 +3,7 @@
 use crate::context::{compact, cut};
 use crate::decide::{abandoned, started, unstarted};
 use crate::inject;
+use crate::reopen;
 use crate::{Call, CallState, Opening, PACK_VERSION, Run, SpecHead, State, Turn};
 use mainpath_types::*;
 
@@ -26,10 +27,12 @@ fn between_runs(state: &State) -> Option<EventKind> {
         let head = state.tree.rewind_point(rewind.after, rewind.message.is_none());
         return Some(Rewound { asked: rewind.after, head, goal_tree_snapshot: state.goals.list().to_vec() }.into());
     }
+    let reopens = !state.reopened.is_empty();
     let cause = match state.opening {
         Some(Opening::Message(_)) => RunCause::Rewind,
         Some(Opening::Again) => RunCause::Regenerate,
         Some(Opening::GoOn) => RunCause::Continue,
+        None if reopens => RunCause::Continue,
         None if state.queues.is_empty() || state.queues.held => {
             state.compaction.filter(|_| state.tree.head.is_some())?;
             RunCause::Compact
@@ -163,6 +166,9 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
     }
     if run.cause == RunCause::Compact {
         return cut::due(state, run, spec);
+    }
+    if let Some(reopened) = reopen::due(state) {
+        return Some(reopened);
     }
     if let Some(Opening::Message(message)) = run.opening {
         return Some(MessageJoined { of: message.event, seq: state.tree.next_seq() }.into());

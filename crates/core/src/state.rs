@@ -1,7 +1,7 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
 use crate::context::cut::AROUND;
-use crate::{Calls, Goals, ModelCall, Queued, Queues, Run, Tree, Window, estimate};
+use crate::{Calls, Goals, ModelCall, Queued, Queues, Reopened, Run, Tree, Window, estimate};
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,8 @@ pub struct State {
     pub rates: BTreeMap<Arc<str>, Window>,
     /// The rules that were made of approvals, as they were written.
     pub rules: Vec<Arc<str>>,
+    /// Calls that were denied, were approved since, and are to be made.
+    pub reopened: Vec<Reopened>,
     /// The plan.
     pub goals: Goals,
     /// The number of turns when the model was last reminded of its plan.
@@ -267,6 +269,7 @@ impl State {
             queues: Queues::default(),
             rates: BTreeMap::new(),
             rules: Vec::new(),
+            reopened: Vec::new(),
             goals: Goals::default(),
             injected_at: 0,
             plan_is_news: false,

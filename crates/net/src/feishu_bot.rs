@@ -84,6 +84,10 @@ impl Tool for FeishuBot {
         )
     }
 
+    fn check(&self, args: &FeishuBotArgs) -> Result<(), Problem> {
+        message(args).map(drop)
+    }
+
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: FeishuBotArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             match ctx.until_stopped(self.tell(args)).await {
@@ -94,21 +98,27 @@ impl Tool for FeishuBot {
     }
 }
 
+/// The message that a call sends, before it is signed. Errors: it is none, or too large.
+fn message(args: &FeishuBotArgs) -> Result<Value, Problem> {
+    let message = match (&args.text, &args.card) {
+        (Some(text), None) if !text.trim().is_empty() => json!({"msg_type": "text", "content": {"text": text}}),
+        (None, Some(card)) => json!({"msg_type": "interactive", "card": card}),
+        _ => return Err(Problem::new("invalid_arguments", "Give either text or card, and something in it.")),
+    };
+    let size = message.to_string().len();
+    if size > LARGEST {
+        return Err(Problem::new("too_large", format!("The message has {size} bytes; {LARGEST} are the most.")));
+    }
+    Ok(message)
+}
+
 impl FeishuBot {
     async fn tell(&self, args: FeishuBotArgs) -> Result<String, Problem> {
-        let mut message = match (args.text, args.card) {
-            (Some(text), None) if !text.trim().is_empty() => json!({"msg_type": "text", "content": {"text": text}}),
-            (None, Some(card)) => json!({"msg_type": "interactive", "card": card}),
-            _ => return Err(Problem::new("invalid_arguments", "Give either text or card, and something in it.")),
-        };
+        let mut message = message(&args)?;
         if let Some(secret) = &self.secret {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
             message["timestamp"] = now.to_string().into();
             message["sign"] = signature(now, secret).into();
-        }
-        let size = message.to_string().len();
-        if size > LARGEST {
-            return Err(Problem::new("too_large", format!("The message has {size} bytes; {LARGEST} are the most.")));
         }
         let ask = Ask::post(self.webhook.clone(), &message);
         let answer =

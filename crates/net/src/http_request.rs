@@ -148,7 +148,7 @@ impl HttpRequestArgs {
         Ok(url)
     }
 
-    fn ask(self) -> Result<Ask, Problem> {
+    fn ask(&self) -> Result<Ask, Problem> {
         let (method, url) = (self.method(), self.address()?);
         let wrong = |text: String| Problem::new("invalid_arguments", text);
         let mut headers = HeaderMap::new();
@@ -167,7 +167,7 @@ impl HttpRequestArgs {
             value.set_sensitive(true);
             headers.insert(known, value);
         }
-        let body = match (self.body, self.json) {
+        let body = match (self.body.clone(), &self.json) {
             (Some(_), Some(_)) => return Err(wrong("Give body or json, not both.".into())),
             (Some(text), None) => Some(text),
             (None, Some(json)) => {
@@ -197,22 +197,23 @@ impl Tool for HttpRequest {
         Touches::asking(args.method().as_str(), url)
     }
 
+    fn check(&self, args: &HttpRequestArgs) -> Result<(), Problem> {
+        let Ask { method, url, .. } = args.ask()?;
+        match self.covers(&method, &url) {
+            true => Ok(()),
+            false => Err(self.not_allowed(&method, head(url.as_str(), 200).0)),
+        }
+    }
+
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: HttpRequestArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             let limit = args.timeout_s.map_or(self.limit, |seconds| Duration::from_secs(seconds).min(self.limit));
             let exchange = async {
                 let ask = args.ask()?;
-                let covered = |method: &Method, url: &Url| self.allow.iter().any(|rule| rule.covers(method, url));
-                if !covered(&ask.method, &ask.url) {
-                    let text = format!(
-                        "{} {} is not allowed here; allowed is: {}.",
-                        ask.method,
-                        shown(ctx, &ask.url),
-                        self.allowed()
-                    );
-                    return Err(Problem::new("not_allowed", text));
+                if !self.covers(&ask.method, &ask.url) {
+                    return Err(self.not_allowed(&ask.method, &shown(ctx, &ask.url)));
                 }
-                let follow = |method: &Method, url: &Url| match covered(method, url) {
+                let follow = |method: &Method, url: &Url| match self.covers(method, url) {
                     true => (ctx.sent_on)(UrlFact { method: method.to_string(), url: url.to_string() }),
                     false => Err(format!("{method} to there is not allowed")),
                 };
@@ -228,6 +229,14 @@ impl Tool for HttpRequest {
 }
 
 impl HttpRequest {
+    fn covers(&self, method: &Method, url: &Url) -> bool {
+        self.allow.iter().any(|rule| rule.covers(method, url))
+    }
+
+    fn not_allowed(&self, method: &Method, url: &str) -> Problem {
+        Problem::new("not_allowed", format!("{method} {url} is not allowed here; allowed is: {}.", self.allowed()))
+    }
+
     /// What may be asked, in words.
     fn allowed(&self) -> String {
         const MOST: usize = 20;

@@ -126,6 +126,17 @@ impl InvokeWorkflow {
         Ok(InvokeWorkflow { workflows, rate: config.rate, idempotent: config.idempotent })
     }
 
+    /// The workflow that a call names.
+    fn find<'a>(&self, args: &'a Value) -> Result<(&'a str, &Ready), Problem> {
+        let name = args["name"].as_str().unwrap_or_default();
+        let ready = self.workflows.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.workflows.keys().map(String::as_str).collect();
+            let text = format!("There is no workflow {:?}; there are: {}.", head(name, 80).0, names.join(", "));
+            Problem::new("not_found", text)
+        })?;
+        Ok((name, ready))
+    }
+
     /// What the model and policy are told.
     pub fn doc(&self) -> ToolDoc {
         let list = self.workflows.iter().map(|(name, ready)| {
@@ -160,15 +171,15 @@ impl DynTool for InvokeWorkflow {
         }
     }
 
+    fn check(&self, args: &Value) -> Result<(), Problem> {
+        let (name, ready) = self.find(args)?;
+        ready.check(name, &args["input"])
+    }
+
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             let work = async {
-                let name = args["name"].as_str().unwrap_or_default();
-                let Some(ready) = self.workflows.get(name) else {
-                    let names: Vec<&str> = self.workflows.keys().map(String::as_str).collect();
-                    let text = format!("There is no workflow {:?}; there are: {}.", head(name, 80).0, names.join(", "));
-                    return Err(Problem::new("not_found", text));
-                };
+                let (name, ready) = self.find(&args)?;
                 ready.invoke(name, &args["input"], &ctx.grant.effect_id()).await
             };
             match ctx.until_stopped(work).await {
@@ -187,12 +198,20 @@ impl Ready {
         }
     }
 
-    async fn invoke(&self, name: &str, input: &Value, key: &str) -> Result<String, Problem> {
+    /// Whether the workflow takes this input.
+    fn check(&self, name: &str, input: &Value) -> Result<(), Problem> {
         let violations = self.schema.violations(input);
-        if !violations.is_empty() {
-            let text = format!("Wrong input for the workflow {name}: {}.", violations.join("; "));
-            return Err(Problem::new("invalid_arguments", text));
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(Problem::new(
+                "invalid_arguments",
+                format!("Wrong input for the workflow {name}: {}.", violations.join("; ")),
+            )),
         }
+    }
+
+    async fn invoke(&self, name: &str, input: &Value, key: &str) -> Result<String, Problem> {
+        self.check(name, input)?;
         let deadline = Instant::now() + self.limit;
         let mut ask = Ask::post(self.workflow.url.0.clone(), input);
         ask.method = self.method();

@@ -117,6 +117,17 @@ impl RedisContextArgs {
             Some(key) => Ok(key),
         }
     }
+
+    /// The value to keep. Errors: there is none, or it is too large.
+    fn value(&self) -> Result<&str, Problem> {
+        let value = self.value.as_deref();
+        let value = value.ok_or_else(|| Problem::new("invalid_arguments", "set needs a value."))?;
+        if value.len() > VALUE {
+            let text = format!("The value has {} bytes; {VALUE} are the most.", value.len());
+            return Err(Problem::new("too_large", text));
+        }
+        Ok(value)
+    }
 }
 
 impl Tool for RedisContext {
@@ -129,6 +140,14 @@ impl Tool for RedisContext {
             self.ttl_s
         );
         doc(text, EffectClass::Idempotent, self.rate)
+    }
+
+    fn check(&self, args: &RedisContextArgs) -> Result<(), Problem> {
+        match args.op {
+            Op::Get | Op::Delete => args.key().map(drop),
+            Op::Set => args.key().and_then(|_| args.value()).map(drop),
+            Op::List => Ok(()),
+        }
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: RedisContextArgs) -> Fut<'a, ToolOutput> {
@@ -188,12 +207,7 @@ impl RedisContext {
     }
 
     async fn set(&self, args: &RedisContextArgs) -> Result<String, Problem> {
-        let key = args.key()?;
-        let Some(value) = &args.value else { return Err(Problem::new("invalid_arguments", "set needs a value.")) };
-        if value.len() > VALUE {
-            let text = format!("The value has {} bytes; {VALUE} are the most.", value.len());
-            return Err(Problem::new("too_large", text));
-        }
+        let (key, value) = (args.key()?, args.value()?);
         let ttl = args.ttl_s.map_or(self.ttl_s, |wanted| wanted.get().min(self.ttl_s));
         let () = cmd("SET")
             .arg(self.full(key))

@@ -77,6 +77,14 @@ impl Tool for WebFetch {
         Touches::asking("GET", url)
     }
 
+    fn check(&self, args: &WebFetchArgs) -> Result<(), Problem> {
+        let url = address(&args.url)?;
+        match self.allows(&url) {
+            true => Ok(()),
+            false => Err(not_allowed(head(url.as_str(), 200).0)),
+        }
+    }
+
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: WebFetchArgs) -> Fut<'a, ToolOutput> {
         Box::pin(async move {
             match ctx.until_stopped(self.fetch(ctx, &args.url)).await {
@@ -89,16 +97,10 @@ impl Tool for WebFetch {
 }
 
 impl WebFetch {
-    async fn fetch(&self, ctx: &ToolContext, address: &str) -> Result<Answer, Problem> {
-        let bad = |why: &str| Problem::new("bad_url", format!("{:?} cannot be fetched: {why}.", head(address, 200).0));
-        let mut url = Url::parse(address).map_err(|error| bad(&error.to_string()))?;
-        web(&url).map_err(bad)?;
-        url.set_fragment(None);
+    async fn fetch(&self, ctx: &ToolContext, written: &str) -> Result<Answer, Problem> {
+        let url = address(written)?;
         if !self.allows(&url) {
-            return Err(Problem::new(
-                "not_allowed",
-                format!("{} is not among what may be fetched here.", shown(ctx, &url)),
-            ));
+            return Err(not_allowed(&shown(ctx, &url)));
         }
         let begin = url.clone();
         let follow = |method: &Method, to: &Url| match (self.allows(to), same_site(&begin, to)) {
@@ -172,6 +174,19 @@ impl WebFetch {
         let title = if title.is_empty() { url } else { title.to_string() };
         Ok(ToolOutput { title: Some(title), ..ToolOutput::text(said) })
     }
+}
+
+/// An address that can be fetched, without its fragment.
+fn address(written: &str) -> Result<Url, Problem> {
+    let bad = |why: &str| Problem::new("bad_url", format!("{:?} cannot be fetched: {why}.", head(written, 200).0));
+    let mut url = Url::parse(written).map_err(|error| bad(&error.to_string()))?;
+    web(&url).map_err(bad)?;
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn not_allowed(url: &str) -> Problem {
+    Problem::new("not_allowed", format!("{url} is not among what may be fetched here."))
 }
 
 /// Whether a redirect stays with whom was asked: the same host, but for `www.`, on the usual ports or the same one.

@@ -133,8 +133,11 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
             "builtin.headless",
             match found.rule.as_str() {
                 "builtin.unclear" => format!("{} Nobody can be asked.", found.reason),
-                _ => "This changes something and nobody can be asked; the owner of the run can allow it with --yes."
-                    .into(),
+                _ => {
+                    "This changes something and nobody can be asked; the owner of the run can allow it with --yes, or \
+                      approve this very call later."
+                        .into()
+                }
             },
         ),
     }

@@ -3,7 +3,7 @@
 use crate::file::{PolicyError, parse, parse_one};
 use crate::pattern::Folders;
 use crate::rule::{Layer, Rule};
-use mainpath_types::Decision;
+use mainpath_types::{Decision, EffectClass};
 use sha2::{Digest, Sha256};
 
 /// The rules that come with Mainpath.
@@ -99,6 +99,12 @@ impl Policy {
         }
         policy.rehash();
         policy
+    }
+
+    /// Whether a rule denies every call of a tool, whatever its arguments and wherever they come from. Such a tool need not be
+    /// offered to a model at all.
+    pub fn denies_all_of(&self, tool: &str, effect: EffectClass) -> bool {
+        self.rules.iter().any(|rule| rule.denies_all_of(tool, effect))
     }
 
     /// The rules in the order in which they were added.

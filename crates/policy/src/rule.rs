@@ -90,6 +90,15 @@ impl Rule {
         origin && (self.effects.is_empty() || self.effects.contains(&facts.effect))
     }
 
+    /// Whether it denies every call of a tool.
+    pub(crate) fn denies_all_of(&self, tool: &str, effect: EffectClass) -> bool {
+        self.decision == Decision::Deny
+            && self.ignored.is_none()
+            && self.origins.is_empty()
+            && (self.effects.is_empty() || self.effects.contains(&effect))
+            && self.patterns.iter().any(|pattern| pattern.is_whole_tool(tool))
+    }
+
     /// Whether its ask stands even where the owner of the run said yes beforehand.
     pub(crate) fn is_firm(&self) -> bool {
         self.always || self.layer == Layer::Organisation

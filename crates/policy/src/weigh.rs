@@ -178,17 +178,21 @@ struct Allowed {
     written_file: bool,
     /// Something, by a rule about this very tool.
     by_tool: bool,
+    /// The call with its arguments, by a rule about this very tool: so the addresses that follow from them as well.
+    call: bool,
 }
 
 impl Allowed {
     fn of(parts: &[Part<'_>], said: &[Option<Said<'_>>]) -> Allowed {
-        let mut allowed = Allowed { command: false, written_file: false, by_tool: false };
+        let mut allowed = Allowed { command: false, written_file: false, by_tool: false, call: false };
         for (part, said) in parts.iter().zip(said) {
             let Some(said) = said.as_ref().filter(|said| said.decision == Decision::Allow) else { continue };
             allowed.command |= matches!(part, Part::Command(_) | Part::Unclear(_));
             allowed.written_file |= matches!(part, Part::Path(place) if place.write);
-            allowed.by_tool |=
-                !matches!(part, Part::Call(_)) && said.rule.patterns.iter().any(|pattern| pattern.names_tool());
+            let names_tool = said.rule.patterns.iter().any(|pattern| pattern.names_tool());
+            let is_call = matches!(part, Part::Call(_));
+            allowed.by_tool |= !is_call && names_tool;
+            allowed.call |= is_call && names_tool;
         }
         allowed
     }
@@ -222,6 +226,7 @@ impl Default<'_> {
             Part::Command(seen) if self.allowed.command && seen.simple.is_harmless() => {
                 default(Decision::Allow, "builtin.harmless", "It does nothing by itself.")
             }
+            Part::Address(..) if self.allowed.call => return None,
             Part::Command(_) | Part::Address(..) => row(),
             Part::Unclear(_) if self.access == Access::Full => row(),
             Part::Unclear(why) => {

@@ -6,6 +6,7 @@ use crate::origins::Origins;
 use crate::request::Prepared;
 use crate::runtime::Config;
 use crate::schema::OutputSchema;
+use crate::terms::CallTerms;
 use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
 use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
@@ -28,6 +29,8 @@ pub(crate) struct Gate<'a> {
     pub summary: bool,
     /// What would start the processes of a call.
     pub launcher: &'a Launcher,
+    /// What of the spec holds for every call.
+    pub calls: &'a CallTerms,
     /// Where the texts of the trace came from, if anything foreign was seen.
     pub origins: Option<Arc<Origins>>,
 }
@@ -40,7 +43,7 @@ impl<'a> Gate<'a> {
         origins: Option<Arc<Origins>>,
         approved: &[Arc<str>],
     ) -> Gate<'a> {
-        let Prepared { workspace, rules, schema, .. } = prepared;
+        let Prepared { workspace, rules, schema, calls, .. } = prepared;
         let text = prepared.model.as_ref().ok().and_then(|model| model.text);
         let rules = match approved {
             [] => Cow::Borrowed(rules),
@@ -50,7 +53,7 @@ impl<'a> Gate<'a> {
             }
         };
         let (tools, launcher) = (&config.tools, &config.launcher);
-        Gate { tools, workspace, rules, text, schema: schema.as_ref(), summary: false, launcher, origins }
+        Gate { tools, workspace, rules, text, schema: schema.as_ref(), summary: false, launcher, calls, origins }
     }
 
     /// One call: found, its arguments checked, its verdict given.
@@ -58,8 +61,8 @@ impl<'a> Gate<'a> {
         match self.tools.plan(name, arguments, self.workspace) {
             Ok(Planned { tool, mut facts, places }) => {
                 let verdict = self.judge(&tool, &mut facts);
-                let internal = self.tools.doc(&tool).is_some_and(|doc| doc.internal);
-                let verdict = if internal { settled(verdict) } else { verdict };
+                let internal = self.is_internal(&tool);
+                let verdict = if internal { settled(verdict) } else { self.calls.hold(verdict, self.rules.mode) };
                 let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
                 let (tool, verdict) = (Some(tool), Some(verdict));
@@ -83,12 +86,18 @@ impl<'a> Gate<'a> {
         format!("There is no tool {name:?}. The tools are: {tools}.")
     }
 
+    /// Whether calls of a tool have no effect outside the trace.
+    pub fn is_internal(&self, tool: &str) -> bool {
+        self.tools.doc(tool).is_some_and(|doc| doc.internal)
+    }
+
     fn judge(&self, tool: &str, facts: &mut CallFacts) -> Verdict {
         facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
         if let Some(origins) = &self.origins {
             facts.origins = origins.of(&facts.arguments);
         }
-        match tool != facts.tool && self.rules.allowed_tools.iter().any(|allowed| allowed == tool) {
+        let hands_on = tool != facts.tool && self.rules.allowed_tools.iter().any(|allowed| allowed == tool);
+        match hands_on && self.calls.allow(&facts.tool) {
             false => judge(&self.rules, facts),
             // It hands on: who may use it may use what it reaches, as far as the rules for that allow it.
             true => {

@@ -42,6 +42,7 @@ mod runtime;
 mod schema;
 mod secrets;
 pub mod telemetry;
+mod terms;
 mod texts;
 mod verify;
 pub mod views;

@@ -53,6 +53,14 @@ pub enum Mail {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
     },
+    /// Approve a call that was denied before; it is made after all.
+    Reopen {
+        /// Which.
+        call: CallId,
+        /// Other arguments than the model's: JSON text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+    },
     /// Deny a call.
     Deny {
         /// Which.
@@ -125,6 +133,7 @@ impl Mail {
             | Mail::Stop
             | Mail::Interrupt { .. }
             | Mail::Approve { .. }
+            | Mail::Reopen { .. }
             | Mail::Deny { .. }
             | Mail::Answer { .. }
             | Mail::Compact { .. }
@@ -175,6 +184,7 @@ impl Mail {
             Mail::Stop => InputKind::Stop { by },
             Mail::Interrupt { call } => InputKind::Interrupt { call },
             Mail::Approve { call, arguments: _, rule } => InputKind::Approve { call, by, edit: None, rule },
+            Mail::Reopen { call, arguments: _ } => InputKind::Approve { call, by, edit: None, rule: None },
             Mail::Deny { call, reason } => InputKind::Deny { call, by, reason },
             Mail::Answer { call, text } => {
                 let output = ToolOutput::text(text);
@@ -193,6 +203,9 @@ impl Mail {
             Mail::Approve { arguments, rule, .. } => {
                 *arguments = arguments.take().map(|text| vault.redact_arguments(&text));
                 *rule = rule.take().map(|text| vault.redact(&text));
+            }
+            Mail::Reopen { arguments, .. } => {
+                *arguments = arguments.take().map(|text| vault.redact_arguments(&text));
             }
             Mail::Answer { text, .. } | Mail::Deny { reason: Some(text), .. } | Mail::Compact { hint: Some(text) } => {
                 *text = vault.redact(text);

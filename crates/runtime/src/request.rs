@@ -4,6 +4,7 @@ use crate::media;
 use crate::prefix::{Prefix, hex};
 use crate::runtime::Config;
 use crate::schema::OutputSchema;
+use crate::terms::CallTerms;
 use crate::texts::Whole;
 use bytes::Bytes;
 use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
@@ -23,6 +24,8 @@ pub(crate) struct Prepared {
     /// What a final answer must match.
     pub schema: Option<OutputSchema>,
     pub rules: Rules,
+    /// What else holds for all calls.
+    pub calls: CallTerms,
     pub workspace: Arc<Workspace>,
     pub secrets: Vec<String>,
     /// The hooks that have a word in reminders.
@@ -97,6 +100,7 @@ impl Specs {
                 allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
                 policy: (config.policies)(&spec.workspace)?,
             },
+            calls: CallTerms::of(spec),
             workspace: Arc::new(workspace),
             secrets: spec.secrets.clone(),
             context_hooks: spec.context_hooks.clone(),

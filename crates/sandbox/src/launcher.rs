@@ -63,7 +63,16 @@ impl Launcher {
         let (reader, writer) = io::pipe()?;
         let streams = Streams { output: writer.try_clone()?.into(), errors: writer.into(), input: None };
         let process = self.spawn(Start { words, folder, effect_id, cage }, &[], streams)?;
-        Ok(Running { output: pipe::Receiver::from_owned_fd(reader.into())?, process })
+        Ok(Running { output: pipe::Receiver::from_owned_fd(reader.into())?, errors: None, process })
+    }
+
+    /// The same with its outputs told apart.
+    pub fn start_apart(&self, words: &[&OsStr], folder: &Path, effect_id: &str, cage: &Cage) -> io::Result<Running> {
+        let ((stdout, output), (stderr, errors)) = (io::pipe()?, io::pipe()?);
+        let streams = Streams { output: output.into(), errors: errors.into(), input: None };
+        let process = self.spawn(Start { words, folder, effect_id, cage }, &[], streams)?;
+        let errors = Some(pipe::Receiver::from_owned_fd(stderr.into())?);
+        Ok(Running { output: pipe::Receiver::from_owned_fd(stdout.into())?, errors, process })
     }
 
     /// Starts a command that is talked to, such as a server on standard input and output, with further variables in its
@@ -122,8 +131,10 @@ const MARK: &str = "MAINPATH_CALL";
 
 /// A command that runs under a launcher. Dropping it ends the command at once, unconfirmed.
 pub struct Running {
-    /// Both of its outputs, in the order in which they were written.
+    /// Its output; both of its outputs, in the order in which they were written, where these are not told apart.
     pub output: pipe::Receiver,
+    /// Its error output, where it is told apart.
+    pub errors: Option<pipe::Receiver>,
     /// Its processes.
     pub process: Process,
 }

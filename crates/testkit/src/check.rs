@@ -140,7 +140,10 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         let message = message(state, bodies, item).ok_or_else(|| format!("{item:?} has no body"))?;
         ensure(at > 0 || message.role == Role::User, || format!("the request begins with {item:?}"))?;
         ensure(!message.parts.is_empty(), || format!("{item:?} is empty"))?;
-        if let Item::Result { call, seq, .. } = item {
+        // The result of a call that was denied and made later is a message: no call of the model's stands before it.
+        if let Item::Result { call, seq, .. } = item
+            && message.role == Role::Tool
+        {
             ensure(open.first() == Some(call), || format!("the result of {call} is out of place, open: {open:?}"))?;
             open.remove(0);
             ensure(seen.insert(*seq), || format!("{seq} is shown twice"))?;

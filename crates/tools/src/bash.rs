@@ -1,11 +1,11 @@
 //! `bash`.
 
-use crate::follow::{Stop, follow, leftovers, own_end, refused, show};
+use crate::follow::{Sinks, Stop, follow, leftovers, own_end, refused, show};
 use crate::output::Collector;
 use crate::tool::count;
-use crate::{Fut, Tool, ToolContext, ToolDoc, Touches};
+use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_sandbox::{Ended, How, Running};
-use mainpath_types::{EffectClass, ToolOutput};
+use mainpath_types::{CommandEnd, EffectClass, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ffi::OsStr;
@@ -36,7 +36,7 @@ impl Tool for Bash {
     const NAME: &'static str = "bash";
 
     fn describe(&self) -> ToolDoc {
-        let text = "Runs a bash command in the workspace and shows what it writes. Each call is a new shell without input or \
+        let text = "Runs a bash command in the workspace and shows what it writes, what it writes to standard error apart. Each call is a new shell without input or \
                     terminal. Everything that it started is ended with it. What is to go on, such as a server, is started with \
                     background: true and then followed with process_output and process_stop; it lives until it ends, is \
                     stopped, or Mainpath ends.";
@@ -45,6 +45,10 @@ impl Tool for Bash {
 
     fn touches(&self, args: &BashArgs) -> Touches {
         Touches::running(args.command.clone())
+    }
+
+    fn check(&self, args: &BashArgs) -> Result<(), Problem> {
+        runnable(&args.command)
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: BashArgs) -> Fut<'a, ToolOutput> {
@@ -60,21 +64,31 @@ impl Tool for Bash {
     }
 }
 
+/// Whether a command can be given to a shell.
+pub(crate) fn runnable(command: &str) -> Result<(), Problem> {
+    match command.contains('\0') {
+        true => Err(Problem::new("launch", "The command holds a NUL character, which no command can.")),
+        false => Ok(()),
+    }
+}
+
 fn seconds(seconds: NonZeroU32) -> Duration {
     Duration::from_secs(seconds.get().into())
 }
 
 /// Runs a command in the context's cage and reports what came of it.
 pub(crate) async fn to_the_end(ctx: &ToolContext, command: &str, timeout_s: Option<NonZeroU32>) -> ToolOutput {
-    let running = match start(ctx, command) {
-        Ok(running) => running,
-        Err(error) => return not_started(&error, command),
-    };
+    let running =
+        match ctx.launcher.start_apart(&words(command), ctx.workspace.root(), &ctx.grant.effect_id(), &ctx.cage) {
+            Ok(running) => running,
+            Err(error) => return not_started(&error, command),
+        };
     let limit = timeout_s.map_or(Duration::from_secs(TIMEOUT_S.into()), seconds);
-    let mut collector = Collector::default();
+    let (mut output, mut errors) = (Collector::default(), Collector::default());
     let mut tell = |piece: String| (ctx.progress)(&piece);
-    let mut take = |bytes: &[u8]| collector.push(bytes);
-    let (ended, stop) = match follow(running, &ctx.cancel, Some(limit), &mut take, &mut tell).await {
+    let (mut take, mut take_errors) = (|bytes: &[u8]| output.push(bytes), |bytes: &[u8]| errors.push(bytes));
+    let sinks = Sinks { output: &mut take, errors: &mut take_errors, piece: &mut tell };
+    let (ended, stop) = match follow(running, &ctx.cancel, Some(limit), sinks).await {
         Ok(seen) => seen,
         Err(error) => {
             return ToolOutput::failed("launch", format!("The command's end could not be confirmed: {error}."));
@@ -85,12 +99,15 @@ pub(crate) async fn to_the_end(ctx: &ToolContext, command: &str, timeout_s: Opti
         How::Refused(why) => return ToolOutput::failed("sandbox", refused(why)),
         How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => {}
     }
-    report(ctx, command, collector, ended, stop).await
+    report(ctx, command, (output, errors), ended, stop).await
+}
+
+fn words(command: &str) -> [&OsStr; 3] {
+    [OsStr::new(shell()), OsStr::new("-c"), OsStr::new(command)]
 }
 
 fn start(ctx: &ToolContext, command: &str) -> io::Result<Running> {
-    let words = [OsStr::new(shell()), OsStr::new("-c"), OsStr::new(command)];
-    ctx.launcher.start(&words, ctx.workspace.root(), &ctx.grant.effect_id(), &ctx.cage)
+    ctx.launcher.start(&words(command), ctx.workspace.root(), &ctx.grant.effect_id(), &ctx.cage)
 }
 
 fn background(ctx: &ToolContext, command: &str, limit: Option<Duration>) -> ToolOutput {
@@ -108,11 +125,19 @@ fn background(ctx: &ToolContext, command: &str, limit: Option<Duration>) -> Tool
 async fn report(
     ctx: &ToolContext,
     command: &str,
-    collector: Collector,
+    (output, errors): (Collector, Collector),
     ended: Ended,
     stop: Option<Stop>,
 ) -> ToolOutput {
-    let mut shown = show(ctx, collector).await;
+    let exit_code = if let How::Exit(code) = ended.how { Some(code) } else { None };
+    let end = CommandEnd { exit_code, stdout_bytes: output.total(), stderr_bytes: errors.total() };
+    let mut shown = show(ctx, "output", output).await;
+    if !errors.is_empty() {
+        shown.add_errors(show(ctx, "errors", errors).await);
+        if exit_code == Some(0) {
+            shown.notes.push("exit code 0".into());
+        }
+    }
     // A stop that came after the command's own end has changed nothing.
     let failure = match stop.filter(|_| !ended.by_itself) {
         None => own_end(&ended.how),
@@ -135,8 +160,8 @@ async fn report(
     if shown.text.is_empty() && shown.notes.is_empty() {
         shown.text.push_str("[no output]");
     }
-    let artifacts = std::mem::take(&mut shown.artifacts);
-    ToolOutput { error, title: Some(title(ctx, command)), artifacts, ..ToolOutput::text(shown.with_notes()) }
+    let (artifacts, title) = (std::mem::take(&mut shown.artifacts), Some(title(ctx, command)));
+    ToolOutput { error, title, command: Some(end), artifacts, ..ToolOutput::text(shown.with_notes()) }
 }
 
 /// The command's first line, secrets hidden.

@@ -8,6 +8,7 @@ use mainpath_types::Artifact;
 use std::io;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 use tokio_util::sync::CancellationToken;
 
 /// An unfinished line is handed on when nothing has come for this long.
@@ -22,19 +23,28 @@ pub(crate) enum Stop {
     Late(u64),
 }
 
-/// Reads a command's output until nothing of it runs any more. `bytes` takes it as it comes, `piece` in pieces that end at
-/// line ends where possible.
+/// Where a command's outputs go.
+pub(crate) struct Sinks<'a> {
+    /// Takes its output as it comes.
+    pub output: &'a mut (dyn FnMut(&[u8]) + Send),
+    /// Takes its error output as it comes, where that is told apart.
+    pub errors: &'a mut (dyn FnMut(&[u8]) + Send),
+    /// Takes both in pieces that end at line ends where possible.
+    pub piece: &'a mut (dyn FnMut(String) + Send),
+}
+
+/// Reads a command's outputs until nothing of it runs any more.
 pub(crate) async fn follow(
     mut running: Running,
     cancel: &CancellationToken,
     limit: Option<Duration>,
-    bytes: &mut (dyn FnMut(&[u8]) + Send),
-    piece: &mut (dyn FnMut(String) + Send),
+    sinks: Sinks<'_>,
 ) -> io::Result<(Ended, Option<Stop>)> {
-    let mut lines = Lines::default();
-    let mut buffer = vec![0; 64 * 1024];
+    let Sinks { output, errors, piece } = sinks;
+    let (mut lines, mut error_lines) = (Lines::default(), Lines::default());
+    let (mut buffer, mut error_buffer) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     let mut stop = None;
-    let mut open = true;
+    let (mut open, mut errors_open) = (true, running.errors.is_some());
     let late = async {
         match limit {
             Some(limit) => tokio::time::sleep(limit).await,
@@ -58,31 +68,65 @@ pub(crate) async fn follow(
             got = running.output.read(&mut buffer), if open => match got {
                 Ok(0) => open = false,
                 Ok(got) => {
-                    bytes(&buffer[..got]);
+                    output(&buffer[..got]);
                     lines.push(&buffer[..got], piece);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => open = false,
             },
-            () = quiet, if lines.waits() => lines.flush(false, piece),
+            got = read(&mut running.errors, &mut error_buffer), if errors_open => match got {
+                Ok(0) => errors_open = false,
+                Ok(got) => {
+                    errors(&error_buffer[..got]);
+                    error_lines.push(&error_buffer[..got], piece);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => errors_open = false,
+            },
+            () = quiet, if lines.waits() || error_lines.waits() => {
+                lines.flush(false, piece);
+                error_lines.flush(false, piece);
+            }
         }
     }
-    // What was written before the end is still in the pipe. Its end of file may never come if a process that is none of
-    // ours holds it open, so silence ends it too, and so does more than a pipe can hold.
-    let mut reads = 0;
+    rest(&mut running.output, open, &mut buffer, &mut |bytes| {
+        output(bytes);
+        lines.push(bytes, piece);
+    })
+    .await;
+    if let Some(stream) = &mut running.errors {
+        rest(stream, errors_open, &mut error_buffer, &mut |bytes| {
+            errors(bytes);
+            error_lines.push(bytes, piece);
+        })
+        .await;
+    }
+    lines.flush(true, piece);
+    error_lines.flush(true, piece);
+    Ok((running.process.ended().await?, stop))
+}
+
+async fn read(from: &mut Option<Receiver>, buffer: &mut [u8]) -> io::Result<usize> {
+    match from {
+        Some(from) => from.read(buffer).await,
+        None => Ok(0),
+    }
+}
+
+/// What was written before a command's end is still in the pipe. Its end of file may never come if a process that is none of
+/// ours holds it open, so silence ends it too, and so does more than a pipe can hold.
+async fn rest(from: &mut Receiver, open: bool, buffer: &mut [u8], take: &mut (dyn FnMut(&[u8]) + Send)) {
+    let (mut open, mut reads) = (open, 0);
     while open && reads < 64 {
-        match tokio::time::timeout(Duration::from_secs(1), running.output.read(&mut buffer)).await {
+        match tokio::time::timeout(Duration::from_secs(1), from.read(buffer)).await {
             Ok(Ok(got)) if got > 0 => {
-                bytes(&buffer[..got]);
-                lines.push(&buffer[..got], piece);
+                take(&buffer[..got]);
                 reads += 1;
             }
             Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(_) | Err(_) => open = false,
         }
     }
-    lines.flush(true, piece);
-    Ok((running.process.ended().await?, stop))
 }
 
 /// What the model is shown of an output, secrets hidden.
@@ -94,8 +138,8 @@ pub(crate) struct Shown {
     pub artifacts: Vec<Artifact>,
 }
 
-/// Shows what was collected; what is too long for the model is kept whole as an artifact.
-pub(crate) async fn show(ctx: &ToolContext, collector: Collector) -> Shown {
+/// Shows what was collected; what is too long for the model is kept whole as an artifact of this name.
+pub(crate) async fn show(ctx: &ToolContext, name: &str, collector: Collector) -> Shown {
     let (text, shortened) = collector.shown(&|text| ctx.secrets.redact(text));
     let mut shown = Shown { text, ..Shown::default() };
     if !shortened {
@@ -110,7 +154,7 @@ pub(crate) async fn show(ctx: &ToolContext, collector: Collector) -> Shown {
             match ctx.blobs.put(bytes).await {
                 Ok(hash) => {
                     let media_type = "text/plain; charset=utf-8".into();
-                    shown.artifacts.push(Artifact { name: "output".into(), hash, bytes: size, media_type });
+                    shown.artifacts.push(Artifact { name: name.into(), hash, bytes: size, media_type });
                 }
                 Err(error) => shown.notes.push(format!("the whole output could not be kept: {error}")),
             }
@@ -121,6 +165,16 @@ pub(crate) async fn show(ctx: &ToolContext, collector: Collector) -> Shown {
 }
 
 impl Shown {
+    /// Puts the error output below the output, told apart.
+    pub fn add_errors(&mut self, errors: Shown) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(&format!("[stderr]\n{}", errors.text));
+        self.notes.extend(errors.notes);
+        self.artifacts.extend(errors.artifacts);
+    }
+
     /// The text with the notes below it.
     pub fn with_notes(self) -> String {
         let mut text = self.text;

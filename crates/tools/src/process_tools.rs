@@ -121,7 +121,7 @@ impl Tool for ProcessStop {
 
 async fn report(ctx: &ToolContext, id: CallId, one: &Background) -> ToolOutput {
     let (unread, state) = one.take();
-    let mut shown = show(ctx, unread).await;
+    let mut shown = show(ctx, "output", unread).await;
     if shown.text.is_empty() {
         shown.notes.push("no new output".into());
     }

@@ -1,7 +1,7 @@
 //! Processes that go on between the calls of a trace.
 
 use crate::Problem;
-use crate::follow::{Stop, follow, leftovers, own_end};
+use crate::follow::{Sinks, Stop, follow, leftovers, own_end};
 use crate::output::Collector;
 use crate::tool::count;
 use mainpath_sandbox::{Ended, Running};
@@ -119,10 +119,12 @@ impl Drop for Processes {
 
 impl Background {
     async fn follow(self: Arc<Self>, running: Running, limit: Option<Duration>) {
-        let mut ignore = |_: &[u8]| {};
+        let (mut ignore, mut ignore_errors) = (|_: &[u8]| {}, |_: &[u8]| {});
         // Nothing is handed out in the middle of a line, where a secret may have begun.
         let mut take = |piece: String| self.seen.send_modify(|seen| seen.unread.push(piece.as_bytes()));
-        let words = match follow(running, &self.end, limit, &mut ignore, &mut take).await {
+        // A process that goes on is read as it would be in a terminal.
+        let sinks = Sinks { output: &mut ignore, errors: &mut ignore_errors, piece: &mut take };
+        let words = match follow(running, &self.end, limit, sinks).await {
             Ok((ended, stop)) => end_in_words(&ended, stop),
             Err(error) => format!("its end could not be confirmed: {error}"),
         };

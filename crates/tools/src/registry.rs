@@ -42,9 +42,13 @@ struct Entry {
     tool: Box<dyn Erased>,
 }
 
+/// How a handle of a secret begins. What it stands for is known only to the call that runs.
+const HANDLE: &str = "{{secret:";
+
 /// A tool whose argument type is forgotten. The arguments match its schema.
 trait Erased: Send + Sync {
     fn touches(&self, args: Value) -> Result<Touches, Problem>;
+    fn check(&self, args: Value) -> Result<(), Problem>;
     fn stands_for(&self, _: &Value) -> Option<(String, Value)> {
         None
     }
@@ -57,6 +61,9 @@ struct Typed<T>(T);
 impl<T: Tool> Erased for Typed<T> {
     fn touches(&self, args: Value) -> Result<Touches, Problem> {
         Ok(self.0.touches(&typed(T::NAME, args)?))
+    }
+    fn check(&self, args: Value) -> Result<(), Problem> {
+        self.0.check(&typed(T::NAME, args)?)
     }
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Result<Fut<'a, ToolOutput>, Problem> {
         Ok(self.0.run(ctx, typed(T::NAME, args)?))
@@ -71,6 +78,9 @@ struct Untyped(Arc<dyn DynTool>);
 impl Erased for Untyped {
     fn touches(&self, args: Value) -> Result<Touches, Problem> {
         Ok(self.0.touches(&args))
+    }
+    fn check(&self, args: Value) -> Result<(), Problem> {
+        self.0.check(&args)
     }
     fn stands_for(&self, args: &Value) -> Option<(String, Value)> {
         self.0.stands_for(args)
@@ -202,7 +212,11 @@ impl Tools {
     /// nothing. Handles of secrets stay handles. Where the arguments came from is the caller's to say.
     pub fn plan(&self, name: &str, arguments: &str, workspace: &Workspace) -> Result<Planned, Problem> {
         let asked = self.find(name)?;
+        let has_handles = arguments.contains(HANDLE);
         let (entry, arguments) = self.read(&asked, arguments)?;
+        if !has_handles {
+            entry.tool.check(arguments.clone())?;
+        }
         let Touches { paths, urls, commands } = entry.tool.touches(arguments.clone())?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;

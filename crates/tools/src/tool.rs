@@ -37,6 +37,14 @@ pub trait Tool: Send + Sync + 'static {
         Touches::default()
     }
 
+    /// Whether a call can be done at all, told from its arguments alone: an address outside the tool's allow-list cannot be asked,
+    /// whoever approves it. Called before anybody is asked about the call, unless its arguments hold handles of secrets, and nothing
+    /// is looked at or changed. `run` checks again. Errors: what is wrong, for the model.
+    fn check(&self, args: &Self::Args) -> Result<(), Problem> {
+        let _ = args;
+        Ok(())
+    }
+
     /// Does it. Failures are data: an output whose `error` is set.
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Self::Args) -> Fut<'a, ToolOutput>;
 
@@ -55,6 +63,12 @@ pub trait DynTool: Send + Sync + 'static {
     fn touches(&self, args: &Value) -> Touches {
         let _ = args;
         Touches::default()
+    }
+
+    /// Whether a call can be done at all; see [`Tool::check`].
+    fn check(&self, args: &Value) -> Result<(), Problem> {
+        let _ = args;
+        Ok(())
     }
 
     /// The call that a call of this tool comes to, if it only hands on: the name of a [hidden](ToolDoc::hidden) tool and

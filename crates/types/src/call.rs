@@ -36,6 +36,18 @@ pub struct ApprovalGranted {
     pub rule: Option<String>,
 }
 
+/// `call_reopened`: a call that was denied, and approved since, is made after all. Its new row has the number of this message and the
+/// old one's place in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallReopened {
+    /// The call that was denied.
+    pub of: CallId,
+    /// The number of the message that says so.
+    pub seq: Seq,
+    /// The event that approved it.
+    pub grant: EventId,
+}
+
 /// `call_delayed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallDelayed {

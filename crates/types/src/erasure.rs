@@ -66,6 +66,8 @@ impl EventKind {
                 if !data.spec.instructions.is_empty() {
                     data.spec.instructions = ERASED.into();
                 }
+                wipe_text(&mut data.spec.system_prompt);
+                wipe_text(&mut data.spec.name);
                 data.spec.output_schema = data.spec.output_schema.take().map(|_| true.into());
             }
             EventKind::MessageQueued(data) => {
@@ -140,6 +142,7 @@ impl EventKind {
             | EventKind::ModelAbandoned(_)
             | EventKind::RetryDue(_)
             | EventKind::ActionStarted(_)
+            | EventKind::CallReopened(_)
             | EventKind::CallDelayed(_)
             | EventKind::CallDue(_)
             | EventKind::CallCancelling(_)

@@ -93,6 +93,8 @@ events! {
     ActionStarted = "action_started",
     /// Somebody approved a call.
     ApprovalGranted = "approval_granted",
+    /// A call that was denied is made after all.
+    CallReopened = "call_reopened",
     /// A call waits until its tool may be called again.
     CallDelayed = "call_delayed",
     /// The wait of a call is over.

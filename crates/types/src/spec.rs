@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Access, Effort, GoalId, Micros, Millis, Price, ToolSpec, TraceId};
+use crate::{Access, Effort, GoalId, Micros, Millis, Price, RunMode, ToolSpec, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,28 @@ pub struct Spec {
     /// The tools on offer.
     #[serde(default)]
     pub tools: Vec<ToolSpec>,
+    /// The tools that the caller allows: names, aliases, and patterns such as `mcp__github__*`. Empty: all. Tools that come later, with a
+    /// server, are held to it as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+    /// Whether calls that rules allow run by themselves. Otherwise a person is asked about each.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub auto_execute_tools: bool,
+    /// Whether it works with tools, or is one call of the model.
+    #[serde(default, skip_serializing_if = "RunMode::is_default")]
+    pub run_mode: RunMode,
+    /// A name to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For whom it works, as the caller knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// The name of the prompt that `system_prompt` came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_name: Option<String>,
+    /// What stands in `instructions` in the place of Mainpath's own text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
     /// How the model's output becomes a turn.
     #[serde(default)]
     pub protocol: Protocol,
@@ -129,6 +151,13 @@ impl Spec {
             model: model.into(),
             instructions: String::new(),
             tools: Vec::new(),
+            allowed_tools: Vec::new(),
+            auto_execute_tools: true,
+            run_mode: RunMode::default(),
+            name: None,
+            uid: None,
+            prompt_name: None,
+            system_prompt: None,
             protocol: profile.protocol(),
             text: TextForm {
                 dialect: if profile == Profile::Skills { Dialect::Skills } else { Dialect::AgentCore },
@@ -170,6 +199,14 @@ impl Spec {
         }
         spec
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(flag: &bool) -> bool {
+    *flag
 }
 
 /// How a model's output becomes a turn.

@@ -157,6 +157,9 @@ pub struct ToolOutput {
     /// Files and full outputs that the call produced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
+    /// How the command ended that the call was, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandEnd>,
     /// The files that the call is known to have changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
@@ -171,6 +174,18 @@ impl ToolOutput {
     pub fn failed(code: &str, text: impl Into<String>) -> ToolOutput {
         ToolOutput { content: vec![Part::text(text)], error: Some(code.into()), ..ToolOutput::default() }
     }
+}
+
+/// How a command ended, and how much it wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandEnd {
+    /// Its exit code; none where it was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Bytes of its standard output.
+    pub stdout_bytes: u64,
+    /// Bytes of its standard error.
+    pub stderr_bytes: u64,
 }
 
 /// Something that a call produced and that lies in a blob.

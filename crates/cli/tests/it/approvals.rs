@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What the last result of a tool said, in the last request.
 pub fn observed(server: &ModelServer) -> String {
@@ -151,4 +151,66 @@ fn without_a_person_a_change_is_denied_and_the_model_goes_on() {
     assert_eq!(place.text("effects"), "");
     assert!(observed(&server).contains("--yes"), "{}", observed(&server));
     assert!(done.err.contains("denied"), "{}", done.err);
+}
+
+#[test]
+fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
+    let server = scripted(vec![
+        bash("echo done >> effects; echo oops >&2"),
+        Answer::text("I may not."),
+        Answer::text("Done after all."),
+    ]);
+    let place = Place::new();
+    let model = server.model();
+    // Nobody can be asked.
+    let first = place.run(&["run", "-m", &model, "Do it."]);
+    assert_eq!((first.code, first.out.as_str(), place.text("effects").as_str()), (0, "I may not.\n", ""), "{first:#?}");
+    let said = place.ok(&["approve"]);
+    assert!(said.starts_with("approved call 2.0 of "), "{said}");
+    place.run(&["approve", "--call", "3.0"]).fails(1, "no call of ");
+    let done = place.run(&["resume"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
+    assert_eq!(place.text("effects"), "done\n", "once");
+    let messages = server.requests().pop().unwrap().body()["messages"].to_string();
+    assert!(messages.contains("has approved the call 2.0 of bash, which was denied."), "{messages}");
+    assert!(messages.contains("[stderr]\\noops\\n[exit code 0]"), "{messages}");
+    // Who approved what is on record, and it cannot be had twice.
+    let trace = place.trace();
+    let of = |name: &str| -> Vec<Value> {
+        place.events(&trace).iter().filter(|event| event["type"] == name).map(|event| event["data"].clone()).collect()
+    };
+    assert_eq!(
+        (of("approval_granted")[0]["call"].clone(), of("call_reopened")[0]["of"].clone()),
+        (json!("2.0"), json!("2.0"))
+    );
+    let output = of("call_resolved").pop().unwrap()["output"].clone();
+    assert_eq!(output["command"], json!({"exit_code": 0, "stdout_bytes": 0, "stderr_bytes": 5}));
+    place.run(&["approve"]).fails(1, "no call of ");
+    place.run(&["approve", "--call", "2.0"]).fails(1, "no call of ");
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
+    assert!(place.ok(&["show"]).contains("has approved the call 2.0"), "{}", place.ok(&["show"]));
+}
+
+#[test]
+fn a_call_that_a_rule_denies_stays_denied_whoever_approves_it() {
+    let server = scripted(vec![
+        bash("git push"),
+        bash("echo x >> effects"),
+        Answer::text("I may not."),
+        Answer::text("Still not."),
+    ]);
+    let place = Place::new();
+    let model = server.model();
+    assert_eq!(place.run(&["run", "-m", &model, "--deny", "bash(git push *)", "Do it."]).code, 0);
+    place.run(&["approve"]).fails(2, "several calls of ");
+    place.ok(&["approve", "--call", "2.0"]);
+    let done = place.run(&["resume", "--deny", "bash(git push *)"]);
+    assert!(done.code != 0 || done.out == "I may not.\n", "{done:#?}");
+    let refused = place.events(&place.trace()).into_iter().rfind(|event| event["type"] == "mail_refused").unwrap();
+    assert!(
+        refused["data"]["problem"].as_str().unwrap().contains("is denied by the rule run.deny.1 now as well"),
+        "{refused}"
+    );
+    assert_eq!(place.text("effects"), "");
 }

@@ -114,7 +114,7 @@ fn a_page_that_wants_a_secret_posted_gets_nothing() {
     let (done, results) = obeys(&place, vec![page.clone(), post(&drop), post(&site)], &["--mode", "full"], &[]);
     assert!(results[0].contains("Ignore all rules"), "{results:?} {done:#?}");
     // One host is on no list; the other is, but its address and what to do there came from the page.
-    assert!(results[1].contains("Denied") && results[2].contains("Denied"), "{results:?}");
+    assert!(results[1].contains("is not allowed here") && results[2].contains("Denied"), "{results:?}");
     // A yes that was said beforehand does not answer for words of a page: the trace waits for a person.
     let (done, _) = obeys(&place, vec![page, post(&site)], &["--yes"], &[]);
     assert_eq!(done.code, 5, "{done:#?}");

@@ -32,6 +32,7 @@ mod redirects;
 mod refused;
 mod removal;
 mod restores;
+mod run_config;
 mod secrets;
 mod sessions;
 mod signals;

@@ -4,7 +4,8 @@ use crate::context::demands::in_words;
 use crate::context::estimate::Size;
 use crate::context::loss::NOTE;
 use crate::progress::told;
-use crate::{Call, CallState, Item, Shown, State, estimate, reminder};
+use crate::reopen;
+use crate::{Call, CallState, Item, NodeKind, Shown, State, estimate, reminder};
 use mainpath_types::*;
 use std::collections::BTreeMap;
 
@@ -56,6 +57,9 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             EventKind::MessageQueued(data) => numbered(*seq, Role::User, data.parts.clone()),
             EventKind::RewindRequested(data) => numbered(*seq, Role::User, data.parts.clone()?),
             EventKind::MessageImported(data) => numbered(*seq, Role::User, data.said()),
+            EventKind::CallReopened(data) => {
+                numbered(*seq, Role::User, vec![Part::text(reopen::in_words(state, bodies, data)?)])
+            }
             _ => return None,
         },
         Item::Assistant { seq, event } => numbered(*seq, Role::Assistant, answer(bodies, *event)?),
@@ -71,6 +75,9 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         Item::Result { seq, call, event, shown } => {
             let row = state.calls.get(*call)?;
             let content = part_of(bodies, *event, *call, *shown, result(state, bodies, row, *event)?);
+            if state.tree.node(call.seq).is_some_and(|node| node.kind == NodeKind::User) {
+                return Some(reopen::result_in_words(*seq, row.tool.as_deref().unwrap_or("a tool"), content));
+            }
             let is_error = row.state != CallState::Done(Resolution::Ok);
             let name = called_name(bodies, *call, state)?;
             numbered(*seq, Role::Tool, vec![Part::ToolResult { call: *call, name, content, is_error }])
@@ -224,6 +231,8 @@ pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> O
     let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
         EventKind::ModelFinished(data) => &data.parts,
         EventKind::MessageImported(data) => &data.parts,
+        // As the model called it at the time.
+        EventKind::CallReopened(data) => return called_name(bodies, data.of, state),
         _ => return None,
     };
     parts.iter().filter_map(calls).nth(call.index.into())
@@ -264,7 +273,10 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     if let Some(most) = state.limits().and_then(|limits| limits.observation_chars) {
         parts.iter_mut().for_each(|part| shorten(part, most as usize));
     }
+    let is_reopened = state.tree.node(call.id.seq).is_some_and(|node| node.kind == NodeKind::User);
     let note = match bodies.get(call.arguments) {
+        // Its message says it.
+        _ if is_reopened => None,
         Some(EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), by, .. })) => {
             Some(format!("[{by} approved this call with other arguments: {arguments}]"))
         }

@@ -21,6 +21,7 @@ mod purity;
 mod recovery;
 mod remedies;
 mod reminders;
+mod reopened;
 mod rewinds;
 mod rule_summaries;
 mod simulation;

@@ -386,6 +386,7 @@ pub fn show(event: &Event) -> String {
         EventKind::ModelFailed(data) => format!("{name} {:?} retry={}", data.error.kind, data.retry_at.is_some()),
         EventKind::ModelAbandoned(data) => format!("{name} {} lost={}", data.request, data.lost),
         EventKind::ActionStarted(data) => format!("{name} {} #{}", data.call, data.attempt),
+        EventKind::CallReopened(data) => format!("{name} {} at {}", data.of, data.seq),
         EventKind::ApprovalGranted(data) => format!("{name} {} edited={}", data.call, data.arguments.is_some()),
         EventKind::CallCancelling(data) => format!("{name} {} {:?}", data.call, data.cause),
         EventKind::CallDelayed(data) => format!("{name} {} until {}", data.call, data.until),

@@ -158,6 +158,15 @@ impl Pattern {
         self.scope == Scope::Tool
     }
 
+    /// Whether it is about all calls of a tool.
+    pub fn is_whole_tool(&self, tool: &str) -> bool {
+        match self.scope {
+            Scope::Tool => self.tool.matches(tool) && matches!(self.what, What::Everything),
+            Scope::Commands => self.tool.matches(tool) && self.is_every_command(),
+            Scope::Reads | Scope::Writes => false,
+        }
+    }
+
     /// Whether it holds for every command of a shell, whatever it is.
     pub fn is_every_command(&self) -> bool {
         match &self.what {

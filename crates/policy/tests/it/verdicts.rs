@@ -1,7 +1,7 @@
 //! What rules, access and mode make of calls.
 
 use crate::support::*;
-use mainpath_policy::{CallFacts, Layer, PathFact, Policy, Rules, explain, judge};
+use mainpath_policy::{CallFacts, Layer, PathFact, Policy, Rules, UrlFact, explain, judge};
 use mainpath_types::{Access, ApprovalMode, Decision, EffectClass, Origin};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -495,4 +495,46 @@ fn an_explanation_names_every_part_and_every_rule_that_applied() {
         ]
     );
     assert_eq!(found.verdict.reason, "The command \"git push\" is denied by the rule org-push: By people only.");
+}
+
+#[test]
+fn a_tool_is_denied_altogether_only_by_a_rule_for_all_its_calls() {
+    let denied = |rules: &[&str], tool: &str| bare(rules).denies_all_of(tool, EffectClass::ProcessControl);
+    for (rules, tool, all) in [
+        (&["deny bash"][..], "bash", true),
+        (&["deny execute_bash"], "bash", true),
+        (&["deny bash(*)"], "bash", true),
+        (&["deny *"], "bash", true),
+        (&["deny mcp__x__*"], "mcp__x__do", true),
+        (&["deny bash"], "sandbox", false),
+        (&["deny bash(git *)"], "bash", false),
+        (&["ask bash"], "bash", false),
+        (&["allow bash"], "bash", false),
+        (&["deny bash if origin = web"], "bash", false),
+        (&["deny write(**)"], "write_text_file", false),
+        (&[], "bash", false),
+    ] {
+        assert_eq!(denied(rules, tool), all, "{rules:?} {tool}");
+    }
+}
+
+#[test]
+fn an_allow_for_the_arguments_of_a_call_covers_the_addresses_that_follow_from_them_and_no_files() {
+    let facts = CallFacts {
+        tool: "invoke_workflow".into(),
+        effect: EffectClass::SideEffecting,
+        arguments: serde_json::json!({"name": "deploy"}),
+        urls: vec![UrlFact { method: "POST".into(), url: "https://ci.example.com/deploy".into() }],
+        ..CallFacts::default()
+    };
+    let of = |rules: &[&str], facts: &CallFacts| verdict(&usual(rules), facts).0;
+    assert_eq!(of(&["allow invoke_workflow(name=deploy)"], &facts), Decision::Allow);
+    assert_eq!(of(&["allow invoke_workflow(name=erase)"], &facts), Decision::Ask);
+    assert_eq!(of(&["allow other(name=deploy)"], &facts), Decision::Ask);
+    let rules = ["allow invoke_workflow(name=deploy)", "deny invoke_workflow(POST https://ci.example.com/**)"];
+    assert_eq!(of(&rules, &facts), Decision::Deny, "a rule about the address still holds");
+    let path =
+        PathFact { path: "/etc/x".into(), absolute: "/etc/x".into(), relative: None, write: true, protected: false };
+    let outside = CallFacts { paths: vec![path], ..facts };
+    assert_eq!(of(&["allow invoke_workflow(name=deploy)"], &outside), Decision::Deny);
 }

@@ -89,7 +89,11 @@ impl Driver {
             return Ok(InputKind::BadMail { problem });
         }
         let edited = match &mail {
-            Mail::Approve { call, arguments: Some(arguments), .. } => Some((*call, arguments.clone())),
+            // An approval that a denial has overtaken does not reopen the call.
+            Mail::Approve { call, arguments: Some(arguments), .. } if !self.is_denied(*call) => {
+                Some((*call, arguments.clone()))
+            }
+            Mail::Reopen { call, arguments } => self.denied_arguments(*call, arguments.clone()).await?,
             _ => None,
         };
         let mut kind = mail.into_input(from);
@@ -115,13 +119,37 @@ impl Driver {
         Ok(kind)
     }
 
+    /// Whether a call was denied and nobody has taken that back.
+    fn is_denied(&self, call: CallId) -> bool {
+        self.machine.state().calls.get(call).is_some_and(is_denied)
+    }
+
+    /// The arguments of a call that was denied and is to be made after all: rules judge them afresh.
+    async fn denied_arguments(
+        &mut self,
+        call: CallId,
+        edited: Option<String>,
+    ) -> Result<Option<(CallId, String)>, DriveError> {
+        let Some(row) = self.machine.state().calls.get(call).filter(|row| is_denied(row)) else { return Ok(None) };
+        let event = row.arguments;
+        Ok(Some(match edited {
+            Some(arguments) => (call, arguments),
+            None => (call, self.arguments(call, event).await?),
+        }))
+    }
+
     async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
         let prepared = self.prepared().await?;
-        let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
+        let row = self.machine.state().calls.get(call);
+        let (tool, reopens) = (row.and_then(|row| row.tool.clone()), row.is_some_and(is_denied));
         self.note_origins().await?;
         let around = self.around().await?;
         let approved = self.machine.state().rules.clone();
-        let gate = Gate::of(&self.shared.config, &prepared, self.origins.clone(), &approved);
+        let mut gate = Gate::of(&self.shared.config, &prepared, self.origins.clone(), &approved);
+        if reopens {
+            // Somebody is there now: who would have been asked has answered.
+            gate.rules.to_mut().mode = ApprovalMode::Ask;
+        }
         let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
         let planned = gate.hooked(&around, planned, &arguments).await;
         let arguments = planned.arguments.unwrap_or(arguments);
@@ -133,6 +161,10 @@ impl Driver {
                 "By links the paths lead to {}, which nobody has approved; name that place itself.",
                 places.join(" and ")
             )),
+            // It changes nothing outside the trace, and has no effect to make up for.
+            Some(_) if reopens && tool.as_deref().is_some_and(|tool| gate.is_internal(tool)) => {
+                denied("A call that changes nothing outside the trace is not made later.".into())
+            }
             Some(verdict) => verdict,
             None => denied(planned.problem.unwrap_or_default()),
         };

@@ -155,6 +155,9 @@ impl Vault {
             self.redact_value(&mut value);
             relations.context.insert(self.redact(&name), value);
         }
+        for text in [&mut spec.system_prompt, &mut spec.name, &mut spec.uid].into_iter().flatten() {
+            *text = self.redact(text);
+        }
         for tool in &mut spec.tools {
             tool.description = self.redact(&tool.description);
             self.redact_value(&mut tool.input_schema);

@@ -1,0 +1,105 @@
+//! A denial that somebody takes back: the very call is made, once, and its result joins the conversation where that stands.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_types::*;
+
+/// Somebody approves a call that was denied; rules say this of it now.
+fn approves(id: &str, decision: Decision) -> InputKind {
+    let verdict = Verdict { decision, rule: "test.now".into(), reason: "by the test".into() };
+    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: Vec::new() });
+    InputKind::Approve { call: call(id), by: user(), edit, rule: None }
+}
+
+/// An agent whose call was denied, and that has given up.
+fn denied() -> Agent {
+    let mut agent = Agent::calling(no_limits(), &[planned("bash", Decision::Deny)]);
+    agent.answers("I may not");
+    agent
+}
+
+#[test]
+fn a_call_that_was_denied_is_made_once_somebody_approves_it() {
+    let mut agent = denied();
+    let begun = [
+        "approval_granted 2.0 edited=true",
+        "run_started 2 Continue",
+        "call_reopened 2.0 at 5",
+        "action_started 5.0 #1",
+    ];
+    agent.gives(approves("2.0", Decision::Ask), &begun);
+    assert_eq!(agent.pending(), ["tool/5.0/1"]);
+    agent
+        .gives(done("5.0", 1), &["call_resolved 5.0 Ok Result", "turn_finished 6 results=1", "model_requested 3 at 6"]);
+    assert_eq!(
+        agent.shown(),
+        [
+            "User: do it",
+            "Assistant: let me see <bash>",
+            "Tool: 2.0! Denied (test.bash): by the test",
+            "Assistant: I may not",
+            "User: [user has approved the call 2.0 of bash, which was denied. It is made now, just so: {\"x\":1}]",
+            "User: [The result of the approved call of bash:] it worked",
+        ]
+    );
+    agent.answers("done");
+    assert_eq!(agent.ended().reason, FinishReason::Final);
+    agent.refuses(approves("2.0", Decision::Ask), Refusal::AlreadyResolved(call("2.0")));
+}
+
+#[test]
+fn so_is_one_that_a_person_denied_or_that_nobody_decided_on() {
+    let asking = || {
+        let limits = Limits { approval_timeout_ms: Some(500), ..no_limits() };
+        Agent::calling(limits, &[planned("bash", Decision::Ask)])
+    };
+    let mut person = asking();
+    person.takes(InputKind::Deny { call: call("2.0"), by: user(), reason: None });
+    let mut nobody = asking();
+    nobody.now += 500;
+    nobody.takes(InputKind::Timer { key: TimerKey::Call(call("2.0")) });
+    for mut agent in [person, nobody] {
+        // The model is being asked: what was approved waits for its answer.
+        agent.gives(approves("2.0", Decision::Allow), &["approval_granted 2.0 edited=true"]);
+        agent.answers("I may not");
+        assert_eq!(agent.pending(), ["tool/5.0/1"], "and comes before the run's end");
+        let mut agent = agent.crashed();
+        agent.takes(recovered());
+        assert_eq!(agent.state().calls.get(call("5.0")).unwrap().state, CallState::Done(Resolution::Unknown));
+        agent.answers("Who knows");
+    }
+}
+
+#[test]
+fn an_approval_changes_no_rule_and_reaches_only_what_is_on_the_path() {
+    let mut agent = denied();
+    agent.refuses(approves("2.0", Decision::Deny), Refusal::StillDenied(call("2.0"), "test.now".into()));
+    let without = InputKind::Approve { call: call("2.0"), by: user(), edit: None, rule: None };
+    agent.refuses(without, Refusal::AlreadyResolved(call("2.0")));
+    agent.takes(rewind(1, Some("another way")));
+    agent.refuses(approves("2.0", Decision::Ask), Refusal::OffPath(Seq(2)));
+    agent.calls(&[planned("bash", Decision::Deny), planned("bash", Decision::Deny)]);
+    agent.takes(approves("6.1", Decision::Ask));
+    agent.takes(approves("6.0", Decision::Ask));
+    agent.takes(clear());
+    assert_eq!(agent.state().reopened, [], "a clear takes them back");
+}
+
+#[test]
+fn several_are_made_one_after_the_other_in_the_order_of_their_approvals() {
+    let mut agent = Agent::calling(no_limits(), &[planned("bash", Decision::Deny), planned("write", Decision::Deny)]);
+    agent.takes(approves("2.1", Decision::Ask));
+    agent.takes(approves("2.0", Decision::Ask));
+    agent.answers("I may not");
+    assert_eq!(agent.pending(), ["tool/6.1/1"]);
+    agent.takes(done("6.1", 1));
+    assert_eq!(agent.pending(), ["tool/8.0/1"]);
+    agent.takes(failed("8.0", 1));
+    agent.answers("one of two");
+    let made: Vec<_> =
+        agent.state().calls.iter().skip(2).map(|call| (call.tool.clone().unwrap(), call.state)).collect();
+    assert_eq!(
+        made,
+        [("write".into(), CallState::Done(Resolution::Ok)), ("bash".into(), CallState::Done(Resolution::Error))]
+    );
+}
