@@ -20,6 +20,10 @@ use std::path::{Path, PathBuf};
 /// turn needs, and what is kept free is also what a budget must still have before a call.
 const MOST_RESERVED: u32 = 16_384;
 
+/// By how much a request may be larger than it is estimated until the vendor has counted one, in hundredths: four letters a token
+/// leave out most of the JSON around messages.
+const SIZE_MARGIN: u16 = 25;
+
 /// What happens to calls that need a person.
 pub fn mode(args: &AgentArgs, attended: bool) -> ApprovalMode {
     match (args.yes, attended || args.park) {
@@ -69,6 +73,7 @@ pub fn spec(
         workspace: workspace.display().to_string(),
         access: config.mode.unwrap_or_default(),
         network: config.network.unwrap_or_default(),
+        size_margin: SIZE_MARGIN,
         snapshots: config.snapshots,
         secrets: config.tool_secrets.clone(),
         context_hooks: config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect(),

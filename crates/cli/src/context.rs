@@ -151,7 +151,7 @@ fn as_json(trace: &TraceId, look: &Look<'_>) -> Value {
     json!({
         "trace_id": trace, "turn": state.turn_number, "request": state.model.map(|model| model.request), "model": look.spec.model,
         "window": layout.window, "reserved": layout.reserved, "most": layout.most, "full": layout.full,
-        "estimate": estimate_of(layout), "counted": look.counted,
+        "ratio": layout.per_mille as f64 / 1_000.0, "estimate": estimate_of(layout), "counted": look.counted,
         "sections": sections.collect::<serde_json::Map<_, _>>(),
         "parts": fixed.chain(parts).collect::<Vec<_>>(), "left_out": left_out.collect::<Vec<_>>(),
     })
@@ -172,6 +172,11 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
             number(layout.reserved.into()),
             number(layout.most),
             number(layout.full)
+        ),
+        format!(
+            "sizes are estimates: 1 estimated token is taken for {}.{:02} of the model's",
+            layout.per_mille / 1_000,
+            layout.per_mille % 1_000 / 10
         ),
         String::new(),
         format!("{:<9}{:>10}{:>10}   of the window", "section", "tokens", "share"),

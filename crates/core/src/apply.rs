@@ -1,5 +1,6 @@
 //! From a state and an event to the next state. Total: no event, however odd, makes it fail.
 
+use crate::Scale;
 use crate::context::loss::saves;
 use crate::progress::{Progress, output_result, text_result, told};
 use crate::state::*;
@@ -16,7 +17,7 @@ pub fn apply(state: &mut State, event: &Event) {
         state.mail.note(mail);
     }
     match &event.kind {
-        EventKind::SpecChanged(data) => state.next_spec = Some(SpecHead::new(id, &data.spec)),
+        EventKind::SpecChanged(data) => state.next_spec = Some(SpecHead::new(id, &data.spec).scaled(&state.learned)),
         EventKind::MessageQueued(data) => {
             state.queues.push(data.mode, Queued { event: id, tokens: data.tokens, demands: data.demands })
         }
@@ -100,7 +101,10 @@ impl SpecHead {
             max_calls: tool.max_calls,
             rate: tool.rate,
         };
-        let model = |context_window, reserved_output, price| ModelHead { context_window, reserved_output, price };
+        let scale = Scale { margin: spec.size_margin, learned: None };
+        let model =
+            |context_window, reserved_output, price| ModelHead { context_window, reserved_output, price, scale };
+        let named = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
         let first = model(spec.context_window, spec.reserved_output, spec.price);
         let others = spec.fallback.iter().map(|other| model(other.context_window, other.reserved_output, other.price));
         SpecHead {
@@ -111,6 +115,7 @@ impl SpecHead {
             has_context_hooks: !spec.context_hooks.is_empty(),
             fixed_tokens: SpecHead::fixed(spec),
             models: std::iter::once(first).chain(others).collect(),
+            names: named.map(|name| name.as_str().into()).collect(),
             using: 0,
             since: Seq(1),
         }
@@ -152,6 +157,18 @@ impl State {
             (spec.using, spec.since) = (which, since);
             self.counted = None;
         }
+    }
+
+    /// Takes in how many tokens the vendor has counted of what was estimated.
+    fn learn(&mut self, estimated: u64, counted: u64) {
+        let Some(spec) = self.spec.take() else { return };
+        let mut scale = spec.model().scale;
+        scale.learn(estimated, counted);
+        if let (Some(learned), Some(name)) = (scale.learned, spec.names.get(spec.using)) {
+            self.learned.insert(Arc::clone(name), learned);
+        }
+        self.spec = Some(spec.scaled(&self.learned));
+        self.next_spec = self.next_spec.take().map(|next| next.scaled(&self.learned));
     }
 
     fn start_run(&mut self, data: &RunStarted, at: Millis) {
@@ -201,7 +218,13 @@ impl State {
             self.take_spec();
         }
         self.requests = data.request;
+        let estimate = self.estimated_tokens();
+        let scale = self.spec.as_ref().map_or(Scale::default(), |spec| spec.model().scale);
+        // Without the margin for what is not known yet.
+        let likely = Scale { margin: 0, ..scale }.real(scale.estimated(data.input.into()));
         self.model = Some(ModelCall {
+            estimate,
+            likely,
             request: data.request,
             since: at,
             head: data.head,
@@ -271,6 +294,7 @@ impl State {
             self.counted = None;
         } else if data.counted && !repaired {
             self.counted = asked_at.map(|seq| (seq, data.usage.input));
+            self.learn(model.map_or(0, |model| model.estimate), data.usage.input);
         }
         let ends = match data.stop {
             StopReason::MaxTokens => FinishReason::MaxOutput,

@@ -161,7 +161,8 @@ fn used(model: &ModelCall, reply: &Reply) -> (Usage, bool) {
     let said = reply.usage.unwrap_or_default();
     let or = |said: u64, estimate: u32| if said > 0 { said } else { estimate.into() };
     let output = if reply.parts.is_empty() { said.output } else { or(said.output, reply.tokens) };
-    let usage = Usage { input: or(said.input, model.input), output, ..said };
+    let likely = u32::try_from(model.likely).unwrap_or(u32::MAX);
+    let usage = Usage { input: or(said.input, likely), output, ..said };
     (usage, usage == said)
 }
 

@@ -60,6 +60,7 @@ pub use context::layout::{Layout, LeftOut, Placed, Section, fixed_parts, layout}
 pub use context::pack::{Item, PACK_VERSION, Packed, Packer, Shown, Under, is_as_signed, pack, said};
 pub use context::pins::task;
 pub use context::rules::{Asked, Called, Said, Summary, Touched, rule_summary};
+pub use context::scale::Scale;
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
 pub use fork::{fork, reached};

@@ -219,8 +219,8 @@ fn finish(run: &Run, reason: FinishReason) -> EventKind {
 
 /// What a request would use at most: tokens and money.
 fn reserve(state: &State, spec: &SpecHead) -> (u32, u64, Micros) {
-    let input = state.request_tokens();
     let model = spec.model();
+    let input = model.scale.real(state.request_tokens());
     let output = u64::from(model.reserved_output);
     let cost = model.price.cost(&Usage { input, output, ..Usage::default() });
     (u32::try_from(input).unwrap_or(u32::MAX), input.saturating_add(output), cost)

@@ -76,8 +76,12 @@ pub struct ModelCall {
     pub since: Millis,
     /// The tip of the packed path.
     pub head: Option<Seq>,
-    /// Estimated input tokens.
+    /// Estimated input tokens, on the safe side.
     pub input: u32,
+    /// The estimate without what is added for safety.
+    pub estimate: u64,
+    /// What the vendor will likely count.
+    pub likely: u64,
     /// Tokens set aside.
     pub reserve: u64,
     /// Whether it asks for a last answer.

@@ -1,7 +1,7 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
 use crate::context::cut::AROUND;
-use crate::{Calls, Goals, ModelCall, Queued, Queues, Reopened, Run, Tree, Window, estimate};
+use crate::{Scale, Calls, Goals, ModelCall, Queued, Queues, Reopened, Run, Tree, Window, estimate};
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,8 @@ pub struct State {
     pub ended_by: Option<EventId>,
     /// Past calls that the next request shows again.
     pub recalled: Vec<CallId>,
+    /// What is known of how models count, by their names: see [`crate::Scale`].
+    pub learned: BTreeMap<Arc<str>, u32>,
     /// The vendor's last count of input tokens, and the message that it ended with.
     pub counted: Option<(Seq, u64)>,
     /// What all runs really used, as far as it is known.
@@ -118,6 +120,8 @@ pub struct SpecHead {
     pub fixed_tokens: u32,
     /// The model, then those to fall back to.
     pub models: Arc<[ModelHead]>,
+    /// Their names.
+    pub names: Arc<[Arc<str>]>,
     /// Which of them is used.
     pub using: usize,
     /// The first message that was or will be made under it and this model.
@@ -128,6 +132,15 @@ impl SpecHead {
     /// The model that is used.
     pub fn model(&self) -> ModelHead {
         self.models.get(self.using).copied().unwrap_or_default()
+    }
+
+    /// The same with what is known of how its models count.
+    pub(crate) fn scaled(mut self, learned: &BTreeMap<Arc<str>, u32>) -> SpecHead {
+        let names = Arc::clone(&self.names);
+        for (model, name) in Arc::make_mut(&mut self.models).iter_mut().zip(names.iter()) {
+            model.scale.learned = learned.get(name).copied().or(model.scale.learned);
+        }
+        self
     }
 }
 
@@ -140,6 +153,8 @@ pub struct ModelHead {
     pub reserved_output: u32,
     /// What it costs.
     pub price: Price,
+    /// How its own tokens relate to estimated ones.
+    pub scale: Scale,
 }
 
 /// The part of a tool's spec that decisions need.
@@ -284,6 +299,7 @@ impl State {
             expand: None,
             ended_by: None,
             recalled: Vec::new(),
+            learned: BTreeMap::new(),
             counted: None,
             usage: Usage::default(),
             cost: 0,
@@ -351,15 +367,27 @@ impl State {
         }) && self.turn_calls().iter().any(|call| matches!(call.state, Asked | Started))
     }
 
-    /// The size of the next request: the vendor's last count, plus an estimate of what came since.
+    /// The estimated size of the next request, whatever the vendor has counted of it.
+    pub(crate) fn estimated_tokens(&self) -> u64 {
+        let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
+        fixed.saturating_add(self.tree.shown_tokens(self.tip())).saturating_add(self.recalled_tokens())
+    }
+
+    fn recalled_tokens(&self) -> u64 {
+        let again = self.recalled.iter().filter_map(|id| self.calls.get(*id)).map(|call| u64::from(call.tokens));
+        again.sum()
+    }
+
+    /// The size of the next request in estimated tokens: the vendor's last count, scaled, plus an estimate of what came since. What
+    /// the model will count is [`crate::Scale::real`] of it.
     pub fn request_tokens(&self) -> u64 {
         let tip = self.tip();
         let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
-        let again = self.recalled.iter().filter_map(|id| self.calls.get(*id)).map(|call| u64::from(call.tokens));
+        let scale = self.coming_spec().map_or(Scale::default(), |spec| spec.model().scale);
         let path = match self.counted {
             Some((seq, count)) => {
                 let size = |seq| self.tree.node(seq).map_or(0, |node| node.path_tokens);
-                count.saturating_add(tip.map_or(0, size).saturating_sub(size(seq)))
+                scale.estimated(count).saturating_add(tip.map_or(0, size).saturating_sub(size(seq)))
             }
             None => fixed.saturating_add(self.tree.shown_tokens(tip)),
         };
@@ -372,7 +400,7 @@ impl State {
         let path = if limits_chars { path.max(in_chars()) } else { path };
         let standing = self.coming_spec().and_then(|spec| crate::inject::standing(self, spec));
         let standing = standing.map_or(0, |text| u64::from(estimate(&text)) + 4);
-        path.saturating_add(again.sum()).saturating_add(standing)
+        path.saturating_add(self.recalled_tokens()).saturating_add(standing)
     }
 
     /// What a lost request is charged: all that was set aside.
@@ -385,7 +413,7 @@ impl State {
     /// What a request that was given up has really used, by estimate, when so many tokens of its answer had come.
     pub(crate) fn spent_on(&self, model: &ModelCall, received: u32) -> Spent {
         let output = u64::from(received).min(model.reserve.saturating_sub(model.input.into()));
-        let usage = Usage { input: model.input.into(), output, ..Usage::default() };
+        let usage = Usage { input: model.likely, output, ..Usage::default() };
         Spent { usage, cost: self.price_of(&usage), about: true }
     }
 

@@ -61,6 +61,10 @@ pub struct Spec {
     pub context_window: u32,
     /// The part of the window kept free for the answer; also the most tokens that may come back.
     pub reserved_output: u32,
+    /// By how much a request may be larger than it is estimated until a vendor has counted one, in hundredths. In specs of before:
+    /// nothing.
+    #[serde(default, skip_serializing_if = "is_none_of_it")]
+    pub size_margin: u16,
     /// What the model costs.
     #[serde(default)]
     pub price: Price,
@@ -170,6 +174,7 @@ impl Spec {
             output_schema: None,
             context_window: 16_384,
             reserved_output: 2_048,
+            size_margin: 0,
             price: Price::default(),
             fallback: Vec::new(),
             mode: ApprovalMode::default(),
@@ -207,6 +212,10 @@ fn yes() -> bool {
 
 fn is_yes(flag: &bool) -> bool {
     *flag
+}
+
+fn is_none_of_it(n: &u16) -> bool {
+    *n == 0
 }
 
 /// How a model's output becomes a turn.

@@ -20,7 +20,7 @@ const CHARS_A_TOKEN: u64 = 4;
 /// estimated of it: about 130 characters, in tokens. What escapes make longer is seen when the body is made.
 pub(crate) const AROUND: u64 = 32;
 
-/// How large a request may be, in tokens.
+/// How large a request may be, in estimated tokens: the model's own are scaled down to them.
 pub(crate) struct Room {
     /// At most.
     pub most: u64,
@@ -35,8 +35,9 @@ impl Room {
         let model = spec.model();
         let window = u64::from(model.context_window);
         let chars = spec.limits.context_chars.map_or(u64::MAX, |chars| u64::from(chars) / CHARS_A_TOKEN);
-        let most = window.saturating_sub(model.reserved_output.into()).min(chars);
-        let full = window.min(chars).saturating_mul(FULL) / 100;
+        let leaves = window.saturating_sub(model.reserved_output.into());
+        let most = model.scale.estimated(leaves).min(chars);
+        let full = model.scale.estimated(window).min(chars).saturating_mul(FULL) / 100;
         Room { most, full: full.min(most), shares: spec.limits.shares }
     }
 
@@ -193,12 +194,13 @@ pub(crate) fn fits(state: &State, spec: &SpecHead) -> bool {
 
 /// The end of a run whose request cannot be made to fit, with the reason in words.
 fn too_much(state: &State, run: &Run, spec: &SpecHead) -> EventKind {
-    let (room, tokens) = (Room::of(spec), state.request_tokens());
+    let (room, scale) = (Room::of(spec), spec.model().scale);
+    let tokens = scale.real(state.request_tokens());
     let most = match spec.limits.context_chars {
         Some(chars) if Room::is_limited(spec) => {
             format!("the limit is {chars} characters, {} tokens", room.most)
         }
-        _ => format!("the model's window leaves {}", room.most),
+        _ => format!("the model's window leaves {}", scale.real(room.most)),
     };
     let why = if let (Some(Remedy::Cut), Some(chars)) = (run.remedy, spec.limits.context_chars) {
         format!(

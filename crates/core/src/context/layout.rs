@@ -43,6 +43,8 @@ pub struct Layout {
     pub most: u64,
     /// From how many on it is nearly full.
     pub full: u64,
+    /// The model's tokens for a thousand of those that are counted here, by estimate.
+    pub per_mille: u64,
     /// The sections with their shares in tokens, and what is in them.
     pub sections: Vec<(Section, u64, u64)>,
     /// The messages, in order.
@@ -110,7 +112,16 @@ pub fn layout(state: &State) -> Option<Layout> {
     ];
     let left_out = left_out(state, tip, &parts);
     let (window, reserved) = (model.context_window, model.reserved_output);
-    Some(Layout { window, reserved, most: room.most, full: room.full, sections, parts, left_out })
+    Some(Layout {
+        window,
+        reserved,
+        most: room.most,
+        full: room.full,
+        per_mille: model.scale.per_mille(),
+        sections,
+        parts,
+        left_out,
+    })
 }
 
 /// What goes with every request under a spec, by name and size: the system text with what files and the owner added to it, then

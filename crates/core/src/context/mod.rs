@@ -12,4 +12,5 @@ mod note;
 pub mod pack;
 pub(crate) mod pins;
 pub mod rules;
+pub mod scale;
 pub mod sentences;

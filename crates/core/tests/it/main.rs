@@ -25,6 +25,7 @@ mod reopened;
 mod rewinds;
 mod rule_summaries;
 mod simulation;
+mod sizes;
 mod snapshots;
 mod support;
 mod text_turns;

@@ -1,6 +1,7 @@
 //! The suites that are run at length before a release (`make hardening`); here in their short form.
 
 mod damage;
+mod faulty_servers;
 mod loops;
 
 /// Whether the suites are run at length.

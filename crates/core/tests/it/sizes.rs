@@ -1,0 +1,75 @@
+//! Sizes on the safe side: a request is held to what the vendor will count, not to what is estimated here.
+
+use crate::support::*;
+use mainpath_core::*;
+use mainpath_testkit::world;
+use mainpath_types::*;
+
+/// A conversation with a model whose tokenizer makes `fine` thousandths of an estimated token. Says the largest request, in the
+/// model's own tokens, after the first count, and how many cuts there were.
+fn talk(margin: u16, fine: u64) -> (u64, usize) {
+    let spec = Spec { size_margin: margin, ..world::spec(no_limits(), 16_384) };
+    let most = u64::from(spec.context_window - spec.reserved_output);
+    let mut agent = Agent::with_spec(spec);
+    let mut largest = 0;
+    for turn in 0..60 {
+        let text = format!("question {turn}: {}", "a longer text ".repeat(170));
+        agent.takes(InputKind::UserMessage {
+            mode: MessageMode::Message,
+            tokens: estimate(&text),
+            parts: vec![Part::text(text)],
+            typed: None,
+            demands: 0,
+            demanded: Vec::new(),
+            from: user(),
+        });
+        while let Some(model) = agent.state().model {
+            let counted = model.estimate * fine / 1_000;
+            if turn > 2 {
+                largest = largest.max(counted);
+                assert!(counted <= most, "turn {turn}: {counted} of {most}");
+                assert!(u64::from(model.input) >= counted, "the reserve holds it: {} of {counted}", model.input);
+            }
+            let usage = Some(Usage { input: counted, output: 50, ..Usage::default() });
+            agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, ..*agent.reply("so it is", &[]) })));
+        }
+    }
+    let cuts = agent.log.iter().filter(|event| matches!(event.kind.name(), "context_cut" | "compacted")).count();
+    (largest, cuts)
+}
+
+#[test]
+fn no_request_is_too_large_for_a_tokenizer_twice_as_fine_once_it_has_counted() {
+    let (largest, cuts) = talk(25, 2_000);
+    assert!(cuts > 0 && largest > 9_000, "{largest} tokens at most, {cuts} cuts");
+    let (largest, cuts) = talk(25, 800);
+    assert!(cuts > 0 && largest > 7_000, "{largest} tokens at most, {cuts} cuts");
+}
+
+#[test]
+fn what_was_learned_of_a_model_holds_for_it_alone_and_is_a_fold_of_the_log() {
+    let mut agent = Agent::with_spec(Spec { size_margin: 25, ..world::spec(no_limits(), 100_000) });
+    let scale = |agent: &Agent| agent.state().coming_spec().unwrap().model().scale.per_mille();
+    assert_eq!(scale(&agent), 1_250);
+    let long = InputKind::UserMessage {
+        mode: MessageMode::Message,
+        parts: vec![Part::text("x")],
+        typed: None,
+        tokens: 2_000,
+        demands: 0,
+        demanded: Vec::new(),
+        from: user(),
+    };
+    agent.takes(long);
+    let estimate = agent.state().model.unwrap().estimate;
+    let usage = Some(Usage { input: estimate * 3, output: 5, ..Usage::default() });
+    agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, ..*agent.reply("so", &[]) })));
+    assert_eq!(scale(&agent), 3_150);
+    let other = Spec { model: "another".into(), size_margin: 25, ..world::spec(no_limits(), 100_000) };
+    agent.takes(InputKind::SetSpec { spec: Box::new(other) });
+    assert_eq!(scale(&agent), 1_250);
+    agent.takes(InputKind::SetSpec { spec: Box::new(world::spec(no_limits(), 50_000)) });
+    assert_eq!(scale(&agent), 3_150, "it is known again");
+    let again = Machine::fold("test".parse().unwrap(), &agent.log);
+    assert_eq!(again.state(), agent.state());
+}
