@@ -1,7 +1,7 @@
 //! The state of a trace: tables, not phases. It holds heads of messages; their bodies stay in the log.
 
 use crate::context::cut::AROUND;
-use crate::{Scale, Calls, Goals, ModelCall, Queued, Queues, Reopened, Run, Tree, Window, estimate};
+use crate::{Calls, Goals, ModelCall, Queued, Queues, Reopened, Run, Scale, Tree, Window, estimate};
 use mainpath_types::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
