@@ -106,14 +106,14 @@ async fn older_messages(
     room: u64,
 ) -> Result<String, String> {
     let before = args.before.map(Seq);
-    let items: Vec<Item> = older(state, before).collect();
+    let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
+    let items: Vec<Item> = older(state, before, !wanted.is_all()).collect();
     if items.is_empty() {
         return Err(match before {
             Some(seq) => format!("Nothing before {seq} is left out."),
             None => "Nothing is left out: all messages are shown.".into(),
         });
     }
-    let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
     let count = usize::from(args.count.unwrap_or(COUNT));
     let (mut said, mut left) = (Vec::new(), room.saturating_sub(REST));
     let (mut oldest, mut unread) = (None, items.len());

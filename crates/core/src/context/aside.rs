@@ -26,9 +26,10 @@ pub fn free_tokens(state: &State) -> u64 {
     state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()))
 }
 
-/// The messages that the main path has and does not show, newest first; only those before one.
-pub fn older(state: &State, before: Option<Seq>) -> impl Iterator<Item = Item> {
-    left_out(state, state.tree.head).filter(move |item| before.is_none_or(|before| item.seq() < Some(before)))
+/// The messages that the main path has and does not show, newest first; only those before one. With `partly`, results of which
+/// only a part is shown are among them.
+pub fn older(state: &State, before: Option<Seq>, partly: bool) -> impl Iterator<Item = Item> {
+    left_out(state, state.tree.head, partly).filter(move |item| before.is_none_or(|before| item.seq() < Some(before)))
 }
 
 impl State {

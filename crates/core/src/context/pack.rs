@@ -320,13 +320,14 @@ fn item(state: &State, cut: Option<&Cut>, seq: Seq, node: &Node) -> Option<Item>
     })
 }
 
-/// The messages of a path that are not shown, newest first, as they were.
-pub(crate) fn left_out(state: &State, tip: Option<Seq>) -> impl Iterator<Item = Item> {
+/// The messages of a path that are not shown, newest first, as they were; with `partly`, those too of which only a part is.
+pub(crate) fn left_out(state: &State, tip: Option<Seq>, partly: bool) -> impl Iterator<Item = Item> {
     let (tree, cut) = (&state.tree, state.tree.cut_at(tip));
     let floor = tree.floor(tip);
     tree.up(tip).filter_map(move |(seq, node)| {
         let early = seq < floor && !cut.is_some_and(|cut| cut.keeps.pinned.contains(&seq));
-        let is_left_out = early || cut.is_some_and(|cut| cut.omits(seq));
+        let is_short = |cut: &Cut| matches!(node.kind, NodeKind::Result(call) if cut.shortened(call).is_some());
+        let is_left_out = early || cut.is_some_and(|cut| cut.omits(seq) || partly && is_short(cut));
         if is_left_out { whole(seq, node) } else { None }
     })
 }

@@ -1,5 +1,6 @@
 //! The suites that are run at length before a release (`make hardening`); here in their short form.
 
+mod conversations;
 mod damage;
 mod faulty_servers;
 mod loops;
