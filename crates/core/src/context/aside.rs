@@ -21,9 +21,10 @@ pub(crate) fn may(state: &State, reply: &Reply) -> bool {
     answered && reply.goals.is_empty() && !elsewhere && !last && more
 }
 
-/// How many tokens the next request has room for until it is nearly full.
+/// How many tokens the next request has room for, a twentieth of what it may take kept back since sizes are estimates.
 pub fn free_tokens(state: &State) -> u64 {
-    state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()))
+    let room = |spec| Room::of(spec).most / 20 * 19;
+    state.coming_spec().map_or(0, |spec| room(spec).saturating_sub(state.request_tokens()))
 }
 
 /// The messages that the main path has and does not show, newest first; only those before one. With `partly`, results of which
