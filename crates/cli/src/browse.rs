@@ -13,7 +13,7 @@ use crate::run::says_first;
 use crate::say::to_output;
 use crate::text::{count, gist, number, plain, short, span, spent, were};
 use crate::waits::waiting;
-use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, result_text, status};
+use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, reopened_text, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_runtime::{EnvModels, Whole, replay as again, wire::Projector};
 use mainpath_types::*;
@@ -223,6 +223,9 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
         }
         (_, Some(EventKind::MessageImported(data))) => said(&data.said()),
         (_, Some(EventKind::MessageQueued(data))) => said(&data.parts),
+        (_, Some(EventKind::CallReopened(data))) => {
+            plain(&reopened_text(state, bodies, data).unwrap_or_else(|| "(erased)".into()))
+        }
         (_, Some(EventKind::RewindRequested(data))) => said(data.parts.as_deref().unwrap_or_default()),
         (_, Some(EventKind::ModelFinished(data))) => with_notes(said(&data.parts), data),
         (NodeKind::RepairPrompt, Some(EventKind::ModelMalformed(data))) => plain(&data.problem),

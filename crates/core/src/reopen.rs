@@ -110,7 +110,7 @@ impl State {
 }
 
 /// What the model is told of a call that is made after all.
-pub(crate) fn in_words(state: &State, bodies: &dyn Bodies, data: &CallReopened) -> Option<String> {
+pub fn reopened_text(state: &State, bodies: &dyn Bodies, data: &CallReopened) -> Option<String> {
     let EventKind::ApprovalGranted(grant) = bodies.get(data.grant)? else { return None };
     let tool = state.calls.get(data.of).and_then(|call| call.tool.clone());
     Some(format!(

@@ -58,7 +58,7 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
             EventKind::RewindRequested(data) => numbered(*seq, Role::User, data.parts.clone()?),
             EventKind::MessageImported(data) => numbered(*seq, Role::User, data.said()),
             EventKind::CallReopened(data) => {
-                numbered(*seq, Role::User, vec![Part::text(reopen::in_words(state, bodies, data)?)])
+                numbered(*seq, Role::User, vec![Part::text(reopen::reopened_text(state, bodies, data)?)])
             }
             _ => return None,
         },
