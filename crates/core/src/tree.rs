@@ -363,7 +363,7 @@ impl Tree {
     }
 
     /// The first message of the path ending at `tip` that is shown for itself; 0 where all are.
-    pub(crate) fn floor(&self, tip: Option<Seq>) -> Seq {
+    pub fn floor(&self, tip: Option<Seq>) -> Seq {
         let Some(cut) = self.cut_at(tip) else { return Seq(0) };
         cut.keeps.first_kept.or_else(|| self.node(tip?)?.cut).unwrap_or(Seq(0))
     }

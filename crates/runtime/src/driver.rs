@@ -74,6 +74,8 @@ pub(crate) struct Driver {
     bodies: Log,
     /// Whether `bodies` holds the whole log.
     whole: bool,
+    /// What a request shows of the log's beginning: it is shown again whenever the prefix breaks.
+    early: Log,
     prefix: Prefix,
     packer: Packer,
     prepared: Option<((EventId, usize), Arc<Prepared>)>,
@@ -118,6 +120,7 @@ impl Driver {
             machine,
             bodies: log.events.into_iter().collect(),
             whole: true,
+            early: Log::default(),
             prefix: Prefix::default(),
             packer: Packer::default(),
             prepared: None,

@@ -72,7 +72,8 @@ async fn rebuild(
     replayed: &mut Replayed,
 ) -> Result<(), StoreError> {
     let artifacts = artifacts::list(events);
-    for name in artifacts::changed(store, scope, trace, &artifacts).await? {
+    let changed = artifacts::changed(store, scope, trace, &artifacts).await?;
+    for name in &changed {
         replayed.differences.push(format!("the view {name} was not what the log says"));
     }
     let mut before = HashMap::new();
@@ -131,6 +132,10 @@ async fn rebuild(
     let left = left.iter().map(|name| format!("the view {name} does not come from the log"));
     replayed.differences.extend(left);
     if !dry_run {
+        // What they were copied from is there, so they come back.
+        for name in &changed {
+            store.delete_view(scope, trace, name).await?;
+        }
         views::put(store, scope, trace, &artifacts, now).await?;
     }
     let there = store.views(scope, trace).await?;

@@ -26,6 +26,12 @@ impl Log {
     }
 }
 
+impl FromIterator<(EventId, EventKind)> for Log {
+    fn from_iter<I: IntoIterator<Item = (EventId, EventKind)>>(events: I) -> Log {
+        Log(events.into_iter().collect())
+    }
+}
+
 impl FromIterator<Event> for Log {
     fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Log {
         Log(events.into_iter().map(|event| (event.id, event.kind)).collect())

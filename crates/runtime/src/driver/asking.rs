@@ -2,8 +2,12 @@
 
 use super::{DriveError, Driver};
 use crate::effects::{Asking, call_model, finished, too_long, unusable};
+use crate::prefix::Prefix;
 use crate::request::{Asked, extend};
-use mainpath_core::{EffectKey, Log};
+use crate::texts::Events;
+use mainpath_core::{Bodies, EffectKey, Item, Log, Packed, State};
+use mainpath_types::{EventId, EventKind, Seq};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::task::AbortOnDropHandle;
 
 impl Driver {
@@ -57,18 +61,73 @@ impl Driver {
         let (before, after) = asked.frames.of(packed.under);
         let provider = (&*asked.provider, &before[..], asked.text);
         if extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?.is_none() {
-            // The prefix broke, and what is shown again lies further back in the log.
-            let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
-            self.bodies = log.events.into_iter().collect();
-            let whole = extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?;
-            let erased = || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
-            whole.ok_or_else(erased)?;
+            // The prefix broke, and what is shown again lies further back in the log: what is kept of its beginning, and its end.
+            let trace = self.lease.trace();
+            let from = oldest_needed(state, packed, &self.early);
+            let end = self.shared.config.store.read(&self.scope, trace, from).await?;
+            let found = Found { early: &self.early, end: Events(&end.events), missed: AtomicBool::new(false) };
+            let made = extend(&mut self.prefix, provider, (state, &found), packed, store).await?;
+            if made.is_none() || found.missed.load(Ordering::Relaxed) {
+                self.prefix = Prefix::default();
+                let log = self.shared.config.store.read(&self.scope, trace, 1).await?;
+                let whole = Events(&log.events);
+                let made = extend(&mut self.prefix, provider, (state, &whole), packed, store).await?;
+                let erased =
+                    || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
+                made.ok_or_else(erased)?;
+                self.early = early(state, packed, &whole);
+            } else {
+                let early = early(state, packed, &found);
+                self.early = early;
+            }
         }
         // All that the prefix holds need not be kept twice.
         self.bodies = Log::default();
         self.whole = false;
         Ok(self.prefix.body(asked.provider.codec(), before, after))
     }
+}
+
+/// What is at hand of a log: what is kept of its beginning, and its end. It notes whether anything else was asked for.
+struct Found<'a> {
+    early: &'a Log,
+    end: Events<'a>,
+    missed: AtomicBool,
+}
+
+impl Bodies for Found<'_> {
+    fn get(&self, event: EventId) -> Option<&EventKind> {
+        let found = self.end.get(event).or_else(|| self.early.get(event));
+        self.missed.fetch_or(found.is_none(), Ordering::Relaxed);
+        found
+    }
+}
+
+/// The events whose texts a request shows, those that name its calls included.
+fn needed(state: &State, packed: &Packed) -> impl Iterator<Item = EventId> {
+    let of = |item: &Item| {
+        let call = if let Item::Result { call, .. } | Item::Recalled { call, .. } = item { Some(*call) } else { None };
+        let asked = call.and_then(|call| state.tree.node(call.seq)).map(|node| node.event);
+        let arguments = call.and_then(|call| state.calls.get(call)).map(|call| call.arguments);
+        [item.event(), asked, arguments]
+    };
+    let cut = packed.under.cut.and_then(|seq| state.tree.cut_at(Some(seq)));
+    let summaries = cut.into_iter().flat_map(|cut| [cut.summary, cut.base, cut.by_model]);
+    packed.items.iter().flat_map(of).chain(summaries).flatten()
+}
+
+/// From where on the log has to be read for a request, beyond what is kept of its beginning.
+fn oldest_needed(state: &State, packed: &Packed, early: &Log) -> EventId {
+    needed(state, packed).filter(|event| early.get(*event).is_none()).min().unwrap_or(1)
+}
+
+/// What a later request shows of the log's beginning, should the prefix break again: the task and whatever else stands before
+/// the summary.
+fn early(state: &State, packed: &Packed, bodies: &dyn Bodies) -> Log {
+    let floor = packed.under.cut.map_or(Seq(0), |seq| state.tree.floor(Some(seq)));
+    let is_early = |item: &&Item| item.seq().is_some_and(|seq| seq < floor) || matches!(item, Item::User { seq: Seq(1), .. });
+    let events = packed.items.iter().filter(is_early).filter_map(Item::event);
+    events.filter_map(|event| Some((event, bodies.get(event)?.clone()))).collect()
 }
 
 /// The characters of a body in segments.
