@@ -312,6 +312,11 @@ pub fn server(reply: impl Fn(&RecordedRequest) -> Reply + Send + Sync + 'static)
     ModelServer::start(Behaviour::new(reply)).unwrap()
 }
 
+/// Whether a line of `--json` says a fact that the log holds, rather than a piece of something that is still coming.
+pub fn is_durable(line: &str) -> bool {
+    serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"].is_u64())
+}
+
 /// An answer that is one call of bash.
 pub fn bash(command: &str) -> Answer {
     Answer::call("bash", json!({ "command": command }))
