@@ -7,17 +7,24 @@ use serde_json::json;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut agent, mut log, user) = (Machine::new("demo".parse()?), Log::default(), Principal::local_user());
     let mut now = 0;
-    // Offers an input and "appends" what it decides; only then would effects start.
-    let mut offer = |agent: &mut Machine, kind: InputKind| -> Result<(), Refusal> {
-        now += 1_000;
-        let batch = agent.handle(&Input::new(now, kind))?;
-        log.extend(&batch);
-        batch.last().into_iter().for_each(|event| agent.commit(event.id));
-        println!("{:?} -> {:?}", batch.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), agent.pending());
-        Ok(())
+    // Offers an input and "appends" what it decides; only then would effects start. One is carried out here: a summary by rules.
+    let mut offer = |agent: &mut Machine, mut kind: InputKind| -> Result<(), Refusal> {
+        loop {
+            now += 1_000;
+            let batch = agent.handle(&Input::new(now, kind))?;
+            log.extend(&batch);
+            batch.last().into_iter().for_each(|event| agent.commit(event.id));
+            println!("{:?} -> {:?}", batch.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), agent.pending());
+            let pending = agent.pending().into_iter().flat_map(|pending| pending.into_values());
+            let wanted =
+                pending.filter_map(|effect| if let Effect::Summarise { most } = effect { Some(most) } else { None });
+            let Some(most) = wanted.last() else { return Ok(()) };
+            let (text, tokens) = summary_text(summarise(agent.state(), &log), most);
+            kind = InputKind::Summarised { text, tokens };
+        }
     };
     let spec: Spec = serde_json::from_value(json!({
-        "model": "any", "context_window": 8_000, "reserved_output": 500, "limits": {"window_messages": 4},
+        "model": "any", "context_window": 8_000, "reserved_output": 500, "limits": {"window_messages": 4, "summary": "rules"},
         "tools": [{"name": "search", "description": "Looks things up.", "input_schema": {}, "effect": "read-only"}],
     }))?;
     let said = |text: &str| InputKind::UserMessage {

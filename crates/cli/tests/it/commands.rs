@@ -96,7 +96,8 @@ fn with_json_standard_output_holds_event_lines_and_nothing_else() {
     let kept = place.ok(&["show", "--events", &trace]);
     let kept: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(durable, kept.iter().collect::<Vec<_>>());
-    let is_piece = |line: &&&Value| line["type"].as_str().is_some_and(|name| name.ends_with("_delta") || name == "action_partial");
+    let is_piece =
+        |line: &&&Value| line["type"].as_str().is_some_and(|name| name.ends_with("_delta") || name == "action_partial");
     assert_eq!(pieces.iter().filter(is_piece).count(), pieces.len(), "{pieces:#?}");
     let lines: Vec<Value> = durable.into_iter().cloned().collect();
     let names: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();

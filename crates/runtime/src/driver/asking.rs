@@ -125,7 +125,8 @@ fn oldest_needed(state: &State, packed: &Packed, early: &Log) -> EventId {
 /// the summary.
 fn early(state: &State, packed: &Packed, bodies: &dyn Bodies) -> Log {
     let floor = packed.under.cut.map_or(Seq(0), |seq| state.tree.floor(Some(seq)));
-    let is_early = |item: &&Item| item.seq().is_some_and(|seq| seq < floor) || matches!(item, Item::User { seq: Seq(1), .. });
+    let is_early =
+        |item: &&Item| item.seq().is_some_and(|seq| seq < floor) || matches!(item, Item::User { seq: Seq(1), .. });
     let events = packed.items.iter().filter(is_early).filter_map(Item::event);
     events.filter_map(|event| Some((event, bodies.get(event)?.clone()))).collect()
 }
