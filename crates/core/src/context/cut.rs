@@ -112,7 +112,10 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
             Loss::light(state, |loss| tokens.saturating_sub(loss.saved) <= room.enough())
         }
     };
-    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= room.enough() {
+    // What does not fit cannot be summarised by a model: it is made to fit first, and the model is asked the next time.
+    let asks = spec.limits.summary != SummaryMode::Rules;
+    let enough = if too_large && asks { room.full } else { room.enough() };
+    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= enough {
         return Some(loss.cut(CutCause::Full).into());
     }
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));

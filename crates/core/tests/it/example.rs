@@ -11,8 +11,8 @@ fn the_library_example_drives_an_agent_through_its_seven_inputs() {
     let out = String::from_utf8(ran.stdout).unwrap();
     assert!(ran.status.success(), "{out}");
     let shown: Vec<&str> = out.lines().filter(|line| line.starts_with("Some(Message")).collect();
-    assert_eq!(shown.len(), 8, "{out}");
-    assert!(shown[7].contains("shown again:\\n\\nA bird."), "{out}");
+    assert_eq!(shown.len(), 9, "{out}");
+    assert!(shown[8].contains("shown again:\\n\\nA bird."), "{out}");
     let lines = include_str!("../../examples/library.rs").lines().count();
     assert!(lines < 70, "the example has {lines} lines");
 }

@@ -49,6 +49,8 @@ struct Life {
     seen: Seen,
     requests: u32,
     goal_every: u32,
+    /// The summary by rules so far, and the last message that it has read.
+    summed: (Seq, Summary),
     checks: Vec<(Format, Checked)>,
 }
 
@@ -182,6 +184,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
         seen: Seen::default(),
         requests: 0,
         goal_every,
+        summed: (Seq(0), Summary::default()),
         checks: FORMATS.map(|format| (format, Box::new(request_check(format)) as Checked)).into(),
     };
     life.offer(InputKind::SetSpec { spec: Box::new(spec) });
@@ -223,7 +226,14 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
                 life.offer(InputKind::ToolFinished { call, attempt, output, tokens });
             }
             (EffectKey::Summary(_), Effect::Summarise { most }) => {
-                let (text, tokens) = summary_text(summarise(state, &life.bodies), most);
+                // As a driver does: what was read before is not read again.
+                let new = summary_messages(state).into_iter().filter(|(seq, _)| *seq > life.summed.0);
+                for (seq, _) in new.collect::<Vec<_>>() {
+                    life.summed.1.take(state, &life.bodies, seq);
+                    life.summed.0 = seq;
+                }
+                let earlier = earlier_summary(state, &life.bodies).earlier;
+                let (text, tokens) = summary_text(Summary { earlier, ..life.summed.1.clone() }, most);
                 life.offer(InputKind::Summarised { text, tokens });
             }
             (key, _) => panic!("{key}"),
