@@ -51,7 +51,7 @@ fn filler(seed: usize, chars: usize) -> String {
     while text.len() < chars {
         n = n.wrapping_mul(1_103_515_245).wrapping_add(12_345) % 2_147_483_648;
         text.push_str(words[n / 65_536 % words.len()]);
-        text.push_str(if n / 4_096 % 11 == 0 { ". " } else { " " });
+        text.push_str(if (n / 4_096).is_multiple_of(11) { ". " } else { " " });
     }
     text
 }

@@ -41,7 +41,7 @@ impl Sent {
 
 /// The data of the events of an answer: its text as a JSON string, the counts as JSON, the model's name as JSON.
 fn events(format: usize, text: &str, n: &str, model: &str) -> Vec<String> {
-    let list = match format {
+    match format {
         0 => vec![
             format!(r#"{{"id":"x","model":{model},"choices":[{{"index":0,"delta":{{"content":{text}}}}}]}}"#),
             format!(
@@ -70,8 +70,7 @@ fn events(format: usize, text: &str, n: &str, model: &str) -> Vec<String> {
         _ => vec![format!(
             r#"{{"candidates":[{{"content":{{"parts":[{{"text":{text}}}]}},"finishReason":"STOP"}}],"usageMetadata":{{"promptTokenCount":{n},"candidatesTokenCount":{n}}},"modelVersion":{model}}}"#
         )],
-    };
-    list
+    }
 }
 
 fn stream(events: &[String]) -> Vec<u8> {
@@ -255,14 +254,17 @@ fn answer(mut stream: TcpStream, sent: &Sent) -> std::io::Result<()> {
         stream.write_all(piece)?;
         std::thread::sleep(sent.pause);
     }
-    while sent.for_ever {
+    if !sent.for_ever {
+        if sent.stays {
+            stream.read_exact(&mut buffer)?;
+        }
+        return Ok(());
+    }
+    // Until the client leaves.
+    loop {
         stream.write_all(sent.pieces.last().unwrap())?;
         std::thread::sleep(sent.pause);
     }
-    if sent.stays {
-        stream.read_exact(&mut buffer)?;
-    }
-    Ok(())
 }
 
 #[test]
