@@ -15,10 +15,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             log.extend(&batch);
             batch.last().into_iter().for_each(|event| agent.commit(event.id));
             println!("{:?} -> {:?}", batch.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), agent.pending());
-            let pending = agent.pending().into_iter().flat_map(|pending| pending.into_values());
+            let mut pending = agent.pending().into_iter().flat_map(|pending| pending.into_values());
             let wanted =
-                pending.filter_map(|effect| if let Effect::Summarise { most } = effect { Some(most) } else { None });
-            let Some(most) = wanted.last() else { return Ok(()) };
+                pending.find_map(|effect| if let Effect::Summarise { most } = effect { Some(most) } else { None });
+            let Some(most) = wanted else { return Ok(()) };
             let (text, tokens) = summary_text(summarise(agent.state(), &log), most);
             kind = InputKind::Summarised { text, tokens };
         }

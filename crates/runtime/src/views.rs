@@ -281,7 +281,10 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
     json!({
         "trace_id": state.trace,
         "forked_from": forked.map(|data| json!({"trace_id": data.from, "sequence": data.at})),
-        "mode": spec.map(mode),
+        "mode": spec.map(|spec| spec.run_mode),
+        "name": spec.and_then(|spec| spec.name.as_deref()),
+        "uid": spec.and_then(|spec| spec.uid.as_deref()),
+        "prompt_name": spec.and_then(|spec| spec.prompt_name.as_deref()),
         "agent_type": relations.agent_type,
         "session": relations.session,
         "parent_trace_id": relations.parent_trace,
@@ -312,11 +315,6 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "created_at": format_time(created),
         "completed_at": completed.map(format_time),
     })
-}
-
-/// `agent` for one that works with tools, `call` for one that only answers.
-fn mode(spec: &Spec) -> &'static str {
-    if spec.tools.is_empty() { "call" } else { "agent" }
 }
 
 /// Micro-units as a number: the double nearest to it, which is written with just the digits that it has.

@@ -278,6 +278,11 @@ fn a_run_has_a_name_a_user_a_prompt_and_a_temperature() {
     assert_eq!(body["temperature"], json!(0.5));
     let about = |spec: Value| ["name", "uid", "prompt_name", "temperature"].map(|key| spec[key].clone());
     assert_eq!(about(spec()), [json!("Herons"), json!("u-1"), json!("herons"), json!(0.5)]);
+    let meta = || -> Value {
+        serde_json::from_slice(&std::fs::read(place.file(&newest(&place), "meta.json")).unwrap()).unwrap()
+    };
+    let described = |meta: Value| ["name", "uid", "prompt_name", "mode"].map(|key| meta[key].clone());
+    assert_eq!(described(meta()), ["Herons", "u-1", "herons", "agent"].map(Value::from));
     // It stays so, but for what a flag says.
     place.config("");
     assert_eq!(place.run(&["run", "-c", "--temperature", "1", "--uid", "u-2", "Again."]).code, 0);
@@ -293,6 +298,7 @@ fn a_run_has_a_name_a_user_a_prompt_and_a_temperature() {
         (offered(&server, 3).len(), spec()["run_mode"].clone(), spec()["limits"]["turns"].clone()),
         (0, json!("call"), json!(1))
     );
+    assert_eq!(meta()["mode"], "call");
 }
 
 #[test]
