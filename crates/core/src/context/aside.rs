@@ -21,9 +21,9 @@ pub(crate) fn may(state: &State, reply: &Reply) -> bool {
     answered && reply.goals.is_empty() && !elsewhere && !last && more
 }
 
-/// How many tokens the next request has room for, a twentieth of what it may take kept back since sizes are estimates.
+/// How many tokens the next request has room for, a fiftieth of what it may take kept back since sizes are estimates.
 pub fn free_tokens(state: &State) -> u64 {
-    let room = |spec| Room::of(spec).most / 20 * 19;
+    let room = |spec| Room::of(spec).most / 50 * 49;
     state.coming_spec().map_or(0, |spec| room(spec).saturating_sub(state.request_tokens()))
 }
 

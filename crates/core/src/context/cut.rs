@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// A request this full, in hundredths of the window, is cut or summarised.
 const FULL: u64 = 80;
 /// The same of what a request may take, where the window leaves less than that.
-const CROWDED: u64 = 90;
+const CROWDED: u64 = 95;
 /// A cut is worth it if it brings the request down to so many hundredths of what it may take.
 const ENOUGH: u64 = 60;
 /// Characters of a token, where characters are limited. Wide scripts have fewer.
@@ -41,7 +41,7 @@ impl Room {
         let most = model.scale.estimated(leaves).min(chars);
         let full = model.scale.estimated(window).min(chars).saturating_mul(FULL) / 100;
         // Where the answer's part is a large one: there is always room to ask for a summary, and to look back.
-        let full = if full < most { full } else { most.saturating_mul(CROWDED) / 100 };
+        let full = full.min(most.saturating_mul(CROWDED) / 100);
         Room { most, full, shares: spec.limits.shares }
     }
 

@@ -101,10 +101,13 @@ fn malformed(agent: &Agent) -> InputKind {
 }
 
 #[test]
-fn a_context_is_full_beyond_four_fifths_of_its_window() {
+fn a_context_is_full_beyond_four_fifths_of_its_window_or_where_too_little_is_left_to_look_back() {
     // 64 for system text and tools, 10 for the message, 125 for the first turn, 5 for the last result.
     let at = |tokens: u32| long(no_limits(), tokens - 204).state().branch.map(|branch| branch.kind);
-    assert_eq!((at(320), at(321)), (None, Some(BranchKind::Compaction)));
+    // Four fifths of 400 are 320; of the 336 that leave room for the answer, 319 leave room to look back.
+    assert_eq!((at(319), at(320)), (None, Some(BranchKind::Compaction)));
+    let at = |tokens: u32| filled(no_limits(), 4_000, [1_200, tokens - 1_284]).state().branch.map(|branch| branch.kind);
+    assert_eq!((at(3_200), at(3_201)), (None, Some(BranchKind::Compaction)));
 }
 
 #[test]

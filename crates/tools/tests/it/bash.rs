@@ -1,6 +1,6 @@
 use crate::support::{World, eventually, launcher, pair, said, working_in};
 use mainpath_sandbox::Launcher;
-use mainpath_types::{Artifact, ToolOutput};
+use mainpath_types::{Artifact, CommandEnd, ToolOutput};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,14 @@ async fn bash(command: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_command_runs_in_the_workspace_and_shows_both_outputs_in_order() {
+async fn a_command_runs_in_the_workspace_shows_its_outputs_apart_and_as_they_come() {
     let world = World::with(&[("a.txt", "")]);
     let output = world.run("bash", json!({"command": "ls; echo err >&2; echo out\n# done"})).await;
-    let wanted =
-        ToolOutput { title: Some("ls; echo err >&2; echo out".into()), ..ToolOutput::text("a.txt\nerr\nout\n") };
+    let wanted = ToolOutput {
+        title: Some("ls; echo err >&2; echo out".into()),
+        command: Some(CommandEnd { exit_code: Some(0), stdout_bytes: 10, stderr_bytes: 4 }),
+        ..ToolOutput::text("a.txt\nout\n[stderr]\nerr\n[exit code 0]")
+    };
     assert_eq!(output, wanted);
     assert_eq!(*world.progress.lock().unwrap(), "a.txt\nerr\nout\n");
 }
