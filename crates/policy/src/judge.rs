@@ -110,8 +110,9 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     let weight =
         |finding: &&Finding| (strength(finding.decision), finding.by_organisation, finding.firm, finding.by_rule);
     let strongest = findings.iter().rev().max_by_key(weight);
-    let by_organisation = strongest.is_some_and(|found| found.decision == Decision::Deny && found.by_organisation);
-    if !by_organisation && !rules.allowed_tools.contains(&facts.tool) {
+    // A rule that denies the tool says more than that it is not offered.
+    let denied = strongest.is_some_and(|found| found.decision == Decision::Deny && found.by_rule);
+    if !denied && !rules.allowed_tools.contains(&facts.tool) {
         let reason = format!("The tool {:?} is not among the tools that this run may use.", facts.tool);
         return verdict(Decision::Deny, "builtin.allowed-tools", reason);
     }

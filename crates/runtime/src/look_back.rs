@@ -109,7 +109,7 @@ async fn older_messages(
     let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
     let items: Vec<Item> = older(state, before, !wanted.is_all()).collect();
     if items.is_empty() {
-        return Err(match before {
+        return Ok(match before {
             Some(seq) => format!("Nothing before {seq} is left out."),
             None => "Nothing is left out: all messages are shown.".into(),
         });
@@ -147,7 +147,7 @@ async fn older_messages(
         said.push(text);
     }
     if said.is_empty() {
-        return Err(format!(
+        return Ok(format!(
             "None of the {} messages that are left out has all these words: {}. Try fewer or other words.",
             items.len(),
             args.search.unwrap_or_default()

@@ -2,6 +2,7 @@
 
 use crate::commands::one_call;
 use crate::support::{Place, bash, scripted};
+use mainpath_testkit::model_server::Answer;
 use serde_json::{Value, json};
 
 #[test]
@@ -105,4 +106,34 @@ fn a_torn_last_line_is_cut_and_kept_and_the_trace_goes_on() {
     assert_eq!(std::fs::read(place.file(&trace, "events.torn")).unwrap(), [&log[last..log.len() - 9], b"\n"].concat());
     place.ok(&["verify"]);
     place.ok(&["replay"]);
+}
+
+#[test]
+fn a_log_that_lost_its_end_is_not_gone_on_with_and_a_fork_goes_on_from_what_is_left() {
+    let server = scripted(vec![
+        bash("echo paid >> ledger.txt"),
+        Answer::text("Paid."),
+        bash("echo paid >> ledger.txt"),
+        Answer::text("Paid again."),
+    ]);
+    let place = Place::new();
+    assert_eq!(place.run_on(&server, &["--yes", "Pay."]).code, 0);
+    let trace = place.trace();
+    place.ok(&["run", "--yes", "--trace", &trace, "Pay once more."]);
+    assert_eq!(place.text("ledger.txt"), "paid\npaid\n");
+    let path = place.file(&trace, "events.jsonl");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let begins = whole.lines().position(|line| line.contains("Pay once more.")).unwrap();
+    std::fs::write(&path, whole.split_inclusive('\n').take(begins).collect::<String>()).unwrap();
+    let problem = "lines are missing at the end";
+    for args in [&["resume", trace.as_str(), "--yes"][..], &["run", "--yes", "--trace", &trace, "More."]] {
+        let done = place.run(args);
+        assert!(done.code == 1 && done.err.contains(problem), "{args:?}: {done:#?}");
+    }
+    assert_eq!(place.text("ledger.txt"), "paid\npaid\n", "nothing is done twice");
+    let verify = place.run(&["verify", &trace]);
+    assert!(verify.code == 1 && format!("{}{}", verify.out, verify.err).contains(problem), "{verify:#?}");
+    let show = place.run(&["show", &trace]);
+    assert!(show.code == 1 && show.out.contains("Paid.") && show.err.contains(problem), "{show:#?}");
+    place.ok(&["fork", &trace, "--no-run"]);
 }

@@ -276,7 +276,11 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
         EventKind::MessageImported(data) => data.result(call.id.index)?.0.to_vec(),
         _ => return None,
     };
-    if let Some(most) = state.limits().and_then(|limits| limits.observation_chars) {
+    // What a model looks up of its own conversation is as long as it asked for.
+    let looked_up = matches!(bodies.get(event), Some(EventKind::ModelFinished(data))
+        if data.calls.get(usize::from(call.id.index)).is_some_and(|planned| planned.answer.is_some()));
+    let most = state.limits().and_then(|limits| limits.observation_chars);
+    if let Some(most) = most.filter(|_| !looked_up) {
         parts.iter_mut().for_each(|part| shorten(part, most as usize));
     }
     let is_reopened = state.tree.node(call.id.seq).is_some_and(|node| node.kind == NodeKind::User);

@@ -41,6 +41,17 @@ impl Record {
         File::open(dir.join("owner.lock")).map(|file| Record::read(&file)).unwrap_or_default()
     }
 
+    /// Notes that a log has lost its end, where it has fewer events than when its last writer left it. Nothing is written to such a
+    /// log: what was done in the lines that are gone would be done again. A last line that is there in part is cut, kept aside and
+    /// said to be, as after a crash.
+    pub fn check(&self, read: &mut ReadLog, path: &Path, torn: bool) {
+        if self.head <= read.head + EventId::from(torn) || read.read_only() {
+            return;
+        }
+        let problem = format!("lines are missing at the end: when it was last written it had {} events", self.head);
+        read.damage = Some(Damage { file: path.display().to_string(), line: read.head + 1, problem });
+    }
+
     /// A record that cannot be read is as none: it is only lost with everything that could be stale.
     fn read(file: &File) -> Record {
         let mut bytes = [0; 256];
@@ -223,6 +234,7 @@ pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: b
     let (good, torn) = (scan.good, scan.torn);
     inner.marks.set(tenant, trace, &file, &scan, good as u64);
     let mut read = scan.into_read(&path.display().to_string());
+    earlier.check(&mut read, &path, torn > 0);
     if torn > 0 && !read.read_only() {
         let tail = bytes_between(&file, good as u64, (good + torn) as u64).map_err(opening)?;
         cut_tail(&dir, &file, good, &tail).map_err(opening)?;

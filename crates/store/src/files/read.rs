@@ -2,6 +2,7 @@
 
 use super::bytes_between;
 use super::layout::Layout;
+use super::owner::Record;
 use crate::line::{Head, HeadHash};
 use crate::log::{self, Scan};
 use crate::store::{ReadLog, StoreError};
@@ -65,6 +66,8 @@ impl Marks {
     ) -> Result<ReadLog, StoreError> {
         let path = layout.existing_log(tenant, trace)?;
         let reading = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
+        // Before the log: while somebody writes, that only grows.
+        let owner = Record::of(&layout.trace(tenant, trace));
         let file = File::open(&path).map_err(reading)?;
         let mark = self.marks().get(&(tenant.clone(), trace.clone())).copied();
         let scan = match mark {
@@ -81,7 +84,9 @@ impl Marks {
         };
         let scan = scan.settled();
         self.set(tenant, trace, &file, &scan, end);
+        let torn = scan.torn > 0;
         let mut read = scan.into_read(&path.display().to_string());
+        owner.check(&mut read, &path, torn);
         read.keep_from(from);
         Ok(read)
     }
