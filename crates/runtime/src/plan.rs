@@ -1,6 +1,7 @@
 //! What an answer makes of the plan: the operations of its text and of its calls of `goal`, carried out against the plan as it is
 //! when the answer is recorded.
 
+use crate::look_back::is_look_back;
 use mainpath_core::{Goals, InputKind, LEGEND, Reply, State, estimate};
 use mainpath_tools::{GoalArgs, GoalTool, Tool, Tools};
 use mainpath_types::*;
@@ -10,7 +11,9 @@ use mainpath_types::*;
 pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option<String>) -> InputKind {
     let InputKind::ModelFinished(mut reply) = kind else { return kind };
     let task = task.filter(|task| !task.trim().is_empty());
-    let works = reply.calls.iter().any(|planned| !is_goal(planned) && planned.ended().is_none());
+    // Looking back is no work, and leaves nothing behind.
+    let looks = |planned: &PlannedCall| planned.tool.as_deref().is_some_and(is_look_back);
+    let works = reply.calls.iter().any(|planned| !is_goal(planned) && !looks(planned) && planned.ended().is_none());
     if task.is_none() && !works && reply.goals.is_empty() && !reply.calls.iter().any(is_goal) {
         return InputKind::ModelFinished(reply);
     }

@@ -43,6 +43,24 @@ fn a_model_looks_back_and_what_it_saw_is_gone_from_the_request_after() {
 }
 
 #[test]
+fn a_look_back_that_is_the_first_call_of_all_is_in_the_next_request_alone_as_well() {
+    let answers = vec![
+        Answer::text("Pelican."),
+        Answer::call("list_calls", json!({})),
+        Answer::text("None."),
+        Answer::text("No."),
+    ];
+    let (place, server) = (Place::new(), scripted(answers));
+    place.run_on(&server, &["--session", "s", "Say a word."]);
+    for task in ["What did you call?", "Sure?"] {
+        assert_eq!(place.run_on(&server, &["--session", "s", task]).code, 0);
+    }
+    assert!(shown(&server, 2).contains("No such call was made."), "{}", shown(&server, 2));
+    assert!(!shown(&server, 3).contains("No such call was made."), "{}", shown(&server, 3));
+    place.ok(&["replay"]);
+}
+
+#[test]
 fn what_is_too_long_to_look_back_at_is_shown_in_short_and_what_is_older_can_be_reached() {
     let asked = AtomicUsize::new(0);
     let older = |args| Answer::call("load_older_messages", args);

@@ -279,7 +279,7 @@ fn what_was_said_an_hour_ago_can_be_answered_in_every_profile_window_and_format(
                     (Format::Gemini, 65_536),
                 ] {
                     let answers = window as usize / 2;
-                    settings.push(Setting { profile, summary, window, format, answers, exchanges: 24 });
+                    settings.push(Setting { profile, summary, window, format, answers, exchanges: 14 });
                 }
             }
         }
