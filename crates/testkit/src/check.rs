@@ -132,6 +132,15 @@ pub fn granted(pending: &BTreeMap<EffectKey, Effect>, bodies: &dyn Bodies) -> Ch
     Ok(())
 }
 
+/// What the tables say of the main path's size is what is shown of it.
+pub fn counted(state: &State) -> Check {
+    let (tree, head) = (&state.tree, state.tree.head);
+    let floor = tree.floor(head);
+    let shown = tree.shown(head).into_iter().filter(|seq| *seq >= floor).count();
+    let counted = tree.shown_count(head) as usize;
+    ensure(counted == shown, || format!("{counted} messages are counted, and {shown} are shown"))
+}
+
 /// A packed request that every vendor takes: begins with the user, every call answered once, in order, directly after it.
 pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     let mut open: Vec<CallId> = Vec::new();

@@ -494,6 +494,7 @@ impl World {
         let pending = self.machine.pending().expect("committed");
         check::alive(state, &pending).unwrap_or_else(fail);
         check::granted(&pending, &self.bodies).unwrap_or_else(fail);
+        check::counted(state).unwrap_or_else(fail);
         let Some(model) = state.model else { return };
         let packed = pack(state).expect("a run has a spec");
         let next = self.packer.pack(state);

@@ -312,7 +312,9 @@ impl State {
         let summary = if data.note.is_some() { Some(event) } else { above.base };
         let note = data.note.as_ref().map_or(0, |note| note.tokens);
         let tokens = above.base_tokens.saturating_add(note);
-        self.cut(event, Cut { keeps: data.keeps.clone(), summary, tokens, ..above });
+        let Cut { base, base_tokens, by_model, .. } = above;
+        let keeps = data.keeps.clone();
+        self.cut(event, Cut { keeps, summary, tokens, base, base_tokens, by_model, ..Cut::default() });
         // What was asked for is shown until half a window more has been said.
         let window = self.coming_spec().and_then(|spec| spec.limits.window_messages);
         let shown = self.tree.shown_count(self.tree.head);
