@@ -61,6 +61,7 @@ pub use context::pack::{Item, PACK_VERSION, Packed, Packer, Shown, Under, is_as_
 pub use context::pins::task;
 pub use context::rules::{Asked, Called, Said, Summary, Touched, rule_summary};
 pub use context::scale::Scale;
+pub use context::sentences::in_brief;
 pub use effect::{Effect, EffectKey, TimerKey};
 pub use error::Refusal;
 pub use fork::{fork, reached};

@@ -11,7 +11,7 @@ use crate::runtime::{Config, Shared};
 use crate::secrets::{Granted, Vault};
 use crate::texts::offload;
 use bytes::Bytes;
-use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate, estimate_parts};
+use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate, estimate_parts, in_brief};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_sandbox::{Cage, secret_variables};
@@ -299,27 +299,11 @@ fn show_once(name: &str, arguments: &str, output: &mut ToolOutput) {
     output.include_output_only_once = true;
     if output.long_term_memory.is_none() {
         let text = text_of(&output.content);
-        let (begins, asked) = (in_a_line(&text, GIST_CHARS.0), in_a_line(arguments, GIST_CHARS.1));
+        let (begins, asked) = (in_brief(&text, GIST_CHARS.0), in_brief(arguments, GIST_CHARS.1));
         let title = output.title.as_deref().map_or(String::new(), |title| format!("{title}. "));
         let chars = text.chars().count();
         output.long_term_memory = Some(format!("{name} {asked}: {title}{chars} characters that begin: {begins}"));
     }
-}
-
-/// The beginning of a text, on one line.
-fn in_a_line(text: &str, most: usize) -> String {
-    let mut words = String::new();
-    for word in text.split_whitespace() {
-        if words.chars().count() + word.chars().count() > most {
-            let room = most.saturating_sub(words.chars().count());
-            words.extend(word.chars().take(room));
-            words.push('…');
-            break;
-        }
-        words.push_str(if words.is_empty() { "" } else { " " });
-        words.push_str(word);
-    }
-    words
 }
 
 /// Whether a call may change files that it does not name. Those that only write what they name say so themselves.

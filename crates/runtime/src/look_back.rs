@@ -221,7 +221,7 @@ fn past_calls(state: &State, log: &Log, args: &ListArgs, room: u64) -> String {
             _ => "open".into(),
         };
         let (name, arguments) = made(state, log, call.id).unwrap_or(("a tool", "(erased)"));
-        let (name, arguments) = (call.tool.as_deref().unwrap_or(name), in_short(arguments));
+        let (name, arguments) = (call.tool.as_deref().unwrap_or(name), in_brief(arguments, GIST));
         let line = format!("{} {name} {how}, {} tokens: {arguments}", call.id, call.tokens);
         size += u64::from(estimate(&line)) + 1;
         if size > room {
@@ -245,15 +245,6 @@ fn made<'a>(state: &State, log: &'a Log, id: CallId) -> Option<(&'a str, &'a str
         _ => None,
     });
     calls.into_iter().nth(id.index.into())
-}
-
-/// Arguments on one line.
-fn in_short(arguments: &str) -> String {
-    let words = arguments.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(GIST) {
-        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
-        None => words,
-    }
 }
 
 /// What the conversation holds, shown or not: nothing that was cleared, or said on a branch that was left.

@@ -2,6 +2,7 @@
 //! they can be looked up.
 
 use crate::context::cut::Room;
+use crate::context::sentences::in_brief;
 use crate::{NodeKind, State, estimate};
 use mainpath_types::*;
 use std::collections::BTreeMap;
@@ -75,8 +76,14 @@ fn tell_goals(state: &State, goals: &BTreeMap<GoalId, (Seq, Seq)>, text: &mut St
     let mut lines = Vec::new();
     let mut unsaid = 0;
     for (goal, (from, to)) in told.collect::<Vec<_>>().into_iter().rev() {
-        let line =
-            format!("- goal {}, {} (#{} to #{}): {}", goal.id.0, words(&goal.description), from.0, to.0, came_of(goal));
+        let line = format!(
+            "- goal {}, {} (#{} to #{}): {}",
+            goal.id.0,
+            in_brief(&goal.description, GOAL_CHARS),
+            from.0,
+            to.0,
+            came_of(goal)
+        );
         match room.checked_sub(u64::from(estimate(&line)) + 1) {
             Some(left) if unsaid == 0 => {
                 room = left;
@@ -99,17 +106,8 @@ fn tell_goals(state: &State, goals: &BTreeMap<GoalId, (Seq, Seq)>, text: &mut St
 
 fn came_of(goal: &Goal) -> String {
     let how = if goal.status == GoalStatus::Abandoned { "given up: " } else { "" };
-    match goal.summary.as_deref().map(words).filter(|summary| !summary.is_empty()) {
+    match goal.summary.as_deref().map(|summary| in_brief(summary, GOAL_CHARS)).filter(|summary| !summary.is_empty()) {
         Some(summary) => format!("{how}{summary}"),
         None => format!("{how}no summary was given"),
-    }
-}
-
-/// A text on one line, cut to what is told of a goal.
-fn words(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(GOAL_CHARS) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
     }
 }

@@ -69,6 +69,15 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     line
 }
 
+/// The beginning of a text, its words on one line, so many characters at most.
+pub fn in_brief(text: &str, most: usize) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(most) {
+        None => words,
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+    }
+}
+
 /// The beginning of a text, so many bytes at most.
 pub(crate) fn head_of(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)

@@ -1,6 +1,7 @@
 //! The plan in words, for models and people.
 
 use super::Goals;
+use crate::context::sentences::in_brief;
 use mainpath_types::{Goal, GoalId, GoalStatus};
 use std::collections::BTreeSet;
 
@@ -27,13 +28,13 @@ impl Goals {
             [("constraints", &old.constraints, &new.constraints), ("assumptions", &old.assumptions, &new.assumptions)];
         let changed = terms.iter().filter(|(_, old, new)| old != new);
         let mut lines: Vec<String> =
-            changed.map(|(name, _, new)| short(&format!("{name}: {}", new.join("; ")), MOST_CHARS.1)).collect();
+            changed.map(|(name, _, new)| in_brief(&format!("{name}: {}", new.join("; ")), MOST_CHARS.1)).collect();
         if old.mission != new.mission && !old.mission.is_empty() {
-            lines.push(format!("mission: {}", short(&new.mission, MOST_CHARS.0)));
+            lines.push(format!("mission: {}", in_brief(&new.mission, MOST_CHARS.0)));
         }
         let line = |plan: &Goals, goal: &Goal| {
             let summary = goal.summary.as_deref().filter(|summary| !summary.trim().is_empty());
-            let came = summary.map(|summary| format!(" → {}", short(summary, MOST_CHARS.0)));
+            let came = summary.map(|summary| format!(" → {}", in_brief(summary, MOST_CHARS.0)));
             format!("{}{}", plan.line(goal, false), came.unwrap_or_default())
         };
         let mut shown = Vec::new();
@@ -52,7 +53,7 @@ impl Goals {
     fn view(&self, full: bool) -> String {
         let mut text = String::new();
         if !self.terms.mission.is_empty() {
-            text.push_str(&format!("Mission: {}\n", short(&self.terms.mission, MOST_CHARS.1)));
+            text.push_str(&format!("Mission: {}\n", in_brief(&self.terms.mission, MOST_CHARS.1)));
         }
         for (name, list) in [("Constraints", &self.terms.constraints), ("Assumptions", &self.terms.assumptions)] {
             if !list.is_empty() {
@@ -120,15 +121,15 @@ impl Goals {
             GoalStatus::Abandoned => "-",
         };
         let most = if full { MOST_CHARS.1 } else { MOST_CHARS.0 };
-        let mut line = format!("[{status}] {}. {}", goal.id.0, short(&goal.description, most));
+        let mut line = format!("[{status}] {}. {}", goal.id.0, in_brief(&goal.description, most));
         if let Some(step) = &goal.step {
-            line.push_str(&format!(" ({})", short(step, MOST_CHARS.0)));
+            line.push_str(&format!(" ({})", in_brief(step, MOST_CHARS.0)));
         }
         if full && !goal.reason.is_empty() {
-            line.push_str(&format!(" — because {}", short(&goal.reason, most)));
+            line.push_str(&format!(" — because {}", in_brief(&goal.reason, most)));
         }
         if let Some(summary) = goal.summary.as_deref().filter(|summary| full && !summary.trim().is_empty()) {
-            line.push_str(&format!(" → {}", short(summary, most)));
+            line.push_str(&format!(" → {}", in_brief(summary, most)));
         }
         line
     }
@@ -140,13 +141,4 @@ pub const LEGEND: &str = "[ ] pending, [>] in focus, [~] in progress, [x] comple
 /// A text whose line ends cannot be taken for the view's own.
 fn in_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The beginning of a text, in a line.
-fn short(text: &str, most: usize) -> String {
-    let text = in_a_line(text);
-    match text.char_indices().nth(most) {
-        None => text,
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-    }
 }
