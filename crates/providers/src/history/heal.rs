@@ -124,12 +124,11 @@ pub(super) fn split_open(messages: &mut Vec<Loose>) -> Vec<Loose> {
     for (at, n) in theirs.into_iter().rev() {
         if let Some(message) = open.get_mut(at - start).filter(|message| n < message.results.len()) {
             early.results.insert(0, message.results.remove(n));
-            // Nothing is left of it.
-            if message.results.is_empty() && message.said.is_empty() && message.calls.is_empty() {
-                open.remove(at - start);
-            }
         }
     }
+    // One of which nothing is left keeps its place where others follow: a result without an id belongs to the message before it.
+    let is_bare = |last: &mut Loose| last.results.is_empty() && last.said.is_empty() && last.calls.is_empty();
+    while open.pop_if(is_bare).is_some() {}
     if !early.results.is_empty() {
         messages.push(early);
     }

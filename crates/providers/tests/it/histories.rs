@@ -315,6 +315,18 @@ fn an_answer_after_a_question_is_in_order_and_calls_wait_for_their_results() {
     );
 }
 
+#[test]
+fn a_result_without_an_id_finds_no_call_because_a_message_between_them_went() {
+    let list = [
+        json!({"role": "assistant", "content": null, "tool_calls": [{"id": "b", "function": {"name": "f", "arguments": "{}"}}]}),
+        json!({"role": "model", "parts": [{"functionCall": {"name": "f"}}]}),
+        json!({"role": "tool", "tool_call_id": "b", "content": "said"}),
+        json!({"role": "tool", "content": "whose?"}),
+    ];
+    let (_, _, waiting) = in_pieces(&list, &[]);
+    assert_eq!((waiting.len(), waiting.unanswered()), (3, 1));
+}
+
 proptest! {
     #[test]
     fn a_conversation_that_comes_in_pieces_is_the_one_that_comes_whole(
