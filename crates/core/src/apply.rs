@@ -2,7 +2,7 @@
 
 use crate::Scale;
 use crate::context::loss::saves;
-use crate::progress::{Progress, output_result, text_result, told};
+use crate::progress::{Outcome, Progress, output_result, text_result, told};
 use crate::state::*;
 use crate::{Call, CallState, Judged, ModelCall, NodeKind, Queued, Run, estimate};
 use mainpath_types::*;
@@ -450,7 +450,7 @@ impl State {
         }
     }
 
-    fn note_result(&mut self, call: CallId, result: u64) {
+    fn note_result(&mut self, call: CallId, result: Outcome) {
         let request = self.requests;
         self.with_run(|run| run.progress.note_result(call.index, result, request));
     }

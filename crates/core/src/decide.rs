@@ -4,7 +4,7 @@ use crate::apply::note_tokens;
 use crate::context::{aside, compact, cut};
 use crate::inject;
 use crate::input::*;
-use crate::progress::{made, output_result, text_result};
+use crate::progress::{Outcome, made, output_result, text_result};
 use crate::reopen;
 use crate::{Call, CallState, EffectKey, ModelCall, NodeKind, Refusal, State, TimerKey, estimate, estimate_parts};
 use mainpath_types::*;
@@ -200,7 +200,7 @@ fn told_of_repeats(state: &State, reply: &Reply) -> Vec<PlannedCall> {
 }
 
 /// How often a call has come to the same by now, if the model is to be told.
-fn repeats(state: &State, call: u64, result: u64) -> u32 {
+fn repeats(state: &State, call: u64, result: Outcome) -> u32 {
     let (Some(run), Some(limits)) = (&state.run, state.limits()) else { return 0 };
     run.progress.to_tell(call, result, state.requests, limits.repeated_failures)
 }

@@ -3,7 +3,8 @@
 //! Four counts, each measured with [`Limits::repeated_failures`](mainpath_types::Limits): turns in which the same tool failed, turns in
 //! which something failed and nothing succeeded, answers that called tools of which none did anything outside the trace, and
 //! calls that were made again and came to the same. A tool that succeeds ends the first three, a call or a result that is new
-//! ends the last. A turn counts once, however many calls it made: the model has seen nothing in between.
+//! ends the last. A turn counts once, however many calls it made: the model has seen nothing in between. A call that has waited for
+//! something that still goes on may be made [`PATIENCE`] times as often, and lets the others be made again.
 
 use crate::{Call, CallState};
 use mainpath_types::{Part, Resolution, ToolOutput};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 const SEVERAL: u32 = 2;
 /// Answers that do nothing outside the trace, for each turn in which the same tool may fail.
 const INWARD: u32 = 4;
+/// Waits without news, for each time that another call may come to the same.
+const PATIENCE: u32 = 20;
 /// So many different calls are remembered. A longer circle counts as something new.
 const REMEMBERED: usize = 16;
 
@@ -33,11 +36,27 @@ pub struct Progress {
     made: Vec<u64>,
 }
 
+/// What a call came to, as far as it is told from something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Outcome {
+    /// A hash of the result.
+    hash: u64,
+    /// Whether it waited for something that still goes on.
+    waits: bool,
+}
+
+impl Outcome {
+    /// The answers in which a call may come to this before the model is told.
+    fn allowance(self, most: u32) -> u32 {
+        same(most).saturating_mul(if self.waits { PATIENCE } else { 1 })
+    }
+}
+
 /// A call and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct Seen {
     call: u64,
-    result: u64,
+    result: Outcome,
     /// Answers that made it, with this result, since anything new happened.
     times: u32,
     /// The request that was answered with it last.
@@ -51,20 +70,21 @@ impl Progress {
     }
 
     /// A call of the newest answer came to this. `request`: the newest one.
-    pub(crate) fn note_result(&mut self, index: u16, result: u64, request: u32) {
+    pub(crate) fn note_result(&mut self, index: u16, result: Outcome, request: u32) {
         let Some(call) = self.made.get(usize::from(index)).copied() else { return };
         let times = self.times(call, result, request);
         self.seen.retain(|seen| seen.call != call);
-        if times == 1 {
-            self.seen.iter_mut().for_each(|seen| seen.times = 1);
-        }
+        // After something new, or a while, the same calls are worth making again; but no two waits vouch for each other.
+        let is_new = times == 1 && !result.waits;
+        let again = self.seen.iter_mut().filter(|seen| is_new || result.waits && !seen.result.waits);
+        again.for_each(|seen| seen.times = 1);
         self.seen.push(Seen { call, result, times, request });
         let extra = self.seen.len().saturating_sub(REMEMBERED);
         self.seen.drain(..extra);
     }
 
     /// In how many answers a call has come to this, since anything new happened.
-    fn times(&self, call: u64, result: u64, request: u32) -> u32 {
+    fn times(&self, call: u64, result: Outcome, request: u32) -> u32 {
         match self.seen.iter().find(|seen| seen.call == call && seen.result == result) {
             Some(seen) if seen.request == request => seen.times,
             Some(seen) => seen.times.saturating_add(1),
@@ -73,10 +93,10 @@ impl Progress {
     }
 
     /// How often a call has come to the same by now, if the model is to be told so: once, before it ends the run.
-    pub(crate) fn to_tell(&self, call: u64, result: u64, request: u32, most: Option<u32>) -> u32 {
+    pub(crate) fn to_tell(&self, call: u64, result: Outcome, request: u32, most: Option<u32>) -> u32 {
         let times = self.times(call, result, request);
         let told = self.seen.iter().any(|seen| seen.call == call && seen.request == request);
-        if most.is_some_and(|most| times == same(most)) && !told { times } else { 0 }
+        if most.is_some_and(|most| times == result.allowance(most)) && !told { times } else { 0 }
     }
 
     /// The call at a place of the newest answer.
@@ -112,7 +132,7 @@ impl Progress {
             let tool = tool.as_deref().unwrap_or("a tool that is not there");
             return Some(format!("{tool} failed or was denied in {times} turns in a row"));
         }
-        if self.seen.iter().any(|seen| seen.times > same(most)) {
+        if self.seen.iter().any(|seen| seen.times > seen.result.allowance(most)) {
             return Some(
                 "the same call with the same result was made again and again, also after the model was told so".into(),
             );
@@ -148,20 +168,20 @@ pub(crate) fn made(parts: &[Part]) -> Vec<u64> {
 }
 
 /// A text that a call came to without having started.
-pub(crate) fn text_result(text: &str) -> u64 {
-    Digest::default().text(text).0
+pub(crate) fn text_result(text: &str) -> Outcome {
+    Outcome { hash: Digest::default().text(text).0, waits: false }
 }
 
 /// What a tool returned.
-pub(crate) fn output_result(output: Option<&ToolOutput>) -> u64 {
-    let Some(output) = output else { return 0 };
+pub(crate) fn output_result(output: Option<&ToolOutput>) -> Outcome {
+    let Some(output) = output else { return Outcome { hash: 0, waits: false } };
     let digest = Digest::default().text(output.error.as_deref().unwrap_or_default());
     let digest = output.content.iter().fold(digest, |digest, part| match part {
         Part::Text { text } => digest.text(text),
         Part::StoredText { hash, .. } => digest.text(hash.as_str()),
         other => digest.text(&format!("{other:?}")),
     });
-    digest.0
+    Outcome { hash: digest.0, waits: output.still_waiting }
 }
 
 /// Tells texts apart, eight bytes at a time; it guards nothing.

@@ -74,12 +74,15 @@ impl Tool for ProcessOutput {
                 Ok(one) => one,
                 Err(problem) => return problem.into(),
             };
-            let wait = Duration::from_secs(args.wait_s.unwrap_or(0).min(WAIT_S).into());
+            let wanted = Duration::from_secs(args.wait_s.unwrap_or(0).min(WAIT_S).into());
+            // The call's own time is not to be up while it waits.
+            let wait = ctx.timeout.map_or(wanted, |limit| wanted.min(limit * 9 / 10));
             // No news in that time is an answer too.
-            if ctx.until_stopped(tokio::time::timeout(wait, one.news())).await.is_none() {
+            let Some(news) = ctx.until_stopped(tokio::time::timeout(wait, one.news())).await else {
                 return ctx.stopped();
-            }
-            report(ctx, args.id, &one).await
+            };
+            let still_waiting = news.is_err() && !wait.is_zero();
+            ToolOutput { still_waiting, ..report(ctx, args.id, &one).await }
         })
     }
 }

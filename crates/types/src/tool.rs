@@ -154,6 +154,9 @@ pub struct ToolOutput {
     /// The full output is shown to the model once, then `long_term_memory` stands for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub include_output_only_once: bool,
+    /// The call has waited for something that still goes on, and there is no news: making it again is patience, not a circle.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub still_waiting: bool,
     /// Files and full outputs that the call produced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,

@@ -50,6 +50,24 @@ fn a_process_lives_across_turns_and_ends_with_the_program() {
 }
 
 #[test]
+fn a_long_wait_without_news_is_no_circle_and_no_failure() {
+    let place = Place::new();
+    let waits = (0..8).map(|_| output("2.0"));
+    let answers = std::iter::once(background("sleep 86414")).chain(waits).chain([Answer::text("Still at it.")]);
+    let server = scripted(answers.collect());
+    // No wait is longer than a call may take.
+    let done = place.run_on(&server, &["--yes", "--call-timeout", "600ms", "Build it."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Still at it.\n"), "{done:#?}");
+    let quiet = "[no new output]\n[process 2.0: running]";
+    assert!(
+        (2..10).all(|n| told(&server.requests()[n]) == quiet),
+        "{:?}",
+        server.requests().iter().map(told).collect::<Vec<_>>()
+    );
+    place.ok(&["replay"]);
+}
+
+#[test]
 fn a_process_dies_with_a_program_that_is_killed() {
     let place = Place::new();
     let server = scripted(vec![background(&beats("86412")), Answer { delay_ms: 50_000, ..Answer::text("Never.") }]);

@@ -8,6 +8,8 @@ use mainpath_types::*;
 #[derive(Clone)]
 enum Comes {
     Works(String),
+    /// It waits, and what it waits for goes on.
+    Waits,
     Fails(String),
     Denied,
     NoSuchTool,
@@ -32,7 +34,7 @@ fn works(text: &str) -> Comes {
 
 fn plan(tool: &str, comes: &Comes) -> PlannedCall {
     match comes {
-        Works(_) | Fails(_) => allowed(tool),
+        Works(_) | Waits | Fails(_) => allowed(tool),
         Denied => planned(tool, Decision::Deny),
         NoSuchTool => PlannedCall { problem: Some("there is no such tool".into()), ..PlannedCall::default() },
         Inside(text) | Aside(text) => PlannedCall { answer: Some(text.clone()), ..allowed(tool) },
@@ -60,6 +62,7 @@ fn live(limits: &Limits, acts: impl Fn(u32) -> Vec<Made>) -> Agent {
             let (id, attempt) = (open.id, open.attempt);
             let output = match &calls[usize::from(id.index)].2 {
                 Works(text) => ToolOutput::text(text),
+                Waits => ToolOutput { still_waiting: true, ..ToolOutput::text("no news") },
                 Fails(text) => ToolOutput::failed("exit_code", text),
                 other => unreachable!("a call that starts: {}", plan("", other).ended().is_some()),
             };
@@ -106,7 +109,7 @@ fn every_circle_ends_in_every_profile_within_its_number_of_requests() {
     type Acts = fn(u32) -> Vec<Made>;
     // With the answers that it takes, for a limit of so many failures.
     type Circle = (&'static str, Acts, fn(u32) -> u32);
-    let circles_of: [Circle; 12] = [
+    let circles_of: [Circle; 15] = [
         ("the same call is denied", |_| made("bash", "{}", Denied), |most| most),
         ("other arguments are denied", |n| made("bash", n, Denied), |most| most),
         ("two tools are denied in turn", |n| made(["bash", "write"][n as usize % 2], n, Denied), |most| 2 * most),
@@ -125,6 +128,13 @@ fn every_circle_ends_in_every_profile_within_its_number_of_requests() {
             |most| 2 * most - 1,
         ),
         ("the same call", |_| made("read", "{}", works("the same")), |most| most.max(2) + 1),
+        ("a wait without end", |_| made("read", "wait", Waits), |most| 20 * most.max(2) + 1),
+        ("two waits without end", |n| made("read", n % 2, Waits), |most| 40 * most.max(2) + 1),
+        (
+            "a look after each wait",
+            |n| made("read", n % 2, if n % 2 == 0 { Waits } else { works("the same") }),
+            |most| 40 * most.max(2) + 1,
+        ),
         ("two calls in turn", |n| made("read", n % 2, works("the same")), |most| 2 * most.max(2) + 1),
         (
             "the same failing call beside one that works",
@@ -186,7 +196,10 @@ fn what_changes_is_no_circle() {
     });
     // Two calls with one result that is always new between them.
     let both = live(&limits, |n| [made("read", "{}", works("same")), made("read", n, works("same"))].concat());
-    for agent in [polls, mends, both] {
+    // A long wait, with a look at something else now and then.
+    let waits =
+        live(&limits, |n| if n % 2 == 0 { made("read", "wait", Waits) } else { made("read", "{}", works("same")) });
+    for agent in [polls, mends, both, waits] {
         assert_eq!((agent.ended().reason, agent.ended().turns, told(&agent)), (FinishReason::MaxTurns, 60, 0));
     }
 }

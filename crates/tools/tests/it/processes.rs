@@ -103,6 +103,25 @@ async fn a_process_ends_at_its_own_time_limit() {
 }
 
 #[tokio::test]
+async fn a_wait_without_news_says_that_it_goes_on_and_ends_before_the_calls_own_time_is_up() {
+    let mut trace = Trace::new();
+    let id = trace.begin("until [ -e go ]; do sleep 0.01; done").await;
+    let mut waited = Vec::new();
+    for wait_s in [0, 60] {
+        let mut ctx = trace.context("process_output");
+        ctx.timeout = Some(Duration::from_millis(500));
+        let args = json!({"id": id, "wait_s": wait_s}).to_string();
+        let output = trace.world.tools.run("process_output", &args, &ctx).await;
+        assert_eq!(said(&output), pair("ok", "[no new output]\n[process 1.0: running]"));
+        waited.push(output.still_waiting);
+    }
+    assert_eq!(waited, [false, true]);
+    trace.world.put("go", "");
+    let ended = trace.run("process_output", json!({"id": id, "wait_s": 60})).await;
+    assert_eq!((said(&ended).1.as_str(), ended.still_waiting), ("[no new output]\n[process 1.0: exit code 0]", false));
+}
+
+#[tokio::test]
 async fn waiting_for_a_process_can_be_stopped_and_leaves_it_running() {
     let mut trace = Trace::new();
     let id = trace.begin("sleep 86402").await;
