@@ -97,13 +97,12 @@ pub fn spec(
 
 /// Puts the tools into a spec that its profile has and its caller allows, with their limits.
 fn offer_tools(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure> {
-    let mut tools = app.tools.specs();
+    spec.tools = held_to(&spec.allowed_tools, &app.tools);
     // The others plan in their text, or not at all.
-    tools.retain(|tool| spec.profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
+    spec.tools.retain(|tool| spec.profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
     if spec.run_mode == RunMode::Call {
-        tools.clear();
+        spec.tools.clear();
     }
-    spec.tools = held_to(&spec.allowed_tools, tools);
     limit_tools(&mut spec.tools, args, &app.logs.home)
 }
 

@@ -19,8 +19,8 @@ pub fn allowed(args: &AgentArgs, config: &ConfigFile, tools: &Tools) -> Result<V
         [] => ("allowed_tools", config.allowed_tools.clone()),
         given => ("--tools", given.iter().flat_map(|list| names(list)).collect()),
     };
-    let specs = tools.specs();
-    let known = || specs.iter().map(|tool| tool.name.as_str());
+    let (specs, hidden) = (tools.specs(), tools.hidden());
+    let known = || specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
     let mut seen = Vec::new();
     for text in &named {
         let wrong = |why: String| Failure::usage(format!("{flag}: {why}"));
@@ -56,19 +56,22 @@ fn names(list: &str) -> Vec<String> {
     names.iter().map(|name| name.trim().to_string()).collect()
 }
 
-/// The tools of these that a spec's caller allows. What only looks back into the conversation is always there: without it, what a
+/// The tools that a spec's caller allows. What only looks back into the conversation is always there: without it, what a
 /// request leaves out could not be found again.
-pub fn held_to(allowed: &[String], tools: Vec<ToolSpec>) -> Vec<ToolSpec> {
+pub fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
+    let specs = tools.specs();
     if allowed.is_empty() {
-        return tools;
+        return specs;
     }
     let read: Vec<ToolNames> = allowed.iter().filter_map(|names| names.parse().ok()).collect();
-    let reaches = allowed.iter().any(|names| names.starts_with(MCP));
+    let hidden = tools.hidden();
+    let is_hidden = |names: &ToolNames| hidden.iter().any(|tool| names.matches(tool));
+    let reaches = allowed.iter().any(|names| names.starts_with(MCP)) || read.iter().any(is_hidden);
     let may = |tool: &ToolSpec| {
         let name = tool.name.as_str();
         read.iter().any(|names| names.matches(name)) || is_look_back(name) || reaches && REACHING.contains(&name)
     };
-    tools.into_iter().filter(may).collect()
+    specs.into_iter().filter(may).collect()
 }
 
 /// Takes out of a spec the tools of which a rule denies every call: the model need not know of them.

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::caged::Caged;
 use crate::exit::Failure;
 use crate::logs::Logs;
-use crate::offer::held_to;
+use crate::offer::{held_to, without_denied};
 use crate::text::plain;
 use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime, Vault};
@@ -109,8 +109,7 @@ pub fn tools(old: &Spec, registry: &Tools) -> Vec<ToolSpec> {
     }
     let origin = |spec: &ToolSpec| registry.doc(&spec.name).map(|doc| doc.origin);
     let kept = old.tools.iter().filter(|spec| origin(spec).is_some_and(|origin| origin != Origin::Mcp)).cloned();
-    let now = held_to(&old.allowed_tools, registry.specs());
-    let now = now.into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
+    let now = held_to(&old.allowed_tools, registry).into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
     let mut tools: Vec<ToolSpec> = kept.chain(now).collect();
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools
@@ -119,6 +118,7 @@ pub fn tools(old: &Spec, registry: &Tools) -> Vec<ToolSpec> {
 /// Passes on to a run that the tools of servers have changed, until the returned guard is dropped.
 pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
     let (store, scope, tools) = (Arc::clone(&app.logs.store), app.logs.scope.clone(), app.tools.clone());
+    let sources = app.sources.clone();
     let (runtime, trace) = (runtime.clone(), trace.clone());
     PassingOn(mcp.map(Mcp::changes).map(|mut changes| {
         // What changed before the run began is in its spec.
@@ -126,9 +126,12 @@ pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>)
         tokio::spawn(async move {
             while changes.changed().await.is_ok() {
                 let Some(spec) = newest(&*store, &scope, &trace).await else { return };
-                let new = self::tools(&spec, &tools);
-                if new != spec.tools {
-                    let spec = Box::new(Spec { tools: new, ..spec });
+                // Under rules that cannot be read nothing is offered anew.
+                let Ok(policy) = sources.load(&spec.workspace) else { continue };
+                let mut new = Spec { tools: self::tools(&spec, &tools), ..spec.clone() };
+                without_denied(&mut new, &policy);
+                if new != spec {
+                    let spec = Box::new(new);
                     // A run that cannot be told goes on with the tools that it has.
                     let _ = runtime.send(&scope, &trace, &Mail::SetSpec { spec }).await;
                 }

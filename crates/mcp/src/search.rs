@@ -44,12 +44,13 @@ pub(crate) fn remove(tools: &Tools) {
 struct Find(Weak<Shared>);
 
 impl DynTool for Find {
-    fn run<'a>(&'a self, _: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput> {
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput> {
         let query = args.get("query").and_then(Value::as_str).unwrap_or_default().to_string();
         Box::pin(async move {
             let Some(shared) = self.0.upgrade() else { return ToolOutput::text("There are no tools.") };
             ToolOutput::text(shared.with_offers(|offers| {
-                let all = offers.map(|(name, offer)| (name, offer.doc.description.as_str(), &offer.schema));
+                let offered = offers.filter(|(name, offer)| (ctx.offered)(name, offer.doc.effect));
+                let all = offered.map(|(name, offer)| (name, offer.doc.description.as_str(), &offer.schema));
                 found(&query, all.collect())
             }))
         })

@@ -34,6 +34,13 @@ pub(crate) struct Prepared {
     pub snapshots: bool,
 }
 
+impl Prepared {
+    /// Whether calls of a tool may be allowed: the caller allows it, and no rule denies all of them.
+    pub fn offers(&self, tool: &str, effect: EffectClass) -> bool {
+        self.calls.allow(tool) && !self.rules.policy.denies_all_of(tool, effect)
+    }
+}
+
 /// How a model is asked.
 pub(crate) struct Asked {
     pub head: RequestHead,

@@ -4,7 +4,7 @@ use crate::workspace::{Place, moved};
 use crate::{Fut, Problem, Processes, Resolved, Workspace};
 use mainpath_policy::{Grant, UrlFact};
 use mainpath_sandbox::{Cage, Launcher};
-use mainpath_types::{BlobHash, FileChange, ToolOutput};
+use mainpath_types::{BlobHash, EffectClass, FileChange, ToolOutput};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -30,6 +30,8 @@ pub struct ToolContext {
     /// Says whether the rules let the call ask another address, to which an answer has sent it on. Policy judged the address that
     /// was asked for; it knows nothing of this one.
     pub sent_on: SentOn,
+    /// Says whether the model may call a tool at all. What finds tools for it names no others.
+    pub offered: Offered,
     /// Takes what the call is about to do to files of which it has kept what they hold. Nothing is to be changed before it has
     /// answered: then the change is on record, and can be undone whatever becomes of the process.
     pub changing: Changing,
@@ -61,6 +63,7 @@ impl ToolContext {
             timeout: None,
             blobs: Arc::new(MemoryBlobs::default()),
             sent_on: Arc::new(|_| Ok(())),
+            offered: Arc::new(|_, _| true),
             changing: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
             progress: Arc::new(|_| {}),
             secrets: Arc::new(NoSecrets),
@@ -124,6 +127,9 @@ impl ToolContext {
 
 /// Whether an address may be asked without a person. Errors: why not, in words that the model is told.
 pub type SentOn = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
+
+/// Whether a model may call the tool of this name and effect.
+pub type Offered = Arc<dyn Fn(&str, EffectClass) -> bool + Send + Sync>;
 
 /// Puts changes of files on record before they are made. Errors: they cannot be, so they are not to be made.
 pub type Changing = Arc<dyn Fn(Vec<FileChange>) -> Fut<'static, io::Result<()>> + Send + Sync>;

@@ -174,6 +174,11 @@ impl Tools {
         self.entries().values().filter(|entry| !entry.doc.hidden).map(spec).collect()
     }
 
+    /// The names of the hidden tools, in their order.
+    pub fn hidden(&self) -> Vec<String> {
+        self.entries().values().filter(|entry| entry.doc.hidden).map(|entry| entry.name.clone()).collect()
+    }
+
     /// What a tool says of itself; by an alias too.
     pub fn doc(&self, name: &str) -> Option<ToolDoc> {
         self.find(name).ok().map(|entry| entry.doc.clone())

@@ -139,6 +139,93 @@ fn a_call_through_the_search_is_judged_as_what_it_reaches() {
     assert!(told(&server).starts_with("Denied ("), "{}", told(&server));
 }
 
+/// The tools of servers that a request offers.
+fn of_servers(server: &ModelServer, request: usize) -> Vec<String> {
+    offered(server, request).into_iter().filter(|name| name.contains("__")).collect()
+}
+
+#[test]
+fn only_the_servers_tools_that_the_caller_names_are_offered_and_run() {
+    let place = place();
+    place.config(&format!("{}{}", entry("good", "echo"), entry("other", "echo")));
+    let server = scripted(vec![
+        Answer::call("mcp__good__do", json!({"x": 1})),
+        Answer::call("mcp__other__do", json!({"x": 2})),
+        bash("touch it"),
+        Answer::text("Done."),
+    ]);
+    assert_eq!(place.run_on(&server, &["--yes", "--tools", "mcp__good__*", "Do it."]).code, 0);
+    assert_eq!(of_servers(&server, 0), ["mcp__good__do"]);
+    assert!(!offered(&server, 0).contains(&"bash".into()), "{:?}", offered(&server, 0));
+    let messages = server.requests()[3].body()["messages"].to_string();
+    assert!(messages.contains(r#"{\"x\": 1}"#) && !messages.contains(r#"{\"x\": 2}"#), "{messages}");
+    assert_eq!(messages.matches("Denied (").count(), 2, "{messages}");
+    assert!(!place.work.join("it").exists());
+    // It stays so in the next run.
+    let again = place.run(&["run", "-c", "--yes", "And again."]);
+    assert_eq!(of_servers(&server, server.count() - 1), ["mcp__good__do"], "{again:#?}");
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
+}
+
+#[test]
+fn a_search_finds_and_reaches_only_what_the_caller_and_the_rules_allow() {
+    for (flags, own_prefix) in [
+        (["--tools", "mcp__good__*"], false),
+        (["--tools", "gh__*"], true),
+        (["--tools", "gh__do"], true),
+        (["--deny", "mcp__other__*"], false),
+    ] {
+        let place = place();
+        let prefix = if own_prefix { "prefix = \"gh__\"\n" } else { "" };
+        let good = if own_prefix { "gh__do" } else { "mcp__good__do" };
+        let (one, other) = (entry("good", "echo"), entry("other", "echo"));
+        place.config(&format!("[mcp]\nsearch_above = 0\n{one}{prefix}{other}"));
+        let reach = |name: &str| Answer::call("use_tool", json!({"name": name, "arguments": {"x": name}}));
+        let server = scripted(vec![
+            Answer::call("find_tools", json!({"query": ""})),
+            Answer::call("find_tools", json!({"query": "other does"})),
+            reach("mcp__other__do"),
+            reach(good),
+            Answer::text("Done."),
+        ]);
+        let done = place.run_on(&server, &[&["--yes"], &flags[..], &["Do it."]].concat());
+        assert_eq!(done.code, 0, "{flags:?}: {done:#?}");
+        assert!(
+            ["find_tools", "use_tool"].iter().all(|name| offered(&server, 0).contains(&name.to_string())),
+            "{flags:?}"
+        );
+        let told: Vec<String> = (1..5)
+            .map(|n| {
+                let body = server.requests()[n].body().clone();
+                body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_string()
+            })
+            .collect();
+        assert_eq!(told[0], format!("There are 1 tools.\n\nBy name: {good}."), "{flags:?}");
+        assert!(told[1].starts_with("1 of 1 tools fit.") && !told[1].contains("mcp__other"), "{flags:?}: {}", told[1]);
+        assert!(told[2].starts_with("Denied ("), "{flags:?}: {}", told[2]);
+        assert_eq!(told[3], json!({"x": good}).to_string().replace(":", ": "), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_comes_under_way_is_held_to_the_rules_and_to_what_the_caller_names() {
+    for flags in [["--deny", "mcp__good__more"], ["--tools", "mcp__good__do,bash"]] {
+        let place = place();
+        place.config(&entry("good", "grows"));
+        let wait = || bash("sleep 2");
+        let call = Answer::call("mcp__good__do", json!({}));
+        let late = Answer::call("mcp__good__more", json!({}));
+        let server = scripted(vec![call, wait(), late, Answer::text("Done.")]);
+        assert_eq!(place.run_on(&server, &[&["--yes"], &flags[..], &["Do it."]].concat()).code, 0);
+        for request in 0..4 {
+            assert_eq!(of_servers(&server, request), ["mcp__good__do"], "{flags:?}, request {request}");
+        }
+        assert!(told(&server).starts_with("Denied ("), "{flags:?}: {}", told(&server));
+        place.ok(&["verify"]);
+    }
+}
+
 #[test]
 fn more_servers_come_with_a_file_for_one_run() {
     let place = place();
