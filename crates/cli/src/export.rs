@@ -6,8 +6,8 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::session::messages;
-use crate::text::{gist, short};
-use mainpath_core::{Bodies, Log, NodeKind, State, result_text, serves};
+use crate::text::{gist, short, span};
+use mainpath_core::{Bodies, Log, NodeKind, State, reopened_text, result_in_words, result_text, serves};
 use mainpath_providers::history::write;
 use mainpath_runtime::artifacts::{self, Kept};
 use mainpath_runtime::import::Extent;
@@ -40,7 +40,7 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let text = match args.format {
         ExportArg::Markdown => one.markdown().await?,
         ExportArg::Json => format!("{:#}\n", one.whole().await?),
-        ExportArg::Neutral => format(MessagesArg::Neutral).await?,
+        ExportArg::Neutral => one.neutral().await?,
         ExportArg::Openai => format(MessagesArg::Openai).await?,
         ExportArg::Anthropic => format(MessagesArg::Anthropic).await?,
         ExportArg::Gemini => format(MessagesArg::Gemini).await?,
@@ -74,8 +74,41 @@ impl Export<'_> {
         Ok(views::build(&*self.logs.store, &self.logs.scope, self.trace, &self.log.events).await?)
     }
 
+    /// Mainpath's own messages, one a line.
+    async fn neutral(&self) -> Result<String, Failure> {
+        let lines: Vec<String> = self.messages().await?.iter().map(Value::to_string).collect();
+        Ok(format!("[\n{}\n]\n", lines.join(",\n")))
+    }
+
+    /// The messages, those of the model and of tools with the time that they took.
+    async fn messages(&self) -> Result<Vec<Value>, Failure> {
+        let timed = |message: Message| {
+            let mut fields = json!(message);
+            if let Some(elapsed) = message.seq.and_then(|seq| self.elapsed(seq)) {
+                fields["duration_ms"] = elapsed.into();
+            }
+            fields
+        };
+        Ok(messages(self.logs, self.trace, self.extent).await?.into_iter().map(timed).collect())
+    }
+
+    /// How long the model took for a message, or a tool; nothing for one that was said or came from elsewhere.
+    fn elapsed(&self, seq: Seq) -> Option<Millis> {
+        let node = self.state.tree.node(seq)?;
+        match (node.kind, self.bodies.get(node.event)?) {
+            (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => Some(data.elapsed_ms),
+            (NodeKind::Malformed, EventKind::ModelMalformed(data)) => Some(data.elapsed_ms),
+            // A call that never ran took no time.
+            (NodeKind::Result(_), EventKind::CallResolved(data)) => {
+                Some(if data.attempt > 0 { data.elapsed_ms } else { 0 })
+            }
+            (NodeKind::Result(_), EventKind::ModelFinished(_)) => Some(0),
+            _ => None,
+        }
+    }
+
     async fn whole(&self) -> Result<Value, Failure> {
-        let mut all = json!({"messages": messages(self.logs, self.trace, self.extent).await?, "events": self.wire()});
+        let mut all = json!({"messages": self.messages().await?, "events": self.wire()});
         for (name, bytes) in self.views().await? {
             if let (Some(name), Ok(value)) = (name.strip_suffix(".json"), serde_json::from_slice::<Value>(&bytes)) {
                 let field = if name == "meta" { "trace" } else { name };
@@ -89,12 +122,14 @@ impl Export<'_> {
         let mut text = format!("# {}\n", self.trace);
         for message in messages(self.logs, self.trace, self.extent).await? {
             let number = message.seq.map(|seq| format!(" #{seq}")).unwrap_or_default();
+            let elapsed = message.seq.filter(|_| message.role == Role::Tool).and_then(|seq| self.elapsed(seq));
+            let time = elapsed.map(|ms| format!(" ({})", span(ms))).unwrap_or_default();
             let who = match message.role {
                 Role::User => "User",
                 Role::Assistant => "Assistant",
                 Role::Tool => "Result",
             };
-            let _ = writeln!(text, "\n## {who}{number}");
+            let _ = writeln!(text, "\n## {who}{number}{time}");
             message.parts.iter().for_each(|part| markdown(part, &mut text));
         }
         if let Some(end) = views::ending(&*self.logs.store, &self.logs.scope, self.state, self.bodies).await?
@@ -177,6 +212,9 @@ impl Export<'_> {
                 fields["branch_type"] = branch.kind.into();
                 fields["branch_id"] = branch.id.clone().into();
             }
+            if let Some(elapsed) = self.elapsed(seq) {
+                fields["duration_ms"] = elapsed.into();
+            }
             if let (Some(fields), Value::Object(message)) = (fields.as_object_mut(), message) {
                 let described = described(&message);
                 fields.extend(message);
@@ -190,45 +228,46 @@ impl Export<'_> {
     /// A message as the trace platform keeps it.
     fn message(&self, seq: Seq, node: NodeKind, kind: &EventKind) -> Option<Value> {
         let user = |parts: &[Part]| Some(json!({"role": "user", "content": text_of(parts)}));
-        let assistant = |parts: &[Part], cost: Micros, usage: &Usage, elapsed: Millis| {
+        let assistant = |parts: &[Part], cost: Micros, usage: &Usage| {
             let calls: Vec<Value> = calls(seq, parts);
             Some(json!({
                 "role": "assistant", "content": {"text": text_of(parts), "tool_calls": calls},
                 "prompt_tokens": usage.input, "completion_tokens": usage.output, "cost": views::dollars(cost),
-                "duration_ms": elapsed, "finish_reason": if calls.is_empty() { "stop" } else { "tool_calls" },
+                "finish_reason": if calls.is_empty() { "stop" } else { "tool_calls" },
             }))
         };
-        // A call that never ran took no time.
-        let result = |call: CallId, text: String, elapsed: Millis| {
+        let result = |call: CallId, text: String| {
             let name = self.state.calls.get(call).and_then(|call| call.tool.clone());
+            if self.state.tree.node(call.seq).is_some_and(|node| node.kind == NodeKind::User) {
+                let content = vec![Part::text(text)];
+                return user(&result_in_words(seq, name.as_deref().unwrap_or("a tool"), content).parts);
+            }
             Some(json!({
                 "role": "tool", "tool_call_id": format!("call_{}_{}", call.seq, call.index),
-                "content": {"tool_name": name.as_deref(), "result": text}, "duration_ms": elapsed,
+                "content": {"tool_name": name.as_deref(), "result": text},
             }))
         };
         match (node, kind) {
             (NodeKind::User, EventKind::MessageQueued(data)) => user(&data.parts),
             (NodeKind::User, EventKind::RewindRequested(data)) => user(data.parts.as_deref().unwrap_or_default()),
             (NodeKind::User, EventKind::MessageImported(data)) => user(&data.said()),
+            (NodeKind::User, EventKind::CallReopened(data)) => {
+                user(&[Part::text(reopened_text(self.state, self.bodies, data)?)])
+            }
             (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => {
-                assistant(&data.parts, data.cost, &data.usage, data.elapsed_ms)
+                assistant(&data.parts, data.cost, &data.usage)
             }
             (NodeKind::Assistant { .. }, EventKind::MessageImported(data)) => {
-                assistant(&data.said(), 0, &Usage::default(), 0)
+                assistant(&data.said(), 0, &Usage::default())
             }
-            (NodeKind::Malformed, EventKind::ModelMalformed(data)) => {
-                assistant(&data.parts, data.cost, &data.usage, data.elapsed_ms)
-            }
-            (NodeKind::Result(call), EventKind::CallResolved(data)) => {
-                let elapsed = if data.attempt > 0 { data.elapsed_ms } else { 0 };
-                result(call, text_of(&result_text(data)), elapsed)
-            }
+            (NodeKind::Malformed, EventKind::ModelMalformed(data)) => assistant(&data.parts, data.cost, &data.usage),
+            (NodeKind::Result(call), EventKind::CallResolved(data)) => result(call, text_of(&result_text(data))),
             (NodeKind::Result(call), EventKind::MessageImported(data)) => {
-                result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default(), 0)
+                result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default())
             }
             (NodeKind::Result(call), EventKind::ModelFinished(data)) => {
                 let planned = data.calls.get(usize::from(call.index))?;
-                result(call, planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default(), 0)
+                result(call, planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default())
             }
             _ => None,
         }

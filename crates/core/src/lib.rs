@@ -77,7 +77,7 @@ pub use pending::{approval_due, pending};
 pub use progress::Progress;
 pub use queues::{Queued, Queues};
 pub use rate::Window;
-pub use reopen::{Reopened, is_denied, reopened_text};
+pub use reopen::{Reopened, is_denied, reopened_text, result_in_words};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::{ModelCall, Run};
 pub use state::{Branch, MailCursor, ModelHead, Opening, Rewind, SpecHead, State, ToolHead, Turn};

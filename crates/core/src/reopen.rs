@@ -123,7 +123,7 @@ pub fn reopened_text(state: &State, bodies: &dyn Bodies, data: &CallReopened) ->
 }
 
 /// Its result: a message, as no call of the model's stands before it.
-pub(crate) fn result_in_words(seq: Seq, tool: &str, mut content: Vec<Part>) -> Message {
+pub fn result_in_words(seq: Seq, tool: &str, mut content: Vec<Part>) -> Message {
     content.insert(0, Part::text(format!("[The result of the approved call of {tool}:]")));
     Message { seq: Some(seq), role: Role::User, parts: content }
 }

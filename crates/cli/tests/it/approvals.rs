@@ -190,6 +190,69 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     place.ok(&["verify"]);
     place.ok(&["replay"]);
     assert!(place.ok(&["show"]).contains("has approved the call 2.0"), "{}", place.ok(&["show"]));
+    exports_say_so(&place, &trace);
+}
+
+/// Every form of an export says that the call was approved, and what came of it; and no call in it lacks its result or the reverse.
+fn exports_say_so(place: &Place, trace: &str) {
+    let (approved, oops) = ("has approved the call 2.0 of bash, which was denied.", "oops");
+    for format in ["markdown", "json", "neutral", "openai", "anthropic", "gemini"] {
+        let text = place.ok(&["export", "--format", format]);
+        assert!(text.contains(approved) && text.contains(oops), "{format}: {text}");
+    }
+    for format in ["agent-run", "trace-dir"] {
+        let folder = place.work.join(place.ok(&["export", "--format", format, "--out", format]).trim());
+        let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+        assert_eq!(events.contains("call_reopened"), format == "agent-run", "{events}");
+    }
+    let messages = place.work.join("trace-dir").join(trace).join("messages");
+    let read = |n: u32| -> Option<Value> {
+        let text = std::fs::read(messages.join(format!("{trace}-{n:04}.json"))).ok()?;
+        serde_json::from_slice(&text).ok()
+    };
+    let all: Vec<Value> = (1..).map_while(read).collect();
+    let of = |message: &Value| (message["role"].as_str().unwrap().to_string(), message["content"].to_string());
+    let (said, result) = (of(&all[4]), of(&all[5]));
+    assert!(said.0 == "user" && said.1.contains(approved), "{said:?}");
+    assert!(result.0 == "user" && result.1.contains("[The result of the approved call of bash:]"), "{result:?}");
+    assert!(result.1.contains(oops) && all[5]["duration_ms"].is_u64(), "{result:?}");
+    let made = all.iter().flat_map(|message| message["content"]["tool_calls"].as_array().cloned().unwrap_or_default());
+    let made: Vec<Value> = made.map(|call| call["id"].clone()).collect();
+    let answered: Vec<Value> =
+        all.iter().map(|message| message["tool_call_id"].clone()).filter(|id| !id.is_null()).collect();
+    assert_eq!(made, answered);
+}
+
+#[test]
+fn a_tool_message_has_its_duration_in_every_form_of_ours() {
+    let place = Place::new();
+    let server = scripted(vec![bash("sleep 0.3"), Answer::call("goal", json!({"op": "show"})), Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let took = |messages: &Value| -> Vec<(String, Option<u64>)> {
+        let messages = messages.as_array().unwrap().iter();
+        messages.map(|one| (one["role"].as_str().unwrap().into(), one["duration_ms"].as_u64())).collect()
+    };
+    let neutral = place.ok(&["export", "--format", "neutral"]);
+    let whole = parsed(&place.ok(&["export", "--format", "json"]));
+    for messages in [parsed(&neutral), whole["messages"].clone()] {
+        let took = took(&messages);
+        let roles: Vec<&str> = took.iter().map(|(role, _)| role.as_str()).collect();
+        assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool", "assistant"]);
+        assert_eq!((took[0].1, took[4].1), (None, Some(0)), "{took:?}");
+        assert!(took[2].1.is_some_and(|ms| (300..60_000).contains(&ms)) && took[1].1.is_some(), "{took:?}");
+    }
+    let shown = place.ok(&["export"]);
+    assert!(shown.contains("\n## Result #3 (0.") || shown.contains("\n## Result #3 (1"), "{shown}");
+    // Vendors refuse what they do not know.
+    for format in ["openai", "anthropic", "gemini"] {
+        let text = place.ok(&["export", "--format", format]);
+        assert!(!text.contains("duration_ms"), "{format}: {text}");
+    }
+    // What is read back is the same conversation.
+    std::fs::write(place.work.join("held.json"), neutral).unwrap();
+    place.ok(&["import", "held.json"]);
+    let imported = parsed(&place.ok(&["export", "--format", "neutral"]));
+    assert_eq!(imported[2]["parts"][0]["content"], whole["messages"][2]["parts"][0]["content"]);
 }
 
 #[test]
