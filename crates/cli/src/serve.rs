@@ -8,6 +8,7 @@ use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::mcp::person_only;
 use crate::servers::{self, PassingOn};
+use crate::signals::Signals;
 use crate::text::plain;
 use mainpath_core::{Bodies, Log, State};
 use mainpath_mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
@@ -31,12 +32,20 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), false, tell).await?;
     let runtime = app.runtime()?;
     let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
-    let done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>).await;
+    let mut signals = Signals::listen()?;
+    let done = tokio::select! {
+        done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
+        again = signals.next() => Err(again),
+    };
+    // Also where the client has gone: whoever closes its input has not said that runs are to break off.
+    served.stop(&mut signals, done.as_ref().err().unwrap_or(&"a signal")).await;
     if let Some(mcp) = &served.mcp {
         mcp.close().await;
     }
-    done.map_err(Failure::error)?;
-    Ok(Exit::Ok)
+    match done {
+        Ok(served) => served.map(|()| Exit::Ok).map_err(Failure::error),
+        Err(_) => Ok(Exit::Interrupted),
+    }
 }
 
 struct Served {
@@ -79,6 +88,45 @@ impl Served {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let found = started.keys().find(|known| known.as_str() == trace).cloned();
         found.ok_or_else(|| format!("no run {:?} was started here", plain(trace)))
+    }
+
+    /// Stops what goes on at the next checkpoint; what waits for a decision goes on waiting. `again` ends at once.
+    async fn stop(&self, signals: &mut Signals, again: &str) {
+        let scope = &self.app.logs.scope;
+        let started: Vec<TraceId> =
+            self.started.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
+        let going_on = |trace: &&TraceId| !rests(&self.runtime.phase(scope, trace).borrow());
+        let running: Vec<&TraceId> = started.iter().filter(going_on).collect();
+        if running.is_empty() {
+            return;
+        }
+        let runs = if running.len() == 1 { "a run".into() } else { format!("{} runs", running.len()) };
+        eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} ends at once");
+        for trace in &running {
+            if let Err(error) = self.runtime.send(scope, trace, &Mail::Stop).await {
+                eprintln!("! {trace} cannot be stopped: {}", plain(&error.to_string()));
+            }
+        }
+        let ends = async {
+            for trace in &running {
+                self.rest(trace).await;
+                if let Err(error) = views::write(&*self.app.logs.store, scope, trace).await {
+                    eprintln!("! the views of {trace} cannot be written: {}", plain(&error.to_string()));
+                }
+            }
+        };
+        tokio::select! {
+            () = ends => {}
+            _ = signals.next() => {}
+        }
+        running.iter().for_each(|trace| eprintln!("mainpath: go on with mainpath resume {trace}"));
+    }
+
+    /// Waits until nothing of a run goes on.
+    async fn rest(&self, trace: &TraceId) {
+        let mut phases = self.runtime.phase(&self.app.logs.scope, trace);
+        // An error is a runtime that is gone.
+        let _ = phases.wait_for(rests).await;
     }
 
     async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
@@ -132,25 +180,21 @@ impl Served {
     }
 
     async fn end(&self, trace: TraceId, wait: Duration) -> Result<Value, String> {
-        let mut phases = self.runtime.phase(&self.app.logs.scope, &trace);
-        let waiting = async {
-            loop {
-                let over = match &*phases.borrow_and_update() {
-                    Phase::Running => false,
-                    Phase::Parked(waiting) => waiting.iter().any(|one| *one != Waiting::Timer),
-                    Phase::Idle | Phase::Failed(_) => true,
-                };
-                if over || phases.changed().await.is_err() {
-                    return;
-                }
-            }
-        };
-        let _ = tokio::time::timeout(wait, waiting).await;
+        let _ = tokio::time::timeout(wait, self.rest(&trace)).await;
         let stands = self.stands(&trace).await?;
         if stands["status"] == "finished" || stands["status"] == "waiting" {
             views::write(&*self.app.logs.store, &self.app.logs.scope, &trace).await.map_err(said)?;
         }
         Ok(stands)
+    }
+}
+
+/// Whether nothing goes on until somebody does something.
+fn rests(phase: &Phase) -> bool {
+    match phase {
+        Phase::Running => false,
+        Phase::Parked(waiting) => waiting.iter().any(|one| *one != Waiting::Timer),
+        Phase::Idle | Phase::Failed(_) => true,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{ChildStdin, Stdio};
@@ -15,7 +16,12 @@ struct Client {
 
 impl Client {
     fn new(place: &Place, server: &ModelServer) -> Client {
-        let mut command = place.command(&["mcp", "serve", "--model", &server.model()]);
+        Client::with(place, server, &[])
+    }
+
+    fn with(place: &Place, server: &ModelServer, flags: &[&str]) -> Client {
+        let model = server.model();
+        let mut command = place.command(&[&["mcp", "serve", "--model", &model], flags].concat());
         command.stdin(Stdio::piped());
         let mut process = Process::start(command);
         let input = process.child.stdin.take();
@@ -138,4 +144,59 @@ fn nothing_but_its_own_runs_is_served_and_mistakes_are_told() {
         assert!(failed && said.as_str().unwrap().contains(wanted), "{said}");
     }
     assert_eq!(place.text("effects"), "");
+}
+
+/// The first request is answered with a command that takes long, all others with words.
+fn busy() -> ModelServer {
+    server(|request| match request.n {
+        1 => bash("echo $$ > pid; sleep 30").into(),
+        _ => Answer::text("Done after all.").into(),
+    })
+}
+
+#[test]
+fn a_signal_or_a_client_that_goes_stops_the_runs_at_a_checkpoint() {
+    for signal in [Some(Signal::TERM), Some(Signal::INT), Some(Signal::HUP), None] {
+        let (place, server) = (Place::new(), busy());
+        let mut client = Client::with(&place, &server, &["--yes"]);
+        let trace = client.start("Do it.");
+        wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+        match signal {
+            Some(signal) => client.process.signal(signal),
+            None => drop(client.input.take()),
+        }
+        let done = client.process.end();
+        assert_eq!(done.code, if signal.is_some() { 130 } else { 0 }, "{signal:?}: {done:#?}");
+        let again = match signal {
+            Some(Signal::INT) => "Ctrl-C again",
+            Some(_) => "a second signal",
+            None => "a signal",
+        };
+        let said = [
+            format!("stopping a run at the next checkpoint; {again} ends at once"),
+            format!("go on with mainpath resume {trace}"),
+        ];
+        assert_eq!(done.own_lines(), said);
+        assert_eq!(place.tools(), Vec::<u32>::new());
+        let last = place.events(&trace).pop().unwrap();
+        assert_eq!((&last["type"], &last["data"]["reason"]), (&json!("run_finished"), &json!("stopped")), "{signal:?}");
+        place.ok(&["replay", "--dry-run", &trace]);
+        assert_eq!(place.ok(&["resume", "--yes"]), "Done after all.\n");
+        place.ok(&["verify"]);
+    }
+}
+
+#[test]
+fn a_signal_leaves_what_waits_for_a_decision_waiting() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo done > effects"), Answer::text("It is done.")]);
+    let mut client = Client::new(&place, &server);
+    let trace = client.start("Do it.");
+    assert_eq!(client.ok("run_result", json!({"trace": trace, "wait_s": 60}))["status"], "waiting");
+    client.process.signal(Signal::TERM);
+    let done = client.process.end();
+    assert_eq!((done.code, done.own_lines()), (130, Vec::new()), "{done:#?}");
+    place.ok(&["approve", &trace]);
+    assert_eq!(place.ok(&["resume", &trace]), "It is done.\n");
+    assert_eq!(place.text("effects"), "done\n");
 }
