@@ -20,6 +20,7 @@ mod injections;
 mod integrity;
 mod lists;
 mod long_texts;
+mod looking;
 mod mcp;
 mod mcp_serve;
 mod messages;

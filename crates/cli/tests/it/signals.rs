@@ -1,8 +1,11 @@
 //! Ctrl-C, as a signal.
 
 use crate::support::*;
-use mainpath_testkit::model_server::{Answer, ModelServer, Reply};
+use mainpath_core::estimate;
+use mainpath_testkit::model_server::{Answer, Format, ModelServer, Reply};
+use mainpath_types::Usage;
 use rustix::process::Signal;
+use serde_json::Value;
 
 const STOPPED: &str = "The run ended before a final answer (stopped).";
 
@@ -50,6 +53,63 @@ fn the_first_interrupt_gives_up_an_answer_that_is_still_coming() {
     let ends: Vec<_> = done.out.lines().map(|line| parsed(line)["type"].clone()).collect();
     assert_eq!(ends[ends.len() - 3..], ["run_closing", "model_abandoned", "run_finished"]);
     resumes(&place);
+}
+
+#[test]
+fn an_interrupt_in_the_middle_of_an_answer_books_what_came_of_it_and_says_that_it_is_an_estimate() {
+    const PRICE: [u64; 2] = [3_000_000, 15_000_000];
+    let words: String = (0..240).map(|n| format!("heron {n} ")).collect();
+    for format in [Format::Chat, Format::Responses, Format::Anthropic, Format::Gemini] {
+        let counted = Usage { input: 1_000, output: 5, ..Usage::default() };
+        let whole = Answer { usage: Usage { output: 700, ..counted }, ..Answer::text(&words) };
+        let half = format.render(&whole, true).len() / 2;
+        let (place, server) = (Place::new(), {
+            let after = Answer { usage: counted, ..Answer::text("Done after all.") };
+            server(move |request| match request.n {
+                1 => Reply::Stall(whole.clone(), half),
+                _ => after.clone().into(),
+            })
+        });
+        let model = server.model_of(format);
+        let (kind, _) = model.split_once(':').unwrap();
+        let [input, output] = PRICE;
+        let price = format!("[[model]]\nname = \"{kind}:*\"\nprice = {{ input = {input}, output = {output} }}\n");
+        std::fs::create_dir_all(&place.home).unwrap();
+        std::fs::write(place.home.join("models.toml"), price).unwrap();
+        let mut process = place.start(&["run", "--model", &model, "--yes", "--json", "Do it."]);
+        let said = |lines: &str| -> String {
+            let lines = lines.lines().map(parsed).filter(|line| line["type"] == "assistant_delta");
+            lines.map(|line| line["data"]["text"].as_str().unwrap().to_string()).collect()
+        };
+        while said(&process.seen.concat()).len() < 400 {
+            process.event("assistant_delta");
+        }
+        process.signal(Signal::INT);
+        let done = process.end();
+        assert_eq!(done.code, 130, "{done:#?}");
+        let seen = said(&done.out);
+        assert!(words.starts_with(&seen), "{seen}");
+        let events = place.events(&place.trace());
+        let last = |name: &str| events.iter().rfind(|event| event["type"] == name).unwrap()["data"].clone();
+        let (asked, given_up, ended) = (last("model_requested"), last("model_abandoned"), last("run_finished"));
+        let used = |usage: &Value| ["input", "output"].map(|name| usage[name].as_u64().unwrap());
+        let [input, output] = used(&ended["usage"]);
+        // What may lie between what was seen and what had come: pieces that were on their way to the screen.
+        let most = u64::from(estimate(&words));
+        let least = u64::from(estimate(&seen));
+        assert!((least..most).contains(&output), "{kind}: {output} of {least} to {most}: {ended}");
+        assert!(input > 0 && input <= asked["input"].as_u64().unwrap(), "{kind}: {input}: {asked}");
+        assert_eq!(ended["cost"], (input * PRICE[0] + output * PRICE[1]).div_ceil(1_000_000), "{kind}");
+        assert_eq!((&ended["reason"], &ended["about"]), (&"stopped".into(), &true.into()), "{kind}");
+        assert_eq!(given_up["spent"]["usage"], ended["usage"], "{kind}");
+        assert!(given_up["usage"]["output"].as_u64().unwrap() > 2 * most, "the reserve is another number: {given_up}");
+        // Of the next one the vendor's count is taken, and nothing is an estimate.
+        assert_eq!(place.run(&["resume", "--yes"]).out, "Done after all.\n", "{kind}");
+        let ended = place.events(&place.trace()).pop().unwrap()["data"].clone();
+        assert_eq!((used(&ended["usage"]), &ended["about"]), ([1_000, 5], &Value::Null), "{kind}");
+        place.ok(&["verify"]);
+        place.ok(&["replay"]);
+    }
 }
 
 #[test]

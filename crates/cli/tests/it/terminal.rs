@@ -2,12 +2,14 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,14 +22,20 @@ const NO_RULE: &str = "[y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]
 
 /// A terminal with the command in it.
 struct Terminal {
-    master: File,
+    master: Option<File>,
     child: Child,
     screen: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
+    /// Tells the reader to let go of the terminal.
+    closing: Arc<AtomicBool>,
 }
 
 impl Terminal {
     fn start(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+        Terminal::start_by(place, &[env!("CARGO_BIN_EXE_mainpath")], args, env)
+    }
+
+    fn start_by(place: &Place, program: &[&str], args: &[&str], env: &[(&str, &str)]) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -36,21 +44,30 @@ impl Terminal {
         // It makes the terminal the command's own, so that Ctrl-C reaches it.
         let mut command = Command::new("setsid");
         place.surround(&mut command);
-        command.envs(env.iter().copied()).args(["--ctty", "--wait", env!("CARGO_BIN_EXE_mainpath")]).args(args);
+        command.envs(env.iter().copied()).args(["--ctty", "--wait"]).args(program).args(args);
         command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
         let child = command.spawn().unwrap();
         drop(command);
         let master = File::from(master);
         let screen = Arc::new(Mutex::new(String::new()));
         let (mut source, shown) = (master.try_clone().unwrap(), Arc::clone(&screen));
+        let closing = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&closing);
+        fcntl_setfl(&master, fcntl_getfl(&master).unwrap() | OFlags::NONBLOCK).unwrap();
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // The end of the last process is an error here.
-            while let Ok(n @ 1..) = source.read(&mut bytes) {
-                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n]));
+            while !closed.load(Ordering::Relaxed) {
+                match source.read(&mut bytes) {
+                    Ok(n @ 1..) => shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n])),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                    // The end of the last process is an error here.
+                    Ok(_) | Err(_) => return,
+                }
             }
         });
-        Terminal { master, child, screen, reader: Some(reader) }
+        Terminal { master: Some(master), child, screen, reader: Some(reader), closing }
     }
 
     fn run(place: &Place, server: &ModelServer) -> Terminal {
@@ -71,7 +88,16 @@ impl Terminal {
     }
 
     fn types(&mut self, text: &str) {
-        self.master.write_all(text.as_bytes()).unwrap();
+        self.master.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Closes the terminal as a window is closed, does this, and waits for the end; gives the exit code.
+    fn closes(mut self, then: impl FnOnce()) -> i32 {
+        self.closing.store(true, Ordering::Relaxed);
+        self.reader.take().unwrap().join().unwrap();
+        drop(self.master.take());
+        then();
+        self.end().0
     }
 
     /// Waits for the end; gives the exit code and all that was shown.
@@ -84,7 +110,9 @@ impl Terminal {
             assert!(Instant::now() < until, "it does not end: {:?}", self.screen());
             std::thread::sleep(Duration::from_millis(5));
         };
-        self.reader.take().unwrap().join().unwrap();
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
         (status.code().unwrap_or(-1), self.screen())
     }
 }
@@ -317,6 +345,49 @@ fn ctrl_c_at_the_question_leaves_a_trace_that_can_be_resumed() {
     terminal.types("yes\n");
     let (code, screen) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+}
+
+#[test]
+fn a_terminal_that_goes_away_stops_the_run_at_a_checkpoint_or_is_not_missed_where_that_is_ignored() {
+    // As under `nohup`, which would also redirect what is printed.
+    let unmoved = ["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_mainpath")];
+    for stays in [false, true] {
+        let server = scripted(vec![bash("touch begun; until [ -e go ]; do sleep 0.02; done"), Answer::text("Done.")]);
+        let place = Place::new();
+        let model = server.model();
+        let task = ["run", "--model", &model, "--yes", "Do it."];
+        let terminal = match stays {
+            false => Terminal::start(&place, &task, &[]),
+            true => Terminal::start_by(&place, &unmoved, &task, &[]),
+        };
+        wait_until("the tool runs", || place.work.join("begun").exists());
+        // Its window is closed: the kernel hangs up, and what is written there fails.
+        let code = terminal.closes(|| {
+            if stays {
+                std::fs::write(place.work.join("go"), "").unwrap();
+            }
+        });
+        let last = place.events(&place.trace()).pop().unwrap();
+        let reason = if stays { "final" } else { "stopped" };
+        assert_eq!((&last["type"], &last["data"]["reason"]), (&json!("run_finished"), &json!(reason)), "{code}");
+        assert_eq!(place.tools(), Vec::<u32>::new());
+        place.ok(&["verify"]);
+        place.ok(&["replay", "--dry-run"]);
+        if !stays {
+            assert_eq!(place.ok(&["resume", "--yes"]), "Done.\n");
+        }
+    }
+}
+
+#[test]
+fn a_question_at_a_terminal_that_goes_away_goes_on_waiting() {
+    let (place, server) = one_call();
+    let terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.closes(|| {});
+    place.ok(&["approve"]);
+    assert_eq!(place.run(&["resume"]).code, 0);
+    place.ok(&["verify"]);
 }
 
 #[test]
