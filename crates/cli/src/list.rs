@@ -5,11 +5,9 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::text::{count, number, plain, short, span};
-use mainpath_core::{State, status};
-use mainpath_index::{Hit, Index, IndexError, Row};
-use mainpath_runtime::views;
-use mainpath_store::Store;
+use mainpath_index::{Hit, Index, IndexError, Row, row};
 use mainpath_store::scheduler::system_clock;
+use mainpath_store::{Store, TraceEntry};
 use mainpath_types::{FinishReason, TraceId, format_time};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
@@ -97,27 +95,8 @@ pub fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
 /// The list without an index: every trace that is shown is read.
 async fn read(logs: &Logs, most: usize) -> Result<(Vec<Row>, usize), Failure> {
     let traces = logs.store.list(&logs.scope).await?;
-    let mut rows = Vec::new();
-    for entry in traces.iter().take(most) {
-        let (log, state, _) = logs.read(&entry.trace).await?;
-        // A trace whose blob is gone is listed all the same.
-        let task = views::task(&*logs.store, &logs.scope, &state, &log.events).await.unwrap_or_default();
-        let status = if log.damage.is_some() { "damaged" } else { status(&state) };
-        let State { finished, turn_number, usage, cost, .. } = state;
-        rows.push(Row {
-            trace: entry.trace.clone(),
-            created: log.events.first().map_or(0, |event| event.ts),
-            modified: entry.modified,
-            status: status.into(),
-            reason: finished,
-            turns: turn_number,
-            tokens: usage.total(),
-            cost,
-            model: String::new(),
-            workspace: String::new(),
-            task,
-        });
-    }
+    let read = |entry: &TraceEntry| row(&logs.store, &logs.scope, &entry.trace);
+    let rows = traces.iter().take(most).filter_map(read).collect();
     Ok((rows, traces.len()))
 }
 

@@ -73,7 +73,7 @@ pub use input::{Answered, Edit, Input, InputKind, Probed, Reply};
 pub use kept::artifact_files;
 pub use machine::{Draft, Machine};
 pub use next::next_step;
-pub use pending::{approval_due, pending};
+pub use pending::{approval_due, call_time, pending};
 pub use progress::Progress;
 pub use queues::{Queued, Queues};
 pub use rate::Window;

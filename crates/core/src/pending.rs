@@ -73,6 +73,11 @@ pub fn approval_due(state: &State, id: CallId) -> Option<Millis> {
     due(state, call)
 }
 
+/// How long a call may take once it has started: the tool's own limit or the run's, whichever is shorter.
+pub fn call_time(state: &State, call: &Call) -> Option<Millis> {
+    [call.timeout_ms, state.limits()?.call_timeout_ms].into_iter().flatten().min()
+}
+
 /// The time that a call's state lasts until, if it ends by itself: an approval expires, a wait is over, an attempt takes too
 /// long.
 fn due(state: &State, call: &Call) -> Option<Millis> {
@@ -81,11 +86,7 @@ fn due(state: &State, call: &Call) -> Option<Millis> {
     match call.state {
         CallState::Asked => Some(call.started.saturating_add(limits.approval_timeout_ms?)),
         CallState::Ready => (call.not_before > 0).then_some(call.not_before),
-        CallState::Started if !waits => {
-            // The tool's own and the run's: whichever is sooner.
-            let most = [call.timeout_ms, limits.call_timeout_ms].into_iter().flatten().min()?;
-            Some(call.started.saturating_add(most))
-        }
+        CallState::Started if !waits => Some(call.started.saturating_add(call_time(state, call)?)),
         CallState::Started | CallState::Cancelling(_) | CallState::Probing | CallState::Done(_) => None,
     }
 }

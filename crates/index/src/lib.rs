@@ -99,6 +99,11 @@ pub struct Refreshed {
     pub gone: usize,
 }
 
+/// A trace as the index would keep it, read from its log: for who can keep no index. `None` if it is gone or cannot be read.
+pub fn row(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option<Row> {
+    read::read(store, scope, trace).map(|found| found.row)
+}
+
 impl Index {
     /// Opens the index of a tenant, or makes it. One that is damaged or of another version is made anew.
     /// Errors: [`IndexError::Busy`], [`IndexError::Sqlite`], [`IndexError::Io`].

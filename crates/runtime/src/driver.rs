@@ -7,7 +7,7 @@ mod summing;
 mod writing;
 
 use crate::context_hooks::{ask_hooks, in_short, summary};
-use crate::effects::{Around, Ruled, probe_tool, run_tool};
+use crate::effects::{Around, Made, Ruled, probe_tool, run_tool};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::look_back;
 use crate::origins::{Origins, origin_of};
@@ -321,7 +321,10 @@ impl Driver {
                     let around = self.around().await?;
                     let text = self.arguments(grant.call(), arguments).await?;
                     let ruled = self.ruled();
-                    self.start(key, |cancel| run_tool(around, grant, text, ruled, cancel));
+                    let state = self.machine.state();
+                    let within = state.calls.get(grant.call()).and_then(|call| call_time(state, call));
+                    let made = Made { grant, arguments: text, within: within.map(Duration::from_millis) };
+                    self.start(key, |cancel| run_tool(around, made, ruled, cancel));
                 }
                 Effect::Probe { grant, arguments } => {
                     let around = self.around().await?;

@@ -244,11 +244,18 @@ fn backoff(failures: u32) -> u64 {
     least + fastrand::u64(0..=least / 2)
 }
 
+/// A call that is to run.
+pub(crate) struct Made {
+    pub grant: Grant,
+    pub arguments: String,
+    /// How long it may take; who started it ends it then.
+    pub within: Option<Duration>,
+}
+
 /// Runs a tool. The answer comes only when nothing of the call runs any more.
 pub(crate) async fn run_tool(
     around: Around,
-    grant: Grant,
-    arguments: String,
+    Made { grant, arguments, within }: Made,
     ruled: Ruled,
     cancel: CancellationToken,
 ) -> InputKind {
@@ -259,6 +266,7 @@ pub(crate) async fn run_tool(
     let pieces = Arc::new(Mutex::new(Pieces::new(&store.config.vault, &handle, EffectKey::Tool(call, attempt))));
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let mut context = context(around.clone(), grant, cancel.clone(), Arc::clone(&pieces));
+    context.within = within;
     context.sent_on = sent_on(&around, (&name, &arguments), ruled);
     let before = match around.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
         true => Some(look_before(&around, &context).await),

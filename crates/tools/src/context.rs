@@ -25,6 +25,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// How long it may take; the registry fires `cancel` when this has passed.
     pub timeout: Option<Duration>,
+    /// How long whoever started the call lets it take before firing `cancel`, where that is known: for a tool that waits, to have said so by then.
+    pub within: Option<Duration>,
     /// Where outputs too large to show are kept.
     pub blobs: Arc<dyn BlobSink>,
     /// Says whether the rules let the call ask another address, to which an answer has sent it on. Policy judged the address that
@@ -61,6 +63,7 @@ impl ToolContext {
             grant,
             cancel: CancellationToken::new(),
             timeout: None,
+            within: None,
             blobs: Arc::new(MemoryBlobs::default()),
             sent_on: Arc::new(|_| Ok(())),
             offered: Arc::new(|_, _| true),

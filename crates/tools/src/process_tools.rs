@@ -76,7 +76,8 @@ impl Tool for ProcessOutput {
             };
             let wanted = Duration::from_secs(args.wait_s.unwrap_or(0).min(WAIT_S).into());
             // The call's own time is not to be up while it waits.
-            let wait = ctx.timeout.map_or(wanted, |limit| wanted.min(limit * 9 / 10));
+            let limit = [ctx.timeout, ctx.within].into_iter().flatten().min();
+            let wait = limit.map_or(wanted, |limit| wanted.min(limit * 9 / 10));
             // No news in that time is an answer too.
             let Some(news) = ctx.until_stopped(tokio::time::timeout(wait, one.news())).await else {
                 return ctx.stopped();

@@ -63,7 +63,7 @@ fn as_another(place: &Place, args: &[&str]) -> Done {
 
 const LOOKS: [&[&str]; 18] = [
     &["ls", "--json"],
-    &["ls", "--search", "herons"],
+    &["ls", "--json", "--search", "herons"],
     &["show"],
     &["show", "--all"],
     &["show", "--events"],
