@@ -1,6 +1,7 @@
 //! What agents are run with: the parts, put together.
 
 use crate::args::{AgentArgs, RuleArgs};
+use crate::config::Home;
 use crate::exit::Failure;
 use crate::hooks::{ContextHookEntry, HookEntry};
 use crate::logs::Logs;
@@ -38,7 +39,17 @@ pub struct App {
 impl App {
     /// Opens the data directory.
     pub fn open() -> Result<App, Failure> {
-        let logs = Logs::open()?;
+        App::on(Logs::open()?)
+    }
+
+    /// The same for who only looks: nothing need be writable there.
+    pub fn look() -> Result<App, Failure> {
+        // What is wrong in the configuration is an error here as well.
+        let home = Home::find()?;
+        App::on(Logs { home, ..Logs::look()? })
+    }
+
+    fn on(logs: Logs) -> Result<App, Failure> {
         let home = &logs.home;
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
         let sources = Sources::new(home);

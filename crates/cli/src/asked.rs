@@ -3,7 +3,8 @@
 use crate::exit::Failure;
 use crate::logs::Logs;
 use crate::run::unread;
-use mainpath_core::{CallState, NodeKind, State, approval_due, is_denied};
+use crate::text::{gist, plain};
+use mainpath_core::{Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied};
 use mainpath_runtime::Mail;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{CallId, Millis, Seq, TraceId, Verdict, format_time};
@@ -12,8 +13,8 @@ use mainpath_types::{CallId, Millis, Seq, TraceId, Verdict, format_time};
 pub struct Asked {
     /// Which.
     pub call: CallId,
-    /// Its tool.
-    pub tool: String,
+    /// Its tool, and what it is about.
+    pub what: String,
     /// What rules said of it.
     pub verdict: Option<Verdict>,
     /// Where its paths lead, if that is not where they are written.
@@ -38,7 +39,8 @@ pub enum Standing {
 }
 
 /// The calls that were denied since somebody last said something, and can still be approved: of those that no approval waits for.
-pub async fn denied(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<Asked>, Failure> {
+pub async fn denied(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Vec<Asked>, Failure> {
+    let trace = &state.trace;
     let mail = unread(logs, trace, state).await?;
     let approved =
         |call: CallId| mail.iter().any(|(_, mail)| matches!(mail, Mail::Reopen { call: of, .. } if *of == call));
@@ -49,7 +51,7 @@ pub async fn denied(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<A
     Ok(denied
         .map(|call| Asked {
             call: call.id,
-            tool: call.tool.as_deref().unwrap_or_default().into(),
+            what: what(call, bodies),
             verdict: None,
             places: Vec::new(),
             standing: Standing::Over,
@@ -58,7 +60,8 @@ pub async fn denied(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<A
 }
 
 /// The calls of a trace that a decision can still be about, in order.
-pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<Asked>, Failure> {
+pub async fn asked(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Vec<Asked>, Failure> {
+    let trace = &state.trace;
     let mail = unread(logs, trace, state).await?;
     let now = system_clock();
     let standing = |call: CallId, is_open: bool| {
@@ -78,7 +81,7 @@ pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<As
     let calls = state.turn_calls().iter().filter(|call| call.state == CallState::Asked || call.is_approved_only());
     let asked = calls.map(|call| Asked {
         call: call.id,
-        tool: call.tool.as_deref().unwrap_or_default().into(),
+        what: what(call, bodies),
         verdict: call.verdict().cloned(),
         places: call.judged.as_ref().map_or_else(Vec::new, |judged| judged.places.clone()),
         standing: standing(call.id, call.state == CallState::Asked),
@@ -86,32 +89,46 @@ pub async fn asked(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<As
     Ok(asked.collect())
 }
 
+/// A call in a few words: its tool, and what it is about.
+pub fn what(call: &Call, bodies: &dyn Bodies) -> String {
+    let tool = call.tool.as_deref().unwrap_or("an unknown tool");
+    match bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id)) {
+        Some(arguments) => format!("{}: {}", plain(tool), gist(arguments)),
+        None => plain(tool),
+    }
+}
+
 impl Asked {
+    /// Which call it is, in a few words.
+    pub fn named(&self) -> String {
+        format!("{} ({})", self.call, self.what)
+    }
+
     /// The same for who watches a run whose process goes on: somebody may be asked there.
     pub fn question(&self, trace: &TraceId) -> Option<String> {
-        let Asked { call, tool, .. } = self;
+        let Asked { call, what, .. } = self;
         let how = format!("at its terminal, or mainpath approve {trace} --call {call}");
-        (self.standing == Standing::Open).then(|| format!("call {call} ({tool}) waits for an approval: {how}"))
+        (self.standing == Standing::Open).then(|| format!("call {call} ({what}) waits for an approval: {how}"))
     }
 
     /// A line for people: what is to be done, or what has been.
     pub fn line(&self, trace: &TraceId) -> String {
-        let Asked { call, tool, standing, .. } = self;
+        let Asked { call, what, standing, .. } = self;
         let then = format!("it goes on with: mainpath resume {trace}");
         match standing {
             Standing::Open => {
                 let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
-                format!("call {call} ({tool}) waits for an approval: {how}")
+                format!("call {call} ({what}) waits for an approval: {how}")
             }
-            Standing::Approved => format!("call {call} ({tool}) has been approved and has not started; {then}"),
-            Standing::Denied => format!("call {call} ({tool}) has been denied; {then}"),
+            Standing::Approved => format!("call {call} ({what}) has been approved and has not started; {then}"),
+            Standing::Denied => format!("call {call} ({what}) has been denied; {then}"),
             Standing::Over => {
                 let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
-                format!("call {call} ({tool}) was denied; to have it made after all: {how}")
+                format!("call {call} ({what}) was denied; to have it made after all: {how}")
             }
             Standing::Expired(due) => {
                 let due = format_time(*due);
-                format!("call {call} ({tool}) has expired: nobody decided on it by {due}, so it is denied; {then}")
+                format!("call {call} ({what}) has expired: nobody decided on it by {due}, so it is denied; {then}")
             }
         }
     }

@@ -119,7 +119,7 @@ async fn path(
             out(&format!("   {line}"))?;
         }
     }
-    for asked in asked(logs, trace, state).await? {
+    for asked in asked(logs, state, bodies).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
         let rule = offer(events, asked.call);
         for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
@@ -285,16 +285,19 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
         1 => out("1 event was erased; its place in the chain holds")?,
         n => out(&format!("{n} events were erased; their place in the chain holds"))?,
     }
-    for line in &report.unchecked {
-        out(&format!("not checked: {line}"))?;
-    }
     let damage = report.damage.map(|damage| damage.to_string());
     let faults: Vec<String> = damage.into_iter().chain(report.faults).collect();
+    if faults.is_empty() {
+        out("the chain holds")?;
+    }
     for fault in &faults {
         out(&format!("damaged: {}", plain(fault)))?;
     }
+    for line in &report.unchecked {
+        out(&format!("not checked: {line}"))?;
+    }
     match faults.as_slice() {
-        [] => out("the chain holds").map(|()| Exit::Ok),
+        [] => Ok(Exit::Ok),
         [one] => Err(Failure::error(format!("damaged: {one}"))),
         [first, rest @ ..] => Err(Failure::error(format!("damaged: {first}; and {} more", rest.len()))),
     }
@@ -322,14 +325,28 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
         let now = if args.dry_run { "replay without --dry-run writes them anew" } else { "they are written anew" };
         out(&format!("{views} in the form of another version of Mainpath and not compared; {now}"))?;
     }
+    let (one, many) = if args.dry_run {
+        let how = "replay without --dry-run writes";
+        (format!("{how} it anew"), format!("{how} them"))
+    } else {
+        ("it is written anew".into(), "they are written anew".into())
+    };
+    if !found.missing.is_empty() {
+        let missing = were(found.missing.len() as u64, "view");
+        out(&format!("{missing} missing ({}); {many}", plain(&found.missing.join(", "))))?;
+    }
+    for name in &found.wrong {
+        out(&format!("differs: the view {} was not what the log says; {one}", plain(name)))?;
+    }
     for line in &found.differences {
         out(&format!("differs: {}", plain(line)))?;
     }
-    match found.differences.len() {
-        0 => Ok(Exit::Ok),
-        n => {
-            let n = count(n as u64, "difference");
-            Err(Failure::error(format!("{n} between the log and what was computed from it")))
+    match (found.wrong.len(), found.differences.len()) {
+        (0, 0) => Ok(Exit::Ok),
+        (wrong, others) => {
+            let n = count((wrong + others) as u64, "difference");
+            let now = if others == 0 && !args.dry_run { "; now they agree" } else { "" };
+            Err(Failure::error(format!("{n} between the log and what was computed from it{now}")))
         }
     }
 }

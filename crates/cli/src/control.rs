@@ -3,13 +3,13 @@
 use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
-use crate::asked::{Asked, Standing, asked, denied};
+use crate::asked::{Asked, Standing, asked, denied, what};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::run::{read_all, spec_of};
 use crate::session::{Held, sessions};
-use crate::text::plain;
+use crate::text::{gist, plain};
 use mainpath_core::{CallState, State, is_denied};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
@@ -198,27 +198,33 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         }
         rule = Some(narrow);
     }
-    let (_, state, _) = logs.read(&trace).await?;
-    let mail = match state.calls.get(call).is_some_and(is_denied) {
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let row = state.calls.get(call);
+    let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
+    let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
+    let mail = match row.is_some_and(is_denied) {
         true => Mail::Reopen { call, arguments: args.arguments },
         false => Mail::Approve { call, arguments: args.arguments, rule },
     };
-    decided(&logs, &trace, &mail, "approved", call).await
+    decided(&logs, &trace, &mail, &format!("approved call {call} of {trace} ({what})")).await
 }
 
 /// `mainpath deny`
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let logs = Logs::look()?;
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
-    decided(&logs, &trace, &Mail::Deny { call, reason: args.reason }, "denied", call).await
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
+    let mail = Mail::Deny { call, reason: args.reason };
+    decided(&logs, &trace, &mail, &format!("denied call {call} of {trace} ({what})")).await
 }
 
-async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str, call: CallId) -> Result<Exit, Failure> {
+async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str) -> Result<Exit, Failure> {
     logs.send(trace, mail).await?;
     if driven_elsewhere(logs, trace)? {
-        out(&format!("{done} call {call} of {trace}"))?;
+        out(done)?;
     } else {
-        out(&format!("{done} call {call} of {trace}; if nobody is running it, go on with: mainpath resume {trace}"))?;
+        out(&format!("{done}; if nobody is running it, go on with: mainpath resume {trace}"))?;
     }
     Ok(Exit::Ok)
 }
@@ -232,8 +238,8 @@ async fn undecided(
     wanted: Standing,
 ) -> Result<(TraceId, CallId), Failure> {
     let trace = logs.find(trace).await?;
-    let (_, state, _) = logs.read(&trace).await?;
-    let all = asked(logs, &trace, &state).await?;
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let all = asked(logs, &state, &bodies).await?;
     let may = |one: &&Asked| match one.standing {
         Standing::Open => true,
         Standing::Approved => wanted == Standing::Denied,
@@ -241,7 +247,7 @@ async fn undecided(
         Standing::Denied | Standing::Expired(_) => false,
     };
     // What waits comes first; what was denied can be approved all the same, and any call by its number.
-    let over = if wanted == Standing::Approved { denied(logs, &trace, &state).await? } else { Vec::new() };
+    let over = if wanted == Standing::Approved { denied(logs, &state, &bodies).await? } else { Vec::new() };
     if let Some(call) =
         call.filter(|call| state.calls.get(*call).is_some_and(is_denied)).filter(|_| wanted == Standing::Approved)
     {
@@ -249,7 +255,7 @@ async fn undecided(
     }
     let all = if all.is_empty() { over } else { all };
     let open: Vec<CallId> = all.iter().filter(may).map(|one| one.call).collect();
-    let list = || open.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let list = || all.iter().filter(may).map(Asked::named).collect::<Vec<_>>().join(", ");
     let named = all.iter().find(|one| call.is_none_or(|call| call == one.call));
     match (call, open.as_slice(), named) {
         (_, [], None) => Err(Failure::error(format!("no call of {trace} waits for an approval"))),

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// `mainpath doctor`
 pub async fn doctor() -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let app = App::look()?;
     let mut fine = true;
     let mut say = |good: bool, text: String| {
         fine &= good;

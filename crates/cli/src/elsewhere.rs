@@ -4,10 +4,11 @@ use crate::app::App;
 use crate::args::{AgentArgs, SessionPrepareArgs, SessionShowArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::logs::Logs;
 use crate::session::{Held, fresh, print, spec};
 use crate::text::{plain, were};
-use mainpath_providers::history::write;
-use mainpath_runtime::import::window;
+use mainpath_providers::history::{HistoryFormat, Loose, write};
+use mainpath_runtime::import::{summary_of, window};
 use mainpath_runtime::{new_trace_id, views};
 use mainpath_sessions::{Adopted, Session, SessionError, adopt};
 use mainpath_store::scheduler::system_clock;
@@ -51,7 +52,7 @@ async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> 
     let spec = spec(app, args).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace.clone(), spec));
-    let Some(adopted) = adopt(&held.around(app), session, begin).await? else { return Ok(false) };
+    let Some(adopted) = adopt(&held.around(&app.logs, &app.vault), session, begin).await? else { return Ok(false) };
     let Adopted { session, from, messages, left_behind, healed } = adopted;
     views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
     let taken = were(messages as u64, "message");
@@ -102,6 +103,15 @@ pub async fn show(held: &Held, args: &SessionShowArgs, unknown: SessionError) ->
         "  {messages} messages in the mirror; mainpath run --session {name} \"TASK\" goes on with them here"
     ))?;
     Ok(Exit::Ok)
+}
+
+/// `mainpath session summary` of one that is not known here. Errors: nor is it in the mirror.
+pub async fn summary(logs: &Logs, held: &Held, name: &str, unknown: SessionError) -> Result<Exit, Failure> {
+    let Some(kept) = held.place.get(name, 0).await? else { return Err(unknown.into()) };
+    let text = String::from_utf8_lossy(&write(HistoryFormat::Neutral, &kept.messages)).into_owned();
+    let messages = Loose::read(Some(HistoryFormat::Neutral), &text);
+    let messages = messages.map_err(|error| Failure::error(format!("the mirror of session {name}: {error}")))?;
+    print(summary_of(&*logs.store, &logs.scope, &kept.trace, messages).await?.as_bytes())
 }
 
 /// `mainpath session prepare` of one that is not known here. Errors: nor is it in the mirror.

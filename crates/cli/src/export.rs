@@ -71,7 +71,7 @@ impl Export<'_> {
     }
 
     async fn views(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-        Ok(views::build(&*self.logs.store, &self.logs.scope, self.trace, &self.log.events).await?)
+        Ok(views::build_with_lines(&*self.logs.store, &self.logs.scope, self.trace, &self.log.events).await?)
     }
 
     /// Mainpath's own messages, one a line.
@@ -197,7 +197,7 @@ impl Export<'_> {
         std::fs::create_dir_all(folder.join("messages"))?;
         let branches = branches(self.trace, &self.log.events);
         for (seq, node) in self.state.tree.iter() {
-            let mut whole = Whole::new(self.bodies);
+            let mut whole = Whole::with_lines(self.bodies);
             whole.load(&*self.logs.store, &self.logs.scope, node.event).await?;
             let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
                 continue;

@@ -10,6 +10,7 @@ use crate::prompt::{Lines, Said, understand};
 use crate::say::to_output;
 use crate::signals::Signals;
 use crate::text::{detail, gist, plain};
+use mainpath_core::{Help, what_helps};
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
@@ -204,8 +205,9 @@ impl<'a> Follow<'a> {
                 let which = if calls.len() > 1 { format!(" --call {call}") } else { String::new() };
                 let made = self.printer.call(*call);
                 self.say(&format!(
-                    "call {call} ({}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}",
-                    made.name
+                    "call {call} ({}: {}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}",
+                    plain(&made.name),
+                    gist(&made.arguments)
                 ));
                 let why = made.verdict.iter().map(why).chain(leads(&made.places));
                 for line in why.chain(made.offer.as_deref().map(offered)) {
@@ -357,15 +359,7 @@ impl<'a> Follow<'a> {
             };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
-            let trace = &self.trace;
-            let how = match end.reason {
-                // As it is, it would meet the same end.
-                FinishReason::ContextLimit => {
-                    format!("mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}")
-                }
-                _ => format!("go on with mainpath resume {trace}"),
-            };
-            eprintln!("mainpath: {why}; {how}");
+            eprintln!("mainpath: {why}; {}", next(&self.trace, what_helps(&state, &bodies)));
         }
         if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             return Err(self.unwritten(error));
@@ -393,6 +387,32 @@ impl<'a> Follow<'a> {
         match to_output(&format!("{}\n", text.trim_end())) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(self.unwritten(&error)),
             _ => Ok(()),
+        }
+    }
+}
+
+/// What to do after a run has ended without an answer.
+fn next(trace: &TraceId, help: Help) -> String {
+    let larger = format!("go on with a larger window: mainpath resume {trace} --model MODEL");
+    match help {
+        Help::GoOn => format!("go on with mainpath resume {trace}"),
+        Help::Approve(call) => {
+            format!("approve call {call}: mainpath approve {trace} --call {call} && mainpath resume {trace}")
+        }
+        Help::Allow(call) => {
+            format!("a rule denies call {call} (mainpath policy list); with other rules: mainpath resume {trace}")
+        }
+        Help::Shorten => format!("mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}"),
+        Help::Window => format!("instructions and tools alone are larger than the window: give fewer, or {larger}"),
+        Help::Smaller { message, after, .. } => {
+            let instead = match after {
+                None => "mainpath run \"TASK\"".into(),
+                Some(after) => format!("mainpath rewind {trace} --to {after} \"TASK\""),
+            };
+            format!(
+                "message {message} alone is too large: say less ({instead}; a file that is only named there is read in parts), \
+                 or {larger}"
+            )
         }
     }
 }

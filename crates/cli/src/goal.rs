@@ -45,7 +45,10 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
 /// changed so.
 pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bool, Failure> {
     let (_, mut state, _) = logs.read(trace).await?;
-    let refused = |why: &dyn std::fmt::Display| Failure::error(format!("the plan of {trace} is as it was: {why}"));
+    let pins = ops.iter().all(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
+    let stays = if pins { "the pins of" } else { "the plan of" };
+    let are = if pins { "are as they were" } else { "is as it was" };
+    let refused = |why: &dyn std::fmt::Display| Failure::error(format!("{stays} {trace} {are}: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
     // Where nobody works, the plan is changed here and now.
     let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(App::open()?) } else { None };

@@ -103,7 +103,7 @@ async fn read(logs: &Logs, most: usize) -> Result<(Vec<Row>, usize), Failure> {
 fn json_of(row: &Row) -> Value {
     json!({
         "trace_id": row.trace, "status": row.status, "finish_reason": row.reason, "turns": row.turns, "tokens": row.tokens,
-        "cost_micros": row.cost, "modified": format_time(row.modified), "created": format_time(row.created),
+        "cost_micros": row.cost, "about": row.about, "modified": format_time(row.modified), "created": format_time(row.created),
         "model": row.model, "workspace": row.workspace, "task": row.task,
     })
 }

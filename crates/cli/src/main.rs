@@ -100,6 +100,10 @@ fn misused(error: &clap::Error) -> Exit {
         let _ = error.print();
         return if is_help { Exit::Usage } else { Exit::Ok };
     }
+    if let Some(number) = negative(error) {
+        eprintln!("mainpath: {number} is less than nothing; give a number from 0 on");
+        return Exit::Usage;
+    }
     let told = error.render().to_string();
     // Paragraphs: what is wrong, perhaps a hint, how it is used, where to read more.
     let paragraphs = told.split("\n\n").filter(|paragraph| !paragraph.trim_start().starts_with("For more information"));
@@ -107,6 +111,17 @@ fn misused(error: &clap::Error) -> Exit {
     let line = words.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     eprintln!("mainpath: {}", text::plain(&config::hidden(line.strip_prefix("error: ").unwrap_or(&line))));
     Exit::Usage
+}
+
+/// The number below zero that was taken for an option.
+fn negative(error: &clap::Error) -> Option<&str> {
+    match error.get(clap::error::ContextKind::InvalidArg)? {
+        clap::error::ContextValue::String(word) => {
+            let digits = word.strip_prefix('-')?;
+            digits.starts_with(|letter: char| letter.is_ascii_digit()).then_some(word)
+        }
+        _ => None,
+    }
 }
 
 /// Looks whether as many files can be opened as any command takes: what needs one more in the middle would fail there with

@@ -89,10 +89,22 @@ fn write_lines(lines: &[serde_json::Value]) -> std::io::Result<()> {
 /// Limits that have changed, for people.
 fn limits(changed: &serde_json::Value) -> String {
     let said = |value: &serde_json::Value| if value.is_null() { "no limit".into() } else { value.to_string() };
-    let changed = changed.as_object().into_iter().flatten();
+    let changed = changed.as_object().into_iter().flatten().filter(|(name, _)| *name != "by");
     let changed: Vec<String> =
         changed.map(|(name, change)| format!("{name} {} → {}", said(&change["from"]), said(&change["to"]))).collect();
     format!("limits changed: {}", changed.join(", "))
+}
+
+/// What somebody has done to a plan, in a few words.
+fn changes(ops: &[GoalOp]) -> &'static str {
+    let pins = |op: &GoalOp| matches!(op, GoalOp::Pin { .. });
+    let unpins = |op: &GoalOp| matches!(op, GoalOp::Unpin { .. });
+    match ops {
+        ops if ops.iter().all(pins) => "has pinned a sentence",
+        ops if ops.iter().all(unpins) => "has taken a pin off",
+        ops if ops.iter().all(|op| pins(op) || unpins(op)) => "has changed the pins",
+        _ => "has changed the plan",
+    }
 }
 
 /// Whether an event changes the plan in a way that people are shown. That work without a plan counts for its task is not.
@@ -229,6 +241,19 @@ impl Printer {
             EventKind::RunClosing(RunClosing { by: Some(by), why: Some(why), .. }) if !quiet => {
                 self.line("✗", &format!("{} does not let the run go on: {}", by.as_str(), short(why, 200)));
             }
+            EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(arguments), .. }) => {
+                if let Some(made) = self.calls.get_mut(call) {
+                    made.arguments.clone_from(arguments);
+                }
+            }
+            EventKind::CallReopened(CallReopened { of, seq, .. }) => {
+                let made = self.call(*of);
+                if !quiet {
+                    let what = format!("{}: {}", short(&made.name, 40), gist(&made.arguments));
+                    self.line("→", &format!("{what} (call {of}, which was denied, is made now)"));
+                }
+                self.calls.insert(CallId { seq: *seq, index: of.index }, made);
+            }
             EventKind::CallResolved(data) if !quiet => self.resolved(data),
             EventKind::BranchClosed(_) => self.branch = None,
             EventKind::BranchOpened(data) if data.kind == BranchKind::Compaction && !quiet => {
@@ -245,7 +270,7 @@ impl Printer {
             }
             EventKind::Injected(_) if !quiet => self.line("·", "reminded of its plan and its budgets"),
             EventKind::GoalsChanged(data) if !quiet => {
-                self.line("·", &format!("{} has changed the plan", data.by.as_str()));
+                self.line("·", &format!("{} {}", data.by.as_str(), changes(&data.ops)));
             }
             EventKind::MessageJoined(_) if !quiet => self.end_line(),
             EventKind::Rewound(data) if !quiet => {
@@ -332,6 +357,11 @@ impl Printer {
         }
         if !quiet {
             self.end_line();
+            let broken = answer.chars().filter(|letter| *letter == char::REPLACEMENT_CHARACTER).count();
+            if broken > 0 {
+                let letters = were(broken as u64, "character");
+                self.line("!", &format!("{letters} not readable in what the server sent; \u{fffd} stands for each"));
+            }
         }
     }
 

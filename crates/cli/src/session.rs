@@ -15,7 +15,7 @@ use crate::text::{count, number, plain, short, span, were};
 use mainpath_core::status;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{Extent, Origin, conversation, import as take_in};
-use mainpath_runtime::new_trace_id;
+use mainpath_runtime::{Vault, new_trace_id};
 use mainpath_sessions::*;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
@@ -102,8 +102,8 @@ impl Held {
         Ok(Held { sessions: Sessions::new(folder), place })
     }
 
-    pub fn around<'a>(&'a self, app: &'a App) -> Around<'a> {
-        let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
+    pub fn around<'a>(&'a self, logs: &'a Logs, vault: &'a Vault) -> Around<'a> {
+        let (store, scope) = (&*logs.store, &logs.scope);
         Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
     }
 
@@ -145,7 +145,9 @@ impl Held {
     pub async fn mirror(&self, app: &App, session: &Session) {
         // As it points by now.
         let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
-        if let Ok(Prepared { unmirrored: Some(problem), .. }) = prepare(&self.around(app), &session).await {
+        if let Ok(Prepared { unmirrored: Some(problem), .. }) =
+            prepare(&self.around(&app.logs, &app.vault), &session).await
+        {
             eprintln!("! what was said is safe, but not mirrored: {}", plain(&problem));
         }
     }
@@ -164,10 +166,17 @@ pub fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) 
 
 /// `mainpath session`
 pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
-    let app = App::open()?;
-    let held = Held::new(&app.logs)?;
     match command {
-        SessionCommand::New(args) => new(&app.logs, &held, args).await,
+        SessionCommand::List(_) | SessionCommand::Show(_) | SessionCommand::Summary(_) => look(command).await,
+        command => change(command).await,
+    }
+}
+
+/// What only looks works where nothing can be written.
+async fn look(command: SessionCommand) -> Result<Exit, Failure> {
+    let logs = Logs::look()?;
+    let held = Held::new(&logs)?;
+    match command {
         SessionCommand::List(args) => {
             let sessions = held.sessions.list()?;
             let mut broken = 0;
@@ -178,9 +187,7 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             }
             for session in sessions {
                 match session {
-                    Ok(session) => {
-                        out(&if args.json { json!(session).to_string() } else { line(&app.logs, &session) })?
-                    }
+                    Ok(session) => out(&if args.json { json!(session).to_string() } else { line(&logs, &session) })?,
                     Err(error) => {
                         broken += 1;
                         eprintln!("! {}", plain(&error.to_string()));
@@ -192,8 +199,24 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
         }
         SessionCommand::Show(args) => match held.sessions.get(&args.name) {
             Err(error @ SessionError::Unknown(_)) => elsewhere::show(&held, &args, error).await,
-            _ => show(&app.logs, &held, &args).await,
+            _ => show(&logs, &held, &args).await,
         },
+        SessionCommand::Summary(args) => match held.sessions.get(&args.name) {
+            Err(error @ SessionError::Unknown(_)) => elsewhere::summary(&logs, &held, &args.name, error).await,
+            session => {
+                let vault = logs.home.vault(&logs.registry())?;
+                print(summary(&held.around(&logs, &vault), &session?).await?.as_bytes())
+            }
+        },
+        command => change(command).await,
+    }
+}
+
+async fn change(command: SessionCommand) -> Result<Exit, Failure> {
+    let app = App::open()?;
+    let held = Held::new(&app.logs)?;
+    match command {
+        SessionCommand::New(args) => new(&app.logs, &held, args).await,
         SessionCommand::Switch(args) => {
             if args.mirror {
                 return elsewhere::take_over(&app, &held, &args.name).await;
@@ -218,7 +241,7 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
                 session => session?,
             };
             session.window = args.window.unwrap_or(session.window);
-            let prepared = prepare(&held.around(&app), &session).await?;
+            let prepared = prepare(&held.around(&app.logs, &app.vault), &session).await?;
             if prepared.expired {
                 eprintln!("{} was last used too long ago and begins anew", session.name);
             }
@@ -228,9 +251,8 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
             print(&write(args.format.into(), &prepared.messages))
         }
         SessionCommand::Persist(args) => add(&app, &held, *args).await,
-        SessionCommand::Summary(args) => {
-            let session = held.sessions.get(&args.name)?;
-            print(summary(&held.around(&app), &session).await?.as_bytes())
+        command @ (SessionCommand::List(_) | SessionCommand::Show(_) | SessionCommand::Summary(_)) => {
+            Box::pin(look(command)).await
         }
     }
 }
@@ -348,14 +370,15 @@ async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, F
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace, spec));
     let healed = messages.clone().heal(true).healed;
-    let added =
-        persist(&held.around(app), &mut session, (messages, &name), begin).await.map_err(|error| match error {
+    let added = persist(&held.around(&app.logs, &app.vault), &mut session, (messages, &name), begin).await.map_err(
+        |error| match error {
             SessionError::Nothing => {
                 tell(&healed);
                 Failure::error(format!("{name} holds nothing that could be added"))
             }
             error => error.into(),
-        })?;
+        },
+    )?;
     tell(&added.healed);
     if let Some(problem) = added.unmirrored {
         eprintln!("! the messages are safe, but not mirrored: {}", plain(&problem));

@@ -5,7 +5,7 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::list::refreshed;
 use crate::logs::Logs;
-use crate::text::{count, money, number, plain, short, span};
+use crate::text::{count, money, number, plain, span};
 use mainpath_runtime::run_stats::{Counts, ModelStats, RunStats, Times, runs};
 use mainpath_runtime::telemetry::ToolStats;
 use mainpath_store::Store;
@@ -107,18 +107,18 @@ impl Stats {
             })
         };
         let day = |(day, Day { runs, failed, counts }): (&String, &Day)| {
-            let Spent { usage, cost, .. } = counts.spent();
+            let Spent { usage, cost, about } = counts.spent();
             json!({
                 "day": day, "runs": runs, "failed": failed, "turns": counts.turns, "ms": counts.ms, "usage": usage,
-                "cost_micros": cost, "cost": decimal(cost),
+                "cost_micros": cost, "cost": decimal(cost), "about": about,
             })
         };
-        let ((ended, failed), Spent { usage, cost, .. }) = (self.ended(), counts.spent());
+        let ((ended, failed), Spent { usage, cost, about }) = (self.ended(), counts.spent());
         let total = json!({"total": {
             "traces": traces, "runs": runs, "going_on": going_on, "ended": ended, "failed": failed,
             "failure_rate": rate(failed, ended), "finish_reasons": reasons, "turns": counts.turns,
             "mean_turn_ms": counts.turns.mean_ms(), "ms": counts.ms, "usage": usage, "cost_micros": cost,
-            "cost": decimal(cost),
+            "cost": decimal(cost), "about": about,
         }});
         let reasons = reasons.iter().map(|(reason, runs)| json!({"finish_reason": reason, "runs": runs}));
         let mut lines: Vec<Value> = counts.tools.iter().map(tool).collect();
@@ -151,37 +151,17 @@ impl Stats {
         for (model, stats) in &self.counts.models {
             let failed = percent(stats.failures(), stats.requests);
             let (mean, longest) = times(&stats.answers);
-            out(&format!(
-                "{:<28} {}",
-                short(&plain(model), 28),
-                columns([
-                    number(stats.requests),
-                    failed,
-                    mean,
-                    longest,
-                    number(stats.usage.input),
-                    number(stats.usage.output),
-                    money(stats.cost),
-                ])
-            ))?;
+            let [input, output, cost] = used(stats.spent());
+            let cells = columns([number(stats.requests), failed, mean, longest, input, output, cost]);
+            out(&format!("{} {cells}", named(model)))?;
         }
         if self.days.len() > 1 {
             let head = ["runs", "failed", "a turn", "worked", "tokens in", "out", "cost"];
             out(&format!("\n{:<28} {}", "day (UTC)", columns(head.map(String::from))))?;
             for (day, Day { runs, failed, counts }) in &self.days {
-                let (Spent { usage, cost, .. }, (mean, _)) = (counts.spent(), times(&counts.turns));
-                out(&format!(
-                    "{day:<28} {}",
-                    columns([
-                        number(*runs),
-                        percent(*failed, *runs),
-                        mean,
-                        span(counts.ms),
-                        number(usage.input),
-                        number(usage.output),
-                        money(cost),
-                    ])
-                ))?;
+                let ([input, output, cost], (mean, _)) = (used(counts.spent()), times(&counts.turns));
+                let cells = [number(*runs), percent(*failed, *runs), mean, span(counts.ms), input, output, cost];
+                out(&format!("{day:<28} {}", columns(cells)))?;
             }
         }
         let (ended, failed) = self.ended();
@@ -192,7 +172,8 @@ impl Stats {
         let (mean, longest) = times(&self.counts.turns);
         let turns = count(self.counts.turns.count, "turn");
         out(&format!("{turns}, {mean} each, the longest {longest}; {} of work", span(self.counts.ms)))?;
-        out(&format!("tokens {}", crate::text::spent(self.counts.spent())))
+        let estimated = if self.counts.spent().about { "; ~ marks what was estimated in part" } else { "" };
+        out(&format!("tokens {}{estimated}", crate::text::spent(self.counts.spent())))
     }
 }
 
@@ -210,9 +191,24 @@ fn of_tool(tool: &str, stats: &ToolStats) -> String {
     {
         notes.extend((times > 0).then(|| format!("{what} {times}")));
     }
-    let (tool, denied) = (short(&plain(tool), 28), stats.denied);
-    let line = format!("{tool:<28} {:>6} {rate:>7} {denied:>7} {mean:>8} {longest:>8}", stats.calls);
+    let (tool, denied) = (named(tool), stats.denied);
+    let line = format!("{tool} {:>6} {rate:>7} {denied:>7} {mean:>8} {longest:>8}", stats.calls);
     format!("{line}  {}", plain(&notes.join(", "))).trim_end().into()
+}
+
+/// A name in its column. One that is longer has a line to itself: cut, two could look the same.
+fn named(name: &str) -> String {
+    let name = plain(name);
+    match name.chars().count() {
+        ..=28 => format!("{name:<28}"),
+        _ => format!("{name}\n{:<28}", ""),
+    }
+}
+
+/// Tokens in, tokens out and cost, each with a `~` where nobody has counted some of it.
+fn used(Spent { usage, cost, about }: Spent) -> [String; 3] {
+    let mark = if about { "~" } else { "" };
+    [number(usage.input), number(usage.output), money(cost)].map(|cell| format!("{mark}{cell}"))
 }
 
 fn columns(cells: [String; 7]) -> String {

@@ -3,13 +3,13 @@
 
 use crate::allow::why;
 use crate::args::WatchArgs;
-use crate::asked::{Standing, asked};
+use crate::asked::{Asked, Standing, asked};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::print::Printer;
 use crate::run::says_first;
 use crate::text::plain;
-use mainpath_core::{State, apply};
+use mainpath_core::{CallState, State, apply};
 use mainpath_runtime::Live;
 use mainpath_store::{ReadLog, Store};
 use mainpath_types::{EventId, EventKind};
@@ -63,7 +63,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             Err(_) => {
                 let is_driven = logs.is_driven(&trace)?;
                 // Nothing has happened for a while: perhaps somebody is asked.
-                for asked in if is_driven && !args.json { asked(&logs, &trace, &state).await? } else { Vec::new() } {
+                for asked in if is_driven && !args.json { questions_of(&logs, &state).await? } else { Vec::new() } {
                     let question = asked.question(&trace).filter(|_| questions.insert(asked.call));
                     question.iter().for_each(|question| printer.line("?", question));
                 }
@@ -80,6 +80,16 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     }
 }
 
+/// The calls that somebody may be asked about.
+async fn questions_of(logs: &Logs, state: &State) -> Result<Vec<Asked>, Failure> {
+    // Read again only where there are any: what a call is about is in the log.
+    if state.turn_calls().iter().all(|call| call.state != CallState::Asked && !call.is_approved_only()) {
+        return Ok(Vec::new());
+    }
+    let (_, _, bodies) = logs.read(&state.trace).await?;
+    asked(logs, state, &bodies).await
+}
+
 /// The event that the last run began with; its first message comes right before it.
 fn last_run(events: &[mainpath_types::Event]) -> EventId {
     let began = events.iter().rposition(|event| matches!(event.kind, EventKind::RunStarted(_)));
@@ -93,7 +103,7 @@ fn last_run(events: &[mainpath_types::Event]) -> EventId {
 /// Nobody drives it: what it waits for is said.
 async fn abandoned(logs: &Logs, log: &ReadLog, state: &State) -> Result<Exit, Failure> {
     let trace = &state.trace;
-    let asked = asked(logs, trace, state).await?;
+    let asked = questions_of(logs, state).await?;
     for asked in &asked {
         eprintln!("{}", plain(&asked.line(trace)));
         for verdict in asked.verdict.iter() {

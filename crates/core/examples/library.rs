@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         from: user.clone(),
     };
     let reply = |request, parts, calls| InputKind::ModelFinished(Box::new(Reply::new(request, parts, calls)));
-    offer(&mut agent, InputKind::SetSpec { spec: Box::new(spec) })?;
+    offer(&mut agent, InputKind::SetSpec { spec: Box::new(spec), by: None })?;
 
     // 1. A user message. The state now demands model request 1.
     offer(&mut agent, said("What is a heron?"))?;

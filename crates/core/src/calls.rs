@@ -1,6 +1,6 @@
 //! The table of calls: tools, children and people alike.
 
-use mainpath_types::{CallId, CancelCause, EffectClass, EventId, Millis, Resolution, Verdict};
+use mainpath_types::{CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Part, Resolution, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -75,6 +75,23 @@ impl Call {
     /// Whether somebody has approved it and it has not started.
     pub fn is_approved_only(&self) -> bool {
         self.state == CallState::Ready && self.approved && self.attempt == 0
+    }
+}
+
+/// The arguments that a call runs with, in the event that holds them: the model's, those that hooks put in their place, or those
+/// of an approval. `None` where they were erased.
+pub fn arguments_in(kind: &EventKind, call: CallId) -> Option<&str> {
+    match kind {
+        EventKind::ModelFinished(data) => {
+            let planned = data.calls.get(usize::from(call.index)).and_then(|planned| planned.arguments.as_deref());
+            let mut made = data.parts.iter().filter_map(|part| match part {
+                Part::ToolCall { arguments, .. } => Some(arguments.as_str()),
+                _ => None,
+            });
+            planned.or_else(|| made.nth(call.index.into()))
+        }
+        EventKind::ApprovalGranted(data) => data.arguments.as_deref(),
+        _ => None,
     }
 }
 

@@ -15,7 +15,7 @@ type Decided = Result<EventKind, Refusal>;
 /// that is still coming decide none; they never get here.
 pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
     let decided = match input {
-        InputKind::SetSpec { spec } => Ok(SpecChanged { spec: spec.clone() }.into()),
+        InputKind::SetSpec { spec, by } => Ok(SpecChanged { spec: spec.clone(), by: by.clone() }.into()),
         InputKind::UserMessage { mode, parts, typed, tokens, demands, demanded, from } => {
             message(state, *mode, (parts, *typed), (*tokens, *demands, demanded), from)
         }

@@ -36,6 +36,9 @@ pub enum InputKind {
     SetSpec {
         /// The whole spec. Boxed, as it is large and rare.
         spec: Box<Spec>,
+        /// Who changes it, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Principal>,
     },
     /// Somebody said something.
     UserMessage {

@@ -129,8 +129,10 @@ impl Progress {
     pub(crate) fn stuck(&self, most: Option<u32>) -> Option<String> {
         let most = most?;
         if let Some((tool, times)) = self.failing.as_ref().filter(|(_, times)| *times >= most) {
-            let tool = tool.as_deref().unwrap_or("a tool that is not there");
-            return Some(format!("{tool} failed or was denied in {times} turns in a row"));
+            return Some(match tool.as_deref() {
+                Some(tool) => format!("{tool} failed or was denied in {times} turns in a row"),
+                None => format!("tools that do not exist were called in {times} turns in a row"),
+            });
         }
         if self.seen.iter().any(|seen| seen.times > seen.result.allowance(most)) {
             return Some(

@@ -1,6 +1,7 @@
 //! How a run ended, in words.
 
 use crate::context::cut::Room;
+use crate::helps::{Help, what_helps};
 use crate::{Bodies, Call, CallState, NodeKind, State};
 use mainpath_types::{CallId, EventKind, FinishReason, Goal, GoalStatus, Resolution, ResolveCause, Seq, text_of};
 use std::collections::BTreeMap;
@@ -84,7 +85,11 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
         text.push_str(&format!("\nThe model's last words: {}", said.trim()));
     }
     text.push_str("\nNext: ");
-    text.push_str(if is_limited { "rewind, compact, or raise max_context_chars." } else { advice(reason) });
+    text.push_str(&match too_large(state, bodies, is_limited) {
+        Some(advice) if reason == FinishReason::ContextLimit => advice,
+        _ if is_limited => "rewind, compact, or raise max_context_chars.".into(),
+        _ => advice(reason).into(),
+    });
     if let Some(call) = denied.last {
         text.push_str(&format!(" Approve what was denied (the last such call is {call}), or allow it by a rule."));
     }
@@ -97,6 +102,26 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
         });
     }
     text
+}
+
+/// What to do where neither a summary nor an earlier message helps.
+fn too_large(state: &State, bodies: &dyn Bodies, is_limited: bool) -> Option<String> {
+    let larger = if is_limited { "raise max_context_chars" } else { "use a model with a larger window" };
+    match what_helps(state, bodies) {
+        Help::Smaller { message, tokens, room, .. } => {
+            let size = if tokens > room {
+                format!("about {tokens} tokens, and there is room for {room}")
+            } else {
+                "too large".into()
+            };
+            Some(format!(
+                "say less (message {message} alone is {size}), such as a smaller file or only its name, so that it is read in \
+                 parts; or {larger}."
+            ))
+        }
+        Help::Window => Some(format!("{larger}, or fewer tools and instructions: they alone are larger.")),
+        Help::GoOn | Help::Approve(_) | Help::Allow(_) | Help::Shorten => None,
+    }
 }
 
 /// So many open steps of the plan are named.

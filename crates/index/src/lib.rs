@@ -52,6 +52,8 @@ pub struct Row {
     pub tokens: u64,
     /// What they cost.
     pub cost: Micros,
+    /// Whether some of that was estimated.
+    pub about: bool,
     /// The model.
     pub model: String,
     /// The folder that the agent works in.

@@ -71,6 +71,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         turns: state.turn_number,
         tokens: state.usage.total(),
         cost: state.cost,
+        about: state.about,
         model: spec.map(|spec| spec.model.clone()).unwrap_or_default(),
         workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(),
         task: task.unwrap_or_default(),

@@ -26,6 +26,15 @@ pub fn judge(rules: &Rules, facts: &CallFacts) -> Verdict {
     decide(rules, facts, &weigh_unless_settled(rules, facts, None))
 }
 
+/// Whether a call was denied only because nobody could be asked about it: whoever is there later may approve it.
+pub fn is_unattended(verdict: &Verdict) -> bool {
+    let is_unattended = verdict.rule == HEADLESS || verdict.reason.to_lowercase().ends_with("nobody can be asked.");
+    verdict.decision == Decision::Deny && is_unattended
+}
+
+/// The rule by which changes are denied where nobody can be asked.
+const HEADLESS: &str = "builtin.headless";
+
 /// Why a call is judged as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
@@ -131,7 +140,7 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
         }
         (Decision::Ask, ApprovalMode::Deny) => verdict(
             Decision::Deny,
-            "builtin.headless",
+            HEADLESS,
             match found.rule.as_str() {
                 "builtin.unclear" => format!("{} Nobody can be asked.", found.reason),
                 _ => {

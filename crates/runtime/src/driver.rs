@@ -15,13 +15,13 @@ use crate::plan;
 use crate::prefix::Prefix;
 use crate::request::Prepared;
 use crate::runtime::Shared;
-use crate::texts::{load, typed_in};
+use crate::texts::{Gone, load, typed_in};
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainpath_core::*;
 use mainpath_store::{Lease, Opened, Scope, StoreError};
 use mainpath_types::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -96,6 +96,8 @@ pub(crate) struct Driver {
     task: Option<(EventId, String)>,
     /// What rules have found in the conversation so far.
     summed: Summed,
+    /// The blobs that are gone, of which people have been told.
+    gone: BTreeSet<BlobHash>,
 }
 
 impl Driver {
@@ -135,6 +137,7 @@ impl Driver {
             only: None,
             task: None,
             summed: Summed::default(),
+            gone: BTreeSet::new(),
         };
         driver.say_unsaid().await?;
         if driver.holding {
@@ -272,7 +275,7 @@ impl Driver {
         }
         let Ok(said) = self.event(event).await else { return String::new() };
         let mut said = said.map_or(Vec::new(), |kind| typed_in(kind).to_vec());
-        if load(&*self.shared.config.store, &self.scope, &mut said).await.is_err() {
+        if load(&*self.shared.config.store, &self.scope, &mut said, &mut Gone::Fails).await.is_err() {
             return String::new();
         }
         let task = in_short(&said);
@@ -401,18 +404,7 @@ impl Driver {
 
     /// The arguments of a call: the model's, or those that the approval put in their place.
     async fn arguments(&mut self, call: CallId, event: EventId) -> Result<String, DriveError> {
-        let text = match self.event(event).await? {
-            Some(EventKind::ModelFinished(data)) => {
-                let calls = data.parts.iter().filter_map(|part| match part {
-                    Part::ToolCall { arguments, .. } => Some(arguments.clone()),
-                    _ => None,
-                });
-                let planned = data.calls.get(usize::from(call.index)).and_then(|planned| planned.arguments.clone());
-                planned.or_else(|| calls.into_iter().nth(call.index.into()))
-            }
-            Some(EventKind::ApprovalGranted(data)) => data.arguments.clone(),
-            _ => None,
-        };
+        let text = self.event(event).await?.and_then(|kind| arguments_in(kind, call)).map(String::from);
         // Erased arguments are no arguments: the tool refuses them.
         Ok(text.unwrap_or_default())
     }

@@ -335,7 +335,7 @@ mod tests {
 
     fn spec(workspace: &str) -> EventKind {
         let spec = Spec { workspace: workspace.into(), ..Spec::new("m", Profile::Trace) };
-        SpecChanged { spec: Box::new(spec) }.into()
+        SpecChanged { spec: Box::new(spec), by: None }.into()
     }
 
     fn late(changes: Vec<FileChange>) -> EventKind {
@@ -398,7 +398,7 @@ mod tests {
             let call = CallId { seq: Seq(2), index: 0 };
             // Somebody made `b` of what was `a`, and a call made `c` of that.
             let log = log(vec![
-                SpecChanged { spec: Box::new(spec) }.into(),
+                SpecChanged { spec: Box::new(spec), by: None }.into(),
                 late(vec![change("f", FileState::Absent, a.clone())]),
                 answer.into(),
                 ActionStarted { call, attempt: 1, rule: String::new() }.into(),

@@ -3,7 +3,7 @@
 use crate::media;
 use crate::runtime::RuntimeError;
 use crate::secrets::Vault;
-use crate::texts::{Whole, load, offload};
+use crate::texts::{Gone, Whole, load, offload};
 use crate::views::summarised;
 use mainpath_core::*;
 use mainpath_providers::history;
@@ -51,7 +51,7 @@ impl<'a> Intake<'a> {
         let mut intake = Intake { store, scope, vault, lease, machine, head: log.head, batch: Vec::new() };
         if let Some(mut spec) = spec {
             vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-            intake.offer(InputKind::SetSpec { spec: Box::new(spec) }, now)?;
+            intake.offer(InputKind::SetSpec { spec: Box::new(spec), by: None }, now)?;
         }
         Ok(intake)
     }
@@ -158,8 +158,8 @@ pub enum Extent {
 }
 
 /// The conversation of a trace. Long texts are in their places; `with_media`: and so are the bytes of pictures, sound and
-/// documents. An answer whose calls have not all ended is not in it. Also the number of the last event. Errors: the log cannot
-/// be read, or a blob is missing.
+/// documents; a line stands for what is gone. An answer whose calls have not all ended is not in it. Also the number of the last
+/// event. Errors: the log or a blob cannot be read.
 pub async fn conversation(
     store: &dyn Store,
     scope: &Scope,
@@ -181,6 +181,10 @@ pub async fn conversation_with(
 ) -> Result<(Vec<Message>, EventId), StoreError> {
     let mut log = store.read(scope, trace, 1).await?;
     let state = joined(scope, trace, &mut log.events, open);
+    if state.clearing {
+        // It is over as soon as the run is: nobody is told of it any more.
+        return Ok((Vec::new(), log.head));
+    }
     Ok((messages(store, scope, (state, &log.events), (Extent::Said, with_media)).await?, log.head))
 }
 
@@ -196,6 +200,22 @@ pub async fn summary_with(
     let state = joined(scope, trace, &mut log.events, open);
     let mut bodies = Log::default();
     bodies.extend(&log.events);
+    Ok(summarised(store, scope, &state, &bodies).await?.markdown())
+}
+
+/// The same of messages that are in no trace here.
+pub async fn summary_of(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    messages: history::Loose,
+) -> Result<String, StoreError> {
+    let spec = Box::new(Spec::new("", Profile::Trace));
+    let begins = SpecChanged { spec, by: None };
+    let mut log = vec![Event { id: 1, ts: 0, turn: 0, mail: None, kind: begins.into() }];
+    let state = joined(scope, trace, &mut log, Some(messages));
+    let mut bodies = Log::default();
+    bodies.extend(&log);
     Ok(summarised(store, scope, &state, &bodies).await?.markdown())
 }
 
@@ -234,24 +254,24 @@ async fn messages(
     bodies.extend(events);
     let mut messages = Vec::new();
     for item in &items {
-        let mut whole = Whole::new(&bodies);
+        let mut whole = Whole::with_lines(&bodies);
         if let Some(event) = item.event() {
             whole.load(store, scope, event).await?;
         }
         let Some(mut message) = message(&state, &whole, item) else { continue };
         if with_media {
-            media::load(store, scope, &mut message.parts).await?;
+            media::load(store, scope, &mut message.parts, &mut Gone::noted()).await?;
         }
         messages.push(message);
     }
     Ok(messages)
 }
 
-/// Puts the bytes of pictures, sound and documents in their places. Errors: a blob is missing.
+/// Puts the bytes of pictures, sound and documents in their places; a line stands for what is gone. Errors: a blob cannot be read.
 pub async fn load_media(store: &dyn Store, scope: &Scope, messages: &mut [Message]) -> Result<(), StoreError> {
     for message in messages {
-        load(store, scope, &mut message.parts).await?;
-        media::load(store, scope, &mut message.parts).await?;
+        load(store, scope, &mut message.parts, &mut Gone::noted()).await?;
+        media::load(store, scope, &mut message.parts, &mut Gone::noted()).await?;
     }
     Ok(())
 }

@@ -162,7 +162,7 @@ impl Mail {
     /// The input that it is, from this sender. The caller has redacted it, and adds the verdict on edited arguments.
     pub(crate) fn into_input(self, by: Principal) -> InputKind {
         match self {
-            Mail::SetSpec { spec } => InputKind::SetSpec { spec },
+            Mail::SetSpec { spec } => InputKind::SetSpec { spec, by: Some(by) },
             Mail::Message { mode, parts, typed: which } => {
                 let said = typed(&parts, which);
                 let Demands { tokens: demands, at: demanded } = match mode {

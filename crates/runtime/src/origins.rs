@@ -5,7 +5,7 @@
 //! word that people of the trace said themselves is theirs, and one that a call itself gave is not its result's. A trace that has seen nothing foreign keeps nothing here.
 
 use crate::notes::parted;
-use crate::texts::{load, parts};
+use crate::texts::{Gone, load, parts};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
 use serde_json::Value;
@@ -73,7 +73,8 @@ impl Origins {
             return Ok(());
         }
         let mut said = parts(kind).to_vec();
-        load(store, scope, &mut said).await?;
+        // What is gone has no words that could be known again.
+        load(store, scope, &mut said, &mut Gone::noted()).await?;
         for part in &said {
             if let Part::Text { text } = part {
                 self.note_but(origin_of(kind), text, asked.as_ref());

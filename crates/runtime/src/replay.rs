@@ -4,9 +4,9 @@ use crate::artifacts;
 use crate::models::Models;
 use crate::prefix::Prefix;
 use crate::request::{Frames, extend, request_head, text_form};
-use crate::texts::load;
+use crate::texts::{Gone, load};
 use crate::views;
-use mainpath_core::{Item, Log, NodeKind, State, Under, apply, pack};
+use mainpath_core::{Bodies, Item, Log, NodeKind, State, Under, apply, pack};
 use mainpath_providers::{Playback, Provider, Script, Scripted};
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
@@ -24,12 +24,23 @@ pub struct Replayed {
     pub unanswered: u64,
     /// Requests that cannot be compared because something that they showed was erased.
     pub erased: u64,
-    /// Views that were built again and are what was there, or were missing.
+    /// Views that were built again and are what was there.
     pub views: u64,
+    /// Views that were not there, by name. They are built again, but for a dry run.
+    pub missing: Vec<String>,
+    /// Views that were not what the log says, or said when they were written, by name. The same.
+    pub wrong: Vec<String>,
     /// Views that another version of Mainpath wrote, in its form: they were not compared, but written anew.
     pub outdated: u64,
-    /// What differs, a line each. Empty is what one wants.
+    /// What else differs, a line each: what no replay puts right.
     pub differences: Vec<String>,
+}
+
+impl Replayed {
+    /// Whether nothing differs. Views that are missing are none of that: they may be deleted at any time.
+    pub fn agrees(&self) -> bool {
+        self.wrong.is_empty() && self.differences.is_empty()
+    }
 }
 
 /// Builds every view again, compares it byte for byte with what is there, and then puts it there; rebuilds every request and
@@ -73,11 +84,18 @@ async fn rebuild(
 ) -> Result<(), StoreError> {
     let artifacts = artifacts::list(events);
     let changed = artifacts::changed(store, scope, trace, &artifacts).await?;
-    for name in &changed {
-        replayed.differences.push(format!("the view {name} was not what the log says"));
-    }
+    replayed.wrong.clone_from(&changed);
     let mut before = HashMap::new();
-    for name in store.views(scope, trace).await? {
+    let there: HashSet<String> = store.views(scope, trace).await?.into_iter().collect();
+    for artifact in &artifacts {
+        match there.contains(&artifact.file) {
+            true => replayed.views += u64::from(!changed.contains(&artifact.file)),
+            // What is no longer kept has no file.
+            false if store.get_blob(scope, &artifact.artifact.hash).await.is_err() => {}
+            false => replayed.missing.push(artifact.file.clone()),
+        }
+    }
+    for name in there {
         if artifacts.iter().any(|artifact| artifact.file == name) {
             continue;
         }
@@ -107,26 +125,26 @@ async fn rebuild(
         }
         Err(other) => return Err(other),
     };
+    let mut outdated = HashSet::new();
     if is_outdated {
-        let mut names: Vec<&str> = then.iter().chain(&now).map(|(name, _)| *name).collect();
-        names.sort_unstable();
-        names.dedup();
-        replayed.outdated = names.into_iter().filter(|name| before.remove(*name).is_some()).count() as u64;
+        let names = then.iter().chain(&now).map(|(name, _)| *name);
+        outdated.extend(names.filter(|name| before.remove(*name).is_some()));
+        replayed.outdated = outdated.len() as u64;
     }
-    for (name, bytes) in then {
-        if before.remove(name).is_some_and(|before| before != bytes) {
-            replayed.differences.push(format!("the view {name} was not what the log said when it was written"));
-        }
-    }
-    for (name, bytes) in &now {
+    // Each is compared with what the log said when it was written; what the log makes only since may be there already.
+    let of_then: Vec<&str> = then.iter().map(|(name, _)| *name).collect();
+    let since = now.iter().filter(|(name, _)| !of_then.contains(name));
+    for (name, bytes) in then.iter().chain(since) {
         match before.remove(*name) {
-            Some(before) if before != *bytes => {
-                replayed.differences.push(format!("the view {name} was not what the log says"));
-            }
-            _ => replayed.views += 1,
+            _ if outdated.contains(*name) => {}
+            Some(before) if before != *bytes => replayed.wrong.push((*name).into()),
+            Some(_) => replayed.views += 1,
+            None if of_then.is_empty() || of_then.contains(name) => replayed.missing.push((*name).into()),
+            None => {}
         }
     }
-    replayed.views -= replayed.outdated.min(replayed.views);
+    replayed.missing.sort();
+    replayed.wrong.sort();
     let mut left: Vec<String> = before.into_keys().collect();
     left.sort();
     let left = left.iter().map(|name| format!("the view {name} does not come from the log"));
@@ -138,8 +156,6 @@ async fn rebuild(
         }
         views::put(store, scope, trace, &artifacts, now).await?;
     }
-    let there = store.views(scope, trace).await?;
-    replayed.views += artifacts.iter().filter(|artifact| there.contains(&artifact.file)).count() as u64;
     Ok(())
 }
 
@@ -156,7 +172,9 @@ async fn requests(
     bodies.extend(events);
     let mut prefix = Prefix::default();
     let mut frame: Option<Encoder> = None;
-    let mut sent: HashMap<u32, String> = HashMap::new();
+    let mut sent: HashMap<u32, Sent> = HashMap::new();
+    let (mut lost, by_event) =
+        (HashSet::new(), |event: EventId| bodies.get(event).map_or_else(Vec::new, EventKind::blobs));
     for event in events {
         apply(&mut state, event);
         match &event.kind {
@@ -183,9 +201,13 @@ async fn requests(
                 let at = (store, scope);
                 let (before, after) = frames.of(packed.under);
                 match extend(&mut prefix, (&**provider, before, *text), (&state, &bodies), &packed, at).await? {
-                    Some(()) => {
+                    Some(gone) => {
+                        lost.extend(gone);
                         let (_, hash) = prefix.body(provider.codec(), before, after);
-                        sent.insert(data.request, hash);
+                        let shows = packed.items.iter().filter_map(Item::event).flat_map(by_event);
+                        let gone =
+                            if lost.is_empty() { None } else { shows.into_iter().find(|blob| lost.contains(blob)) };
+                        sent.insert(data.request, Sent { hash, gone });
                     }
                     None => replayed.differences.push(format!("request {}: a message is missing", data.request)),
                 }
@@ -201,9 +223,14 @@ async fn requests(
             EventKind::ModelFinished(ModelFinished { request, sent: Some(hash), .. })
             | EventKind::ModelMalformed(ModelMalformed { request, sent: Some(hash), .. }) => {
                 match sent.remove(request) {
-                    Some(again) if again == *hash => {
+                    Some(again) if again.hash == *hash => {
                         replayed.requests += 1;
                         replayed.unanswered -= 1;
+                    }
+                    Some(Sent { gone: Some(blob), .. }) => {
+                        let what =
+                            format!("request {request} cannot be compared: blob {blob}, which it showed, is lost");
+                        replayed.differences.push(what);
                     }
                     Some(_) => replayed.differences.push(format!("request {request} is not what was sent")),
                     None => {}
@@ -213,6 +240,13 @@ async fn requests(
         }
     }
     Ok(())
+}
+
+/// A request as it would be sent by now.
+struct Sent {
+    hash: String,
+    /// A blob that it shows and that is gone.
+    gone: Option<BlobHash>,
 }
 
 /// How requests under a spec were encoded: the model's format, the body around the conversation, and a turn's form.
@@ -260,7 +294,7 @@ pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Resu
             continue;
         };
         let mut parts = data.parts.clone();
-        load(store, scope, &mut parts).await?;
+        load(store, scope, &mut parts, &mut Gone::Fails).await?;
         answers.push((parts, data.usage, data.stop));
     }
     answers.reverse();

@@ -5,7 +5,7 @@ use crate::prefix::{Prefix, hex};
 use crate::runtime::Config;
 use crate::schema::OutputSchema;
 use crate::terms::CallTerms;
-use crate::texts::Whole;
+use crate::texts::{Gone, Whole};
 use bytes::Bytes;
 use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
 use mainpath_policy::Rules;
@@ -14,7 +14,7 @@ use mainpath_store::{Scope, Store, StoreError};
 use mainpath_tools::Workspace;
 use mainpath_types::*;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// What follows from a spec alone. Traces with the same spec share it.
@@ -149,18 +149,19 @@ fn unsign(state: &State, under: Under, message: &mut Message) {
     }
 }
 
-/// Adds to the prefix what the packed request shows beyond it. `None` when a body is not at hand.
+/// Adds to the prefix what the packed request shows beyond it; gives the blobs that are gone, in whose place the model is shown a
+/// line. `None` when a body is not at hand.
 pub(crate) async fn extend(
     prefix: &mut Prefix,
     (provider, before, text): (&dyn Provider, &[u8], Option<TextForm>),
     (state, bodies): (&State, &(dyn Bodies + Send + Sync)),
     packed: &Packed,
     (store, scope): (&dyn Store, &Scope),
-) -> Result<Option<()>, StoreError> {
+) -> Result<Option<BTreeSet<BlobHash>>, StoreError> {
     let kept = prefix.keep(packed.under, &packed.items, before);
     let new: &[Item] = packed.items.get(kept..).unwrap_or(&[]);
     // Before they become messages: a summary is put into a sentence, a result is shortened.
-    let mut whole = Whole::new(bodies);
+    let mut whole = Whole::with_lines(bodies);
     for event in new.iter().filter_map(Item::event) {
         whole.load(store, scope, event).await?;
     }
@@ -178,10 +179,11 @@ pub(crate) async fn extend(
         });
         messages = shown.collect();
     }
+    let mut gone = Gone::noted();
     for message in &mut messages {
-        media::load(store, scope, &mut message.parts).await?;
+        media::load(store, scope, &mut message.parts, &mut gone).await?;
     }
     debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
     prefix.extend(provider.codec(), new, &messages);
-    Ok(Some(()))
+    Ok(Some(whole.into_gone().take().into_iter().chain(gone.take()).collect()))
 }

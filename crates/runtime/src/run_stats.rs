@@ -26,7 +26,7 @@ pub struct RunStats {
 pub struct Counts {
     /// From start to end, waiting for people not counted, in milliseconds.
     pub ms: u64,
-    /// The turns that came to an end.
+    /// The turns; one that the run's end cut short is counted up to there.
     pub turns: Times,
     /// By model.
     pub models: BTreeMap<String, ModelStats>,
@@ -175,6 +175,9 @@ pub fn runs(trace: &TraceId, events: &[Event]) -> Vec<RunStats> {
                 }
             }
             EventKind::RunFinished(data) => {
+                if let Some(since) = turn.take() {
+                    run.counts.turns.note(working.saturating_sub(since));
+                }
                 run.reason = Some(data.reason);
                 run.counts.ms = working;
                 run.counts.tools = std::mem::take(&mut tools).stats;

@@ -149,7 +149,7 @@ impl Runtime {
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
         let mut driver = Driver::open(Arc::clone(&self.shared), Arc::clone(handle), scope.clone(), trace, true).await?;
-        driver.offer(InputKind::SetSpec { spec: Box::new(spec) }, None).await?;
+        driver.offer(InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }, None).await?;
         let said = driver.read(message, scope.principal.clone()).await?;
         driver.offer(said, None).await?;
         // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.

@@ -4,22 +4,90 @@ use crate::media;
 use mainpath_core::Bodies;
 use mainpath_store::{Scope, Store, StoreError};
 use mainpath_types::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What becomes of a text or an attachment whose blob is missing or damaged.
+#[derive(Debug, Default)]
+pub(crate) enum Gone {
+    /// Reading fails.
+    #[default]
+    Fails,
+    /// A line stands in its place; these are the blobs.
+    Noted(BTreeSet<BlobHash>),
+}
+
+impl Gone {
+    /// A line stands in the place of what is gone.
+    pub fn noted() -> Gone {
+        Gone::Noted(BTreeSet::new())
+    }
+
+    /// The blobs that were found gone since the last look.
+    pub fn take(&mut self) -> BTreeSet<BlobHash> {
+        match self {
+            Gone::Fails => BTreeSet::new(),
+            Gone::Noted(blobs) => std::mem::take(blobs),
+        }
+    }
+
+    /// The bytes of a blob; `None` if they are gone and a line is to stand in their place. Errors: it cannot be read.
+    pub async fn get(
+        &mut self,
+        store: &dyn Store,
+        scope: &Scope,
+        hash: &BlobHash,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        match (store.get_blob(scope, hash).await, self) {
+            (Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)), Gone::Noted(blobs)) => {
+                blobs.insert(hash.clone());
+                Ok(None)
+            }
+            (found, _) => found.map(Some),
+        }
+    }
+}
+
+/// A number with separators.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let begins = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
+    digits.char_indices().flat_map(|(at, digit)| begins(at).then_some(',').into_iter().chain([digit])).collect()
+}
+
+/// What stands in the place of something that is gone.
+pub(crate) fn gone_line(what: &str) -> Part {
+    Part::text(format!("[{what} was here; its content is lost and cannot be shown any more.]"))
+}
 
 /// A log in which some events have their long texts in place.
 pub struct Whole<'a> {
     log: &'a (dyn Bodies + Send + Sync),
     loaded: BTreeMap<EventId, EventKind>,
+    gone: Gone,
 }
 
 impl<'a> Whole<'a> {
     /// A log as it is.
     pub fn new(log: &'a (dyn Bodies + Send + Sync)) -> Whole<'a> {
-        Whole { log, loaded: BTreeMap::new() }
+        Whole::with(log, Gone::Fails)
+    }
+
+    pub(crate) fn with(log: &'a (dyn Bodies + Send + Sync), gone: Gone) -> Whole<'a> {
+        Whole { log, loaded: BTreeMap::new(), gone }
+    }
+
+    /// The same, with a line in the place of each text that is gone.
+    pub fn with_lines(log: &'a (dyn Bodies + Send + Sync)) -> Whole<'a> {
+        Whole::with(log, Gone::noted())
+    }
+
+    /// What was found gone.
+    pub(crate) fn into_gone(self) -> Gone {
+        self.gone
     }
 
     /// Puts the long texts of an event in their places, and those of the summary that it shows. An event that is not there has
-    /// none. Errors: a blob is missing.
+    /// none. Errors: a blob is missing, unless a line is to stand in its place; or one cannot be read.
     pub async fn load(&mut self, store: &dyn Store, scope: &Scope, event: EventId) -> Result<(), StoreError> {
         let mut next = Some(event);
         while let Some(event) = next {
@@ -35,7 +103,7 @@ impl<'a> Whole<'a> {
             return Ok(());
         }
         let Some(mut kind) = self.get(event).cloned() else { return Ok(()) };
-        load(store, scope, parts_mut(&mut kind)).await?;
+        load(store, scope, parts_mut(&mut kind), &mut self.gone).await?;
         self.loaded.insert(event, kind);
         Ok(())
     }
@@ -104,15 +172,22 @@ fn is_stored(part: &Part) -> bool {
     }
 }
 
-/// Puts texts that lie in blobs back in their places.
-pub(crate) async fn load(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+/// Puts texts that lie in blobs back in their places. Errors: a blob cannot be read, or is gone where that is one.
+pub(crate) async fn load(
+    store: &dyn Store,
+    scope: &Scope,
+    parts: &mut [Part],
+    gone: &mut Gone,
+) -> Result<(), StoreError> {
     for part in parts {
         match part {
-            Part::StoredText { hash, .. } => {
-                let bytes = store.get_blob(scope, hash).await?;
-                *part = Part::text(String::from_utf8_lossy(&bytes));
+            Part::StoredText { hash, bytes } => {
+                *part = match gone.get(store, scope, hash).await? {
+                    Some(found) => Part::text(String::from_utf8_lossy(&found)),
+                    None => gone_line(&format!("A text of {} bytes", grouped(*bytes))),
+                };
             }
-            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content)).await?,
+            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content, gone)).await?,
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::artifacts::{self, Kept};
 use crate::telemetry::{ToolStats, by_tool};
-use crate::texts::{Events, Whole, load, parts, typed_in};
+use crate::texts::{Events, Gone, Whole, load, parts, typed_in};
 use crate::wire::Projector;
 pub use mainpath_core::status;
 use mainpath_core::{
@@ -15,28 +15,53 @@ use mainpath_types::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The views of a trace with this log: name and content, but for the artifacts themselves. Errors: a blob that a view quotes is missing.
+/// A view: its name and what it holds.
+pub type View = (&'static str, Vec<u8>);
+
+/// The views of a trace with this log, but for the artifacts themselves. Errors: a blob that a view quotes is missing.
 pub async fn build(
     store: &dyn Store,
     scope: &Scope,
     trace: &TraceId,
     events: &[Event],
-) -> Result<Vec<(&'static str, Vec<u8>)>, StoreError> {
+) -> Result<Vec<View>, StoreError> {
+    Ok(make(store, scope, (trace, events), Gone::Fails).await?.0)
+}
+
+/// The same, with a line in the place of each text that is gone. Errors: the store cannot be read.
+pub async fn build_with_lines(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    events: &[Event],
+) -> Result<Vec<View>, StoreError> {
+    Ok(make(store, scope, (trace, events), Gone::noted()).await?.0)
+}
+
+/// The views, and those of them that are nothing but a text of which a part is gone.
+async fn make(
+    store: &dyn Store,
+    scope: &Scope,
+    (trace, events): (&TraceId, &[Event]),
+    mut gone: Gone,
+) -> Result<(Vec<View>, Vec<&'static str>), StoreError> {
     let (state, made) = fold(trace, events);
     let log = Events(events);
-    let (task, spec) = (task(store, scope, &state, events).await?, spec(events));
+    let (task, spec) = (task_with(store, scope, (&state, events), &mut gone).await?, spec(events));
     let mut request = asked(&state, events).map_or(Vec::new(), |kind| parts(kind).to_vec());
-    load(store, scope, &mut request).await?;
-    let end = ending(store, scope, &state, &log).await?;
+    load(store, scope, &mut request, &mut gone).await?;
+    let mut gaps = if gone.take().is_empty() { Vec::new() } else { vec![REQUEST] };
+    let end = ending_with(store, scope, (&state, &log), &mut gone).await?;
+    gaps.extend((!gone.take().is_empty()).then_some(ANSWER));
     let about = meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str()));
     let mut views = vec![
         ("goal.json", pretty(&plan(&state, events, &made, &task))),
         ("state.json", pretty(&open(&state))),
         ("wire.jsonl", wire(trace, events)),
-        ("inputs/request.txt", text_of(&request).into_bytes()),
+        (REQUEST, text_of(&request).into_bytes()),
     ];
     if let Some(end) = end {
-        views.push(("final.md", format!("{}\n", end.answer.trim_end()).into_bytes()));
+        views.push((ANSWER, format!("{}\n", end.answer.trim_end()).into_bytes()));
     }
     views.push(("summary.md", summarised(store, scope, &state, &log).await?.markdown().into_bytes()));
     let artifacts: Vec<Value> = artifacts::list(events)
@@ -48,7 +73,7 @@ pub async fn build(
     }
     // Last, as it says up to which event the others were written.
     views.push(("meta.json", pretty(&about)));
-    Ok(views)
+    Ok((views, gaps))
 }
 
 /// The events under their published names, a line each: what `--json` prints, but for what was in no log.
@@ -99,15 +124,24 @@ pub(crate) async fn summarised(
     Ok(found)
 }
 
-/// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place. Errors: the blob
-/// is missing.
+/// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place, and a line where that
+/// is gone. Errors: the store cannot be read.
 pub async fn ending(
     store: &dyn Store,
     scope: &Scope,
     state: &State,
     log: &(dyn Bodies + Send + Sync),
 ) -> Result<Option<Ending>, StoreError> {
-    let mut whole = Whole::new(log);
+    ending_with(store, scope, (state, log), &mut Gone::noted()).await
+}
+
+async fn ending_with(
+    store: &dyn Store,
+    scope: &Scope,
+    (state, log): (&State, &(dyn Bodies + Send + Sync)),
+    gone: &mut Gone,
+) -> Result<Option<Ending>, StoreError> {
+    let mut whole = Whole::with(log, std::mem::take(gone));
     // The last words of the model are all that an ending quotes.
     let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
     for (_, node) in assistants {
@@ -121,7 +155,9 @@ pub async fn ending(
             break;
         }
     }
-    Ok(mainpath_core::ending(state, &whole))
+    let ending = mainpath_core::ending(state, &whole);
+    *gone = whole.into_gone();
+    Ok(ending)
 }
 
 /// The form of views. It changes whenever a view of the same log is written otherwise than before.
@@ -138,22 +174,24 @@ pub(crate) fn written_up_to(meta: &[u8]) -> Option<EventId> {
     serde_json::from_slice::<Value>(meta).ok()?.get("last_event_id")?.as_u64()
 }
 
+/// The view that is the request.
+const REQUEST: &str = "inputs/request.txt";
+/// The view that is the answer.
+const ANSWER: &str = "final.md";
 /// All views that [`build`] may make.
-const NAMES: [&str; 8] = [
-    "goal.json",
-    "state.json",
-    "wire.jsonl",
-    "inputs/request.txt",
-    "final.md",
-    "summary.md",
-    "artifacts/index.json",
-    "meta.json",
-];
+const NAMES: [&str; 8] =
+    ["goal.json", "state.json", "wire.jsonl", REQUEST, ANSWER, "summary.md", "artifacts/index.json", "meta.json"];
 
-/// Writes the views of a trace. Errors: the log cannot be read, or a view cannot be written.
+/// Writes the views of a trace. Of a text that is gone the view that was written when it was there stays. Errors: the log cannot be
+/// read, or a view cannot be written.
 pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(), StoreError> {
     let log = store.read(scope, trace, 1).await?;
-    let views = build(store, scope, trace, &log.events).await?;
+    let (mut views, gaps) = make(store, scope, (trace, &log.events), Gone::noted()).await?;
+    for gap in gaps {
+        if let Some(before) = store.get_view(scope, trace, gap).await? {
+            views.iter_mut().filter(|(name, _)| *name == gap).for_each(|(_, bytes)| bytes.clone_from(&before));
+        }
+    }
     put(store, scope, trace, &artifacts::list(&log.events), views).await
 }
 
@@ -201,10 +239,19 @@ pub fn missing_end(head: EventId, known: Option<EventId>) -> Option<String> {
 }
 
 /// What the agent was first asked to do on the main path, without what was piped in or attached; before anything is on it, what
-/// was first said since the conversation was last cleared, or at all. Errors: it lies in a blob, and the blob is missing.
+/// was first said since the conversation was last cleared, or at all; a line where that is gone. Errors: the store cannot be read.
 pub async fn task(store: &dyn Store, scope: &Scope, state: &State, events: &[Event]) -> Result<String, StoreError> {
+    task_with(store, scope, (state, events), &mut Gone::noted()).await
+}
+
+async fn task_with(
+    store: &dyn Store,
+    scope: &Scope,
+    (state, events): (&State, &[Event]),
+    gone: &mut Gone,
+) -> Result<String, StoreError> {
     let mut said = asked(state, events).map_or(Vec::new(), |kind| typed_in(kind).to_vec());
-    load(store, scope, &mut said).await?;
+    load(store, scope, &mut said, gone).await?;
     Ok(text_of(&said))
 }
 

@@ -94,7 +94,7 @@ impl Projector {
                 let changed = self.state.coming_spec().and_then(|old| changed_limits(&old.limits, &data.spec.limits));
                 [("spec_changed", value(data))]
                     .into_iter()
-                    .chain(changed.map(|data| ("budget_changed", data)))
+                    .chain(changed.map(|changed| ("budget_changed", by_whom(changed, data.by.as_ref()))))
                     .collect()
             }
             EventKind::MessageQueued(data) => vec![(
@@ -262,6 +262,14 @@ fn as_given(fact: &mut Value, words: &Value) {
             fact[name] = given.clone();
         }
     }
+}
+
+/// Limits that changed, and who changed them, if that is known.
+fn by_whom(mut changed: Value, by: Option<&Principal>) -> Value {
+    if let Some(by) = by {
+        changed["by"] = json!(by);
+    }
+    changed
 }
 
 /// Which limits a spec changes, each with what it was and what it is.

@@ -3,7 +3,7 @@
 
 use crate::place::{Fut, Kept, Listed, PlaceError, SessionPlace};
 use mainpath_types::{Message, Millis, Role, TraceId};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -42,8 +42,24 @@ impl SqlitePlace {
         Ok(db)
     }
 
+    /// The same for who only looks, also where nothing can be written.
+    fn look(&self) -> Done<Connection> {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match OpenOptions::new().append(true).open(&self.file) {
+            Err(error) if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) => {
+                let db = Connection::open_with_flags(&self.file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+                db.busy_timeout(PATIENCE)?;
+                Ok(db)
+            }
+            _ => self.open(),
+        }
+    }
+
     fn read(&self, session: &str, window: usize) -> Done<Option<Kept>> {
-        let mut db = self.open()?;
+        if !self.file.exists() {
+            return Ok(None);
+        }
+        let mut db = self.look()?;
         // One look at both tables, whoever writes meanwhile.
         let db = db.transaction()?;
         let known = db
@@ -100,7 +116,7 @@ impl SqlitePlace {
         if !self.file.exists() {
             return Ok(Vec::new());
         }
-        let db = self.open()?;
+        let db = self.look()?;
         let mut query = db.prepare("SELECT name, trace FROM session ORDER BY name")?;
         let rows = query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;

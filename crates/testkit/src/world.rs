@@ -138,7 +138,7 @@ impl World {
             temperature: None,
         };
         spec.fallback.extend(["second", "third"].into_iter().take(world.rng.usize(0..3)).map(other));
-        let set = world.offer(InputKind::SetSpec { spec: Box::new(spec) });
+        let set = world.offer(InputKind::SetSpec { spec: Box::new(spec), by: None });
         assert!(set.is_ok(), "seed {seed}: {set:?}");
         world.say(MessageMode::Message);
         world

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct SpecChanged {
     /// The whole new spec. Boxed, as it is large and rare.
     pub spec: Box<Spec>,
+    /// Who changed it; logs of before do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Principal>,
 }
 
 /// When a message is to be read.

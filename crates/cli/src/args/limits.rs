@@ -83,7 +83,10 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
 pub fn rate(text: &str) -> Result<RateLimit, String> {
     let wrong = || format!("{text:?} is no rate; write calls/time, such as \"10/1m\"");
     let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
-    let calls = calls.trim().parse().ok().filter(|calls| *calls > 0).ok_or_else(wrong)?;
+    let calls: u32 = calls.trim().parse().map_err(|_| wrong())?;
+    if calls == 0 {
+        return Err(format!("at {text:?} it would never run; deny the tool instead, such as --deny \"bash(*)\""));
+    }
     let time = duration(time.trim()).map_err(|_| wrong())?;
     Ok(RateLimit { calls, per_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })
 }

@@ -17,7 +17,11 @@ fn parked() -> (Place, ModelServer, String) {
     let trace = place.trace();
     done.fails(5, &format!("waits for an approval: mainpath approve {trace} && mainpath resume {trace}"));
     assert_eq!((done.out.as_str(), place.text("effects").as_str()), ("", ""));
-    assert!(place.ok(&["show"]).contains(&format!("call 2.0 (bash) waits for an approval: mainpath approve {trace}")));
+    assert!(
+        place.ok(&["show"]).contains(&format!(
+            "call 2.0 (bash: echo done >> effects) waits for an approval: mainpath approve {trace}"
+        ))
+    );
     (place, server, trace)
 }
 
@@ -73,11 +77,15 @@ fn a_word_to_a_trace_with_a_torn_log_leaves_the_tear_to_its_next_owner() {
 fn a_denial_wins_over_an_approval_that_nobody_has_read() {
     let (place, server, trace) = parked();
     place.ok(&["approve", &trace]);
-    assert!(place.ok(&["show"]).contains("call 2.0 (bash) has been approved and has not started"));
+    assert!(
+        place.ok(&["show"]).contains("call 2.0 (bash: echo done >> effects) has been approved and has not started")
+    );
     let told = place.ok(&["deny", &trace, "--reason", "no, wait"]);
     assert!(told.starts_with(&format!("denied call 2.0 of {trace}")), "{told}");
     for again in ["approve", "deny"] {
-        place.run(&[again, &trace]).fails(1, "call 2.0 (bash) has been denied; it goes on with: mainpath resume");
+        place
+            .run(&[again, &trace])
+            .fails(1, "call 2.0 (bash: echo done >> effects) has been denied; it goes on with: mainpath resume");
     }
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "The end.\n", ""), "{done:#?}");
@@ -89,7 +97,9 @@ fn a_denial_wins_over_an_approval_that_nobody_has_read() {
 fn an_approval_with_other_arguments_makes_no_rule_of_the_old_ones() {
     let (place, _server, trace) = parked();
     place.ok(&["approve", &trace, "--arguments", r#"{"command": "echo other >> effects"}"#]);
-    place.run(&["approve", &trace, "--for", "always"]).fails(1, "call 2.0 (bash) has been approved");
+    place
+        .run(&["approve", &trace, "--for", "always"])
+        .fails(1, "call 2.0 (bash: echo done >> effects) has been approved");
     assert!(!place.home.join("policy.toml").exists());
     assert_eq!(place.run(&["resume", &trace, "--park"]).code, 0);
     assert_eq!(place.text("effects"), "other\n");
@@ -101,7 +111,7 @@ fn arguments_that_the_tool_would_not_take_are_refused_and_the_call_goes_on_waiti
     let done = place.run(&["approve", &trace, "--arguments", r#"{"comand": "ls"}"#]);
     done.fails(1, "Wrong arguments for bash:");
     assert!(done.err.contains("goes on waiting"), "{done:#?}");
-    assert!(place.ok(&["show"]).contains("call 2.0 (bash) waits for an approval"));
+    assert!(place.ok(&["show"]).contains("call 2.0 (bash: echo done >> effects) waits for an approval"));
     // What rules deny is found out when the approval is read: it stays on record, and the rule is named.
     place.ok(&["approve", &trace, "--arguments", r#"{"command": "sudo rm -rf /"}"#]);
     let done = place.run(&["resume", &trace, "--park"]);
@@ -120,12 +130,16 @@ fn every_call_that_waits_is_named_in_a_command_that_works() {
     let (place, server) = (Place::new(), scripted(vec![two, Answer::text("The end.")]));
     let done = place.run_on(&server, &["--park", "Do it."]);
     let trace = place.trace();
-    for call in ["2.0", "2.1"] {
+    for (call, word) in [("2.0", "one"), ("2.1", "two")] {
         let how = format!(
-            "call {call} (bash) waits for an approval: mainpath approve {trace} --call {call} && mainpath resume {trace}"
+            "call {call} (bash: echo {word} >> effects) waits for an approval: mainpath approve {trace} --call {call} && mainpath \
+             resume {trace}"
         );
         assert!(done.code == 5 && done.err.contains(&how), "{how}: {done:#?}");
     }
+    // Who has to choose sees between what.
+    let both = "wait: 2.0 (bash: echo one >> effects), 2.1 (bash: echo two >> effects); name one with --call";
+    place.run(&["approve", &trace]).fails(2, both);
     place.ok(&["approve", &trace, "--call", "2.0"]);
     // The one that is left needs no name.
     place.ok(&["approve", &trace]);
@@ -137,7 +151,9 @@ fn every_call_that_waits_is_named_in_a_command_that_works() {
 fn approving_twice_is_as_once() {
     let (place, _server, trace) = parked();
     place.ok(&["approve", &trace]);
-    place.run(&["approve", &trace]).fails(1, "call 2.0 (bash) has been approved and has not started; it goes on with");
+    place
+        .run(&["approve", &trace])
+        .fails(1, "call 2.0 (bash: echo done >> effects) has been approved and has not started; it goes on with");
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!(done.code, 0, "{done:#?}");
     assert_eq!(place.text("effects"), "done\n");
@@ -168,9 +184,13 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     let said = place.ok(&["approve"]);
     assert!(said.starts_with("approved call 2.0 of "), "{said}");
     place.run(&["approve", "--call", "3.0"]).fails(1, "no call of ");
+    assert!(said.contains("(bash: echo done >> effects; echo oops >&2)"), "{said}");
     let done = place.run(&["resume"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
     assert_eq!(place.text("effects"), "done\n", "once");
+    // It has a number of its own by now, and is told by its name all the same.
+    let made = "→ bash: echo done >> effects; echo oops >&2 (call 2.0, which was denied, is made now)";
+    assert!(done.err.contains(made) && done.err.contains("✓ bash ("), "{}", done.err);
     let messages = server.requests().pop().unwrap().body()["messages"].to_string();
     assert!(messages.contains("has approved the call 2.0 of bash, which was denied."), "{messages}");
     assert!(messages.contains("[stderr]\\noops\\n[exit code 0]"), "{messages}");
@@ -276,4 +296,23 @@ fn a_call_that_a_rule_denies_stays_denied_whoever_approves_it() {
         "{refused}"
     );
     assert_eq!(place.text("effects"), "");
+}
+
+#[test]
+fn a_run_that_ended_for_its_denials_says_to_approve_and_not_to_resume() {
+    let again = "echo done >> effects";
+    let server = scripted(vec![bash(again), bash(again), bash(again), bash(again), bash(again), bash(again)]);
+    let place = Place::new();
+    let done = place.run_on(&server, &["--repeated-failure-limit", "2", "Do it."]);
+    let trace = place.trace();
+    let last = "4.0";
+    done.fails(
+        4,
+        &format!(
+            "the run ended with repeated_failure; approve call {last}: mainpath approve {trace} --call {last} && mainpath resume {trace}"
+        ),
+    );
+    // What a rule denies, no approval overcomes.
+    let done = place.run_on(&server, &["--repeated-failure-limit", "2", "--deny", "bash(echo *)", "Do it."]);
+    done.fails(4, "a rule denies call 4.0 (mainpath policy list); with other rules: mainpath resume ");
 }

@@ -260,3 +260,64 @@ fn what_cannot_be_attached_is_named_before_anything_is_begun() {
     assert!(place.traces().is_empty() && server.count() == 0);
     place.run_on(&server, &["--attachments", "never", "x"]).fails(2, "invalid value 'never' for '--attachments <HOW>'");
 }
+
+#[test]
+fn what_was_attached_and_is_lost_is_said_in_its_place_and_everything_goes_on() {
+    let (place, server) = (Place::new(), simple());
+    std::fs::write(place.work.join("photo"), image(8, 8, ImageFormat::Png)).unwrap();
+    std::fs::write(place.work.join("long.txt"), "heron ".repeat(4_000)).unwrap();
+    assert_eq!(place.run_on(&server, &["--image", "photo", "--file", "long.txt", "Look."]).code, 0);
+    let trace = place.trace();
+    std::fs::remove_dir_all(place.home.join("blobs")).unwrap();
+    let request = std::fs::read(place.file(&trace, "inputs/request.txt")).unwrap();
+    let image = "[An image (image/png) was here; its content is lost and cannot be shown any more.]";
+    let shown = |server: &ModelServer| server.requests().pop().unwrap().body()["messages"].to_string();
+    let tried: [&[&str]; 5] = [
+        &["run", "--trace", &trace, "And now?"],
+        &["regenerate", &trace],
+        &["rewind", &trace, "--to", "2", "Something else."],
+        &["rewind", &trace, "--to", "1"],
+        &["run", "-c", "More."],
+    ];
+    for args in tried {
+        let done = place.run(args);
+        assert_eq!((done.code, done.out.as_str()), (0, "Seen.\n"), "{args:?}: {done:#?}");
+        let seen = shown(&server);
+        assert!(seen.contains(image) && seen.contains("[A text of 24,"), "{seen}");
+        assert!(done.err.contains("! a part of the conversation is lost (blob "), "{done:#?}");
+    }
+    // What was written when it was there is not thrown away.
+    assert!(std::fs::read(place.file(&trace, "inputs/request.txt")).unwrap() == request);
+    for args in [
+        &["compact", &trace][..],
+        &["show"],
+        &["export", "--format", "json"],
+        &["export", "--format", "anthropic"],
+        &["ls"],
+    ] {
+        let done = place.run(args);
+        assert!(!done.err.contains("there is no blob"), "{args:?}: {done:#?}");
+    }
+    place.ok(&["export", "--format", "openai"]);
+    let done = place.run(&["replay", "--dry-run"]);
+    assert!(done.code == 1 && done.out.contains("request 1 cannot be compared: blob "), "{done:#?}");
+    assert!(!done.out.contains("is not what was sent"), "{done:#?}");
+}
+
+#[test]
+fn who_attaches_more_than_the_window_holds_is_told_what_helps() {
+    let (place, server) = (Place::new(), simple());
+    place.config("context_window = 8000\n");
+    std::fs::write(place.work.join("long.txt"), "heron ".repeat(20_000)).unwrap();
+    let done = place.run_on(&server, &["--file", "long.txt", "Sum up."]);
+    let trace = place.trace();
+    let how = format!(
+        "message 1 alone is too large: say less (mainpath run \"TASK\"; a file that is only named there is read in parts), or go on \
+         with a larger window: mainpath resume {trace} --model MODEL"
+    );
+    done.fails(4, &how);
+    assert!(!done.err.contains("compact") && !done.out.contains("compact"), "{done:#?}");
+    // It does help.
+    place.config("context_window = 80000\n");
+    assert_eq!(place.run(&["resume", &trace, "--model", &server.model()]).out, "Seen.\n");
+}

@@ -540,7 +540,7 @@ fn stats_over_runs_say_how_they_ended_what_failed_and_what_they_cost() {
     let total = &of("total")[0]["total"];
     assert_eq!(
         (&total["runs"], &total["traces"], &total["failed"], &total["turns"]["count"]),
-        (&json!(3), &json!(3), &json!(2), &json!(5))
+        (&json!(3), &json!(3), &json!(2), &json!(6))
     );
     // Each answer reports 10 tokens in and 5 out, at $1 and $2 for a million: 20 micro-dollars.
     assert_eq!((&total["usage"]["input"], &total["usage"]["output"]), (&json!(50), &json!(25)));

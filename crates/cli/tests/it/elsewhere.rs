@@ -42,7 +42,11 @@ fn a_conversation_goes_on_from_another_machine_and_both_are_told() {
     assert!(two.ok(&["session", "show", "pond"]).contains("4 messages in the mirror"));
     let all = ["First.", "Answer 1.", "Second.", "Answer 2."];
     assert_eq!(texts(&two.ok(&["session", "prepare", "pond"])), all);
+    let summary = two.ok(&["session", "summary", "pond"]);
+    assert!(summary.contains("First.") && summary.contains("Second."), "{summary}");
+    assert!(two.traces().is_empty(), "looking makes no trace");
     two.run(&["session", "show", "lake"]).fails(1, "there is no session \"lake\"");
+    two.run(&["session", "summary", "lake"]).fails(1, "there is no session \"lake\"");
     // And goes on.
     let done = two.run_on(&server, &["--session", "pond", "Third."]);
     assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
@@ -138,4 +142,33 @@ fn a_mirror_that_others_have_spoilt_is_told_and_spoils_nothing() {
     let broken = two.run_on(&server, &["--session", "lake", "Again."]);
     assert!(broken.code == 0 && broken.err.contains("! what was said is safe, but not mirrored: "), "{broken:#?}");
     two.run(&["session", "prepare", "pond"]).fails(1, "file is not a database");
+}
+
+#[test]
+fn sessions_are_looked_at_in_a_folder_of_somebody_else() {
+    let (place, server) = (place_with("sqlite:chats.db"), answers());
+    assert_eq!(place.run_on(&server, &["--session", "pond", "First."]).code, 0);
+    let looks: [&[&str]; 5] = [
+        &["session", "list"],
+        &["session", "show", "pond"],
+        &["session", "summary", "pond"],
+        &["session", "list", "--json"],
+        &["ls", "--json"],
+    ];
+    let before: Vec<String> = looks.iter().map(|look| place.ok(look)).collect();
+    for (look, before) in looks.iter().zip(before) {
+        let done = place.run_as_another(look);
+        assert_eq!((done.code, ages(&done.out)), (0, ages(&before)), "{look:?}: {done:#?}");
+        assert!(!done.err.contains('!'), "{done:#?}");
+    }
+    // What cannot be written is named, and all the rest is looked at.
+    let done = place.run_as_another(&["doctor"]);
+    let home = place.home.display();
+    assert!(done.code == 1 && done.out.contains(&format!("FAIL data in {home} cannot be written: ")), "{done:#?}");
+    assert!(done.out.contains("bash runs under"), "{done:#?}");
+}
+
+/// The same without how long ago it was.
+fn ages(text: &str) -> String {
+    text.split_whitespace().filter(|word| !word.ends_with(|end: char| end.is_ascii_digit())).collect()
 }

@@ -15,7 +15,19 @@ fn first(reply: impl Into<Reply>) -> ModelServer {
     server(move |request| if request.n == 1 { reply.clone() } else { Answer::text("Done after all.").into() })
 }
 
+/// Whoever counts its turns counts the one that was cut short.
+fn counts_one_turn(place: &Place) {
+    let listed = parsed(&place.ok(&["ls", "--json"]));
+    let counted = place.ok(&["stats", "--json"]);
+    let total = parsed(counted.lines().last().unwrap())["total"].clone();
+    assert_eq!((&listed["turns"], &total["turns"]["count"]), (&1.into(), &1.into()), "{listed} {total}");
+    // So do they all say whether what it used was estimated.
+    assert_eq!((&listed["about"], &total["about"]), (&total["about"], &listed["about"]), "{listed} {total}");
+    assert!(listed["about"].is_boolean(), "{listed}");
+}
+
 fn resumes(place: &Place) {
+    counts_one_turn(place);
     let done = place.run(&["resume", "--yes"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
     place.ok(&["verify"]);

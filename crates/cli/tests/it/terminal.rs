@@ -315,7 +315,10 @@ fn a_run_at_its_question_is_running_for_everybody_else() {
     let trace = place.trace();
     let watching = Terminal::start(&place, &["watch", &trace], &[]);
     // It has looked whether anybody is there, and stays.
-    watching.shows("? call 2.0 (bash) waits for an approval: at its terminal, or mainpath approve", 1);
+    watching.shows(
+        "? call 2.0 (bash: echo done >> effects) waits for an approval: at its terminal, or mainpath approve",
+        1,
+    );
     assert_eq!(place.ok(&["next", &trace, "Then rest."]), format!("{trace} reads it after this run\n"));
     let read = |event: &serde_json::Value| event["data"]["mode"] == "follow_up";
     wait_until("it is read", || place.events(&trace).iter().any(read));

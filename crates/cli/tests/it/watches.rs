@@ -81,7 +81,7 @@ fn a_trace_that_nobody_drives_is_said_to_wait() {
     place.run_on(&server, &["--park", "write"]).fails(5, "waits for an approval");
     let waits = place.run(&["watch"]);
     assert!(
-        waits.code == 5 && waits.err.contains("call 2.0 (write_text_file) waits for an approval: mainpath approve"),
+        waits.code == 5 && waits.err.contains("call 2.0 (write_text_file: a) waits for an approval: mainpath approve"),
         "{waits:#?}"
     );
     let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);

@@ -215,5 +215,5 @@ fn changes_of_the_plan_and_of_limits_are_printed_and_exported_with_their_numbers
     let again = place.run_on(&server, &["--trace", &trace, "--max-turns", "9", "And again."]);
     assert!(again.err.contains("· limits changed: turns 7 → 9\n"), "{}", again.err);
     let wire = lines(&std::fs::read_to_string(place.file(&trace, "wire.jsonl")).unwrap());
-    assert_eq!(one(&wire, "budget_changed")["data"], json!({"turns": {"from": 7, "to": 9}}));
+    assert_eq!(one(&wire, "budget_changed")["data"], json!({"turns": {"from": 7, "to": 9}, "by": "user"}));
 }

@@ -213,7 +213,11 @@ fn a_task_that_is_larger_than_the_window_is_refused_before_any_call() {
     assert_eq!(why, expected);
     let answer = ending(agent.state(), &agent.bodies).unwrap().answer;
     assert!(answer.contains(expected), "{answer}");
-    assert!(answer.ends_with("Next: rewind, compact, or use a model with a larger window."), "{answer}");
+    let next = "Next: say less (message 1 alone is about 900 tokens, and there is room for 872), such as a smaller file or only its \
+                name, so that it is read in parts; or use a model with a larger window.";
+    assert!(answer.ends_with(next), "{answer}");
+    let too_large = Help::Smaller { message: Seq(1), after: None, tokens: 900, room: 872 };
+    assert_eq!(what_helps(agent.state(), &agent.bodies), too_large);
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn a_limit_in_characters_is_a_smaller_window_with_an_answer_of_its_own() {
         "{answer}"
     );
     assert!(
-        answer.ends_with("Next: rewind, compact, or raise max_context_chars.") && !answer.contains("window"),
+        answer.ends_with("so that it is read in parts; or raise max_context_chars.") && !answer.contains("window"),
         "{answer}"
     );
     let mut agent = Agent::with_window(Limits { context_chars: Some(3_000), ..no_limits() }, 100_000);

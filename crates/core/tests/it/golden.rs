@@ -59,7 +59,7 @@ fn life() -> Vec<Event> {
     let mut other = spec(Limits { window_messages: None, call_retries: 1, ..limits }, 400);
     other.tools[0].rate = Some(RateLimit { calls: 1, per_ms: 500 });
     other.tools[1].max_calls = Some(7);
-    agent.takes(InputKind::SetSpec { spec: Box::new(other) });
+    agent.takes(InputKind::SetSpec { spec: Box::new(other), by: None });
     agent.says(MessageMode::Message, "again");
     let long = Box::new(Reply { tokens: 210, ..*agent.reply("a long text", &[allowed("read")]) });
     agent.takes(InputKind::ModelFinished(long));
@@ -76,7 +76,7 @@ fn life() -> Vec<Event> {
     let mut agent = finish(agent);
     let limits = Limits { inject_every: Some(1), ..no_limits() };
     let hooks = vec!["news".to_string()];
-    agent.takes(InputKind::SetSpec { spec: Box::new(Spec { context_hooks: hooks, ..spec(limits, 4_000) }) });
+    agent.takes(InputKind::SetSpec { spec: Box::new(Spec { context_hooks: hooks, ..spec(limits, 4_000) }), by: None });
     agent.says(MessageMode::Message, "once more");
     let planned = PlannedCall { answer: Some("the plan in short".into()), ..allowed("read") };
     let step = Step { id: Some("s1".into()), title: Some("a step".into()), ..Step::default() };

@@ -380,6 +380,26 @@ fn a_degraded_answer_names_denials_as_the_block_and_the_open_steps_as_what_is_ne
                   Still open: step 1; step 2; step 3; step 4; step 5; step 6; step 7; step 8; and 2 more.";
     let expected = Ending { reason: FinishReason::RepeatedFailure, answer: answer.into() };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
+    assert_eq!(what_helps(agent.state(), &agent.bodies), Help::Allow(call("4.0")), "a rule denied it");
+}
+
+#[test]
+fn what_helps_a_run_that_people_denied_is_an_approval_and_one_that_failed_may_just_go_on() {
+    let two = || Agent::asked(Limits { repeated_failures: Some(2), ..no_limits() });
+    let mut agent = two();
+    for denied in ["2.0", "4.0"] {
+        agent.calls(&[planned("bash", Decision::Ask)]);
+        agent.takes(InputKind::Deny { call: call(denied), by: user(), reason: None });
+    }
+    assert_eq!(what_helps(agent.state(), &agent.bodies), Help::Approve(call("4.0")));
+    let mut agent = two();
+    assert_eq!(what_helps(agent.state(), &agent.bodies), Help::GoOn, "it goes on");
+    for made in ["2.0", "4.0"] {
+        agent.calls(&[allowed("bash")]);
+        agent.takes(failed(made, 1));
+    }
+    assert_eq!(agent.ended().reason, FinishReason::RepeatedFailure);
+    assert_eq!(what_helps(agent.state(), &agent.bodies), Help::GoOn);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn with_fallback(models: &[(&str, u32)]) -> Agent {
         temperature: None,
     };
     spec.fallback = models.iter().map(other).collect();
-    agent.takes(InputKind::SetSpec { spec: Box::new(spec) });
+    agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None });
     agent.says(MessageMode::Message, "do it");
     agent
 }

@@ -94,7 +94,7 @@ impl Agent {
             now: 1_000,
             not_done: BTreeSet::new(),
         };
-        agent.gives(InputKind::SetSpec { spec: Box::new(spec) }, &["spec_changed"]);
+        agent.gives(InputKind::SetSpec { spec: Box::new(spec), by: None }, &["spec_changed"]);
         agent
     }
 

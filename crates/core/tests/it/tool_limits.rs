@@ -10,7 +10,7 @@ fn limited(limits: Limits, name: &str, change: impl Fn(&mut ToolSpec)) -> Agent 
     let mut agent = Agent::new(limits.clone());
     let mut spec = spec(limits, 100_000);
     spec.tools.iter_mut().filter(|tool| tool.name == name).for_each(change);
-    agent.gives(InputKind::SetSpec { spec: Box::new(spec) }, &["spec_changed"]);
+    agent.gives(InputKind::SetSpec { spec: Box::new(spec), by: None }, &["spec_changed"]);
     agent.says(MessageMode::Message, "do it");
     agent
 }

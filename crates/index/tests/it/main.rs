@@ -69,7 +69,7 @@ impl Place {
         };
         if opened.log.head == 0 {
             let spec = Spec { workspace: "/work".into(), ..Spec::new("some:model", Profile::Trace) };
-            offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec) });
+            offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec), by: None });
         }
         for (asked, answered) in said {
             let parts = vec![Part::text(*asked)];

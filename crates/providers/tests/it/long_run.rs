@@ -187,7 +187,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
         summed: (Seq(0), Summary::default()),
         checks: FORMATS.map(|format| (format, Box::new(request_check(format)) as Checked)).into(),
     };
-    life.offer(InputKind::SetSpec { spec: Box::new(spec) });
+    life.offer(InputKind::SetSpec { spec: Box::new(spec), by: None });
     life.say(MessageMode::Message, TASK);
     let mut turns = 0;
     while turns < TURNS {

@@ -2,6 +2,7 @@
 
 use super::{DriveError, Driver};
 use crate::effects::{Asking, call_model, finished, too_long, unusable};
+use crate::hub::Live;
 use crate::prefix::Prefix;
 use crate::request::{Asked, extend};
 use crate::texts::Events;
@@ -60,26 +61,34 @@ impl Driver {
         let store = (&*self.shared.config.store, &self.scope);
         let (before, after) = asked.frames.of(packed.under);
         let provider = (&*asked.provider, &before[..], asked.text);
-        if extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?.is_none() {
+        let mut gone = extend(&mut self.prefix, provider, (state, &self.bodies), packed, store).await?;
+        if gone.is_none() {
             // The prefix broke, and what is shown again lies further back in the log: what is kept of its beginning, and its end.
             let trace = self.lease.trace();
             let from = oldest_needed(state, packed, &self.early);
             let end = self.shared.config.store.read(&self.scope, trace, from).await?;
             let found = Found { early: &self.early, end: Events(&end.events), missed: AtomicBool::new(false) };
-            let made = extend(&mut self.prefix, provider, (state, &found), packed, store).await?;
-            if made.is_none() || found.missed.load(Ordering::Relaxed) {
+            gone = extend(&mut self.prefix, provider, (state, &found), packed, store).await?;
+            if gone.is_none() || found.missed.load(Ordering::Relaxed) {
                 self.prefix = Prefix::default();
                 let log = self.shared.config.store.read(&self.scope, trace, 1).await?;
                 let whole = Events(&log.events);
-                let made = extend(&mut self.prefix, provider, (state, &whole), packed, store).await?;
+                gone = extend(&mut self.prefix, provider, (state, &whole), packed, store).await?;
                 let erased =
                     || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
-                made.ok_or_else(erased)?;
+                gone.as_ref().ok_or_else(erased)?;
                 self.early = early(state, packed, &whole);
             } else {
                 let early = early(state, packed, &found);
                 self.early = early;
             }
+        }
+        for blob in gone.into_iter().flatten().filter(|blob| self.gone.insert(blob.clone())) {
+            let trace = self.lease.trace();
+            self.handle.tell(Live::Notice(format!(
+                "a part of the conversation is lost (blob {blob}): the model is told so in its place; mainpath verify {trace} names \
+                 what is lost"
+            )));
         }
         // All that the prefix holds need not be kept twice.
         self.bodies = Log::default();

@@ -4,7 +4,7 @@ use super::{DriveError, Driver};
 use crate::judge::Gate;
 use crate::mail::{Mail, in_order};
 use crate::media;
-use crate::texts::offload;
+use crate::texts::{Gone, offload};
 use mainpath_core::*;
 use mainpath_store::StoreError;
 use mainpath_types::*;
@@ -74,7 +74,7 @@ impl Driver {
             return Ok(InputKind::BadMail { problem });
         }
         if let Some(parts) = mail.parts_mut() {
-            match media::load(&*self.shared.config.store, &self.scope, parts).await {
+            match media::load(&*self.shared.config.store, &self.scope, parts, &mut Gone::Fails).await {
                 Ok(()) => {}
                 // Taken in, it would fail every request from then on.
                 Err(error @ (StoreError::NoBlob { .. } | StoreError::Damaged(_))) => {

@@ -75,7 +75,7 @@ impl Sample {
         let found = on_tokio(replay(&store, &models, &Scope::local(), &self.id(), dry)).unwrap();
         // A number that is another one is told as another version's.
         let outdated = (found.outdated > 0).then(|| "meta.json is of another version".to_string());
-        found.differences.into_iter().chain(outdated).collect()
+        found.differences.into_iter().chain(found.wrong).chain(outdated).collect()
     }
 
     fn put(&self, log: &[u8]) {
