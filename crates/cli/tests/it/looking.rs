@@ -33,8 +33,16 @@ fn seal(folder: &Path) {
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o555)).unwrap();
 }
 
+/// Lets everybody read what is Mainpath's in a place, and nobody write; all may go there.
+pub fn shut(place: &Place) {
+    for folder in [place.root(), &place.root().join("tmp"), &place.work] {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    seal(&place.home);
+}
+
 /// Lets it be removed again, also where its owner is not root.
-fn unseal(folder: &Path) {
+pub fn unseal(folder: &Path) {
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
     for entry in std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
         unseal(&entry.path());
@@ -42,7 +50,7 @@ fn unseal(folder: &Path) {
 }
 
 /// Runs a command as somebody who owns nothing here; as who owns all, without a right to write, where only root could do that.
-fn as_another(place: &Place, args: &[&str]) -> Done {
+pub fn as_another(place: &Place, args: &[&str]) -> Done {
     let mut command = match rustix::process::geteuid().is_root() {
         false => place.command(&[]),
         true => {
@@ -91,10 +99,7 @@ fn what_only_looks_says_the_same_on_a_folder_of_another_owner_and_writes_nothing
     place.ok(&["ls"]);
     let usual: Vec<(i32, String)> =
         LOOKS.iter().map(|args| place.run(args)).map(|done| (done.code, done.out)).collect();
-    for folder in [place.root(), &place.root().join("tmp"), &place.work] {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
-    }
-    seal(&place.home);
+    shut(&place);
     let before = tree(&place.home);
     let seen: Vec<(i32, String)> = LOOKS
         .iter()
@@ -131,10 +136,7 @@ fn damage_is_told_on_a_folder_of_another_owner_as_on_ones_own() {
     std::fs::write(place.file(&place.trace(), "final.md"), "Something better.\n").unwrap();
     let looks: [&[&str]; 4] = [&["verify"], &["replay", "--dry-run"], &["show"], &["export"]];
     let usual = looks.map(|args| place.run(args)).map(|done| (done.code, done.out, done.err));
-    for folder in [place.root(), &place.root().join("tmp"), &place.work] {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
-    }
-    seal(&place.home);
+    shut(&place);
     let seen = looks.map(|args| as_another(&place, args)).map(|done| (done.code, done.out, done.err));
     unseal(&place.home);
     assert_eq!(seen, usual);

@@ -74,24 +74,6 @@ impl Place {
         finish(self.command(args), Some(stdin))
     }
 
-    /// Runs it as somebody who may read all of this place and write none of it. Who is not root makes the place read-only for that.
-    pub fn run_as_another(&self, args: &[&str]) -> Done {
-        let all = |changes: &[&str]| {
-            assert!(Command::new("chmod").arg("-R").args(changes).arg(self.root()).status().unwrap().success());
-        };
-        if !rustix::process::geteuid().is_root() {
-            all(&["a-w"]);
-            let done = self.run(args);
-            all(&["u+w"]);
-            return done;
-        }
-        all(&["a+rX"]);
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_mainpath")]).args(args);
-        self.surround(&mut command);
-        finish(command, None)
-    }
-
     /// Runs it and wants success; gives what it printed.
     pub fn ok(&self, args: &[&str]) -> String {
         let done = self.run(args);
