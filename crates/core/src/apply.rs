@@ -2,6 +2,7 @@
 
 use crate::Scale;
 use crate::context::loss::saves;
+use crate::context::scale::believed;
 use crate::progress::{Outcome, Progress, output_result, text_result, told};
 use crate::state::*;
 use crate::{Call, CallState, Judged, ModelCall, NodeKind, Queued, Run, estimate};
@@ -293,8 +294,9 @@ impl State {
             // What was counted is not the path.
             self.counted = None;
         } else if data.counted && !repaired {
-            self.counted = asked_at.map(|seq| (seq, data.usage.input));
-            self.learn(model.map_or(0, |model| model.estimate), data.usage.input);
+            let estimate = model.map_or(0, |model| model.estimate);
+            self.counted = asked_at.map(|seq| (seq, believed(estimate, data.usage.input)));
+            self.learn(estimate, data.usage.input);
         }
         let ends = match data.stop {
             StopReason::MaxTokens => FinishReason::MaxOutput,

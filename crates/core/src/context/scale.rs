@@ -16,6 +16,13 @@ const MORE: u64 = 5;
 /// No tokenizer makes more of an estimated token, in thousandths.
 const MOST: u64 = 8_000;
 
+/// What a vendor is believed to have counted of a request that was estimated at so many tokens. Some servers count only what their
+/// cache did not hold, or give any number: a conversation may not grow beyond the window by that. English prose has about nine
+/// tenths of what is estimated.
+pub(crate) fn believed(estimated: u64, counted: u64) -> u64 {
+    counted.max(estimated / 4 * 3)
+}
+
 /// The scale of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scale {

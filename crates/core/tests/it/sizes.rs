@@ -5,6 +5,14 @@ use mainpath_core::*;
 use mainpath_testkit::world;
 use mainpath_types::*;
 
+/// A message of its real size.
+fn message(text: &str) -> InputKind {
+    let tokens = estimate(text);
+    let parts = vec![Part::text(text)];
+    let mode = MessageMode::Message;
+    InputKind::UserMessage { mode, tokens, parts, typed: None, demands: 0, demanded: Vec::new(), from: user() }
+}
+
 /// A conversation with a model whose tokenizer makes `fine` thousandths of an estimated token. Says the largest request, in the
 /// model's own tokens, after the first count, and how many cuts there were.
 fn talk(margin: u16, fine: u64) -> (u64, usize) {
@@ -14,15 +22,7 @@ fn talk(margin: u16, fine: u64) -> (u64, usize) {
     let mut largest = 0;
     for turn in 0..60 {
         let text = format!("question {turn}: {}", "a longer text ".repeat(170));
-        agent.takes(InputKind::UserMessage {
-            mode: MessageMode::Message,
-            tokens: estimate(&text),
-            parts: vec![Part::text(text)],
-            typed: None,
-            demands: 0,
-            demanded: Vec::new(),
-            from: user(),
-        });
+        agent.takes(message(&text));
         while let Some(model) = agent.state().model {
             let counted = model.estimate * fine / 1_000;
             if turn > 2 {
@@ -44,6 +44,24 @@ fn no_request_is_too_large_for_a_tokenizer_twice_as_fine_once_it_has_counted() {
     assert!(cuts > 0 && largest > 9_000, "{largest} tokens at most, {cuts} cuts");
     let (largest, cuts) = talk(25, 800);
     assert!(cuts > 0 && largest > 7_000, "{largest} tokens at most, {cuts} cuts");
+}
+
+#[test]
+fn a_server_that_counts_only_what_its_cache_did_not_hold_does_not_let_a_conversation_outgrow_its_window() {
+    for counted in [0, 10, 700] {
+        let spec = world::spec(no_limits(), 16_384);
+        let most = u64::from(spec.context_window - spec.reserved_output);
+        let mut agent = Agent::with_spec(spec);
+        for turn in 0..60 {
+            let text = format!("question {turn}: {}", "a longer text ".repeat(170));
+            agent.takes(message(&text));
+            while let Some(model) = agent.state().model {
+                assert!(model.estimate <= most * 4 / 3, "turn {turn}: {} of {most}", model.estimate);
+                let usage = Some(Usage { input: counted, output: 50, ..Usage::default() });
+                agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, ..*agent.reply("so it is", &[]) })));
+            }
+        }
+    }
 }
 
 #[test]
