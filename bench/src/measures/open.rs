@@ -27,7 +27,7 @@ pub(super) fn life(trace: &TraceId, events: usize) -> Result<Vec<Event>, Fail> {
         log.extend(batch);
         Ok(log.len())
     };
-    offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec("scripted".into())) })?;
+    offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec("scripted".into())), by: None })?;
     let mut length = 0;
     for question in 0.. {
         let parts = vec![Part::text(task(&format!("q-{question}"), 120 + question % 200))];

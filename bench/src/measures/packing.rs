@@ -20,7 +20,7 @@ impl Agent {
         let limits = Limits { turns: None, calls: None, inject_every: None, ..Limits::default() };
         let spec = Spec { tools: vec![look], limits, context_window: 1 << 30, ..Spec::new("bench", Profile::Trace) };
         let mut agent = Agent { machine: Machine::new("packing".parse()?), now: 1 };
-        agent.takes(InputKind::SetSpec { spec: Box::new(spec) })?;
+        agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None })?;
         let parts = vec![Part::text("Look around until you have seen everything.")];
         let (mode, from) = (MessageMode::Message, Principal::local_user());
         let (typed, demanded) = (None, Vec::new());
