@@ -337,7 +337,7 @@ impl State {
             result: event,
             tokens: ended.map_or(0, |(_, text)| estimate(text).saturating_add(note_tokens(planned.repeated))),
             memory: None,
-            once: false,
+            once: planned.once,
             reopened: false,
             may_be_late: false,
         });

@@ -44,7 +44,13 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     }
     let left = left(state, run, &spec.limits);
     if !left.is_empty() {
-        let _ = write!(text, "\n\n## Left of the budget at turn {}\n{}", run.turns, left.join("\n"));
+        let _ = write!(
+            text,
+            "\n\n## Left of the budget of run {} after its turn {}\n{}",
+            run.number,
+            run.turns,
+            left.join("\n")
+        );
     }
     let mut room = HOOK_CHARS.1;
     let mut bounded = |said: &HookText| {

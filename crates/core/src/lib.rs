@@ -82,7 +82,7 @@ pub use rate::Window;
 pub use reopen::{Reopened, is_denied, reopened_text, result_in_words};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::{ModelCall, Run};
-pub use state::{Branch, MailCursor, ModelHead, Opening, Rewind, SpecHead, State, ToolHead, Turn};
+pub use state::{Branch, Hidden, MailCursor, ModelHead, Opening, Rewind, SpecHead, State, ToolHead, Turn};
 pub use tree::{Cut, Node, NodeKind, Tree};
 
 /// The JSON Schema (2020-12) of every public type of this crate that crosses a boundary, by name.

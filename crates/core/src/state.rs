@@ -200,6 +200,8 @@ pub struct Branch {
     pub reflects: bool,
     /// Whether it was opened in the middle of a turn, since the request does not fit.
     pub squeezes: bool,
+    /// Which messages of the main path its requests do not show.
+    pub hidden: Option<Hidden>,
     /// Its tip.
     pub head: Seq,
     /// Model calls on it.
@@ -210,6 +212,24 @@ pub struct Branch {
     pub done: bool,
     /// Whether it cannot be reached.
     pub failed: bool,
+}
+
+/// The newest messages of the main path, where a request for a summary does not show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Hidden {
+    /// The first of them.
+    pub from: Seq,
+    /// The first message of the side branch.
+    pub until: Seq,
+    /// Their size in tokens, as they would be shown.
+    pub tokens: u64,
+}
+
+impl Hidden {
+    /// Whether a message is one of them.
+    pub fn has(&self, seq: Seq) -> bool {
+        (self.from..self.until).contains(&seq)
+    }
 }
 
 /// A rewind that waits for the run to close.
@@ -370,7 +390,9 @@ impl State {
     /// The estimated size of the next request, whatever the vendor has counted of it.
     pub(crate) fn estimated_tokens(&self) -> u64 {
         let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
-        fixed.saturating_add(self.tree.shown_tokens(self.tip())).saturating_add(self.recalled_tokens())
+        let hides = self.branch.and_then(|branch| branch.hidden).map_or(0, |hidden| hidden.tokens);
+        let shown = self.tree.shown_tokens(self.tip()).saturating_sub(hides);
+        fixed.saturating_add(shown).saturating_add(self.recalled_tokens())
     }
 
     fn recalled_tokens(&self) -> u64 {
@@ -381,21 +403,29 @@ impl State {
     /// The size of the next request in estimated tokens: the vendor's last count, scaled, plus an estimate of what came since. What
     /// the model will count is [`crate::Scale::real`] of it.
     pub fn request_tokens(&self) -> u64 {
+        self.request_tokens_without(self.branch.and_then(|branch| branch.hidden))
+    }
+
+    /// The same, where these messages are not shown.
+    pub(crate) fn request_tokens_without(&self, hidden: Option<Hidden>) -> u64 {
         let tip = self.tip();
+        let hides = hidden.map_or(0, |hidden| hidden.tokens);
+        let shown = || self.tree.shown_tokens(tip).saturating_sub(hides);
         let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
         let scale = self.coming_spec().map_or(Scale::default(), |spec| spec.model().scale);
-        let path = match self.counted {
+        let path = match self.counted.filter(|(seq, _)| hidden.is_none_or(|hidden| *seq < hidden.from)) {
             Some((seq, count)) => {
                 let size = |seq| self.tree.node(seq).map_or(0, |node| node.path_tokens);
-                scale.estimated(count).saturating_add(tip.map_or(0, size).saturating_sub(size(seq)))
+                let new = tip.map_or(0, size).saturating_sub(size(seq)).saturating_sub(hides);
+                scale.estimated(count).saturating_add(new)
             }
-            None => fixed.saturating_add(self.tree.shown_tokens(tip)),
+            None => fixed.saturating_add(shown()),
         };
         let limits_chars = self.coming_spec().is_some_and(|spec| spec.limits.context_chars.is_some());
         // A vendor counts tokens: where characters are limited, they are told from the estimates, and from what is around them.
         let in_chars = || {
             let around = AROUND.saturating_mul(self.tree.shown_count(tip).into());
-            fixed.saturating_add(self.tree.shown_tokens(tip)).saturating_add(around)
+            fixed.saturating_add(shown()).saturating_add(around)
         };
         let path = if limits_chars { path.max(in_chars()) } else { path };
         let standing = self.coming_spec().and_then(|spec| crate::inject::standing(self, spec));

@@ -51,14 +51,13 @@ pub(crate) async fn settle(
         _ => None,
     });
     let arguments: Vec<String> = arguments.collect();
-    let room = free_tokens(state).saturating_sub(reply.tokens.into()) / reply.calls.len().max(1) as u64;
+    // Beside other calls what is shown again leaves room for what these bring.
+    let share = reply.calls.len().max(1) as u64 * if alone || expands { 1 } else { 2 };
+    let room = free_tokens(state).saturating_sub(reply.tokens.into()) / share;
     for (call, made) in reply.calls.iter_mut().zip(arguments) {
         let arguments = call.arguments.clone().unwrap_or(made);
         let said = match call.tool.as_deref() {
             _ if call.ended().is_some() => continue,
-            Some(tool) if ASIDE.contains(&tool) && !alone => {
-                Err("Call this alone: what it says is only for the next answer.".into())
-            }
             Some(tool) if ASIDE.contains(&tool) && room < LEAST => {
                 Err(format!("The window has room for {room} more tokens only."))
             }
@@ -82,7 +81,7 @@ pub(crate) async fn settle(
             _ => continue,
         };
         match said {
-            Ok(answer) => call.answer = Some(answer),
+            Ok(answer) => (call.answer, call.once) = (Some(answer), is_one_of(call, &ASIDE)),
             Err(problem) => call.problem = Some(problem),
         }
     }

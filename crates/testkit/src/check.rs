@@ -250,6 +250,10 @@ fn demands(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
             Item::Demands { seq: at, most: None, .. } => *at == seq && node.demands < node.tokens,
             _ => false,
         };
+        let hidden = state.branch.and_then(|branch| branch.hidden);
+        if hidden.is_some_and(|hidden| hidden.has(seq)) {
+            continue;
+        }
         let Some(item) = packed.items.iter().find(shows) else {
             ensure(early && taken + u64::from(node.demands) > room, || {
                 format!("what {seq} demands is not shown: {taken} of {room} are taken")
@@ -301,10 +305,12 @@ fn most(spec: &SpecHead) -> u64 {
     u64::from(window.min(spec.limits.context_chars.map_or(u32::MAX, |chars| chars / 4)))
 }
 
-/// A request is made only if it fits, by estimate; but for those on side branches, which add little to one that fitted.
+/// A request is made only if it fits, by estimate; but for those on side branches that show all of one that fitted, to which they
+/// add little.
 pub fn fits(state: &State) -> Check {
     let (Some(spec), Some(model)) = (state.spec.as_ref(), state.model) else { return Ok(()) };
-    ensure(state.branch.is_some() || u64::from(model.input) <= most(spec), || {
+    let adds = state.branch.is_some_and(|branch| branch.hidden.is_none());
+    ensure(adds || u64::from(model.input) <= most(spec), || {
         format!("{} tokens do not fit in {}", model.input, most(spec))
     })
 }

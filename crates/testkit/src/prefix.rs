@@ -127,7 +127,7 @@ impl Kept<'_> {
 }
 
 /// A request shows what the main path shows, and after it only what it alone shows: what the model looked up again, that this
-/// is the last answer, or a side branch. Only the least there is shows less.
+/// is the last answer, or a side branch. Only the least there is shows less, and a summary of a part of what does not fit.
 pub fn request(state: &State, packed: &Packed) -> Check {
     let model = state.model.ok_or("a request without a model call")?;
     if model.minimal {
@@ -138,7 +138,9 @@ pub fn request(state: &State, packed: &Packed) -> Check {
         // Somebody may have asked to see more since: that is in the next one.
         then.tree.head = model.head;
     }
-    let main = path(&then);
+    let hidden = state.branch.and_then(|branch| branch.hidden);
+    let mut main = path(&then);
+    main.retain(|item| !hidden.is_some_and(|hidden| item.seq().is_some_and(|seq| hidden.has(seq))));
     let own = packed.items.strip_prefix(main.as_slice());
     let own = own.ok_or_else(|| format!("a request without the path:\n{main:?}\n{:?}", packed.items))?;
     let mut own = own.iter().peekable();

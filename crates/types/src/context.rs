@@ -34,6 +34,9 @@ pub struct BranchOpened {
     /// The plan as the model that summarises is shown it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanView>,
+    /// The first of the newest messages that the model is not shown for this summary, since they do not fit; they stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Seq>,
 }
 
 /// A plan in words.
@@ -133,6 +136,9 @@ pub struct Compacted {
     /// What is said of what is left out. Logs of before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<LeftOutNote>,
+    /// Whether the model is told that some of what the summary tells of is still shown. In logs of before it was told that nothing is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub some_shown: bool,
 }
 
 /// Why the context was cut.

@@ -221,6 +221,10 @@ pub struct PlannedCall {
     /// where the verdict allows the call; such a call never starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// Whether the answer shows again what is left out: where the call becomes part of a turn, the answer is shown once and then in
+    /// short.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
     /// In how many answers the same call has come to the same by now, where the model is told so; else 0.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub repeated: u32,

@@ -140,18 +140,21 @@ fn what_was_cleared_or_left_by_a_rewind_cannot_be_recalled() {
 }
 
 #[test]
-fn a_look_back_that_is_refused_is_no_call_of_the_run_either() {
+fn a_look_back_beside_other_calls_is_answered_and_is_no_call_of_the_run() {
     let both = Answer { text: "Both.".into(), ..Answer::call("list_calls", json!({})) };
     let both = both.and_call("read_text_file", json!({"path": "a.txt"}));
     let server = scripted(vec![both, Answer::text("It says hello.")]);
     let place = Place::new();
     std::fs::write(place.work.join("a.txt"), "hello\n").unwrap();
     assert_eq!(place.run_on(&server, &["Read."]).code, 0);
-    assert!(shown(&server, 1).contains("Call this alone"), "the model is told");
+    assert!(
+        shown(&server, 1).contains("No such call was made.") && shown(&server, 1).contains("hello"),
+        "both are answered"
+    );
     let (stats, show) = (place.ok(&["stats"]), place.ok(&["show"]));
     assert!(stats.contains("read_text_file") && !stats.contains("list_calls"), "{stats}");
     assert!(show.contains("   Both.\n   → read_text_file") && !show.contains("list_calls"), "{show}");
-    assert!(!show.contains("Call this alone") && show.contains("hello"), "{show}");
+    assert!(!show.contains("No such call") && show.contains("hello"), "{show}");
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn models_are_reminded_with_what_context_hooks_say_and_those_that_fail_are_passe
     let done = place.run_on(&server, &["--max-turns", "7", "Look around."]);
     assert_eq!((done.code, done.out.as_str()), (0, "Done.\n"), "{done:#?}");
     let told = shown(&server);
-    let expected = "## Left of the budget at turn 1\\n- turns: 6\\n\\n## From the hook news (information, no instructions)\\n1\\n\\n\
+    let expected = "## Left of the budget of run 1 after its turn 1\\n- turns: 6\\n\\n## From the hook news (information, no instructions)\\n1\\n\\n\
                     ## From the hook site (information, no instructions)\\nturn 1\"";
     assert!(told.contains(expected), "{told}");
     assert!(done.err.contains("the context hook broken failed: exit code 3"), "{done:#?}");

@@ -146,7 +146,9 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
 /// A summary in its frame, without the note that may follow it. `None` if its text is not there.
 fn earlier(bodies: &dyn Bodies, event: EventId) -> Option<String> {
     let text = summary_words(bodies, event)?;
-    Some(format!("Summary of the earlier conversation, which is no longer shown:\n\n{text}"))
+    let some_shown = matches!(bodies.get(event)?, EventKind::Compacted(data) if data.some_shown);
+    let which = if some_shown { "some of which is still shown" } else { "which is no longer shown" };
+    Some(format!("Summary of the earlier conversation, {which}:\n\n{text}"))
 }
 
 /// The words of a summary, by the event that has or names them, as far as they are shown.

@@ -2,14 +2,15 @@
 
 use crate::artifact_files;
 use crate::context::bodies::{arguments, called_name, summary_words};
-use crate::context::cut::{Room, leaving, too_many};
+use crate::context::cut::{AROUND, Room, leaving, too_many};
 use crate::context::loss::{LAST, Loss};
 use crate::context::note::note;
 use crate::context::rules::{Called, Said, Summary};
 use crate::context::sentences::line;
 use crate::goals::view::LEGEND;
 use crate::tree::Start;
-use crate::{Bodies, Branch, Call, CallState, Cut, NodeKind, Refusal, SpecHead, State, estimate, result_text};
+use crate::{Bodies, Branch, Call, CallState, Cut, Hidden, NodeKind, Refusal, Run, SpecHead, State};
+use crate::{estimate, result_text};
 use mainpath_types::*;
 
 /// The estimated size of the request for a summary, or to reflect.
@@ -21,24 +22,65 @@ const GIST_CHARS: usize = 120;
 /// A model's summary of which less than this could be shown is of no use.
 const LEAST: u32 = 64;
 
+/// What reflecting may take, in hundredths of what a request may take.
+const REFLECTION: u8 = 5;
+
 /// What a summary leaves free for what comes next, in hundredths of what a request may take.
 const NEW: u8 = 15;
 
-/// The beginning of a summary.
-pub(crate) fn opened(state: &State, by: SummaryMode) -> BranchOpened {
-    let plan = if by == SummaryMode::Rules { None } else { plan(state) };
+/// The beginning of a summary. The model that is to make it is shown as much as fits, and not what has just not fitted; where
+/// that is nothing it could summarise, rules do.
+pub(crate) fn opened(state: &State, run: &Run, spec: &SpecHead) -> BranchOpened {
+    let (mut by, mut hidden) = (run.summary_next.unwrap_or(spec.limits.summary), None);
+    let (room, tokens) = (Room::of(spec).most, state.request_tokens());
+    if by != SummaryMode::Rules && (run.asking || tokens + asking(spec, by) > room) {
+        hidden = newest(state, spec, by);
+        let whole_fits = !run.asking && tokens <= room;
+        by = if hidden.is_some() || whole_fits { by } else { SummaryMode::Rules };
+    }
+    let plan = if by == SummaryMode::Rules { None } else { plan(state, spec, hidden) };
     let tokens = match by {
         SummaryMode::Rules => 0,
         SummaryMode::Single => PROMPT_TOKENS.saturating_add(plan.as_ref().map_or(0, |plan| plan.tokens)),
         SummaryMode::Agent => PROMPT_TOKENS,
     };
-    let (kind, seq) = (BranchKind::Compaction, state.tree.next_seq());
-    BranchOpened { kind, seq, tokens, by, asked: state.compaction, plan }
+    let (kind, seq, before) = (BranchKind::Compaction, state.tree.next_seq(), hidden.map(|hidden| hidden.from));
+    BranchOpened { kind, seq, tokens, by, asked: state.compaction, plan, before }
+}
+
+/// What asking for a summary adds to a request: what is asked, and before that what comes of reflecting, which is asked to be short.
+fn asking(spec: &SpecHead, by: SummaryMode) -> u64 {
+    let asked = u64::from(PROMPT_TOKENS) + AROUND;
+    match by {
+        SummaryMode::Agent => asked * 2 + Room::of(spec).share(REFLECTION),
+        SummaryMode::Single | SummaryMode::Rules => asked,
+    }
+}
+
+/// The newest turn, and as many messages before it as must be hidden so that the request for a summary fits; `None` where what is
+/// left could not be summarised to any use.
+fn newest(state: &State, spec: &SpecHead, by: SummaryMode) -> Option<Hidden> {
+    let (tree, until) = (&state.tree, state.tree.next_seq());
+    let (current, floor) = (tree.current_from(tree.head)?, tree.floor(tree.head));
+    let room = Room::of(spec).most.saturating_sub(asking(spec, by));
+    let leaves_room = |hidden: &Hidden| state.request_tokens_without(Some(*hidden)) <= room;
+    let older = tree.starts(tree.head).filter(|start| start.seq <= current && start.seq > floor);
+    let fitting = older.filter_map(|start| {
+        let hidden = Hidden { from: start.seq, until, tokens: start.tokens };
+        leaves_room(&hidden).then_some((hidden, start.is_said || start.seq == current))
+    });
+    // What is hidden begins at what a person said, if it may.
+    let fitting: Vec<(Hidden, bool)> = fitting.collect();
+    let (hidden, _) = *fitting.iter().find(|(_, is_said)| *is_said).or(fitting.first())?;
+    let squeezes = state.run.as_ref().is_some_and(|run| run.asking);
+    let loss = leaving(state, spec, squeezes, Some(hidden.from));
+    (loss.frees() > 0 && most(state, spec, &loss) >= LEAST.into()).then_some(hidden)
 }
 
 /// The plan for a summary: with what came of it, or in short where the request has not twice the room for that.
-fn plan(state: &State) -> Option<PlanView> {
-    let room = Room::of(state.coming_spec()?).most.saturating_sub(state.request_tokens() + u64::from(PROMPT_TOKENS));
+fn plan(state: &State, spec: &SpecHead, hidden: Option<Hidden>) -> Option<PlanView> {
+    let taken = state.request_tokens_without(hidden) + u64::from(PROMPT_TOKENS);
+    let room = Room::of(spec).most.saturating_sub(taken);
     if state.goals.is_empty() {
         return None;
     }
@@ -75,7 +117,7 @@ pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Opti
 
 /// Whether a summary would stand for anything.
 pub(crate) fn shrinks(state: &State, spec: &SpecHead, squeezes: bool) -> bool {
-    leaving(state, spec, squeezes).frees() > 0
+    leaving(state, spec, squeezes, None).frees() > 0
 }
 
 /// How large a summary may be: the share of its section, and half of what goes with no request; and where it is made for want of
@@ -93,7 +135,8 @@ fn most(state: &State, spec: &SpecHead, loss: &Loss<'_>) -> u64 {
 /// What becomes of a model's summary. Of one that is larger than it may be as much is shown as may be: it was paid for.
 pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
     let squeezes = state.branch.is_some_and(|branch| branch.keeps_less());
-    let loss = leaving(state, spec, squeezes);
+    let before = state.branch.and_then(|branch| branch.hidden).map(|hidden| hidden.from);
+    let loss = leaving(state, spec, squeezes, before);
     let most = u32::try_from(most(state, spec, &loss)).unwrap_or(u32::MAX);
     if most < LEAST && tokens > most {
         return BranchClosed { kind: BranchKind::Compaction, done: false }.into();
@@ -101,28 +144,29 @@ pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, token
     let excerpt = (tokens > most).then_some(most);
     let (seq, keeps) = (state.tree.next_seq(), loss.keeps());
     let note = note(state, &keeps);
-    Compacted { seq, summary, text: None, keeps, tokens: tokens.min(most), excerpt, note }.into()
+    Compacted { seq, summary, text: None, keeps, tokens: tokens.min(most), excerpt, note, some_shown: true }.into()
 }
 
 /// What becomes of a summary by rules.
 pub(crate) fn by_rules(state: &State, text: &str, tokens: u32) -> Result<EventKind, Refusal> {
     let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done).ok_or(Refusal::NoSummaryWanted)?;
     let spec = state.coming_spec().ok_or(Refusal::NoSpec)?;
-    let loss = leaving(state, spec, branch.keeps_less());
+    let loss = leaving(state, spec, branch.keeps_less(), None);
     if u64::from(tokens) > most(state, spec, &loss) {
         return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
     let (seq, keeps) = (state.tree.next_seq(), loss.keeps());
     let note = note(state, &keeps);
     let text = Some(text.into());
-    Ok(Compacted { seq, summary: state.last + 1, text, keeps, tokens, excerpt: None, note }.into())
+    let summary = state.last + 1;
+    Ok(Compacted { seq, summary, text, keeps, tokens, excerpt: None, note, some_shown: true }.into())
 }
 
 /// How large the summary by rules that is waited for may be, in tokens; `None` while none is.
 pub(crate) fn wanted(state: &State) -> Option<u32> {
     let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done)?;
     let spec = state.coming_spec()?;
-    let most = most(state, spec, &leaving(state, spec, branch.keeps_less()));
+    let most = most(state, spec, &leaving(state, spec, branch.keeps_less(), None));
     Some(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
@@ -147,6 +191,13 @@ pub fn summarise(state: &State, bodies: &dyn Bodies) -> Summary {
     summary
 }
 
+/// What a call came to.
+struct Outcome<'a> {
+    said: &'a [Part],
+    artifacts: &'a [String],
+    command: Option<CommandEnd>,
+}
+
 impl Summary {
     /// Reads a message of a trace, so far as its text is at hand.
     pub fn take(&mut self, state: &State, bodies: &dyn Bodies, seq: Seq) {
@@ -160,24 +211,29 @@ impl Summary {
                 self.read(said(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));
             }
             (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => {
-                self.read(said(Role::Assistant, &text_of(&data.parts)));
+                let calls = !data.calls.is_empty();
+                self.read(Said { calls, ..said(Role::Assistant, &text_of(&data.parts)) });
             }
             (NodeKind::User | NodeKind::Assistant { .. }, Some(EventKind::MessageImported(data))) => {
-                self.read(said(data.role, &text_of(&data.said())));
+                let calls = matches!(node.kind, NodeKind::Assistant { calls } if calls > 0);
+                self.read(Said { calls, ..said(data.role, &text_of(&data.said())) });
             }
             (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
                 let artifacts = data.output.as_ref().map_or(&[][..], |output| &output.artifacts);
-                self.take_result(state, bodies, seq, &result_text(data), &artifact_files(call, artifacts));
+                let command = data.output.as_ref().and_then(|output| output.command);
+                let result = Outcome { said: &result_text(data), artifacts: &artifact_files(call, artifacts), command };
+                self.take_result(state, bodies, seq, &result);
             }
             (NodeKind::Result(call), Some(EventKind::MessageImported(data))) => {
                 let content = data.result(call.index).map(|(content, _)| content);
-                self.take_result(state, bodies, seq, content.unwrap_or_default(), &[]);
+                let result = Outcome { said: content.unwrap_or_default(), artifacts: &[], command: None };
+                self.take_result(state, bodies, seq, &result);
             }
             _ => {}
         }
     }
 
-    fn take_result(&mut self, state: &State, bodies: &dyn Bodies, seq: Seq, said: &[Part], artifacts: &[String]) {
+    fn take_result(&mut self, state: &State, bodies: &dyn Bodies, seq: Seq, result: &Outcome<'_>) {
         let Some(node) = state.tree.node(seq) else { return };
         let NodeKind::Result(call) = node.kind else { return };
         let row = state.calls.get(call);
@@ -186,9 +242,9 @@ impl Summary {
         let about = arguments(bodies, call, state).map(|arguments| gist(&arguments)).unwrap_or_default();
         let failed = row.is_some_and(|row| row.state != CallState::Done(Resolution::Ok));
         let tool = tool.as_deref().unwrap_or("an unknown tool");
-        let called = Called { tool, id: &id, event: node.event, about: &about, failed };
-        let text = text_of(said);
-        self.read(Said { artifacts, call: Some(called), ..Said::new(Role::Tool, &text) });
+        let called = Called { tool, id: &id, event: node.event, about: &about, failed, command: result.command };
+        let text = text_of(result.said);
+        self.read(Said { artifacts: result.artifacts, call: Some(called), ..Said::new(Role::Tool, &text) });
     }
 }
 
@@ -226,6 +282,7 @@ impl Branch {
             asked: None,
             reflects: false,
             squeezes: false,
+            hidden: None,
             head,
             rounds: 0,
             result: None,
@@ -260,6 +317,9 @@ impl State {
     pub(crate) fn open_branch(&mut self, id: EventId, data: &BranchOpened) {
         let reflects = data.by == SummaryMode::Agent;
         let prompt = if reflects { NodeKind::ReflectPrompt } else { NodeKind::SummaryPrompt };
+        // Of a longer conversation than fits, the rest is summarised after this part.
+        let is_part = data.before.is_some_and(|before| Some(before) < self.tree.current_from(self.tree.head));
+        let hidden = data.before.map(|from| self.hidden(from));
         let head = match data.by {
             SummaryMode::Rules => self.tree.head.unwrap_or(Seq(0)),
             SummaryMode::Single | SummaryMode::Agent => self.tree.push(self.tree.head, id, prompt, data.tokens, None),
@@ -267,14 +327,21 @@ impl State {
         let squeezes = self.run.as_ref().is_some_and(|run| run.asking);
         let (by, asked, opened) = (data.by, data.asked, id);
         let plan_tokens = data.plan.as_ref().map_or(0, |plan| plan.tokens);
-        let branch = Branch { by, asked, opened, plan_tokens, reflects, squeezes, ..Branch::new(data.kind, head) };
+        let branch =
+            Branch { by, asked, opened, plan_tokens, reflects, squeezes, hidden, ..Branch::new(data.kind, head) };
         self.branch = Some(branch);
         self.compaction = None;
         self.with_run(|run| {
-            (run.compacted_at, run.compacted) = (Some(run.turns), false);
+            (run.compacted_at, run.compacted) = (Some(run.turns).filter(|_| !is_part), false);
             run.summary_next = None;
             run.remedy = run.remedy.filter(|remedy| *remedy != Remedy::Cut);
         });
+    }
+
+    /// What a side branch that begins now does not show, from a message of the main path on.
+    fn hidden(&self, from: Seq) -> Hidden {
+        let start = self.tree.starts(self.tree.head).find(|start| start.seq <= from);
+        Hidden { from, until: self.tree.next_seq(), tokens: start.map_or(0, |start| start.tokens) }
     }
 
     /// A summary that came to nothing is made in a plainer way: without reflection, or by rules.
@@ -289,8 +356,10 @@ impl State {
         }
         self.with_run(|run| {
             let open = failed && !branch.is_by_rules() && run.closing.is_none();
-            // Where it came to no reflection, the summary itself may still be had.
-            run.summary_next = open.then_some(if branch.reflects { SummaryMode::Single } else { SummaryMode::Rules });
+            // Where it came to no reflection, or to one that left no room, the summary itself may still be had.
+            let reflected_too_much = branch.by == SummaryMode::Agent && branch.rounds == 0 && !branch.failed;
+            let plainer = if branch.reflects || reflected_too_much { SummaryMode::Single } else { SummaryMode::Rules };
+            run.summary_next = open.then_some(plainer);
             if failed && branch.squeezes {
                 run.remedy = Some(Remedy::Cut);
             }
@@ -312,7 +381,8 @@ impl State {
 
     pub(crate) fn compacted(&mut self, id: EventId, data: &Compacted) {
         let above = self.tree.cut_at(self.tree.head).and_then(|cut| cut.by_model);
-        let event = if data.note.is_some() || data.excerpt.is_some() { id } else { data.summary };
+        let has_words = data.note.is_some() || data.excerpt.is_some() || data.some_shown;
+        let event = if has_words { id } else { data.summary };
         let note = data.note.as_ref().map_or(0, |note| note.tokens);
         self.cut(
             id,

@@ -65,23 +65,17 @@ impl Room {
 pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {
     let (room, tokens) = (Room::of(spec), state.request_tokens());
     let too_large = tokens > room.most;
-    // The model cannot be asked about what does not fit, nor in the middle of a turn.
-    let by = |mode| if too_large || run.asking { SummaryMode::Rules } else { mode };
+    let tried = run.compacted_at == Some(run.turns) && run.summary_next.is_none();
+    let summary = || compact::opened(state, run, spec).into();
     if let Some(loss) = too_many(state, spec) {
-        let tried = run.compacted_at == Some(run.turns) && run.summary_next.is_none();
-        let mode = by(run.summary_next.unwrap_or(spec.limits.summary));
-        return Some(if tried { loss.cut(CutCause::Window).into() } else { compact::opened(state, mode).into() });
+        return Some(if tried { loss.cut(CutCause::Window).into() } else { summary() });
     }
     if too_large && let Some(cut) = giants(state, &room) {
         return Some(cut.into());
     }
-    // In the middle of a turn a model's summary would come too late: the request that it takes does not fit either.
     if run.remedy == Some(Remedy::Cut) || (too_large && run.asking) {
-        let again = run.compacted_at == Some(run.turns);
-        return Some(match compact::shrinks(state, spec, true) {
-            true if !again => compact::opened(state, SummaryMode::Rules).into(),
-            _ => last_resort(state, run, spec),
-        });
+        let helps = !tried && compact::shrinks(state, spec, true);
+        return Some(if helps { summary() } else { last_resort(state, run, spec) });
     }
     if let Some(cut) = state.expand.and_then(|by| expand(state, by).ok()) {
         return Some(cut.into());
@@ -90,7 +84,7 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         return None;
     }
     if state.compaction.is_some() || run.summary_next.is_some() {
-        return Some(compact::opened(state, by(run.summary_next.unwrap_or(spec.limits.summary))).into());
+        return Some(summary());
     }
     if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
         let mut loss = Loss::new(state);
@@ -112,17 +106,14 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
             Loss::light(state, |loss| tokens.saturating_sub(loss.saved) <= room.enough())
         }
     };
-    // What does not fit cannot be summarised by a model: it is made to fit first, and the model is asked the next time.
-    let asks = spec.limits.summary != SummaryMode::Rules;
-    let enough = if too_large && asks { room.full } else { room.enough() };
-    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= enough {
+    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= room.enough() {
         return Some(loss.cut(CutCause::Full).into());
     }
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
-    let grown = state.summarised_to.is_none_or(grown) || (too_large && !run.compacted);
+    let grown = too_large || state.summarised_to.is_none_or(grown);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
     if fresh && state.tree.shown_count(state.tree.head) > 4 {
-        return Some(compact::opened(state, by(spec.limits.summary)).into());
+        return Some(summary());
     }
     too_large.then(|| last_resort(state, run, spec))
 }
@@ -170,8 +161,16 @@ fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
     })
 }
 
-/// What a summary takes the place of.
-pub(crate) fn leaving<'a>(state: &'a State, spec: &SpecHead, squeezes: bool) -> Loss<'a> {
+/// What a summary takes the place of: no more than it was made of.
+pub(crate) fn leaving<'a>(state: &'a State, spec: &SpecHead, squeezes: bool, before: Option<Seq>) -> Loss<'a> {
+    let mut loss = all_leaving(state, spec, squeezes);
+    if let Some(before) = before {
+        loss.keep_from(before);
+    }
+    loss
+}
+
+fn all_leaving<'a>(state: &'a State, spec: &SpecHead, squeezes: bool) -> Loss<'a> {
     let room = Room::of(spec);
     let is_crowded = || spec.limits.summary == SummaryMode::Rules && state.request_tokens() > room.full;
     if let Some(loss) = too_many(state, spec) {

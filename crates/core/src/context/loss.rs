@@ -117,6 +117,13 @@ impl<'a> Loss<'a> {
         loss
     }
 
+    /// Keeps all from a message on that is not left out already.
+    pub fn keep_from(&mut self, from: Seq) {
+        let held = self.state.tree.cut_at(self.state.tree.head);
+        self.first_kept = self.first_kept.map(|first| first.min(from));
+        self.gone.retain(|seq| *seq < from || held.is_some_and(|cut| cut.omits(*seq)));
+    }
+
     /// The exchanges among the old messages but the present one, oldest first.
     fn exchanges(&self) -> Vec<Exchange> {
         let is_said = |at: usize| self.old.get(at).is_some_and(|(_, node)| node.kind == NodeKind::User);

@@ -10,6 +10,8 @@ use std::fmt::Write;
 
 /// So many characters of what came of a goal are told.
 const GOAL_CHARS: usize = 600;
+/// So many runs of messages are named one by one.
+const SPANS: usize = 6;
 /// The tools that look back, in the order in which they are named.
 const TOOLS: [&str; 3] = ["load_older_messages", "list_calls", "recall_result"];
 
@@ -25,27 +27,35 @@ pub(crate) fn note(state: &State, keeps: &Keeps) -> Option<LeftOutNote> {
         keeps.omitted.get(after).is_some_and(|(first, _)| *first <= seq)
     };
     let (mut messages, mut results) = (0u32, 0u32);
-    let (mut oldest, mut newest) = (None, None);
+    // Neighbours among what was said, newest first.
+    let (mut spans, mut goes_on): (Vec<Span>, bool) = (Vec::new(), false);
     let mut goals: BTreeMap<GoalId, (Seq, Seq)> = BTreeMap::new();
     for (seq, node) in state.tree.up(state.tree.head) {
         let is_said = matches!(node.kind, NodeKind::User | NodeKind::Assistant { .. } | NodeKind::Result(_));
         let is_out = if seq < first { !shown_early(seq) } else { is_omitted(seq) };
-        if !is_said || !is_out {
+        if !is_said {
             continue;
         }
+        if !is_out {
+            goes_on = false;
+            continue;
+        }
+        match spans.last_mut().filter(|_| goes_on) {
+            Some((first, _)) => *first = seq,
+            None => spans.push((seq, seq)),
+        }
+        goes_on = true;
         messages += 1;
         results += u32::from(matches!(node.kind, NodeKind::Result(_)));
-        newest = newest.or(Some(seq));
-        oldest = Some(seq);
         if let Some(goal) = node.goal.filter(|_| node.kind != NodeKind::User) {
             goals.entry(goal).and_modify(|(from, _)| *from = seq).or_insert((seq, seq));
         }
     }
-    let (oldest, newest) = (oldest?, newest?);
-    let mut text = format!("[From the system: {messages} earlier messages, #{} to #{}", oldest.0, newest.0);
-    if messages == 1 {
-        text = format!("[From the system: the earlier message #{}", oldest.0);
-    }
+    let which = numbers(&spans)?;
+    let mut text = match messages {
+        1 => format!("[From the system: the earlier message {which}"),
+        _ => format!("[From the system: {messages} earlier messages, {which}"),
+    };
     match results {
         0 => {}
         1 => text.push_str(", with 1 tool result"),
@@ -64,6 +74,21 @@ pub(crate) fn note(state: &State, keeps: &Keeps) -> Option<LeftOutNote> {
     tell_goals(state, &goals, &mut text);
     let tokens = estimate(&text).saturating_add(4);
     Some(LeftOutNote { text, tokens })
+}
+
+/// Which messages these are, oldest first; where that would be a long list, from the first to the last.
+fn numbers(spans: &[Span]) -> Option<String> {
+    let name = |(first, last): &Span| match first == last {
+        true => format!("#{}", first.0),
+        false => format!("#{} to #{}", first.0, last.0),
+    };
+    let (newest, oldest) = (spans.first()?, spans.last()?);
+    if spans.len() > SPANS {
+        return Some(format!("between {} and #{}", name(&(oldest.0, oldest.0)), newest.1.0));
+    }
+    let mut names: Vec<String> = spans.iter().rev().map(name).collect();
+    let last = names.pop()?;
+    Some(if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) })
 }
 
 /// What came of the finished goals whose messages are left out, the newest first where not all find room.

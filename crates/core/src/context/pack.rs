@@ -275,7 +275,9 @@ fn path(state: &State, tip: Option<Seq>, items: &mut Vec<Item>) -> Option<Seq> {
     let (floor, mut last) = (tree.floor(tip), None);
     // A message whose calls have not all joined ends the pack before it.
     let open = state.turn.map(|turn| turn.assistant);
-    for seq in tree.shown(tip).into_iter().take_while(|seq| Some(*seq) != open) {
+    let hidden = state.branch.and_then(|branch| branch.hidden);
+    let is_shown = |seq: &Seq| !hidden.is_some_and(|hidden| hidden.has(*seq));
+    for seq in tree.shown(tip).into_iter().take_while(|seq| Some(*seq) != open).filter(is_shown) {
         let Some(node) = tree.node(seq) else { continue };
         if seq >= floor
             && let Some(event) = summary.take()

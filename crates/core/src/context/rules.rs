@@ -8,7 +8,7 @@ use crate::context::bodies::excerpt;
 use crate::context::demands::{demanded, is_demand};
 use crate::context::sentences::{Words, head_of, line, sentences};
 use crate::estimate;
-use mainpath_types::{EventId, Role, Seq};
+use mainpath_types::{CommandEnd, EventId, Role, Seq};
 
 /// A message, as far as the rules read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Said<'a> {
     pub text: &'a str,
     /// Its number in the conversation, where it has one.
     pub number: Option<Seq>,
+    /// Whether it calls tools, and so answers nothing yet; for [`Role::Assistant`] alone.
+    pub calls: bool,
     /// The call whose result it is; for [`Role::Tool`] alone.
     pub call: Option<Called<'a>>,
     /// Where what the call made is kept: paths or hashes.
@@ -28,7 +30,7 @@ pub struct Said<'a> {
 impl<'a> Said<'a> {
     /// What a person or the model said.
     pub fn new(role: Role, text: &'a str) -> Said<'a> {
-        Said { role, text, number: None, call: None, artifacts: &[] }
+        Said { role, text, number: None, calls: false, call: None, artifacts: &[] }
     }
 }
 
@@ -45,6 +47,8 @@ pub struct Called<'a> {
     pub about: &'a str,
     /// Whether it did not succeed.
     pub failed: bool,
+    /// How it ended, where it was a command.
+    pub command: Option<CommandEnd>,
 }
 
 /// A question and how it was answered, each in a line.
@@ -81,7 +85,7 @@ pub struct Summary {
     pub wishes: Vec<String>,
     /// What was settled on.
     pub decisions: Vec<String>,
-    /// What people asked.
+    /// What people asked that has not been answered since.
     pub open_items: Vec<String>,
     /// What tools said about files and states, with the tool, the call and what is kept of it.
     pub tool_facts: Vec<String>,
@@ -96,6 +100,8 @@ pub struct Summary {
 pub struct Touched {
     /// The tool, and what it was about.
     pub what: String,
+    /// What came of it, where that is known: a command's exit code, and the last line that it wrote.
+    pub came: Option<String>,
     /// The newest such call.
     pub call: String,
 }
@@ -132,6 +138,8 @@ const GOAL_CHARS: usize = 2_000;
 const ITEM_CHARS: usize = 400;
 /// The longest question and the longest answer of an exchange, in characters.
 const ASKED_CHARS: (usize, usize) = (160, 240);
+/// The most of a command's last line, in characters.
+const OUTCOME_CHARS: usize = 160;
 /// What is left of a constraint that is too long for its summary, in characters.
 const SAMPLE_CHARS: usize = 100;
 /// With less room than this, in tokens, an earlier summary by a model is not quoted.
@@ -186,6 +194,9 @@ impl Summary {
                 if self.exchanges.is_empty() && !self.goal.is_empty() && !answer.is_empty() {
                     self.ask(Asked { number: None, question: "(the goal above)".into(), answer: String::new() });
                 }
+                if !said.calls && !answer.is_empty() {
+                    self.open_items.clear();
+                }
                 if let Some(asked) = self.exchanges.last_mut().filter(|_| !answer.is_empty()) {
                     asked.answer = answer;
                 }
@@ -196,7 +207,7 @@ impl Summary {
                     None => String::new(),
                 };
                 if let Some(called) = said.call.filter(|called| !called.about.trim().is_empty()) {
-                    self.touch(&called);
+                    self.touch(&called, text);
                 }
                 let facts = text.lines().map(str::trim).filter(|fact| FACT.are_in(fact)).take(FACTS_A_RESULT);
                 facts.for_each(|fact| add(&mut self.tool_facts, format!("{from}{}", line(fact, ITEM_CHARS))));
@@ -214,7 +225,7 @@ impl Summary {
         self.exchanges.push(asked);
     }
 
-    fn touch(&mut self, called: &Called<'_>) {
+    fn touch(&mut self, called: &Called<'_>, result: &str) {
         let failed = if called.failed { ", which failed" } else { "" };
         let what = format!("{} {}{failed}", line(called.tool, 100), line(called.about, ITEM_CHARS));
         let call = format!("call {}, event {}", line(called.id, 100), called.event);
@@ -222,7 +233,8 @@ impl Summary {
         if self.touched.len() >= ITEMS {
             self.touched.remove(0);
         }
-        self.touched.push(Touched { what, call });
+        let came = called.command.map(|end| outcome(end, result));
+        self.touched.push(Touched { what, came, call });
     }
 
     /// The summary with as much left out as makes its Markdown at most `tokens` long by estimate: first of what tools found and
@@ -324,8 +336,17 @@ impl Summary {
 
 impl Touched {
     fn line(&self) -> String {
-        format!("{} ({})", self.what, self.call)
+        let came = self.came.as_ref().map_or(String::new(), |came| format!(" → {came}"));
+        format!("{}{came} ({})", self.what, self.call)
     }
+}
+
+/// What came of a command, by its result.
+fn outcome(end: CommandEnd, result: &str) -> String {
+    let code = end.exit_code.map_or_else(|| "killed".into(), |code| format!("exit code {code}"));
+    // Notes on the output stand in brackets below it.
+    let last = result.lines().rev().map(str::trim).find(|text| !text.is_empty() && !text.starts_with('['));
+    last.map_or(code.clone(), |text| format!("{code}: {}", line(text, OUTCOME_CHARS)))
 }
 
 fn section(text: &mut String, name: &str, items: impl IntoIterator<Item = String>) {

@@ -71,11 +71,16 @@ pub(crate) fn line(text: &str, most: usize) -> String {
 
 /// The beginning of a text, its words on one line, so many characters at most.
 pub fn in_brief(text: &str, most: usize) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = words(text).join(" ");
     match words.char_indices().nth(most) {
         None => words,
         Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
     }
+}
+
+/// The words of a text, without spaces, line ends and control characters.
+pub(crate) fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect()
 }
 
 /// The beginning of a text, so many bytes at most.

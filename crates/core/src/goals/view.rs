@@ -1,7 +1,7 @@
 //! The plan in words, for models and people.
 
 use super::Goals;
-use crate::context::sentences::in_brief;
+use crate::context::sentences::{in_brief, words};
 use mainpath_types::{Goal, GoalId, GoalStatus};
 use std::collections::BTreeSet;
 
@@ -138,7 +138,7 @@ impl Goals {
 /// What the signs of a view mean.
 pub const LEGEND: &str = "[ ] pending, [>] in focus, [~] in progress, [x] completed, [-] abandoned";
 
-/// A text whose line ends cannot be taken for the view's own.
+/// A text whose line ends cannot be taken for the view's own, without what steers a terminal.
 fn in_a_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    words(text).join(" ")
 }

@@ -35,7 +35,7 @@ fn summary_tokens(agent: &Agent) -> u32 {
     agent.state().tree.cut_at(agent.state().tree.head).unwrap().tokens
 }
 
-const SUMMARY: &str = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long\n\n[From the \
+const SUMMARY: &str = "User: Summary of the earlier conversation, some of which is still shown:\n\nit was long\n\n[From the \
                        system: 3 earlier messages, #2 to #4, with 1 tool result, are not shown here.]";
 
 #[test]
@@ -75,7 +75,7 @@ fn a_cut_keeps_the_task_and_what_opened_the_run_and_counts_them() {
     );
     let mut shown = agent.shown();
     let summary = shown.remove(2);
-    assert!(summary.contains("3 earlier messages, #2 to #5, with 1 tool result, are not shown"), "{summary}");
+    assert!(summary.contains("3 earlier messages, #2 and #4 to #5, with 1 tool result, are not shown"), "{summary}");
     assert_eq!(shown, ["User: do it", "User: more", "Assistant:  <read>", "Tool: 6.0 it worked"]);
     assert_eq!(input(&agent), 64 + 10 + 10 + 15 + summary_tokens(&agent));
 }

@@ -21,7 +21,7 @@ fn more_messages_than_the_window_holds_are_cut_but_never_the_task() {
     agent.gives(done("4.0", 1), &events);
     let events = ["compacted 6 keeps 4 pins 1", "branch_closed Compaction done=true", "model_requested 3 at 6"];
     assert_eq!(agent.summarises(), events);
-    let summary = "User: Summary of the earlier conversation, which is no longer shown:\n\n# Chat Summary\n\n## Goal\n- do it\n\n\
+    let summary = "User: Summary of the earlier conversation, some of which is still shown:\n\n# Chat Summary\n\n## Goal\n- do it\n\n\
                    ## Constraints\n\n## Decisions\n\n## Open Items\n\n## Tool Facts\n\n## Exchanges\n- (the goal above) → let \
                    me see\n\n\n[From the system: 2 earlier messages, #2 to #3, with 1 tool result, are not shown here.]";
     assert_eq!(agent.shown(), ["User: do it", summary, "Assistant: let me see <bash>", "Tool: 4.0 it worked"]);
@@ -147,8 +147,9 @@ fn an_agent_reflects_before_it_summarises() {
     let reply = agent.reply("the tools are slow", &[]);
     agent.gives(InputKind::ModelFinished(reply), &["model_finished 7 calls=0", "model_requested 4 at 8"]);
     let shown = agent.shown();
-    assert_eq!((shown.len(), shown[6].as_str()), (8, "Assistant: the tools are slow"));
-    assert!(shown[7].contains("Write a summary"), "{}", shown[7]);
+    // The newest turn is not shown: with it there would be no room for both.
+    assert_eq!((shown.len(), shown[4].as_str()), (6, "Assistant: the tools are slow"));
+    assert!(shown[5].contains("Write a summary"), "{}", shown[5]);
     let reply = agent.reply("it was long", &[]);
     let events = [
         "model_finished 9 calls=0",
@@ -192,7 +193,7 @@ fn reflection_and_summary_have_five_rounds_each() {
         (decided.len(), &*decided[1], &*decided[2]),
         (4, "compacted 26 keeps 4 pins 1", "branch_closed Compaction done=true")
     );
-    assert!(agent.shown()[1].contains("which is no longer shown:\n\nit was long\n\n[From"), "{:?}", agent.shown());
+    assert!(agent.shown()[1].contains("some of which is still shown:\n\nit was long\n\n[From"), "{:?}", agent.shown());
 }
 
 #[test]
@@ -283,7 +284,7 @@ fn a_full_context_is_summarised_and_the_task_stays_in_its_own_words() {
         "model_requested 4 at 8",
     ];
     agent.gives(InputKind::ModelFinished(reply), &events);
-    let summary = "User: Summary of the earlier conversation, which is no longer shown:\n\nit was long\n\n[From the system: 2 \
+    let summary = "User: Summary of the earlier conversation, some of which is still shown:\n\nit was long\n\n[From the system: 2 \
                    earlier messages, #2 to #3, with 1 tool result, are not shown here.]";
     let shown = ["User: do it", summary, "Assistant: a long text <read>", "Tool: 4.0 it worked"];
     assert_eq!(agent.shown(), shown);
@@ -503,11 +504,15 @@ fn a_summary_is_refused_where_nothing_was_said() {
 }
 
 #[test]
-fn what_an_agent_reflects_must_leave_room_for_the_summary() {
+fn where_what_an_agent_reflects_leaves_no_room_the_summary_is_asked_for_alone() {
     let mut agent = reflecting();
-    let reply = Box::new(Reply { tokens: 400, ..*agent.reply("so much was learned", &[]) });
-    let events =
-        ["model_finished 7 calls=0", "branch_closed Compaction done=false", "branch_opened Compaction 9 by Rules"];
+    let reply = Box::new(Reply { tokens: 1_400, ..*agent.reply("so much was learned", &[]) });
+    let events = [
+        "model_finished 7 calls=0",
+        "branch_closed Compaction done=false",
+        "branch_opened Compaction 9",
+        "model_requested 4 at 9",
+    ];
     agent.gives(InputKind::ModelFinished(reply), &events);
 }
 

@@ -318,3 +318,64 @@ fn in_a_small_window_a_summary_is_made_once_in_a_while_and_not_at_every_message(
         assert!(requests < 60 + 20 && opened < 20, "{fixed} {summary}: {requests} requests, {opened} summaries");
     }
 }
+
+/// A conversation that fits but for its newest turn, with a summary by the model.
+fn outgrown() -> Agent {
+    let mut agent = window(no_limits());
+    agent.answers("yes");
+    exchange(&mut agent, "alpha?", 150);
+    exchange(&mut agent, "beta?", 150);
+    said(&mut agent, "look it up", 10, 0);
+    plain(&mut agent, 150);
+    agent
+}
+
+#[test]
+fn where_the_newest_turn_does_not_fit_the_model_summarises_what_was_before_it() {
+    let mut agent = outgrown();
+    agent.calls(&[allowed("read"), allowed("read"), allowed("read")]);
+    for call in agent.state().turn_calls().iter().map(|call| call.id).collect::<Vec<_>>() {
+        let output = ToolOutput::text("b".repeat(4 * 160));
+        agent.takes(InputKind::ToolFinished { call, attempt: 1, output, tokens: 160 });
+    }
+    let asked = agent.shown();
+    assert!(asked.last().unwrap().starts_with("User: The conversation is about to outgrow"), "{asked:#?}");
+    assert!(asked.iter().any(|text| text == "User: look it up"), "{asked:#?}");
+    assert!(!asked.iter().any(|text| text.contains("bbbb")), "the newest turn is not in it: {asked:#?}");
+    let decided = agent.answers("a summary");
+    assert!(decided.iter().any(|event| event.starts_with("compacted")), "{decided:?}");
+    let shown = agent.shown();
+    assert!(shown[2].contains(":\n\na summary\n\n[From the system"), "{shown:#?}");
+    assert_eq!(shown.iter().filter(|text| text.contains(&"b".repeat(640))).count(), 3, "it stays whole: {shown:#?}");
+    assert_eq!(agent.log.iter().filter(|event| event.kind.name() == "branch_opened").count(), 1);
+}
+
+#[test]
+fn what_is_longer_than_a_window_is_summarised_by_the_model_part_by_part() {
+    let mut agent = Agent::with_window(no_limits(), 4_000);
+    agent.says(MessageMode::Message, "do it");
+    agent.answers("yes");
+    let mut parts = 0;
+    for number in 0..9 {
+        exchange(&mut agent, &format!("question {number}?"), 300);
+    }
+    // From here on under a model with a third of the window.
+    let small = mainpath_testkit::world::spec(no_limits(), 1_300);
+    agent.takes(InputKind::SetSpec { spec: Box::new(small) });
+    said(&mut agent, "and now?", 10, 0);
+    let mut read = Vec::new();
+    while agent.state().branch.is_some() {
+        let shown = agent.shown();
+        mainpath_testkit::check::fits(agent.state()).unwrap();
+        parts += 1;
+        read.extend((0..9).filter(|number| shown.contains(&format!("User: question {number}?"))));
+        agent.answers(&format!("up to {:?}", read.last()));
+    }
+    let shown = agent.shown();
+    assert!(parts > 1, "{read:?}");
+    read.extend((0..9).filter(|number| shown.contains(&format!("User: question {number}?"))));
+    assert_eq!(read, (0..9).collect::<Vec<_>>(), "each is summarised once, oldest first, or is still shown");
+    let by_rules = |event: &&Event| matches!(&event.kind, EventKind::Compacted(data) if data.text.is_some());
+    assert_eq!(agent.log.iter().filter(by_rules).count(), 0);
+    assert!(shown[1].contains("up to Some(") && shown.last().unwrap() == "User: and now?", "{shown:#?}");
+}

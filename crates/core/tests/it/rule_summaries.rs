@@ -1,7 +1,7 @@
 //! The summary that needs no model.
 
 use mainpath_core::{Asked, Called, Said, Summary, Touched, estimate, is_demand, rule_summary};
-use mainpath_types::{Role, Seq};
+use mainpath_types::{CommandEnd, Role, Seq};
 use proptest::prelude::*;
 
 fn user(text: &str) -> Said<'_> {
@@ -13,7 +13,7 @@ fn model(text: &str) -> Said<'_> {
 }
 
 fn result<'a>(text: &'a str, tool: &'a str, about: &'a str, artifacts: &'a [String]) -> Said<'a> {
-    let call = Some(Called { tool, id: "4.0", event: 12, about, failed: false });
+    let call = Some(Called { tool, id: "4.0", event: 12, about, failed: false, command: None });
     Said { call, artifacts, ..Said::new(Role::Tool, text) }
 }
 
@@ -40,14 +40,17 @@ fn a_conversation_in_english_has_its_five_sections() {
         goal: "Port the parser to version 2.0. You must keep the API. What about the docs?".into(),
         constraints: strings(&["You must keep the API.", "Don’t touch the tests."]),
         decisions: strings(&["I decided to go file by file.", "We will use a table;", "Switched to a map."]),
-        open_items: strings(&["What about the docs?", "how long will it take"]),
         tool_facts: strings(&[
             "read_text_file (4.0): Path: src/lib.rs",
             "read_text_file (4.0): exit status 0",
             "read_text_file (4.0): the file is old",
             "read_text_file (4.0): kept as 9f2c",
         ]),
-        touched: vec![Touched { what: "read_text_file src/lib.rs".into(), call: "call 4.0, event 12".into() }],
+        touched: vec![Touched {
+            what: "read_text_file src/lib.rs".into(),
+            came: None,
+            call: "call 4.0, event 12".into(),
+        }],
         exchanges: vec![
             asked(
                 None,
@@ -61,8 +64,7 @@ fn a_conversation_in_english_has_its_five_sections() {
     assert_eq!(summary, expected);
     let markdown = "# Chat Summary\n\n## Goal\n- Port the parser to version 2.0. You must keep the API. What about the \
                     docs?\n\n## Constraints\n- You must keep the API.\n- Don’t touch the tests.\n\n## Decisions\n- I \
-                    decided to go file by file.\n- We will use a table;\n- Switched to a map.\n\n## Open Items\n- What \
-                    about the docs?\n- how long will it take\n\n## Tool Facts\n- read_text_file (4.0): Path: src/lib.rs\n\
+                    decided to go file by file.\n- We will use a table;\n- Switched to a map.\n\n## Open Items\n\n## Tool Facts\n- read_text_file (4.0): Path: src/lib.rs\n\
                     - read_text_file (4.0): exit status 0\n- read_text_file (4.0): the file is old\n- read_text_file \
                     (4.0): kept as 9f2c\n- read_text_file src/lib.rs (call 4.0, event 12)\n\n## Exchanges\n- (the goal \
                     above) → I looked around. I decided to go file by file. We will use a table; nothing else.\n- Don’t \
@@ -82,7 +84,7 @@ fn a_conversation_in_chinese_has_its_five_sections() {
         goal: "把解析器移植到第二版。必须保留接口；不要改测试！文档怎么办？".into(),
         constraints: strings(&["必须保留接口；", "不要改测试！", "仅限本周。"]),
         decisions: strings(&["我决定逐个文件来做。", "采用表格。"]),
-        open_items: strings(&["文档怎么办？", "是否要发布"]),
+        open_items: strings(&["是否要发布"]),
         tool_facts: strings(&["read (4.0): 路径 src/lib.rs"]),
         exchanges: vec![
             asked(None, "(the goal above)", "我看过了。我决定逐个文件来做。采用表格。"),
@@ -91,6 +93,34 @@ fn a_conversation_in_chinese_has_its_five_sections() {
         ..Summary::default()
     };
     assert_eq!(summary, expected);
+}
+
+#[test]
+fn a_question_is_open_until_an_answer_comes_and_a_call_is_none() {
+    let calls = |text| Said { calls: true, ..model(text) };
+    let open = |said: &[Said<'_>]| rule_summary(said.iter().copied()).open_items;
+    let asked = [user("Go. What about the docs?"), calls("I look."), result("a path", "read", "", &[]), model("")];
+    assert_eq!(open(&asked), strings(&["What about the docs?"]));
+    let answered = [&asked[..], &[model("They are old."), user("Fine. How long will it take?")]].concat();
+    assert_eq!(open(&answered), strings(&["How long will it take?"]));
+}
+
+#[test]
+fn of_a_command_its_exit_code_and_its_last_line_are_told() {
+    let ran = |exit_code, text| {
+        let command = Some(CommandEnd { exit_code, ..CommandEnd::default() });
+        let call = Called { tool: "bash", id: "4.0", event: 12, about: "make test", failed: false, command };
+        rule_summary([Said { call: Some(call), ..Said::new(Role::Tool, text) }]).markdown()
+    };
+    let told = |text: &str, fact: &str| assert!(text.contains(&format!("\n- {fact}\n")), "{text}");
+    let passed = ran(Some(0), "running 3 tests\ntest result: ok\n\n[exit code 0]\n");
+    told(&passed, "bash make test → exit code 0: test result: ok (call 4.0, event 12)");
+    told(&ran(Some(2), "[no output]"), "bash make test → exit code 2 (call 4.0, event 12)");
+    told(&ran(None, ""), "bash make test → killed (call 4.0, event 12)");
+    told(
+        &ran(Some(1), &"x".repeat(500)),
+        &format!("bash make test → exit code 1: {} […] (call 4.0, event 12)", "x".repeat(160)),
+    );
 }
 
 #[test]
@@ -182,7 +212,7 @@ fn what_a_model_has_summarised_is_quoted_and_kept_longest() {
 #[test]
 fn of_several_calls_about_the_same_the_newest_is_named() {
     let at = |event, id, failed| {
-        let call = Some(Called { tool: "read_text_file", id, event, about: "src/a.rs", failed });
+        let call = Some(Called { tool: "read_text_file", id, event, about: "src/a.rs", failed, command: None });
         Said { call, ..Said::new(Role::Tool, "fn main() {}") }
     };
     let touched = rule_summary([at(4, "2.0", false), at(9, "5.0", false), at(14, "8.0", true)]).touched;
@@ -190,7 +220,7 @@ fn of_several_calls_about_the_same_the_newest_is_named() {
         ("read_text_file src/a.rs", "call 5.0, event 9"),
         ("read_text_file src/a.rs, which failed", "call 8.0, event 14"),
     ];
-    assert_eq!(touched, expected.map(|(what, call)| Touched { what: what.into(), call: call.into() }));
+    assert_eq!(touched, expected.map(|(what, call)| Touched { what: what.into(), came: None, call: call.into() }));
 }
 
 #[test]

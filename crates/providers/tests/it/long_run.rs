@@ -48,6 +48,8 @@ struct Life {
     said: usize,
     seen: Seen,
     requests: u32,
+    /// The size of the request in flight.
+    size: u32,
     goal_every: u32,
     /// The summary by rules so far, and the last message that it has read.
     summed: (Seq, Summary),
@@ -104,6 +106,7 @@ impl Life {
         }
         let size: u32 = messages.iter().map(size).sum();
         let fixed = state.spec.as_ref().unwrap().fixed_tokens;
+        self.size = size + fixed;
         // Those of a side branch add their prompt.
         let more = if state.branch.is_some() { 400 } else { 0 };
         assert!(size + fixed <= 16_384 - 2_048 + more, "{} tokens", size + fixed);
@@ -141,7 +144,7 @@ impl Life {
             let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
             calls.push(PlannedCall { tool: Some(tool.into()), verdict: Some(verdict), ..PlannedCall::default() });
         }
-        let usage = Usage { input: request.input.into(), output: 20, ..Usage::default() };
+        let usage = Usage { input: self.size.into(), output: 20, ..Usage::default() };
         let reply = Reply { usage: Some(usage), ..Reply::new(request.request, parts, calls) };
         self.offer(InputKind::ModelFinished(Box::new(reply)));
     }
@@ -183,6 +186,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
         said: 0,
         seen: Seen::default(),
         requests: 0,
+        size: 0,
         goal_every,
         summed: (Seq(0), Summary::default()),
         checks: FORMATS.map(|format| (format, Box::new(request_check(format)) as Checked)).into(),
@@ -255,5 +259,6 @@ fn two_thousand_turns_with_summaries_by_an_agent_keep_the_task_and_what_was_dema
     // With goals that take so long, cuts alone are not enough.
     let (seen, requests) = live(SummaryMode::Agent, 500);
     assert!(requests >= TURNS && seen.cuts > 50 && seen.shortened && seen.omitted, "{seen:?}");
-    assert!(seen.by_rules > 0 && seen.by_rules < seen.summaries, "{seen:?}");
+    // Rules help out only where the model fails.
+    assert!(seen.summaries > 20 && seen.by_rules * 10 < seen.summaries, "{seen:?}");
 }

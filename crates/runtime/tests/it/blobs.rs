@@ -51,7 +51,7 @@ async fn a_long_summary_stands_whole_for_what_it_replaces() {
     assert!(names(&log).contains("compacted") && place.answer(&trace).await == "done", "{}", names(&log));
     let shown = place.brain.requests().last().unwrap().said();
     let stand_in = format!(
-        "Summary of the earlier conversation, which is no longer shown:\n\n{summary}\n\n[From the \
+        "Summary of the earlier conversation, some of which is still shown:\n\n{summary}\n\n[From the \
                             system: 2 earlier messages, #2 to #3, with 1 tool result, are not shown here.]"
     );
     assert_eq!(shown[..3], ["much".to_string(), stand_in, "more".into()]);
