@@ -192,6 +192,18 @@ fn what_was_to_be_shown_once_goes_when_sending_the_rest_anew_costs_less() {
 }
 
 #[test]
+fn what_was_looked_up_beside_other_calls_is_shown_once_and_then_in_short() {
+    let mut agent = window(no_limits());
+    let looked = PlannedCall { answer: Some("a".repeat(1_200)), once: true, ..allowed("read") };
+    agent.calls(&[looked, allowed("read")]);
+    agent.takes(done("2.1", 1));
+    assert!(agent.shown()[2].contains(&"a".repeat(1_200)));
+    let decided = plain(&mut agent, 2);
+    assert_eq!(decided[2..], ["context_cut 7 keeps 1 pins  Once 2.0 excerpt of 120", "model_requested 3 at 7"]);
+    assert!(!agent.shown()[2].contains(&"a".repeat(600)), "{:?}", agent.shown());
+}
+
+#[test]
 fn a_result_that_is_larger_than_the_window_is_shown_by_its_beginning_and_its_end() {
     let mut agent = window(no_limits());
     let text = format!("the beginning {} the end", "a".repeat(8_000));

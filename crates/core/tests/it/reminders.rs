@@ -252,3 +252,13 @@ fn where_things_stand_ends_every_request_is_true_then_and_leaves_the_rest_as_it_
     assert_eq!(reminders(&agent), [], "nothing is said twice");
     assert!(agent.log.iter().all(|event| !matches!(event.kind, EventKind::Injected(_))));
 }
+
+#[test]
+fn what_steers_a_terminal_is_not_in_the_plan_that_the_model_is_told() {
+    let mut agent = Agent::reminded(&[]);
+    let add = GoalOp::Add { description: "a\u{1b}[2Jgoal".into(), reason: String::new(), under: None, after: None };
+    let pin = GoalOp::Pin { text: "keep\u{7}\u{9b}31m this".into() };
+    agent.takes(InputKind::ChangeGoals { ops: vec![add, pin], by: user() });
+    let view = agent.state().goals.short_view();
+    assert_eq!(view, "Pinned (to be kept to, in these words):\n1. keep 31m this\n[ ] 1. a [2Jgoal");
+}
