@@ -566,3 +566,45 @@ fn stats_over_runs_say_how_they_ended_what_failed_and_what_they_cost() {
 fn server_that_refuses() -> mainpath_testkit::model_server::ModelServer {
     server(|_| Reply::Error { status: 401, headers: Vec::new(), body: "{}".into() })
 }
+
+#[test]
+fn a_pin_is_said_to_be_a_pin() {
+    let (place, _server, trace) = one_call();
+    place.run(&["pin", &trace, ""]).fails(1, &format!("the pins of {trace} are as they were: a pin needs words"));
+    place.run(&["pin", &trace, "--remove", "3"]).fails(1, "are as they were: there is no pin 3");
+    assert_eq!(place.ok(&["pin", &trace, "Count herons."]), "1. Count herons.\n");
+    place.ok(&["pin", &trace, "--remove", "1"]);
+    let seen = place.run(&["watch", "--from", "1"]).err;
+    assert!(seen.contains("· user has pinned a sentence\n") && seen.contains("· user has taken a pin off\n"), "{seen}");
+    assert!(!seen.contains("changed the plan"), "{seen}");
+}
+
+#[test]
+fn what_could_not_be_read_of_an_answer_is_said() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("A her\u{fffd}n."), Answer::text("A heron.")]));
+    let said = "! 1 character was not readable in what the server sent; \u{fffd} stands for each";
+    let done = place.run_on(&server, &["What is it?"]);
+    assert!(done.code == 0 && done.err.contains(said), "{done:#?}");
+    assert!(!place.run(&["run", "-c", "Again."]).err.contains("readable"));
+}
+
+#[test]
+fn models_with_long_names_are_told_apart_in_statistics() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Done.")]));
+    let (one, two) = (server.model(), format!("{}-2", server.model()));
+    for model in [&one, &two] {
+        assert_eq!(place.run(&["run", "-m", model, "Do it."]).code, 0);
+    }
+    let table = place.ok(&["stats", "--all"]);
+    for model in [&one, &two] {
+        assert!(model.len() > 28 && table.lines().any(|line| line == model), "{model}: {table}");
+    }
+}
+
+#[test]
+fn the_verdict_of_a_check_comes_before_what_was_not_checked() {
+    let (place, _server, trace) = one_call();
+    let said = place.ok(&["verify", &trace]);
+    let at = |what: &str| said.lines().position(|line| line.starts_with(what));
+    assert!(at("the chain holds").is_some() && at("not checked") > at("the chain holds"), "{said}");
+}

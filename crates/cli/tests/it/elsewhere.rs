@@ -128,6 +128,25 @@ fn what_is_cleared_is_in_no_mirror_at_once() {
 }
 
 #[test]
+fn what_is_being_cleared_is_prepared_for_nobody_while_its_run_ends() {
+    let shared = tempfile::tempdir().unwrap();
+    let file = shared.path().join("chats.db");
+    let place = place_with(&format!("sqlite:{}", file.display()));
+    // What does not hear the first wish has 0.3 s before it is killed.
+    let server = scripted(vec![Answer::text("A heron."), bash("trap '' TERM; echo $$ > pid; sleep 30")]);
+    assert_eq!(place.run_on(&server, &["--session", "pond", "A heron stands there."]).code, 0);
+    let mut running = place.start_run(&server, &["--yes", "--json", "--session", "pond", "And the heron?"]);
+    wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+    place.ok(&["clear"]);
+    running.event("call_cancelling");
+    let prepared = place.ok(&["session", "prepare", "pond"]);
+    let holds = std::fs::read(&file).unwrap().windows(5).any(|bytes| bytes == b"heron");
+    assert!(!holds && prepared.trim() == "[\n]", "{prepared}");
+    running.end();
+    assert_eq!(place.ok(&["session", "prepare", "pond"]).trim(), "[\n]");
+}
+
+#[test]
 fn a_mirror_that_others_have_spoilt_is_told_and_spoils_nothing() {
     let shared = tempfile::tempdir().unwrap();
     let file = shared.path().join("chats.db");
