@@ -75,6 +75,26 @@ fn the_least_context_survives_a_crash_before_its_request_is_answered() {
 }
 
 #[test]
+fn of_a_request_that_the_server_finds_too_large_the_model_summarises_what_it_was_shown_before() {
+    let mut agent = Agent::asked(no_limits());
+    for number in 0..6 {
+        let reply = Reply { tokens: 200, ..*agent.reply(&format!("look {number}"), &[allowed("read")]) };
+        agent.takes(InputKind::ModelFinished(Box::new(reply)));
+        let call = agent.state().turn_calls()[0].id;
+        agent.takes(done(&call.to_string(), 1));
+    }
+    let before = agent.shown();
+    let events = fails(&mut agent, ModelErrorKind::Overflow);
+    assert_eq!(events[1..], ["branch_opened Compaction 14", "model_requested 8 at 14"]);
+    let asked = agent.shown();
+    assert_eq!(asked[..asked.len() - 1], before[..before.len() - 2], "all but the newest turn");
+    let events = agent.answers("it was long");
+    assert_eq!(events.last().unwrap(), "model_requested 9 at 16");
+    let shown = agent.shown();
+    assert!(shown.len() == 8 && shown[1].contains(":\n\nit was long\n\n[From"), "{shown:#?}");
+}
+
+#[test]
 fn a_request_that_is_too_large_is_made_once_more_with_half_of_the_context() {
     let mut agent = Agent::asked(no_limits());
     (0..4).for_each(|_| agent.works());
