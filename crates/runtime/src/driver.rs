@@ -95,7 +95,7 @@ pub(crate) struct Driver {
     /// event is no longer at hand.
     task: Option<(EventId, String)>,
     /// What rules have found in the conversation so far.
-    summed: Summed,
+    summed: Option<Box<Summed>>,
     /// The blobs that are gone, of which people have been told.
     gone: BTreeSet<BlobHash>,
 }
@@ -136,7 +136,7 @@ impl Driver {
             holding,
             only: None,
             task: None,
-            summed: Summed::default(),
+            summed: None,
             gone: BTreeSet::new(),
         };
         driver.say_unsaid().await?;

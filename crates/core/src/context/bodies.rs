@@ -1,11 +1,11 @@
 //! From references to texts: the messages of a packed request, looked up in the log.
 
 use crate::context::demands::in_words;
-use crate::context::estimate::Size;
+use crate::context::estimate::{Size, letters};
 use crate::context::loss::NOTE;
 use crate::progress::told;
 use crate::reopen;
-use crate::{Call, CallState, Item, NodeKind, Shown, State, estimate, reminder};
+use crate::{Call, CallState, Item, NodeKind, Shown, State, reminder};
 use mainpath_types::*;
 use std::collections::BTreeMap;
 
@@ -197,7 +197,7 @@ fn part_of(bodies: &dyn Bodies, event: EventId, call: CallId, shown: Shown, whol
 
 /// The beginning and the end of a text, about so many tokens by estimate.
 pub fn excerpt(text: &str, tokens: u32) -> String {
-    if estimate(text) <= tokens {
+    if letters(text) <= tokens {
         return text.into();
     }
     let end = tokens / 3;

@@ -4,6 +4,7 @@
 //! A sentence demands something if a word of it does. A list below its colon belongs to it, and so does what a line break
 //! parts from it in the middle of a sentence. No rule but these says what is shown later: the places lie in the log.
 
+use crate::context::estimate::letters;
 use crate::context::sentences::{Words, ends, head_of, line, sentences};
 use crate::{estimate, estimate_parts};
 use mainpath_types::{Part, TextSpan, text_of};
@@ -59,11 +60,11 @@ pub(crate) fn demanded(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn in_words(text: &str, places: &[TextSpan], most: Option<u32>) -> String {
     const MORE: u32 = 34;
     let mut words = String::from("Said earlier, and still to be kept to:");
-    let (mut room, mut left) = (most.map_or(u32::MAX, |most| most.saturating_sub(MORE + estimate(&words))), 0);
+    let (mut room, mut left) = (most.map_or(u32::MAX, |most| most.saturating_sub(MORE + letters(&words))), 0);
     let mut add = |demand: &str| {
         // What belongs to it stands under it.
         let line = format!("\n- {}", demand.replace('\n', "\n  "));
-        match room.checked_sub(estimate(&line)) {
+        match room.checked_sub(letters(&line)) {
             Some(rest) => {
                 room = rest;
                 words.push_str(&line);

@@ -1,15 +1,59 @@
-//! Token estimates where no vendor has counted: two characters a token for CJK, four for everything else.
+//! Token estimates where no vendor has counted: four letters of prose a token, two of Chinese, fewer where a text is as dense as code
+//! and data are.
+//!
+//! Held against `o200k_base` and `cl100k_base` (the npm package `gpt-tokenizer`): of their counts prose comes to 1.0, program text to 1.1
+//! to 1.2, JSON to 0.9, JSON on one line with hashes in it to 1.3, tables of numbers to 1.2, HTML to 1.0, hexadecimal digits to 1.3, lists
+//! of files to 0.75, base64 to 0.65, Chinese to 0.9 and 0.7, Russian to 1.1 and 0.7. Letters alone would make 0.6 of JSON and 0.4 of
+//! numbers and digits.
 
 use mainpath_types::{Part, Source};
 
 /// The estimated size of a text in tokens.
 pub fn estimate(text: &str) -> u32 {
+    let (mut wide, mut quarters) = (0usize, text.len());
+    if !text.is_ascii() {
+        quarters = 0;
+        for c in text.chars() {
+            *(if is_wide(c) { &mut wide } else { &mut quarters }) += weight(c);
+        }
+    }
+    u32::try_from(wide.div_ceil(2) + (quarters + dense(text)).div_ceil(4)).unwrap_or(u32::MAX)
+}
+
+/// What a letter counts: for arrows and frames, and for pictures, as much as so many others.
+fn weight(c: char) -> usize {
+    match u32::from(c) {
+        0x2000..=0x2BFF => 4,
+        0x1F000..=0x1FFFF => 8,
+        _ => 1,
+    }
+}
+
+/// What a text comes to beyond prose of its length, in quarters of a token: half a token for each sign and digit beyond those that prose
+/// has, a quarter for each letter behind the sixteenth of what is no word.
+fn dense(text: &str) -> usize {
+    /// Prose has one sign or digit in so many characters.
+    const PROSE: usize = 10;
+    const WORD: usize = 16;
+    let (mut ascii, mut signs, mut long, mut word) = (0usize, 0usize, 0usize, 0usize);
+    for byte in text.bytes() {
+        let in_word = byte.is_ascii_alphanumeric();
+        word = if in_word { word + 1 } else { 0 };
+        ascii += usize::from(byte.is_ascii());
+        signs += usize::from(byte.is_ascii_digit() || byte.is_ascii_punctuation());
+        long += usize::from(word > WORD);
+    }
+    signs.saturating_sub(ascii / PROSE) * 2 + long
+}
+
+/// The size of a text by its letters alone. What is shown of a text was cut by it from the first, and has to stay as it is.
+pub(crate) fn letters(text: &str) -> u32 {
     let wide = if text.is_ascii() { 0 } else { text.chars().filter(|c| is_wide(*c)).count() };
     let narrow = if text.is_ascii() { text.len() } else { text.chars().count() - wide };
     u32::try_from(wide.div_ceil(2) + narrow.div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// The size of a text that is measured letter by letter.
+/// The same of a text that is measured letter by letter.
 #[derive(Default)]
 pub(crate) struct Size {
     wide: u32,

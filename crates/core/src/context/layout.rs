@@ -1,6 +1,7 @@
 //! Where every token of a request goes, and what was left out of it: for people who ask.
 
 use crate::context::cut::Room;
+use crate::context::estimate::letters;
 use crate::context::loss::NOTE;
 use crate::inject::standing;
 use crate::{Item, Node, NodeKind, Packed, Shown, SpecHead, State, estimate, pack};
@@ -144,9 +145,9 @@ pub fn fixed_parts(spec: &Spec) -> Vec<(String, u32)> {
     parts
 }
 
-/// The estimated size of a tool's description.
+/// The estimated size of a tool's description. Of its schema by letters alone: models are shown it in shorter forms than JSON.
 pub(crate) fn tool_tokens(tool: &ToolSpec) -> u32 {
-    estimate(&tool.description) + estimate(&tool.input_schema.to_string()) + estimate(&tool.name) + 8
+    estimate(&tool.description) + letters(&tool.input_schema.to_string()) + letters(&tool.name) + 8
 }
 
 impl SpecHead {

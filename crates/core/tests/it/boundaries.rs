@@ -152,9 +152,9 @@ fn there_is_no_second_summary_until_a_tenth_more_has_been_said() {
     ];
     assert_eq!(decided, events);
     // The newest turn alone is that large.
-    assert_eq!((input(&agent), summary_tokens(&agent)), (289, 30 + 27));
+    assert_eq!((input(&agent), summary_tokens(&agent)), (291, 30 + 29));
     let decided = turn(&mut agent, 27, 1);
-    assert_eq!((decided[2].as_str(), input(&agent)), ("model_requested 6 at 12", 321));
+    assert_eq!((decided[2].as_str(), input(&agent)), ("model_requested 6 at 12", 323));
     let decided = turn(&mut agent, 5, 1);
     assert_eq!(decided[2..], ["branch_opened Compaction 15", "model_requested 7 at 15"]);
 }

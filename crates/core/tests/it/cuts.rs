@@ -206,11 +206,14 @@ fn what_was_looked_up_beside_other_calls_is_shown_once_and_then_in_short() {
 #[test]
 fn a_result_that_is_larger_than_the_window_is_shown_by_its_beginning_and_its_end() {
     let mut agent = window(no_limits());
-    let text = format!("the beginning {} the end", "a".repeat(8_000));
+    let text = format!("the beginning {}the end", "aaa ".repeat(2_000));
     let decided = turn(&mut agent, 2_010, ToolOutput::text(text));
     assert_eq!(decided[2..], ["context_cut 4 keeps 1 pins  Full 2.0 excerpt of 187", "model_requested 2 at 4"]);
     let shown = agent.shown()[2].clone();
-    assert!(shown.starts_with("Tool: 2.0 the beginning aaa") && shown.contains("aaa the end\n[Only this"), "{shown}");
+    assert!(
+        shown.starts_with("Tool: 2.0 the beginning aaa aaa") && shown.contains("aaa aaa the end\n[Only this"),
+        "{shown}"
+    );
     assert!(estimate(&shown) <= 187, "{}", estimate(&shown));
 }
 
@@ -302,7 +305,7 @@ fn demands_for_which_there_is_no_room_are_counted_where_they_are_left_out() {
 /// and how many summaries were begun. A summary by the model has `summary` tokens.
 fn small_talk(messages: u32, fixed: usize, summary: u32) -> (u32, usize) {
     let spec = mainpath_testkit::world::spec(no_limits(), 7_000);
-    let mut agent = Agent::with_spec(Spec { instructions: "a".repeat(4 * fixed), reserved_output: 1_024, ..spec });
+    let mut agent = Agent::with_spec(Spec { instructions: "aaa ".repeat(fixed), reserved_output: 1_024, ..spec });
     for _ in 0..messages {
         said(&mut agent, "and this?", 60, 0);
         while agent.state().run.is_some() {

@@ -349,7 +349,7 @@ fn a_summary_is_asked_for_with_the_plan_and_what_came_of_it() {
     assert!(asked.ends_with(&views(&agent)[0]) && asked.contains("kitchen — because why → it works"), "{asked}");
     let size = estimate(asked.strip_prefix("User: ").unwrap());
     let counted = agent.state().tree.node(agent.state().tip().unwrap()).unwrap().tokens;
-    assert!(counted >= size && counted < size + 60, "{counted} are counted for {size}");
+    assert!(counted >= size && counted < size + 70, "{counted} are counted for {size}");
 }
 
 #[test]

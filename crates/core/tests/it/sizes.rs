@@ -91,3 +91,18 @@ fn what_was_learned_of_a_model_holds_for_it_alone_and_is_a_fold_of_the_log() {
     let again = Machine::fold("test".parse().unwrap(), &agent.log);
     assert_eq!(again.state(), agent.state());
 }
+
+#[test]
+fn code_and_data_count_for_more_than_prose_of_their_length_and_prose_for_a_quarter_of_its_letters() {
+    let of = |text: &str| (estimate(text), text.chars().count());
+    assert_eq!(of("Each agent is a trace, and a trace is a log, which only grows."), (16, 62));
+    let code = "fn take(&mut self, c: char) -> bool { self.wide += 1; self.wide.div_ceil(2) <= most }";
+    let (json, numbers) =
+        (r#"{"id":34,"ts":3200,"data":{"seq":14,"first_kept":11}}"#, "0,0.000\n7919,3.142\n5831,6.283\n3743,9.425\n");
+    let digest = "4eb01855ac763b27cdbbe0c709ea9309072b0b9b38bfefc19ff36855009074fd";
+    let tree = "├── src\n│   ├── main.rs\n│   └── lib.rs\n";
+    let chinese = "每个智能体都是一条只追加的日志。";
+    let found = [code, json, numbers, digest, tree, chinese].map(estimate);
+    // `o200k_base` makes 32, 22, 27, 34, 20 and 12 of them.
+    assert_eq!(found, [29, 28, 27, 45, 18, 8]);
+}

@@ -31,7 +31,8 @@ impl Driver {
     /// The summary by rules of the main path, of at most so many tokens. A text that is not there any more is not in it.
     pub(super) async fn summarise(&mut self, most: u32) -> Result<InputKind, DriveError> {
         let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
-        let (head, upto) = (state.tree.head, self.summed.upto);
+        let mut summed = self.summed.take().unwrap_or_default();
+        let (head, upto) = (state.tree.head, summed.upto);
         let mut new: Vec<(Seq, EventId)> = state
             .tree
             .up(head)
@@ -42,7 +43,7 @@ impl Driver {
         let before = new.first().map_or(head, |(first, _)| state.tree.node(*first).and_then(|node| node.parent));
         if before != upto {
             // Another path than the one that was read: from its beginning.
-            self.summed = Summed::default();
+            *summed = Summed::default();
         }
         // A result is told with its tool's name, which its call's answer has.
         let called = |seq: Seq| match state.tree.node(seq)?.kind {
@@ -58,20 +59,17 @@ impl Driver {
                 let mut whole = Whole::new(&bodies);
                 match whole.load(store, scope, event).await {
                     Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {
-                        self.summed.found.take(state, &whole, seq);
+                        summed.found.take(state, &whole, seq);
                     }
-                    Err(error) => {
-                        self.summed = Summed::default();
-                        return Err(error.into());
-                    }
+                    Err(error) => return Err(error.into()),
                 }
             }
         }
-        self.summed.upto = head;
+        summed.upto = head;
         let by_model = state.tree.cut_at(head).and_then(|cut| cut.by_model);
-        let known = self.summed.earlier.as_ref().map(|(event, _)| *event);
+        let known = summed.earlier.as_ref().map(|(event, _)| *event);
         if by_model != known {
-            self.summed.earlier = None;
+            summed.earlier = None;
         }
         if let Some(event) = by_model.filter(|event| known != Some(*event)) {
             let log = store.read(scope, self.lease.trace(), event).await?;
@@ -81,10 +79,11 @@ impl Driver {
                 Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
                 Err(error) => return Err(error.into()),
             }
-            self.summed.earlier = Some((event, earlier_summary(state, &whole).earlier));
+            summed.earlier = Some((event, earlier_summary(state, &whole).earlier));
         }
-        let earlier = self.summed.earlier.as_ref().and_then(|(_, text)| text.clone());
-        let (text, tokens) = summary_text(Summary { earlier, ..self.summed.found.clone() }, most);
+        let earlier = summed.earlier.as_ref().and_then(|(_, text)| text.clone());
+        let (text, tokens) = summary_text(Summary { earlier, ..summed.found.clone() }, most);
+        self.summed = Some(summed);
         Ok(InputKind::Summarised { text, tokens })
     }
 }
