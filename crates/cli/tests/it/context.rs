@@ -181,7 +181,8 @@ fn no_body_has_more_characters_than_the_limit_in_any_format() {
         let sizes: Vec<usize> =
             server.requests().iter().map(|request| String::from_utf8_lossy(&request.bytes).chars().count()).collect();
         let largest = sizes.iter().max().copied().unwrap_or(0);
-        assert!(largest <= MOST && largest > MOST * 3 / 4, "{format:?}: {largest} of {sizes:?}");
+        // What is full of signs is taken for more than it is.
+        assert!(largest <= MOST && largest > MOST * 2 / 3, "{format:?}: {largest} of {sizes:?}");
         assert_eq!(sizes.len(), 45, "{format:?}: {sizes:?}");
         assert_eq!(server.violations(), Vec::<String>::new());
         place.ok(&["replay"]);

@@ -43,6 +43,7 @@ fn a_long_answer_is_printed_shown_viewed_and_written_whole() {
 #[test]
 fn a_long_task_is_listed_shown_and_sent_whole() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("Understood.")]));
+    place.config("context_window = 32768\n");
     let model = server.model();
     let done = place.run_with(&["run", "-m", &model, "-"], long("task").as_bytes());
     assert_eq!((done.code, done.out.as_str()), (0, "Understood.\n"), "{done:#?}");

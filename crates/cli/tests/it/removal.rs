@@ -132,7 +132,7 @@ fn a_trace_is_removed_but_not_while_it_runs() {
 fn a_purge_removes_by_rule_and_only_blobs_that_no_other_trace_names() {
     let place = Place::new();
     let server = scripted(vec![Answer::text("one"), Answer::text("two"), Answer::text("three")]);
-    let (shared, own) = ("s".repeat(20_000), "o".repeat(20_000));
+    let (shared, own) = ("sss ".repeat(5_000), "ooo ".repeat(5_000));
     let mut traces: Vec<String> = Vec::new();
     for text in [&own, &shared, &shared] {
         let model = server.model();

@@ -100,17 +100,23 @@ pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Opti
     let room = Room::of(spec);
     let half = state.tree.shown_tokens(state.tree.head) / 2;
     let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
-    let others = u64::from(spec.fixed_tokens) + room.share(room.shares.summary) + room.share(NEW);
-    let wide = room.full.saturating_sub(others);
+    let others = u64::from(spec.fixed_tokens) + room.share(room.shares.summary);
+    let leaving = |new: u64| room.full.saturating_sub(others + new);
+    let wide = leaving(room.share(NEW));
     let usual = usual.min(wide);
-    let (keep, wide) = if squeezes { (half.min(usual), half.min(usual)) } else { (usual, wide) };
+    let (keep, wide, narrow) = match squeezes {
+        true => (half.min(usual), half.min(usual), 0),
+        false => (usual, wide, leaving(room.share(NEW) / 2)),
+    };
     let starts: Vec<Start> = state.tree.starts(state.tree.head).collect();
     // The newest legal place if none fits.
     let free = starts.iter().take_while(|start| start.tokens <= keep).last().or(starts.first())?;
     let said = || starts.iter().filter(|start| start.is_said);
     let last = said().take(LAST + 1).take_while(|start| start.tokens <= wide).last();
+    // The one before what is asked now, even if that leaves half as much room for what comes.
+    let before = said().take(2).take_while(|start| start.tokens <= narrow).last();
     let said = said().take_while(|start| start.tokens <= keep).last();
-    let asked = said.into_iter().chain(last).max_by_key(|start| start.tokens);
+    let asked = said.into_iter().chain(last).chain(before).max_by_key(|start| start.tokens);
     let chosen = asked.filter(|asked| asked.tokens.saturating_mul(2) >= free.tokens.min(keep)).unwrap_or(free);
     Some(chosen.seq)
 }
