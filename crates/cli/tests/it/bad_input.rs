@@ -311,7 +311,9 @@ fn a_trace_that_another_process_runs_is_left_to_it() {
 fn a_full_disk_loses_nothing() {
     let place = Place::new();
     // Each turn writes some 20 KB to the log.
-    let big = bash("yes 'a line of the log' | head -c 20000 ; echo x >> effects");
+    let big = bash(
+        "w=$(head -c 90 /dev/urandom | base64 | tr -dc a-z | head -c 9); yes \"a line with $w\" | head -c 20000; echo x >> effects",
+    );
     let answers = (0..40).map(|_| big.clone()).chain([Answer::text("The end.")]).collect();
     let server = scripted(answers);
     let script = "

@@ -102,12 +102,10 @@ pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Opti
     let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
     let others = u64::from(spec.fixed_tokens) + room.share(room.shares.summary);
     let leaving = |new: u64| room.full.saturating_sub(others + new);
-    let wide = leaving(room.share(NEW));
-    let usual = usual.min(wide);
-    let (keep, wide, narrow) = match squeezes {
-        true => (half.min(usual), half.min(usual), 0),
-        false => (usual, wide, leaving(room.share(NEW) / 2)),
-    };
+    let (wide, narrow) = (leaving(room.share(NEW)), leaving(room.share(NEW) / 2));
+    let keep = usual.min(wide);
+    let [keep, wide, narrow] =
+        if squeezes { [keep, keep, narrow].map(|room| half.min(room)) } else { [keep, wide, narrow] };
     let starts: Vec<Start> = state.tree.starts(state.tree.head).collect();
     // The newest legal place if none fits.
     let free = starts.iter().take_while(|start| start.tokens <= keep).last().or(starts.first())?;
