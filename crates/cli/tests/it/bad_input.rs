@@ -311,13 +311,12 @@ fn a_trace_that_another_process_runs_is_left_to_it() {
 fn a_full_disk_loses_nothing() {
     let place = Place::new();
     // Each turn writes some 20 KB to the log.
-    let big = bash(
-        "w=$(head -c 90 /dev/urandom | base64 | tr -dc a-z | head -c 9); yes \"a line with $w\" | head -c 20000; echo x >> effects",
-    );
+    let big = bash("head -c 15000 /dev/urandom | base64 -w 100 | head -c 20000 ; echo x >> effects");
     let answers = (0..40).map(|_| big.clone()).chain([Answer::text("The end.")]).collect();
     let server = scripted(answers);
     let script = "
         mount -t tmpfs -o size=300k,mode=700 tmpfs \"$MAINPATH_HOME\" || exit 77
+        echo 'context_window = 2000000' > \"$MAINPATH_HOME/config.toml\"
         \"$PROGRAM\" run --yes --json --context-is-large --model \"$MODEL\" 'Fill it.' > printed 2> said; echo \"first $?\"
         \"$PROGRAM\" verify > verified 2>&1; echo \"verify $?\"
         mount -o remount,size=64m \"$MAINPATH_HOME\"

@@ -26,7 +26,7 @@ const LEAST: u32 = 64;
 const REFLECTION: u8 = 5;
 
 /// What a summary leaves free for what comes next, in hundredths of what a request may take.
-const NEW: u8 = 15;
+pub(crate) const NEW: u8 = 15;
 
 /// The beginning of a summary. The model that is to make it is shown as much as fits, and not what has just not fitted; where
 /// that is nothing it could summarise, rules do.

@@ -106,7 +106,10 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
             Loss::light(state, |loss| tokens.saturating_sub(loss.saved) <= room.enough())
         }
     };
-    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= room.enough() {
+    // What does not fit is made to fit by the lightest means; there is time for a summary when it is full again.
+    let asks = spec.limits.summary != SummaryMode::Rules;
+    let enough = if too_large && asks { room.full } else { room.enough() };
+    if !loss.needs_summary() && tokens.saturating_sub(loss.saved) <= enough {
         return Some(loss.cut(CutCause::Full).into());
     }
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
@@ -155,10 +158,12 @@ fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
     }
     let earlier = state.tree.cut_at(state.tree.head).map_or(0, |cut| u64::from(cut.tokens));
     let rest = tokens.saturating_sub(earlier) + room.share(room.shares.summary);
-    Loss::by_exchange(state, |loss| match loss.needs_summary() {
-        true => rest.saturating_sub(loss.saved) <= room.enough(),
-        false => light(loss),
-    })
+    let fits = |loss: &Loss<'_>, most: u64| {
+        let taken = if loss.needs_summary() { rest } else { tokens };
+        taken.saturating_sub(loss.saved) <= most
+    };
+    let just = room.full.saturating_sub(room.share(compact::NEW) / 2);
+    Loss::by_exchange(state, |loss| fits(loss, room.enough()), |loss| fits(loss, just))
 }
 
 /// What a summary takes the place of: no more than it was made of.
@@ -235,7 +240,8 @@ pub(crate) fn too_many<'a>(state: &'a State, spec: &SpecHead) -> Option<Loss<'a>
         return None;
     }
     let fits = |count: u32| count <= most - window / 2;
-    let mut loss = Loss::by_exchange(state, |loss| fits(shown.saturating_sub(loss.messages)));
+    let by = |loss: &Loss<'_>| fits(shown.saturating_sub(loss.messages));
+    let mut loss = Loss::by_exchange(state, by, by);
     if !fits(shown.saturating_sub(loss.messages)) {
         // More than that was done about one question alone.
         let first = tree.kept(head).filter(|(_, node)| starts(node)).map(|(seq, _)| seq);

@@ -86,14 +86,18 @@ impl<'a> Loss<'a> {
     }
 
     /// What goes for a summary by rules, until `fits`: exchanges without calls, then outputs of tools, then any exchange, each
-    /// from the oldest on, and the last ones after all others. What is being worked on stays.
-    pub fn by_exchange(state: &'a State, fits: impl Fn(&Loss<'_>) -> bool) -> Loss<'a> {
+    /// from the oldest on. The last ones go after all others, and only until it `just_fits`. What is being worked on stays.
+    pub fn by_exchange(
+        state: &'a State,
+        fits: impl Fn(&Loss<'_>) -> bool,
+        just_fits: impl Fn(&Loss<'_>) -> bool,
+    ) -> Loss<'a> {
         let mut loss = Loss::new(state);
         if !fits(&loss) {
             loss.omit_finished_goals();
         }
         let exchanges = loss.exchanges();
-        let (older, last) = exchanges.split_at(exchanges.len().saturating_sub(LAST));
+        let (older, _) = exchanges.split_at(exchanges.len().saturating_sub(LAST));
         let mut gone = vec![false; exchanges.len()];
         for (exchange, gone) in older.iter().zip(&mut gone).filter(|(exchange, _)| !exchange.has_calls) {
             if !fits(&loss) {
@@ -102,8 +106,9 @@ impl<'a> Loss<'a> {
             }
         }
         loss.shorten_until(&fits);
-        for (exchange, gone) in older.iter().chain(last).zip(&mut gone) {
-            if !*gone && !fits(&loss) {
+        for (at, (exchange, gone)) in exchanges.iter().zip(&mut gone).enumerate() {
+            let enough = if at < older.len() { fits(&loss) } else { just_fits(&loss) };
+            if !*gone && !enough {
                 loss.omit_exchange(exchange);
                 *gone = true;
             }
