@@ -43,7 +43,7 @@ fn dense(text: &str) -> usize {
         signs += usize::from(byte.is_ascii_digit() || byte.is_ascii_punctuation());
         long += usize::from(word > WORD);
     }
-    signs.saturating_sub(ascii / PROSE) * 2 + long
+    signs.saturating_sub(ascii.div_ceil(PROSE)) * 2 + long
 }
 
 /// The size of a text by its letters alone. What is shown of a text was cut by it from the first, and has to stay as it is.

@@ -35,7 +35,7 @@ async fn a_long_summary_stands_whole_for_what_it_replaces() {
     let place = Place::memory(Brain::new(move |seen| match seen.request {
         _ if wants_summary(seen) => say(said.clone()),
         // A quarter of the window each.
-        1..=2 => calling(&[("big", "100000")]),
+        1..=2 => calling(&[("big", "50000")]),
         _ => say("done"),
     }));
     let (runtime, trace) = (place.runtime(), id("t"));
