@@ -58,13 +58,7 @@ pub fn spec(
 ) -> Result<Spec, Failure> {
     let config = &app.logs.home.config;
     let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
-    let mut limits = profile.limits();
-    limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
-    limits.summary = config.summary.unwrap_or(limits.summary);
-    limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
-    limits.context_chars = config.max_context_chars.or(limits.context_chars);
-    limits.shares = shares(config.shares.all())?;
-    config.limits.set(&mut limits);
+    let mut limits = configured(profile, config)?;
     set_limits(&mut limits, args);
     let mut spec = Spec {
         tools: Vec::new(),
@@ -142,6 +136,18 @@ fn read_prompt(name: &str, home: &Home) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("--prompt: {} cannot be read: {error}", file.display())))
 }
 
+/// The limits of a profile, and over them those of the configuration. Errors: its shares are more than the whole.
+fn configured(profile: Profile, config: &ConfigFile) -> Result<Limits, Failure> {
+    let mut limits = profile.limits();
+    limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
+    limits.summary = config.summary.unwrap_or(limits.summary);
+    limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
+    limits.context_chars = config.max_context_chars.or(limits.context_chars);
+    limits.shares = shares(config.shares.all())?;
+    config.limits.set(&mut limits);
+    Ok(limits)
+}
+
 /// The spec of an earlier run in a workspace with these rules, with what the flags change. `None` if nothing changes.
 pub fn changed(
     old: &Spec,
@@ -165,8 +171,8 @@ pub fn changed(
     }
     if let Some(profile) = args.profile {
         let fresh = Spec::new("", profile.into());
-        (new.profile, new.limits, new.text, new.protocol) = (fresh.profile, fresh.limits, fresh.text, fresh.protocol);
-        app.logs.home.config.limits.set(&mut new.limits);
+        (new.profile, new.text, new.protocol) = (fresh.profile, fresh.text, fresh.protocol);
+        new.limits = configured(new.profile, &app.logs.home.config)?;
     }
     if let Some(model) = &args.model {
         set_model(&mut new, model.clone(), args, app);

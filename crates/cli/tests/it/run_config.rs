@@ -61,6 +61,17 @@ fn the_tools_that_a_caller_names_are_all_that_there_are_and_stay_so_on_resume() 
 }
 
 #[test]
+fn a_profile_that_a_later_run_names_has_what_the_configuration_says_as_the_first_run_has() {
+    let server = scripted(vec![Answer::text("Yes."), Answer::text("Yes again.")]);
+    let place = Place::new();
+    place.config("summary = \"rules\"\ninject_every = 3\nmax_context_chars = 90000\n[shares]\nsummary = 15\n[limits]\nmax_turns = 7\n");
+    place.run_on(&server, &["--profile", "trace", "Look."]);
+    place.run_on(&server, &["-c", "--profile", "trace", "And now?"]);
+    let changes = place.events(&place.trace()).iter().filter(|event| event["type"] == "spec_changed").count();
+    assert_eq!(changes, 1, "the second run changes nothing");
+}
+
+#[test]
 fn the_configuration_names_them_as_well_and_a_flag_comes_before_it() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("One."), Answer::text("Two.")]));
     place.config("allowed_tools = [\"read\", \"mcp__github__*\"]\n");

@@ -115,7 +115,8 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
     let grown = too_large || state.summarised_to.is_none_or(grown);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
-    if fresh && state.tree.shown_count(state.tree.head) > 4 {
+    // What does not fit goes only with a summary, however few messages there are.
+    if fresh && (state.tree.shown_count(state.tree.head) > 4 || too_large && compact::shrinks(state, spec, true)) {
         return Some(summary());
     }
     too_large.then(|| last_resort(state, run, spec))

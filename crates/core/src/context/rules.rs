@@ -93,6 +93,8 @@ pub struct Summary {
     pub touched: Vec<Touched>,
     /// Every question and its answer.
     pub exchanges: Vec<Asked>,
+    /// How many exchanges before these found no room.
+    pub unlisted: usize,
 }
 
 /// Something that a tool was called about.
@@ -221,6 +223,7 @@ impl Summary {
     fn ask(&mut self, asked: Asked) {
         if self.exchanges.len() >= ITEMS {
             self.exchanges.remove(0);
+            self.unlisted += 1;
         }
         self.exchanges.push(asked);
     }
@@ -240,13 +243,17 @@ impl Summary {
     /// The summary with as much left out as makes its Markdown at most `tokens` long by estimate: first of what tools found and
     /// touched, of questions and of exchanges, the oldest of whichever takes most; then the oldest decisions, then wishes, and
     /// only then constraints: of those that alone would take half of it the beginning is left, and the newest go. Of an earlier
-    /// summary by a model two thirds of the room are kept. The goal stays.
+    /// summary by a model two thirds of the room are kept. The goal stays; of one that takes a third of the room its beginning.
     #[must_use]
     pub fn within(mut self, tokens: u32) -> Summary {
         // No item is worth more than this, so too little goes in one round, never too much.
         let size = |item: &String| estimate(item).saturating_add(2);
         if estimate(&self.markdown()) > tokens {
             self.earlier = self.earlier.map(|text| excerpt(&text, tokens / 3 * 2)).filter(|_| tokens >= EARLIER);
+            // The task stands above in its own words.
+            if estimate(&self.goal) > tokens / 3 && self.goal.chars().count() > ITEM_CHARS {
+                self.goal = format!("{} (too long to stand here)", line(&self.goal, ITEM_CHARS));
+            }
         }
         loop {
             let mut over = estimate(&self.markdown()).saturating_sub(tokens);
@@ -273,6 +280,8 @@ impl Summary {
                 gone = true;
             }
             if !gone {
+                // Where not even that finds room.
+                self.unlisted = if over > 0 { 0 } else { self.unlisted };
                 return self;
             }
         }
@@ -298,6 +307,7 @@ impl Summary {
             } else if most == touched {
                 size(&self.touched.remove(0).line())
             } else {
+                self.unlisted += 1;
                 size(&self.exchanges.remove(0).line())
             };
             *over = over.saturating_sub(u32::try_from(dropped).unwrap_or(u32::MAX));
@@ -327,8 +337,13 @@ impl Summary {
         section(&mut text, "Decisions", self.decisions.iter().cloned());
         section(&mut text, "Open Items", self.open_items.iter().cloned());
         section(&mut text, "Tool Facts", self.tool_facts.iter().cloned().chain(self.touched.iter().map(Touched::line)));
-        if !self.exchanges.is_empty() {
-            section(&mut text, "Exchanges", self.exchanges.iter().map(Asked::line));
+        if !self.exchanges.is_empty() || self.unlisted > 0 {
+            let earlier = match self.unlisted {
+                0 => None,
+                1 => Some("(1 earlier exchange has no line here)".to_string()),
+                more => Some(format!("({more} earlier exchanges have no line here)")),
+            };
+            section(&mut text, "Exchanges", earlier.into_iter().chain(self.exchanges.iter().map(Asked::line)));
         }
         text
     }

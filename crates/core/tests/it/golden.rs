@@ -56,6 +56,7 @@ fn life() -> Vec<Event> {
     agent.takes(InputKind::RecallCalls { calls: vec![second] });
     agent.takes(InputKind::Compact { hint: Some("the numbers".into()), by: user() });
     let mut agent = finish(agent);
+    agent.takes(InputKind::ExpandContext { by: 1 });
     let mut other = spec(Limits { window_messages: None, call_retries: 1, ..limits }, 400);
     other.tools[0].rate = Some(RateLimit { calls: 1, per_ms: 500 });
     other.tools[1].max_calls = Some(7);
