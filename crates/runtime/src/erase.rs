@@ -249,8 +249,17 @@ fn holders(state: &State, events: &[Event], seqs: &[Seq]) -> Result<BTreeSet<Eve
             RuntimeError::Trace(format!("trace {} has no message {seq}; its last is {last}", state.trace))
         })?;
         held.insert(node.event);
+        let said = events.iter().find(|event| event.id == node.event).and_then(|event| match &event.kind {
+            EventKind::MessageQueued(data) => Some(text_of(&data.parts)),
+            _ => None,
+        });
         for event in events {
             let is_of = match (&event.kind, node.kind) {
+                // What was pinned of it.
+                (EventKind::GoalsChanged(data), NodeKind::User) => data.ops.iter().all(|op| match op {
+                    GoalOp::Pin { text } => said.as_ref().is_some_and(|said| said.contains(text.trim())),
+                    _ => false,
+                }),
                 // Its first result is in its node's event, or was refused there.
                 (EventKind::CallRetried(CallRetried { call, .. }), NodeKind::Result(of))
                 | (EventKind::LateResult(LateResult { call, .. }), NodeKind::Result(of))

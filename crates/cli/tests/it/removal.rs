@@ -85,6 +85,28 @@ fn what_was_said_is_erased_from_every_file_and_the_chain_holds() {
 }
 
 #[test]
+fn what_was_pinned_of_a_message_is_erased_with_it() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Good."), Answer::text("And good.")]));
+    place.run_on(&server, &["The pelican sleeps at the pier."]);
+    let trace = place.trace();
+    place.ok(&["pin", &trace, "--message", "1"]);
+    place.ok(&["pin", &trace, "Keep tables in Markdown."]);
+    let out = place.ok(&["erase", &trace, "--message", "1", "--yes"]);
+    assert!(out.contains("2 events"), "{out}");
+    for file in std::fs::read_dir(place.home.join("traces").join(&trace)).unwrap() {
+        let file = file.unwrap().path();
+        let bytes = if file.is_file() { std::fs::read(&file).unwrap() } else { Vec::new() };
+        assert!(!String::from_utf8_lossy(&bytes).contains("pelican"), "{}", file.display());
+    }
+    assert!(place.ok(&["pin", &trace]).contains("Keep tables in Markdown."));
+    place.ok(&["verify", &trace]);
+    place.ok(&["replay", &trace]);
+    assert_eq!(place.run_on(&server, &["-c", "Go on."]).code, 0);
+    let last = server.requests().last().unwrap().body().to_string();
+    assert!(last.contains("Keep tables in Markdown.") && !last.contains("pelican"), "{last}");
+}
+
+#[test]
 fn a_call_and_its_result_are_erased_one_by_one() {
     let place = Place::new();
     let model = script(
