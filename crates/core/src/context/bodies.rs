@@ -278,9 +278,9 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
         EventKind::MessageImported(data) => data.result(call.id.index)?.0.to_vec(),
         _ => return None,
     };
-    // What a model looks up of its own conversation is as long as it asked for.
+    // What a model looks up of its own conversation is as long as it asked for, since that is recorded.
     let looked_up = matches!(bodies.get(event), Some(EventKind::ModelFinished(data))
-        if data.calls.get(usize::from(call.id.index)).is_some_and(|planned| planned.answer.is_some()));
+        if data.calls.get(usize::from(call.id.index)).is_some_and(|planned| planned.once));
     let most = state.limits().and_then(|limits| limits.observation_chars);
     if let Some(most) = most.filter(|_| !looked_up) {
         parts.iter_mut().for_each(|part| shorten(part, most as usize));

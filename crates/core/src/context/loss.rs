@@ -97,9 +97,10 @@ impl<'a> Loss<'a> {
             loss.omit_finished_goals();
         }
         let exchanges = loss.exchanges();
-        let (older, _) = exchanges.split_at(exchanges.len().saturating_sub(LAST));
+        let older = exchanges.len().saturating_sub(LAST);
         let mut gone = vec![false; exchanges.len()];
-        for (exchange, gone) in older.iter().zip(&mut gone).filter(|(exchange, _)| !exchange.has_calls) {
+        for (exchange, gone) in exchanges.iter().zip(&mut gone).take(older).filter(|(exchange, _)| !exchange.has_calls)
+        {
             if !fits(&loss) {
                 loss.omit_exchange(exchange);
                 *gone = true;
@@ -107,7 +108,7 @@ impl<'a> Loss<'a> {
         }
         loss.shorten_until(&fits);
         for (at, (exchange, gone)) in exchanges.iter().zip(&mut gone).enumerate() {
-            let enough = if at < older.len() { fits(&loss) } else { just_fits(&loss) };
+            let enough = if at < older { fits(&loss) } else { just_fits(&loss) };
             if !*gone && !enough {
                 loss.omit_exchange(exchange);
                 *gone = true;
