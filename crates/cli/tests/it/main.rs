@@ -37,6 +37,7 @@ mod run_config;
 mod secrets;
 mod sessions;
 mod signals;
+mod statistics;
 mod steering;
 mod stopping;
 mod support;
