@@ -284,6 +284,9 @@ fn kind(item: &Item) -> (&'static str, &'static str) {
 fn why(bodies: &Log, event: EventId) -> String {
     let why = match bodies.get(event) {
         Some(EventKind::Compacted(data)) if data.text.is_some() => "summarised by rules",
+        Some(EventKind::Compacted(data)) if data.floor.as_ref().is_some_and(|floor| floor.all) => {
+            "summarised by rules, as the model's summary tells nothing"
+        }
         Some(EventKind::Compacted(_)) => "summarised by the model",
         Some(EventKind::ContextCut(data)) => match data.cause {
             CutCause::Window => "more messages than the window holds",

@@ -16,11 +16,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             batch.last().into_iter().for_each(|event| agent.commit(event.id));
             println!("{:?} -> {:?}", batch.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), agent.pending());
             let mut pending = agent.pending().into_iter().flat_map(|pending| pending.into_values());
-            let wanted =
-                pending.find_map(|effect| if let Effect::Summarise { most } = effect { Some(most) } else { None });
-            let Some(most) = wanted else { return Ok(()) };
-            let (text, tokens) = summary_text(summarise(agent.state(), &log), most);
-            kind = InputKind::Summarised { text, tokens };
+            let wanted = pending.find_map(|effect| match effect {
+                Effect::Summarise { most, below } => Some((most, below)),
+                _ => None,
+            });
+            let Some((most, below)) = wanted else { return Ok(()) };
+            let words = below.map(|event| model_summary(&log, event).unwrap_or_default());
+            kind = summary_input(summarise(agent.state(), &log), words.as_deref(), most);
         }
     };
     let spec: Spec = serde_json::from_value(json!({

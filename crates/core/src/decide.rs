@@ -61,7 +61,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ExpandContext { .. } if state.branch.is_some() => Err(Refusal::InBranch),
         InputKind::ExpandContext { by } => cut::expand(state, *by).map(EventKind::from),
         InputKind::Compact { hint, by } => compact(state, hint.as_deref(), by),
-        InputKind::Summarised { text, tokens } => compact::by_rules(state, text, *tokens),
+        InputKind::Summarised { text, tokens, all } => compact::by_rules(state, text, *tokens, *all),
         InputKind::RecallCalls { calls } => recall(state, calls),
         InputKind::ContextTexts { turn, texts } => hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals(state, ops, by),

@@ -143,10 +143,13 @@ pub enum Effect {
         /// After which turn.
         turn: u32,
     },
-    /// Summarise the main path by rules: [`crate::summarise`]. It needs no model, only the texts.
+    /// Summarise the main path by rules, and report with [`crate::InputKind::Summarised`]: [`crate::summarise`] with
+    /// [`crate::summary_text`], or [`crate::summary_floor`]. It needs no model, only the texts.
     Summarise {
         /// How large the summary may be, in tokens.
         most: u32,
+        /// The event with the words of a model that has summarised: what they do not tell is wanted.
+        below: Option<EventId>,
     },
     /// Report when a time has come.
     Timer {

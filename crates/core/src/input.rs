@@ -250,10 +250,13 @@ pub enum InputKind {
     },
     /// The summary by rules that was waited for.
     Summarised {
-        /// Its text.
+        /// Its text; empty where a model's words tell everything.
         text: String,
         /// Its estimated size.
         tokens: u32,
+        /// Whether it stands below a model's words that tell nothing.
+        #[serde(default)]
+        all: bool,
     },
     /// Show past calls again in the next request.
     RecallCalls {

@@ -120,7 +120,14 @@ fn tool_calls_spent(state: &State, run: &Run, call: &Call) -> bool {
 /// Between two turns, in this order: frames, the end of the run, what was said, the limits, the context, the request.
 fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
     if let Some(branch) = &state.branch {
-        if run.closing.is_some() || branch.failed {
+        // What a model has summarised by then was paid for.
+        let paid = run.closing.is_some() && branch.kind == BranchKind::Compaction && !branch.done && !branch.failed;
+        if let Some(summarised) =
+            state.coming_spec().filter(|_| paid).and_then(|spec| compact::summarised(state, spec, None))
+        {
+            return Some(summarised);
+        }
+        if run.closing.is_some() && !branch.done || branch.failed {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());
         }
         if branch.done {
@@ -138,8 +145,8 @@ fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
         if branch.is_by_rules() {
             return None;
         }
-        if let Some((summary, tokens)) = branch.result {
-            return Some(compact::summarised(state, spec, summary, tokens));
+        if branch.result.is_some() {
+            return compact::summarised(state, spec, None);
         }
         if branch.rounds >= 5 {
             return Some(BranchClosed { kind: branch.kind, done: false }.into());

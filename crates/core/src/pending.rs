@@ -15,8 +15,8 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
     if let Some(model) = &state.model {
         effects.insert(EffectKey::Model(model.request), Effect::CallModel { request: model.request });
     }
-    if let Some(most) = compact::wanted(state) {
-        effects.insert(EffectKey::Summary(state.tree.next_seq()), Effect::Summarise { most });
+    if let Some((most, below)) = compact::wanted(state) {
+        effects.insert(EffectKey::Summary(state.tree.next_seq()), Effect::Summarise { most, below });
     }
     for call in state.turn_calls() {
         if let Some(at) = due(state, call) {

@@ -133,12 +133,25 @@ pub struct Compacted {
     /// In how many tokens a model's summary is shown that is longer than it may be: its beginning and its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<u32>,
+    /// What stands below a model's summary. Logs of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<SummaryFloor>,
     /// What is said of what is left out. Logs of before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<LeftOutNote>,
     /// Whether the model is told that some of what the summary tells of is still shown. In logs of before it was told that nothing is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub some_shown: bool,
+}
+
+/// What rules found in a conversation and a model's summary of it does not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SummaryFloor {
+    /// The words.
+    pub text: String,
+    /// Whether it is all that rules found, because the model's words tell nothing: it refused, or wrote of something else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
 }
 
 /// Why the context was cut.

@@ -124,6 +124,7 @@ impl EventKind {
             EventKind::CompactionRequested(data) => wipe_text(&mut data.hint),
             EventKind::Compacted(data) => {
                 wipe_text(&mut data.text);
+                data.floor.iter_mut().for_each(|floor| floor.text = ERASED.into());
                 wipe_note(&mut data.note);
             }
             EventKind::ContextCut(data) => wipe_note(&mut data.note),

@@ -158,8 +158,12 @@ pub(crate) fn summary_words(bodies: &dyn Bodies, event: EventId) -> Option<Strin
         Some(text) => text.clone(),
         None => text_of(&answer(bodies, data.summary)?),
     };
-    Some(match data.excerpt {
+    let text = match data.excerpt {
         Some(tokens) => excerpt(&text, tokens),
+        None => text,
+    };
+    Some(match &data.floor {
+        Some(floor) => format!("{text}\n\n{}", floor.text),
         None => text,
     })
 }

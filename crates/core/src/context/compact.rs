@@ -3,13 +3,14 @@
 use crate::artifact_files;
 use crate::context::bodies::{arguments, called_name, summary_words};
 use crate::context::cut::{AROUND, Room, leaving, too_many};
+use crate::context::floor::summary_floor;
 use crate::context::loss::{LAST, Loss};
 use crate::context::note::note;
 use crate::context::rules::{Called, Said, Summary};
 use crate::context::sentences::line;
 use crate::goals::view::LEGEND;
 use crate::tree::Start;
-use crate::{Bodies, Branch, Call, CallState, Cut, Hidden, NodeKind, Refusal, Run, SpecHead, State};
+use crate::{Bodies, Branch, Call, CallState, Cut, Hidden, InputKind, NodeKind, Refusal, Run, SpecHead, State};
 use crate::{estimate, result_text};
 use mainpath_types::*;
 
@@ -136,49 +137,101 @@ fn most(state: &State, spec: &SpecHead, loss: &Loss<'_>) -> u64 {
     share.min((loss.frees() + earlier).saturating_sub(1))
 }
 
-/// What becomes of a model's summary. Of one that is larger than it may be as much is shown as may be: it was paid for.
-pub(crate) fn summarised(state: &State, spec: &SpecHead, summary: EventId, tokens: u32) -> EventKind {
-    let squeezes = state.branch.is_some_and(|branch| branch.keeps_less());
-    let before = state.branch.and_then(|branch| branch.hidden).map(|hidden| hidden.from);
-    let loss = leaving(state, spec, squeezes, before);
-    let most = u32::try_from(most(state, spec, &loss)).unwrap_or(u32::MAX);
+/// What becomes of a model's summary, with the floor below it. Of one that is larger than it may be as much is shown as may be:
+/// it was paid for. `None` while what rules find beyond it is waited for.
+pub(crate) fn summarised(state: &State, spec: &SpecHead, floor: Option<(SummaryFloor, u32)>) -> Option<EventKind> {
+    let branch = state.branch?;
+    let (summary, tokens) = branch.result?;
+    let most = most_below(state, spec, &branch);
     if most < LEAST && tokens > most {
-        return BranchClosed { kind: BranchKind::Compaction, done: false }.into();
+        return Some(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
+    if floor.is_none() && !is_closing(state) {
+        return None;
+    }
+    let own = floor.as_ref().map_or(0, |(_, tokens)| *tokens);
+    let most = most.saturating_sub(own);
     let excerpt = (tokens > most).then_some(most);
-    let (seq, keeps) = (state.tree.next_seq(), loss.keeps());
+    let (seq, keeps) = (state.tree.next_seq(), model_leaving(state, spec, &branch).keeps());
     let note = note(state, &keeps);
-    Compacted { seq, summary, text: None, keeps, tokens: tokens.min(most), excerpt, note, some_shown: true }.into()
+    let (tokens, floor) = (tokens.min(most).saturating_add(own), floor.map(|(floor, _)| floor));
+    let floor = floor.filter(|floor| !floor.text.is_empty());
+    Some(Compacted { seq, summary, text: None, keeps, tokens, excerpt, floor, note, some_shown: true }.into())
 }
 
-/// What becomes of a summary by rules.
-pub(crate) fn by_rules(state: &State, text: &str, tokens: u32) -> Result<EventKind, Refusal> {
-    let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done).ok_or(Refusal::NoSummaryWanted)?;
+fn is_closing(state: &State) -> bool {
+    state.closing().is_some()
+}
+
+/// What goes when a model's summary takes its place.
+fn model_leaving<'a>(state: &'a State, spec: &SpecHead, branch: &Branch) -> Loss<'a> {
+    leaving(state, spec, branch.keeps_less(), branch.hidden.map(|hidden| hidden.from))
+}
+
+/// How large a model's summary may be, with what stands below it.
+fn most_below(state: &State, spec: &SpecHead, branch: &Branch) -> u32 {
+    u32::try_from(most(state, spec, &model_leaving(state, spec, branch))).unwrap_or(u32::MAX)
+}
+
+/// What becomes of a summary by rules: it is the summary, or what stands below a model's. One that is too large is left.
+pub(crate) fn by_rules(state: &State, text: &str, tokens: u32, all: bool) -> Result<EventKind, Refusal> {
+    let (most, below) = wanted(state).ok_or(Refusal::NoSummaryWanted)?;
     let spec = state.coming_spec().ok_or(Refusal::NoSpec)?;
-    let loss = leaving(state, spec, branch.keeps_less(), None);
-    if u64::from(tokens) > most(state, spec, &loss) {
+    if below.is_some() {
+        let fits = tokens <= most && !text.is_empty();
+        let floor = if fits { (text.to_string(), tokens) } else { (String::new(), 0) };
+        let floor = (SummaryFloor { text: floor.0, all: all && fits }, floor.1);
+        return summarised(state, spec, Some(floor)).ok_or(Refusal::NoSummaryWanted);
+    }
+    if tokens > most {
         return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
-    let (seq, keeps) = (state.tree.next_seq(), loss.keeps());
+    let keeps_less = state.branch.is_some_and(|branch| branch.keeps_less());
+    let (seq, keeps) = (state.tree.next_seq(), leaving(state, spec, keeps_less, None).keeps());
     let note = note(state, &keeps);
-    let text = Some(text.into());
-    let summary = state.last + 1;
-    Ok(Compacted { seq, summary, text, keeps, tokens, excerpt: None, note, some_shown: true }.into())
+    let (text, summary) = (Some(text.into()), state.last + 1);
+    Ok(Compacted { seq, summary, text, keeps, tokens, excerpt: None, floor: None, note, some_shown: true }.into())
 }
 
-/// How large the summary by rules that is waited for may be, in tokens; `None` while none is.
-pub(crate) fn wanted(state: &State) -> Option<u32> {
-    let branch = state.branch.filter(|branch| branch.is_by_rules() && !branch.done)?;
+/// How large the summary by rules that is waited for may be, in tokens, and the event with the model's words below which it is to
+/// stand, if it is; `None` while none is waited for. At least a quarter of the room is left to the model's words.
+pub(crate) fn wanted(state: &State) -> Option<(u32, Option<EventId>)> {
+    let branch =
+        state.branch.filter(|branch| branch.kind == BranchKind::Compaction && !branch.done && !branch.failed)?;
     let spec = state.coming_spec()?;
-    let most = most(state, spec, &leaving(state, spec, branch.keeps_less(), None));
-    Some(u32::try_from(most).unwrap_or(u32::MAX))
+    if branch.is_by_rules() {
+        let most = most(state, spec, &leaving(state, spec, branch.keeps_less(), None));
+        return Some((u32::try_from(most).unwrap_or(u32::MAX), None));
+    }
+    let (words, tokens) = branch.result.filter(|_| !is_closing(state))?;
+    let most = most_below(state, spec, &branch);
+    Some((most.saturating_sub(tokens.min(most / 4)), Some(words)))
 }
 
 /// What a summary by rules begins with: what a model has summarised of the path before, so far as that is at hand.
 pub fn earlier_summary(state: &State, bodies: &dyn Bodies) -> Summary {
     let by_model = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model);
-    let earlier = by_model.and_then(|event| summary_words(bodies, event)).filter(|text| !text.trim().is_empty());
-    Summary { earlier, ..Summary::default() }
+    Summary { earlier: by_model.and_then(|event| model_summary(bodies, event)), ..Summary::default() }
+}
+
+/// What a model wrote as a summary, by the event that has it; `None` where that is nothing, or is not at hand.
+pub fn model_summary(bodies: &dyn Bodies, event: EventId) -> Option<String> {
+    summary_words(bodies, event).filter(|text| !text.trim().is_empty())
+}
+
+/// The answer to [`crate::Effect::Summarise`]: what rules found, in at most so many tokens; below a model's words only what those do
+/// not tell.
+pub fn summary_input(found: Summary, below: Option<&str>, most: u32) -> InputKind {
+    match below {
+        None => {
+            let (text, tokens) = summary_text(found, most);
+            InputKind::Summarised { text, tokens, all: false }
+        }
+        Some(words) => {
+            let (SummaryFloor { text, all }, tokens) = summary_floor(found, words, most);
+            InputKind::Summarised { text, tokens, all }
+        }
+    }
 }
 
 /// The messages that [`summarise`] reads, and the events that hold their texts: the main path, oldest first.
@@ -272,7 +325,7 @@ pub fn summary_text(summary: Summary, most: u32) -> (String, u32) {
 }
 
 /// The size of the sentence around a summary.
-const SUMMARY_FRAME: u32 = 24;
+pub(crate) const SUMMARY_FRAME: u32 = 24;
 
 impl Branch {
     /// A branch that has just begun.
@@ -386,6 +439,8 @@ impl State {
     pub(crate) fn compacted(&mut self, id: EventId, data: &Compacted) {
         let above = self.tree.cut_at(self.tree.head).and_then(|cut| cut.by_model);
         let has_words = data.note.is_some() || data.excerpt.is_some() || data.some_shown;
+        // Words that tell nothing do not stand for what was summarised before.
+        let by_model = above.filter(|_| data.floor.as_ref().is_some_and(|floor| floor.all)).unwrap_or(data.summary);
         let event = if has_words { id } else { data.summary };
         let note = data.note.as_ref().map_or(0, |note| note.tokens);
         self.cut(
@@ -396,7 +451,7 @@ impl State {
                 tokens: data.tokens.saturating_add(note),
                 base: Some(event),
                 base_tokens: data.tokens,
-                by_model: if data.text.is_none() { Some(data.summary) } else { above },
+                by_model: if data.text.is_none() { Some(by_model) } else { above },
                 ..Cut::default()
             },
         );

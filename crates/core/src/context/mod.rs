@@ -6,6 +6,7 @@ pub mod compact;
 pub mod cut;
 pub mod demands;
 pub mod estimate;
+pub mod floor;
 pub mod layout;
 pub(crate) mod loss;
 mod note;

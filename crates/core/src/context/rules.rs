@@ -316,6 +316,15 @@ impl Summary {
         gone
     }
 
+    /// What was found, a line each, without headings.
+    pub(crate) fn items(&self) -> String {
+        let lists = [&self.constraints, &self.wishes, &self.decisions, &self.open_items, &self.tool_facts];
+        let mut lines = vec![self.goal.clone()];
+        lines.extend(lists.into_iter().flatten().cloned());
+        lines.extend(self.touched.iter().map(Touched::line).chain(self.exchanges.iter().map(Asked::line)));
+        lines.join("\n")
+    }
+
     /// The summary as Markdown. The five headings from the goal to the tool facts are always there.
     pub fn markdown(&self) -> String {
         let mut text = String::from("# Chat Summary\n");

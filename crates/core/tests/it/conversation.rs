@@ -157,7 +157,7 @@ fn an_agent_reflects_before_it_summarises() {
         "branch_closed Compaction done=true",
         "model_requested 5 at 10",
     ];
-    agent.gives(InputKind::ModelFinished(reply), &events);
+    assert_eq!(agent.takes(InputKind::ModelFinished(reply)), events);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn a_full_context_is_summarised_and_the_task_stays_in_its_own_words() {
         "branch_closed Compaction done=true",
         "model_requested 4 at 8",
     ];
-    agent.gives(InputKind::ModelFinished(reply), &events);
+    assert_eq!(agent.takes(InputKind::ModelFinished(reply)), events);
     let summary = "User: Summary of the earlier conversation, some of which is still shown:\n\nit was long\n\n[From the system: 2 \
                    earlier messages, #2 to #3, with 1 tool result, are not shown here.]";
     let shown = ["User: do it", summary, "Assistant: a long text <read>", "Tool: 4.0 it worked"];
@@ -308,7 +308,7 @@ fn mail_waits_while_a_summary_is_made() {
         "message_joined 9",
         "model_requested 4 at 9",
     ];
-    agent.gives(InputKind::ModelFinished(reply), &events);
+    assert_eq!(agent.takes(InputKind::ModelFinished(reply)), events);
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn a_summary_that_somebody_asks_for_is_made_while_nothing_goes_on_and_the_run_be
 fn a_summary_is_refused_where_nothing_was_said() {
     let mut agent = Agent::new(no_limits());
     agent.refuses(InputKind::Compact { hint: None, by: user() }, Refusal::NothingToSummarise);
-    agent.refuses(InputKind::Summarised { text: "?".into(), tokens: 1 }, Refusal::NoSummaryWanted);
+    agent.refuses(InputKind::Summarised { text: "?".into(), tokens: 1, all: false }, Refusal::NoSummaryWanted);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod cycle;
 mod demands;
 mod erasures;
 mod example;
+mod floors;
 mod forks;
 mod golden;
 mod imports;

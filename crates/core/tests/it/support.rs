@@ -185,9 +185,23 @@ impl Agent {
     /// Offers an input whose events are not the point.
     #[track_caller]
     pub fn takes(&mut self, kind: InputKind) -> Vec<String> {
-        let shown = self.offer(&Input::new(self.now, kind)).unwrap();
+        let mut shown = self.offer(&Input::new(self.now, kind)).unwrap();
         self.settled();
+        // Where rules are asked what a model's summary leaves out, that is nothing.
+        if self.words().is_some() {
+            let nothing = InputKind::Summarised { text: String::new(), tokens: 0, all: false };
+            shown.extend(self.offer(&Input::new(self.now, nothing)).unwrap());
+            self.settled();
+        }
         shown
+    }
+
+    /// The event with a model's summary, where rules are asked what it leaves out.
+    pub fn words(&self) -> Option<EventId> {
+        self.machine.pending().unwrap().values().find_map(|effect| match effect {
+            Effect::Summarise { below, .. } => *below,
+            _ => None,
+        })
     }
 
     /// Offers an input that is refused, and changes nothing.
@@ -210,14 +224,14 @@ impl Agent {
     #[track_caller]
     pub fn summarises(&mut self) -> Vec<String> {
         let (text, tokens) = self.rules();
-        self.takes(InputKind::Summarised { text, tokens })
+        self.takes(InputKind::Summarised { text, tokens, all: false })
     }
 
     /// The summary by rules that is waited for.
     pub fn rules(&self) -> (String, u32) {
         let pending = self.machine.pending().unwrap();
         let most = pending.values().find_map(|effect| match effect {
-            Effect::Summarise { most } => Some(*most),
+            Effect::Summarise { most, .. } => Some(*most),
             _ => None,
         });
         summary_text(summarise(self.state(), &self.bodies), most.expect("a summary is wanted"))

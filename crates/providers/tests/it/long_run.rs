@@ -229,7 +229,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
                 let tokens = estimate_parts(&output.content);
                 life.offer(InputKind::ToolFinished { call, attempt, output, tokens });
             }
-            (EffectKey::Summary(_), Effect::Summarise { most }) => {
+            (EffectKey::Summary(_), Effect::Summarise { most, below }) => {
                 // As a driver does: what was read before is not read again.
                 let new = summary_messages(state).into_iter().filter(|(seq, _)| *seq > life.summed.0);
                 for (seq, _) in new.collect::<Vec<_>>() {
@@ -237,8 +237,9 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
                     life.summed.0 = seq;
                 }
                 let earlier = earlier_summary(state, &life.bodies).earlier;
-                let (text, tokens) = summary_text(Summary { earlier, ..life.summed.1.clone() }, most);
-                life.offer(InputKind::Summarised { text, tokens });
+                let words = below.map(|event| model_summary(&life.bodies, event).unwrap_or_default());
+                let found = Summary { earlier, ..life.summed.1.clone() };
+                life.offer(summary_input(found, words.as_deref(), most));
             }
             (key, _) => panic!("{key}"),
         }

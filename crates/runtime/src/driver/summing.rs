@@ -4,8 +4,8 @@ use super::{DriveError, Driver};
 use crate::look_back;
 use crate::texts::{Events, Whole};
 use mainpath_core::*;
-use mainpath_store::StoreError;
-use mainpath_types::{EventId, Seq};
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_types::{EventId, Seq, TraceId};
 
 /// The summary by rules of the main path, as far as it was read. What is said next goes on from there, so that a summary costs
 /// what is new and not what is long past.
@@ -28,8 +28,9 @@ impl Driver {
         Ok(look_back::settle(kind, state, tools, &bodies, (store, scope)).await)
     }
 
-    /// The summary by rules of the main path, of at most so many tokens. A text that is not there any more is not in it.
-    pub(super) async fn summarise(&mut self, most: u32) -> Result<InputKind, DriveError> {
+    /// The summary by rules of the main path, of at most so many tokens, or of it what a model's words do not tell. A text that is
+    /// not there any more is not in it.
+    pub(super) async fn summarise(&mut self, most: u32, below: Option<EventId>) -> Result<InputKind, DriveError> {
         let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
         let mut summed = self.summed.take().unwrap_or_default();
         let (head, upto) = (state.tree.head, summed.upto);
@@ -72,18 +73,32 @@ impl Driver {
             summed.earlier = None;
         }
         if let Some(event) = by_model.filter(|event| known != Some(*event)) {
-            let log = store.read(scope, self.lease.trace(), event).await?;
-            let bodies = Events(&log.events);
-            let mut whole = Whole::new(&bodies);
-            match whole.load(store, scope, event).await {
-                Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
-            summed.earlier = Some((event, earlier_summary(state, &whole).earlier));
+            summed.earlier = Some((event, words(store, scope, self.lease.trace(), event).await?));
         }
         let earlier = summed.earlier.as_ref().and_then(|(_, text)| text.clone());
-        let (text, tokens) = summary_text(Summary { earlier, ..summed.found.clone() }, most);
+        let found = Summary { earlier, ..summed.found.clone() };
+        let words = match below {
+            Some(event) => Some(words(store, scope, self.lease.trace(), event).await?.unwrap_or_default()),
+            None => None,
+        };
         self.summed = Some(summed);
-        Ok(InputKind::Summarised { text, tokens })
+        Ok(summary_input(found, words.as_deref(), most))
     }
+}
+
+/// What a model wrote as a summary, so far as it is there.
+async fn words(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    event: EventId,
+) -> Result<Option<String>, StoreError> {
+    let log = store.read(scope, trace, event).await?;
+    let bodies = Events(&log.events);
+    let mut whole = Whole::new(&bodies);
+    match whole.load(store, scope, event).await {
+        Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(model_summary(&whole, event))
 }

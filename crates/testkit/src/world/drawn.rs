@@ -92,9 +92,15 @@ impl World {
 
     /// The summary by rules that is waited for, now and then far too long.
     pub(super) fn summary(&mut self, effect: &Effect) -> InputKind {
-        let Effect::Summarise { most } = effect else { unreachable!("a summary key has a summary") };
-        let (text, tokens) = summary_text(summarise(self.machine.state(), &self.bodies), *most);
-        InputKind::Summarised { text, tokens: if self.rng.u32(0..5) == 0 { 9_999 } else { tokens } }
+        let Effect::Summarise { most, below } = effect else { unreachable!("a summary key has a summary") };
+        let words = below.map(|event| model_summary(&self.bodies, event).unwrap_or_default());
+        let mut summary = summary_input(summarise(self.machine.state(), &self.bodies), words.as_deref(), *most);
+        if let InputKind::Summarised { tokens, .. } = &mut summary
+            && self.rng.u32(0..5) == 0
+        {
+            *tokens = 9_999;
+        }
+        summary
     }
 
     /// A running call is about to change a file, and goes on running.
@@ -112,7 +118,7 @@ impl World {
         match self.rng.u32(0..12) {
             10 => InputKind::KeepFiles { call, attempt: attempt + 7, changes: vec![change()] },
             8 => InputKind::ContextTexts { turn: self.rng.u32(0..20), texts: hook_texts(&mut self.rng) },
-            9 => InputKind::Summarised { text: "?".into(), tokens: 1 },
+            9 => InputKind::Summarised { text: "?".into(), tokens: 1, all: false },
             0 => InputKind::ToolFinished { call, attempt: attempt + 7, output: ToolOutput::text("?"), tokens: 1 },
             1 => InputKind::ToolDead { call, attempt: attempt + 7, output: None, tokens: 0 },
             2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
