@@ -402,7 +402,9 @@ fn next(trace: &TraceId, help: Help) -> String {
         Help::Allow(call) => {
             format!("a rule denies call {call} (mainpath policy list); with other rules: mainpath resume {trace}")
         }
-        Help::Shorten => format!("mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}"),
+        Help::Shorten => format!(
+            "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or begin anew with /clear in it"
+        ),
         Help::Window => format!("instructions and tools alone are larger than the window: give fewer, or {larger}"),
         Help::Smaller { message, after, .. } => {
             let instead = match after {

@@ -224,7 +224,7 @@ fn advice(reason: FinishReason) -> &'static str {
         Stopped | Timeout | MaxTurns | MaxToolCalls | MaxScriptRuns => "continue the trace; limits count per run.",
         TokenBudget | MoneyBudget => "continue the trace with a larger budget.",
         MaxOutput => "continue the trace, so that the model goes on with its answer.",
-        ContextLimit => "rewind, compact, or use a model with a larger window.",
+        ContextLimit => "rewind, compact or clear the conversation, or use a model with a larger window.",
         RepeatedFailure | ToolError => "look at the failure, then continue with an instruction.",
         ProtocolError | SchemaError => "use another model or another protocol.",
         ApprovalNeeded => "approve the call, or continue with an instruction.",

@@ -8,6 +8,9 @@ use mainpath_types::*;
 /// A message of a person's of at most so many tokens stays whole if it demands something and there is room.
 const WHOLE: u32 = 256;
 
+/// A task that takes more than one in so many of the tokens that a request has for messages stays whole only while it is worked on.
+const LARGE_TASK: u64 = 3;
+
 /// With less room than this nothing is shown of a message that demands more.
 const SOME: u64 = 64;
 
@@ -19,6 +22,14 @@ pub(crate) fn is_outdated(state: &State) -> bool {
 /// The first thing that was asked for on the main path.
 pub fn task(state: &State) -> Option<Seq> {
     state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last().map(|(seq, _)| seq)
+}
+
+/// The task, so far as it stays whole: one that fills much of the window does so in its own run alone, or nothing else would fit.
+fn whole_task(state: &State, opened: Option<Seq>) -> Option<Seq> {
+    let room =
+        state.coming_spec().map_or(u64::MAX, |spec| Room::of(spec).most.saturating_sub(spec.fixed_tokens.into()));
+    let is_large = |seq: Seq| state.tree.node(seq).is_some_and(|node| u64::from(node.tokens) > room / LARGE_TASK);
+    task(state).filter(|seq| opened.is_none_or(|opened| opened == *seq) || !is_large(*seq))
 }
 
 /// What stays of earlier messages: see [`Keeps`].
@@ -43,7 +54,7 @@ fn question(state: &State, before: Seq) -> Option<Seq> {
     (u64::from(node.tokens) <= most).then_some(seq)
 }
 
-/// The messages before one that stay in any case. Whole are the task, what opened the run, what the first of those after them
+/// The messages before one that stay in any case. Whole are the task (a large one while it is worked on), what opened the run, what the first of those after them
 /// answers, and the newest reminder if it holds.
 /// Demands may take half of the summary's share, the newest first, since they may correct the older; one that is too large
 /// for what is left keeps out no other. Of the newest such message there is shown what fits then; what room is left after that
@@ -56,7 +67,8 @@ pub(crate) fn pins(state: &State, before: Seq) -> Pins {
     let mut reminders = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::Injected);
     let reminder = reminders.next().map(|(seq, _)| seq).filter(|_| !is_outdated(state));
     let first = state.run.as_ref().and_then(|run| run.first);
-    let whole: Vec<Seq> = [task(state), first, question(state, before), reminder].into_iter().flatten().collect();
+    let whole: Vec<Seq> =
+        [whole_task(state, first), first, question(state, before), reminder].into_iter().flatten().collect();
     let Pins { mut pinned, mut demands, mut partly } = Pins::default();
     let takes = |room: &mut u64, size: u32| {
         let left = room.checked_sub(size.into());

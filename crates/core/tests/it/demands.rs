@@ -151,3 +151,31 @@ fn what_is_piped_in_or_attached_demands_nothing() {
     let EventKind::MessageQueued(left) = event.kind.without_words() else { panic!("another event") };
     assert_eq!((left.typed().len(), left.demanded.len()), (1, 0));
 }
+
+#[test]
+fn a_task_that_fills_much_of_the_window_goes_once_other_things_are_asked_and_a_small_one_stays() {
+    for (tokens, stays) in [(300, true), (900, false), (1_400, false)] {
+        let mut agent = Agent::with_window(Limits { summary: SummaryMode::Rules, ..no_limits() }, 2_000);
+        let task = format!("Explain heron. {}", "let x = f(y); ".repeat(tokens / 6));
+        let InputKind::UserMessage { mode, parts, typed, demands, demanded, from, .. } =
+            mail(MessageMode::Message, &task)
+        else {
+            unreachable!("mail is a message")
+        };
+        let tokens = u32::try_from(tokens).unwrap();
+        agent.takes(InputKind::UserMessage { mode, parts, typed, tokens, demands, demanded, from });
+        for n in 1..30 {
+            let text = "It is a bird. ".repeat(14);
+            let reply = Box::new(Reply { tokens: estimate(&text), ..*agent.reply(&text, &[]) });
+            agent.takes(InputKind::ModelFinished(reply));
+            assert_eq!(agent.state().finished, Some(FinishReason::Final), "a task of {tokens}, question {n}");
+            agent.says(MessageMode::Message, &format!("What of part {n}?"));
+            if agent.state().branch.is_some_and(|branch| branch.by == SummaryMode::Rules) {
+                agent.summarises();
+            }
+        }
+        let shown = agent.shown();
+        assert_eq!(shown[0].starts_with("User: Explain heron"), stays, "a task of {tokens}: {shown:?}");
+        assert!(shown.iter().any(|line| line.contains("Explain heron")), "the summary tells of it: {shown:?}");
+    }
+}
