@@ -17,12 +17,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("{:?} -> {:?}", batch.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), agent.pending());
             let mut pending = agent.pending().into_iter().flat_map(|pending| pending.into_values());
             let wanted = pending.find_map(|effect| match effect {
-                Effect::Summarise { most, below } => Some((most, below)),
+                Effect::Summarise { most, below, keeps } => Some((most, below, keeps)),
                 _ => None,
             });
-            let Some((most, below)) = wanted else { return Ok(()) };
+            let Some((most, below, keeps)) = wanted else { return Ok(()) };
             let words = below.map(|event| model_summary(&log, event).unwrap_or_default());
-            kind = summary_input(summarise(agent.state(), &log), words.as_deref(), most);
+            kind = summary_input(summarise(agent.state(), &log), words.as_deref(), most, &keeps);
         }
     };
     let spec: Spec = serde_json::from_value(json!({

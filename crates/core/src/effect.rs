@@ -1,7 +1,7 @@
 //! Effects: obligations derived from the state.
 
 use mainpath_policy::Grant;
-use mainpath_types::{CallId, EventId, Millis, Seq, TraceId};
+use mainpath_types::{CallId, EventId, Keeps, Millis, Seq, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -150,6 +150,8 @@ pub enum Effect {
         most: u32,
         /// The event with the words of a model that has summarised: what they do not tell is wanted.
         below: Option<EventId>,
+        /// What stays of what it tells about.
+        keeps: Box<Keeps>,
     },
     /// Report when a time has come.
     Timer {

@@ -1,6 +1,6 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
-use crate::context::compact;
+use crate::context::compact::{self, Wanted};
 use crate::inject;
 use crate::{Call, CallState, Effect, EffectKey, Judged, State, TimerKey};
 use mainpath_policy::Grant;
@@ -15,8 +15,9 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
     if let Some(model) = &state.model {
         effects.insert(EffectKey::Model(model.request), Effect::CallModel { request: model.request });
     }
-    if let Some((most, below)) = compact::wanted(state) {
-        effects.insert(EffectKey::Summary(state.tree.next_seq()), Effect::Summarise { most, below });
+    if let Some(Wanted { most, below, keeps }) = compact::wanted(state) {
+        let summarise = Effect::Summarise { most, below, keeps: keeps.into() };
+        effects.insert(EffectKey::Summary(state.tree.next_seq()), summarise);
     }
     for call in state.turn_calls() {
         if let Some(at) = due(state, call) {

@@ -344,8 +344,8 @@ impl Driver {
                     // A call of an earlier process: its launcher ended it with its owner.
                     self.start(key, |_| async move { InputKind::ToolDead { call, attempt, output: None, tokens: 0 } });
                 }
-                Effect::Summarise { most, below } => {
-                    let summary = self.summarise(most, below).await?;
+                Effect::Summarise { most, below, keeps } => {
+                    let summary = self.summarise(most, below, &keeps).await?;
                     self.start(key, |_| async move { summary });
                 }
                 Effect::Kill { .. }

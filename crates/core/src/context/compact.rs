@@ -175,7 +175,7 @@ fn most_below(state: &State, spec: &SpecHead, branch: &Branch) -> u32 {
 
 /// What becomes of a summary by rules: it is the summary, or what stands below a model's. One that is too large is left.
 pub(crate) fn by_rules(state: &State, text: &str, tokens: u32, all: bool) -> Result<EventKind, Refusal> {
-    let (most, below) = wanted(state).ok_or(Refusal::NoSummaryWanted)?;
+    let Wanted { most, below, keeps } = wanted(state).ok_or(Refusal::NoSummaryWanted)?;
     let spec = state.coming_spec().ok_or(Refusal::NoSpec)?;
     if below.is_some() {
         let fits = tokens <= most && !text.is_empty();
@@ -186,26 +186,35 @@ pub(crate) fn by_rules(state: &State, text: &str, tokens: u32, all: bool) -> Res
     if tokens > most {
         return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
-    let keeps_less = state.branch.is_some_and(|branch| branch.keeps_less());
-    let (seq, keeps) = (state.tree.next_seq(), leaving(state, spec, keeps_less, None).keeps());
-    let note = note(state, &keeps);
+    let (seq, note) = (state.tree.next_seq(), note(state, &keeps));
     let (text, summary) = (Some(text.into()), state.last + 1);
     Ok(Compacted { seq, summary, text, keeps, tokens, excerpt: None, floor: None, note, some_shown: true }.into())
 }
 
-/// How large the summary by rules that is waited for may be, in tokens, and the event with the model's words below which it is to
-/// stand, if it is; `None` while none is waited for. At least a quarter of the room is left to the model's words.
-pub(crate) fn wanted(state: &State) -> Option<(u32, Option<EventId>)> {
+/// A summary by rules that is waited for.
+pub(crate) struct Wanted {
+    /// How large it may be, in tokens. At least a quarter of the room is left to a model's words above it.
+    pub most: u32,
+    /// The event with the model's words below which it is to stand, if it is.
+    pub below: Option<EventId>,
+    /// What stays of what it tells about.
+    pub keeps: Keeps,
+}
+
+/// The summary by rules that is waited for; `None` while none is.
+pub(crate) fn wanted(state: &State) -> Option<Wanted> {
     let branch =
         state.branch.filter(|branch| branch.kind == BranchKind::Compaction && !branch.done && !branch.failed)?;
     let spec = state.coming_spec()?;
     if branch.is_by_rules() {
-        let most = most(state, spec, &leaving(state, spec, branch.keeps_less(), None));
-        return Some((u32::try_from(most).unwrap_or(u32::MAX), None));
+        let loss = leaving(state, spec, branch.keeps_less(), None);
+        let most = u32::try_from(most(state, spec, &loss)).unwrap_or(u32::MAX);
+        return Some(Wanted { most, below: None, keeps: loss.keeps() });
     }
     let (words, tokens) = branch.result.filter(|_| !is_closing(state))?;
     let most = most_below(state, spec, &branch);
-    Some((most.saturating_sub(tokens.min(most / 4)), Some(words)))
+    let most = most.saturating_sub(tokens.min(most / 4));
+    Some(Wanted { most, below: Some(words), keeps: model_leaving(state, spec, &branch).keeps() })
 }
 
 /// What a summary by rules begins with: what a model has summarised of the path before, so far as that is at hand.
@@ -219,9 +228,10 @@ pub fn model_summary(bodies: &dyn Bodies, event: EventId) -> Option<String> {
     summary_words(bodies, event).filter(|text| !text.trim().is_empty())
 }
 
-/// The answer to [`crate::Effect::Summarise`]: what rules found, in at most so many tokens; below a model's words only what those do
-/// not tell.
-pub fn summary_input(found: Summary, below: Option<&str>, most: u32) -> InputKind {
+/// The answer to [`crate::Effect::Summarise`]: what rules found, in at most so many tokens, without a line for the exchanges that
+/// stay in view; below a model's words only what those do not tell.
+pub fn summary_input(found: Summary, below: Option<&str>, most: u32, keeps: &Keeps) -> InputKind {
+    let found = found.without(keeps);
     match below {
         None => {
             let (text, tokens) = summary_text(found, most);

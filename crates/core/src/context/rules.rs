@@ -8,7 +8,7 @@ use crate::context::bodies::excerpt;
 use crate::context::demands::{demanded, is_demand};
 use crate::context::sentences::{Words, head_of, line, sentences};
 use crate::estimate;
-use mainpath_types::{CommandEnd, EventId, Role, Seq};
+use mainpath_types::{CommandEnd, EventId, Keeps, Role, Seq};
 
 /// A message, as far as the rules read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -314,6 +314,15 @@ impl Summary {
             gone = true;
         }
         gone
+    }
+
+    /// The summary without the exchanges that stay in view, so that those which do not have the room.
+    #[must_use]
+    pub fn without(mut self, keeps: &Keeps) -> Summary {
+        let first = keeps.first_kept.unwrap_or(Seq(u32::MAX));
+        let is_out = |seq: Seq| seq < first || keeps.omitted.iter().any(|(from, to)| (*from..=*to).contains(&seq));
+        self.exchanges.retain(|asked| asked.number.is_none_or(is_out));
+        self
     }
 
     /// What was found, a line each, without headings.

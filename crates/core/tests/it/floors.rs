@@ -67,11 +67,12 @@ fn sums_up(agent: &mut Agent, words: &str) -> Compacted {
     agent.offer(&Input::new(agent.now, InputKind::ModelFinished(reply))).unwrap();
     let event = agent.words().expect("rules are asked what it leaves out");
     let words = model_summary(&agent.bodies, event).unwrap_or_default();
-    let most = agent.machine.pending().unwrap().into_values().find_map(|effect| match effect {
-        Effect::Summarise { most, .. } => Some(most),
+    let wanted = agent.machine.pending().unwrap().into_values().find_map(|effect| match effect {
+        Effect::Summarise { most, keeps, .. } => Some((most, keeps)),
         _ => None,
     });
-    agent.takes(summary_input(summarise(agent.state(), &agent.bodies), Some(&words), most.unwrap()));
+    let (most, keeps) = wanted.unwrap();
+    agent.takes(summary_input(summarise(agent.state(), &agent.bodies), Some(&words), most, &keeps));
     agent.newest(|kind| if let EventKind::Compacted(data) = kind { Some(data.clone()) } else { None })
 }
 

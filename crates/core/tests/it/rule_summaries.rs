@@ -1,7 +1,7 @@
 //! The summary that needs no model.
 
 use mainpath_core::{Asked, Called, Said, Summary, Touched, estimate, is_demand, rule_summary};
-use mainpath_types::{CommandEnd, Role, Seq};
+use mainpath_types::{CommandEnd, Keeps, Role, Seq};
 use proptest::prelude::*;
 
 fn user(text: &str) -> Said<'_> {
@@ -252,4 +252,19 @@ proptest! {
         let least = estimate(&Summary { goal: summary.goal.clone(), ..Summary::default() }.markdown());
         prop_assert!(estimate(&summary.within(tokens).markdown()) <= tokens.max(least));
     }
+}
+
+#[test]
+fn exchanges_that_stay_in_view_need_no_line() {
+    let numbered = |seq, text| Said { number: Some(Seq(seq)), ..user(text) };
+    let said =
+        [1, 3, 5, 7, 9].map(|seq| [numbered(seq, ["task", "b?", "c?", "d?", "e?"][seq as usize / 2]), model("Yes.")]);
+    let found = rule_summary(said.into_iter().flatten());
+    let lines = |keeps: Keeps| {
+        found.clone().without(&keeps).exchanges.iter().filter_map(|asked| asked.number).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(Keeps::default()), [3, 5, 7, 9].map(Seq), "nothing stays");
+    assert_eq!(lines(Keeps { first_kept: Some(Seq(7)), ..Keeps::default() }), [3, 5].map(Seq));
+    let omitted = vec![(Seq(9), Seq(10))];
+    assert_eq!(lines(Keeps { first_kept: Some(Seq(5)), omitted, ..Keeps::default() }), [3, 9].map(Seq));
 }

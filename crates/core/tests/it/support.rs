@@ -230,11 +230,12 @@ impl Agent {
     /// The summary by rules that is waited for.
     pub fn rules(&self) -> (String, u32) {
         let pending = self.machine.pending().unwrap();
-        let most = pending.values().find_map(|effect| match effect {
-            Effect::Summarise { most, .. } => Some(*most),
+        let wanted = pending.values().find_map(|effect| match effect {
+            Effect::Summarise { most, keeps, .. } => Some((*most, keeps)),
             _ => None,
         });
-        summary_text(summarise(self.state(), &self.bodies), most.expect("a summary is wanted"))
+        let (most, keeps) = wanted.expect("a summary is wanted");
+        summary_text(summarise(self.state(), &self.bodies).without(keeps), most)
     }
 
     /// What is pending now, by key.

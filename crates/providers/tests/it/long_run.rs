@@ -229,7 +229,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
                 let tokens = estimate_parts(&output.content);
                 life.offer(InputKind::ToolFinished { call, attempt, output, tokens });
             }
-            (EffectKey::Summary(_), Effect::Summarise { most, below }) => {
+            (EffectKey::Summary(_), Effect::Summarise { most, below, keeps }) => {
                 // As a driver does: what was read before is not read again.
                 let new = summary_messages(state).into_iter().filter(|(seq, _)| *seq > life.summed.0);
                 for (seq, _) in new.collect::<Vec<_>>() {
@@ -239,7 +239,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
                 let earlier = earlier_summary(state, &life.bodies).earlier;
                 let words = below.map(|event| model_summary(&life.bodies, event).unwrap_or_default());
                 let found = Summary { earlier, ..life.summed.1.clone() };
-                life.offer(summary_input(found, words.as_deref(), most));
+                life.offer(summary_input(found, words.as_deref(), most, &keeps));
             }
             (key, _) => panic!("{key}"),
         }

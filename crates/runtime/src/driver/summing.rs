@@ -5,7 +5,7 @@ use crate::look_back;
 use crate::texts::{Events, Whole};
 use mainpath_core::*;
 use mainpath_store::{Scope, Store, StoreError};
-use mainpath_types::{EventId, Seq, TraceId};
+use mainpath_types::{EventId, Keeps, Seq, TraceId};
 
 /// The summary by rules of the main path, as far as it was read. What is said next goes on from there, so that a summary costs
 /// what is new and not what is long past.
@@ -30,7 +30,12 @@ impl Driver {
 
     /// The summary by rules of the main path, of at most so many tokens, or of it what a model's words do not tell. A text that is
     /// not there any more is not in it.
-    pub(super) async fn summarise(&mut self, most: u32, below: Option<EventId>) -> Result<InputKind, DriveError> {
+    pub(super) async fn summarise(
+        &mut self,
+        most: u32,
+        below: Option<EventId>,
+        keeps: &Keeps,
+    ) -> Result<InputKind, DriveError> {
         let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
         let mut summed = self.summed.take().unwrap_or_default();
         let (head, upto) = (state.tree.head, summed.upto);
@@ -82,7 +87,7 @@ impl Driver {
             None => None,
         };
         self.summed = Some(summed);
-        Ok(summary_input(found, words.as_deref(), most))
+        Ok(summary_input(found, words.as_deref(), most, keeps))
     }
 }
 

@@ -92,9 +92,9 @@ impl World {
 
     /// The summary by rules that is waited for, now and then far too long.
     pub(super) fn summary(&mut self, effect: &Effect) -> InputKind {
-        let Effect::Summarise { most, below } = effect else { unreachable!("a summary key has a summary") };
+        let Effect::Summarise { most, below, keeps } = effect else { unreachable!("a summary key has a summary") };
         let words = below.map(|event| model_summary(&self.bodies, event).unwrap_or_default());
-        let mut summary = summary_input(summarise(self.machine.state(), &self.bodies), words.as_deref(), *most);
+        let mut summary = summary_input(summarise(self.machine.state(), &self.bodies), words.as_deref(), *most, keeps);
         if let InputKind::Summarised { tokens, .. } = &mut summary
             && self.rng.u32(0..5) == 0
         {
