@@ -18,6 +18,7 @@ struct Judged<'a> {
     call: CallId,
     tool: &'a str,
     arguments: &'a str,
+    origins: &'a [Origin],
     then: &'a Verdict,
     /// `None` where the call can no longer be judged: its tool is gone, or its arguments were erased.
     now: Option<Verdict>,
@@ -32,6 +33,8 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     let (mut spec, mut place): (Option<&Spec>, Option<(Workspace, Arc<Policy>)>) = (None, None);
     let mut judged = Vec::new();
     for event in &log.events {
+        let today = spec.zip(place.as_ref());
+        let today = today.map(|(spec, (workspace, policy))| Judge { tools: &tools, workspace, policy, spec });
         match &event.kind {
             EventKind::SpecChanged(data) => {
                 if spec.is_none_or(|spec| spec.workspace != data.spec.workspace) {
@@ -42,9 +45,11 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
                 spec = Some(&data.spec);
             }
             EventKind::ModelFinished(data) => {
-                if let (Some(spec), Some((workspace, policy))) = (spec, &place) {
-                    judged.extend(calls(data, spec, &tools, workspace, policy));
-                }
+                judged.extend(today.into_iter().flat_map(|judge| judge.answer(data)));
+            }
+            EventKind::ApprovalGranted(data) => {
+                let more = today.and_then(|judge| judge.approval(data, &judged));
+                judged.extend(more);
             }
             _ => {}
         }
@@ -112,39 +117,55 @@ fn checks(args: &PolicyReplayArgs, folders: &Folders) -> Result<Checks, Failure>
     Ok(checks)
 }
 
-/// The calls of an answer that a rule judged.
-fn calls<'a>(
-    data: &'a ModelFinished,
-    spec: &Spec,
-    tools: &Tools,
-    workspace: &Workspace,
-    policy: &Arc<Policy>,
-) -> Vec<Judged<'a>> {
-    let made = data.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
-        _ => None,
-    });
-    let rules = Rules {
-        mode: spec.mode,
-        access: spec.access,
-        allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
-        policy: Arc::clone(policy),
-    };
-    let judge_again = |((index, planned), (name, arguments)): ((u16, &'a PlannedCall), (&'a String, &'a String))| {
-        let then = planned.verdict.as_ref()?;
-        let arguments = planned.arguments.as_ref().unwrap_or(arguments);
-        let now = tools.plan(name, arguments, workspace).ok().map(|Planned { mut facts, .. }| {
-            facts.origins = planned.origins.iter().copied().chain([Origin::Model]).collect();
-            facts.confined = Launcher::current_exe().support().can_confine();
-            judge(&rules, &facts)
+/// What the rules of today are asked with.
+struct Judge<'a> {
+    tools: &'a Tools,
+    workspace: &'a Workspace,
+    policy: &'a Arc<Policy>,
+    spec: &'a Spec,
+}
+
+impl Judge<'_> {
+    /// What they say of a call; `None` where it can no longer be judged.
+    fn say(&self, tool: &str, arguments: &str, origins: &[Origin]) -> Option<Verdict> {
+        let rules = Rules {
+            mode: self.spec.mode,
+            access: self.spec.access,
+            allowed_tools: self.spec.tools.iter().map(|tool| tool.name.clone()).collect(),
+            policy: Arc::clone(self.policy),
+        };
+        let Planned { mut facts, .. } = self.tools.plan(tool, arguments, self.workspace).ok()?;
+        facts.origins = origins.iter().copied().chain([Origin::Model]).collect();
+        facts.confined = Launcher::current_exe().support().can_confine();
+        Some(judge(&rules, &facts))
+    }
+
+    /// The calls of an answer that a rule judged.
+    fn answer<'a>(&self, data: &'a ModelFinished) -> Vec<Judged<'a>> {
+        let made = data.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
+            _ => None,
         });
-        Some(Judged { call: CallId { seq: data.seq, index }, tool: name, arguments, then, now })
-    };
-    (0u16..).zip(&data.calls).zip(made).filter_map(judge_again).collect()
+        let again = |((index, planned), (tool, arguments)): ((u16, &'a PlannedCall), (&'a String, &'a String))| {
+            let then = planned.verdict.as_ref()?;
+            let (arguments, origins) = (planned.arguments.as_ref().unwrap_or(arguments), planned.origins.as_slice());
+            let now = self.say(tool, arguments, origins);
+            Some(Judged { call: CallId { seq: data.seq, index }, tool, arguments, origins, then, now })
+        };
+        (0u16..).zip(&data.calls).zip(made).filter_map(again).collect()
+    }
+
+    /// A call that somebody approved with other arguments than it was judged with.
+    fn approval<'a>(&self, data: &'a ApprovalGranted, judged: &[Judged<'a>]) -> Option<Judged<'a>> {
+        let (arguments, then) = (data.arguments.as_deref()?, data.verdict.as_ref()?);
+        let before = judged.iter().rev().find(|one| one.call == data.call && one.arguments != arguments)?;
+        let now = self.say(before.tool, arguments, before.origins);
+        Some(Judged { arguments, then, now, ..*before })
+    }
 }
 
 fn tell(one: &Judged<'_>, as_json: bool) -> Result<(), Failure> {
-    let Judged { call, tool, arguments, then, now } = one;
+    let Judged { call, tool, arguments, then, now, .. } = one;
     if as_json {
         let line = json!({"call": call, "tool": tool, "arguments": arguments, "then": then, "now": now});
         return out(&line.to_string());

@@ -36,6 +36,12 @@ pub fn calls(events: &[Event], tools: &Tools, workspace: Option<&Workspace>) -> 
                     *known = facts(&known.tool.clone(), arguments, tools, workspace);
                 }
             }
+            // It was denied in one run and may be made in another.
+            EventKind::CallReopened(data) => {
+                if let Some(facts) = planned.get(&data.of).cloned() {
+                    planned.insert(data.made(), facts);
+                }
+            }
             EventKind::ActionStarted(data) if started.insert(data.call) => {
                 if let Some(facts) = planned.get(&data.call) {
                     push(&mut calls, (data.call, run), facts.clone(), &done);

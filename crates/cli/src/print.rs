@@ -246,13 +246,13 @@ impl Printer {
                     made.arguments.clone_from(arguments);
                 }
             }
-            EventKind::CallReopened(CallReopened { of, seq, .. }) => {
-                let made = self.call(*of);
+            EventKind::CallReopened(data) => {
+                let (of, made) = (data.of, self.call(data.of));
                 if !quiet {
                     let what = format!("{}: {}", short(&made.name, 40), gist(&made.arguments));
                     self.line("→", &format!("{what} (call {of}, which was denied, is made now)"));
                 }
-                self.calls.insert(CallId { seq: *seq, index: of.index }, made);
+                self.calls.insert(data.made(), made);
             }
             EventKind::CallResolved(data) if !quiet => self.resolved(data),
             EventKind::BranchClosed(_) => self.branch = None,

@@ -10,7 +10,7 @@ use crate::mcp::person_only;
 use crate::servers::{self, PassingOn};
 use crate::signals::Signals;
 use crate::text::plain;
-use mainpath_core::{Bodies, Log, State};
+use mainpath_core::{Bodies, Log, State, arguments_in};
 use mainpath_mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath_runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath_store::scheduler::system_clock;
@@ -206,17 +206,9 @@ fn described(waiting: &Waiting, state: &State, bodies: &Log) -> Option<Value> {
         Waiting::Child(_) | Waiting::Timer => return None,
     };
     let row = state.calls.get(call)?;
-    let asked = match bodies.get(row.arguments) {
-        Some(EventKind::ModelFinished(data)) => {
-            let calls = data.parts.iter().filter(|part| matches!(part, Part::ToolCall { .. }));
-            calls.into_iter().nth(call.index.into())
-        }
-        _ => None,
-    };
-    let (tool, arguments) = match asked {
-        Some(Part::ToolCall { name, arguments, .. }) => (name.as_str(), arguments.as_str()),
-        _ => ("", ""),
-    };
+    // As it will run: hooks or a person may have given it other arguments than the model's.
+    let arguments = bodies.get(row.arguments).and_then(|kind| arguments_in(kind, call)).unwrap_or_default();
+    let tool = row.tool.as_deref().unwrap_or_default();
     let reason = row.verdict().map(|verdict| verdict.reason.as_str());
     Some(json!({"call": call.to_string(), "needs": what, "tool": tool, "arguments": arguments, "reason": reason}))
 }

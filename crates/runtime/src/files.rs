@@ -7,7 +7,7 @@ use mainpath_core::{Input, InputKind, Machine};
 use mainpath_store::{Appended, Opened, Scope, Store, StoreError};
 use mainpath_tools::{FileNow, Workspace};
 use mainpath_types::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What becomes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +132,8 @@ pub fn ran_unseen(events: &[Event], then: Then) -> usize {
 #[derive(Default)]
 struct Watch<'a> {
     spec: Option<&'a Spec>,
-    answer: Option<&'a ModelFinished>,
+    /// The tool of each call so far.
+    tools: HashMap<CallId, &'a str>,
 }
 
 impl<'a> Watch<'a> {
@@ -140,13 +141,19 @@ impl<'a> Watch<'a> {
     fn ran_unseen(&mut self, kind: &'a EventKind) -> bool {
         match kind {
             EventKind::SpecChanged(data) => self.spec = Some(&data.spec),
-            EventKind::ModelFinished(data) if !data.calls.is_empty() => self.answer = Some(data),
+            EventKind::ModelFinished(data) => {
+                let named = (0u16..)
+                    .zip(&data.calls)
+                    .filter_map(|(index, planned)| Some((CallId { seq: data.seq, index }, planned.tool.as_deref()?)));
+                self.tools.extend(named);
+            }
+            EventKind::CallReopened(data) => {
+                if let Some(name) = self.tools.get(&data.of).copied() {
+                    self.tools.insert(data.made(), name);
+                }
+            }
             EventKind::ActionStarted(data) => {
-                let answer = self.answer.filter(|answer| answer.seq == data.call.seq);
-                let planned = answer.and_then(|answer| answer.calls.get(usize::from(data.call.index)));
-                let (Some(spec), Some(name)) = (self.spec, planned.and_then(|planned| planned.tool.as_deref())) else {
-                    return false;
-                };
+                let (Some(spec), Some(name)) = (self.spec, self.tools.get(&data.call).copied()) else { return false };
                 let tool = spec.tools.iter().find(|tool| tool.name == name);
                 return !spec.snapshots && tool.is_some_and(|tool| may_change_any_file(name, tool.effect));
             }
@@ -414,6 +421,40 @@ mod tests {
         assert_eq!(of(false, "bash"), (sure.clone(), (Some(b.clone()), false), 1, 0));
         assert_eq!(of(true, "bash"), (sure.clone(), sure.clone(), 0, 0));
         assert_eq!(of(false, "write_text_file"), (sure.clone(), sure, 0, 0));
+    }
+
+    #[test]
+    fn a_command_that_was_denied_and_is_made_later_is_one_that_nobody_watched() {
+        let tools = vec![ToolSpec { name: "bash".into(), effect: EffectClass::ProcessControl, ..ToolSpec::default() }];
+        let spec = Spec { workspace: "/here".into(), tools, ..Spec::new("m", Profile::Trace) };
+        let planned = |tool: &str| PlannedCall { tool: Some(tool.into()), ..PlannedCall::default() };
+        let answer = |seq, tool| ModelFinished {
+            request: 1,
+            seq: Seq(seq),
+            parts: Vec::new(),
+            calls: vec![planned(tool)],
+            goals: Vec::new(),
+            stop: StopReason::ToolCalls,
+            tolerated: false,
+            tokens: 1,
+            usage: Usage::default(),
+            counted: false,
+            cost: 0,
+            elapsed_ms: 0,
+            sent: None,
+            aside: false,
+            expand: None,
+        };
+        let reopened = CallReopened { of: CallId { seq: Seq(2), index: 0 }, seq: Seq(6), grant: 1 };
+        let started = ActionStarted { call: reopened.made(), attempt: 1, rule: String::new() };
+        let log = log(vec![
+            SpecChanged { spec: Box::new(spec), by: None }.into(),
+            answer(2, "bash").into(),
+            answer(4, "goal").into(),
+            reopened.into(),
+            started.into(),
+        ]);
+        assert_eq!([ran_unseen(&log, Then::After(4)), ran_unseen(&log, Then::After(5))], [1, 0]);
     }
 
     #[test]

@@ -153,10 +153,14 @@ pub fn runs(trace: &TraceId, events: &[Event]) -> Vec<RunStats> {
         apply(&mut state, event);
         match &event.kind {
             EventKind::SpecChanged(data) => drop(specs.insert(event.id, &data.spec)),
-            EventKind::Forked(_) => (runs, tools, turn) = (Vec::new(), Tools::default(), None),
+            EventKind::Forked(_) => {
+                (runs, turn) = (Vec::new(), None);
+                tools.begin();
+            }
             EventKind::RunStarted(data) => {
                 runs.push(RunStats { run: data.run, began: event.ts, ..RunStats::default() });
-                (tools, turn) = (Tools::default(), None);
+                tools.begin();
+                turn = None;
             }
             _ => {}
         }
@@ -180,7 +184,7 @@ pub fn runs(trace: &TraceId, events: &[Event]) -> Vec<RunStats> {
                 }
                 run.reason = Some(data.reason);
                 run.counts.ms = working;
-                run.counts.tools = std::mem::take(&mut tools).stats;
+                run.counts.tools = std::mem::take(&mut tools.stats);
                 run.counts.models.retain(|_, stats| *stats != ModelStats::default());
             }
             _ => {}

@@ -90,7 +90,7 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
     for event in events {
         match &event.kind {
             // What another trace did is counted there.
-            EventKind::Forked(_) => tools = Tools::default(),
+            EventKind::Forked(_) => tools.begin(),
             kind => tools.count(kind),
         }
     }
@@ -101,10 +101,17 @@ pub fn by_tool(events: &[Event]) -> BTreeMap<String, ToolStats> {
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     pub stats: BTreeMap<String, ToolStats>,
+    /// The tools of all calls so far: one that was denied may be made in a later run.
     names: HashMap<CallId, String>,
 }
 
 impl Tools {
+    /// Counts from here on.
+    pub fn begin(&mut self) {
+        self.stats.clear();
+    }
+
+    /// Takes in what an event says of calls, and counts it.
     pub fn count(&mut self, kind: &EventKind) {
         match kind {
             EventKind::ModelFinished(data) => {
@@ -123,6 +130,12 @@ impl Tools {
                         None => {}
                     }
                     self.names.insert(CallId { seq: data.seq, index }, tool);
+                }
+            }
+            EventKind::CallReopened(data) => {
+                if let Some(tool) = self.names.get(&data.of).cloned() {
+                    self.stats.entry(tool.clone()).or_default().calls += 1;
+                    self.names.insert(data.made(), tool);
                 }
             }
             EventKind::CallRetried(CallRetried { call, .. }) => {

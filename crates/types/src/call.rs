@@ -48,6 +48,13 @@ pub struct CallReopened {
     pub grant: EventId,
 }
 
+impl CallReopened {
+    /// The id of its new row, by which the events to come name it. Whoever keeps something of calls by their ids keeps it of this, too.
+    pub fn made(&self) -> CallId {
+        CallId { seq: self.seq, index: self.of.index }
+    }
+}
+
 /// `call_delayed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallDelayed {

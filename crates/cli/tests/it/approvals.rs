@@ -213,6 +213,49 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     exports_say_so(&place, &trace);
 }
 
+#[test]
+fn a_call_that_is_made_after_its_denial_counts_in_checks_statistics_and_restores() {
+    let server =
+        scripted(vec![bash("echo done >> effects"), Answer::text("I may not."), Answer::text("Done after all.")]);
+    let place = Place::new();
+    let model = server.model();
+    assert_eq!(place.run(&["run", "-m", &model, "Do it."]).code, 0);
+    let replay = |args: &[&str]| place.run(&[&["policy", "replay"], args].concat());
+    let order = ["--order", "bash(echo other *)", "bash(cargo test *)"];
+    assert_eq!([replay(&["--most", "bash", "0"]).code, replay(&order).code], [0, 0], "it was denied, and not made");
+    let other = json!({"command": "echo other >> effects"}).to_string();
+    place.ok(&["approve", "--arguments", &other]);
+    assert_eq!(place.run(&["resume"]).code, 0);
+    assert_eq!(place.text("effects"), "other\n");
+    let broken = |args: &[&str]| {
+        let done = replay(args);
+        (done.code, done.out.lines().find(|line| line.starts_with('✗')).map(String::from))
+    };
+    let told = |problem: &str| (6, Some(format!("✗ call 5.0: {problem}")));
+    assert_eq!(
+        broken(&["--most", "bash", "0"]),
+        told("bash was called 1 times, 0 are allowed in a run"),
+        "in the run that made it"
+    );
+    let problem = "bash(echo other *) was called, and no bash(cargo test *) had succeeded before it";
+    assert_eq!(broken(&order), told(problem));
+    assert_eq!(broken(&["--max-calls", "0"]).1.unwrap(), "✗ run 2: the run took 1 calls, 0 are allowed");
+    // What a person had it made with is judged as well.
+    let judged = replay(&["--deny", "bash(echo other *)"]).out;
+    assert!(judged.contains("2.0 bash: echo other >> effects\n    then "), "{judged}");
+    assert!(judged.contains(", now deny by run.deny.1\n") && judged.contains(": 2 calls were judged; "), "{judged}");
+    let counted: Vec<Value> = place.ok(&["stats", "--json"]).lines().map(parsed).collect();
+    let bash = &counted.iter().find(|line| line["tool"] == "bash").unwrap()["stats"];
+    let counts = ["calls", "denied", "ok", "ran"].map(|name| bash[name].as_u64().unwrap());
+    assert_eq!(counts, [2, 1, 1, 1], "{bash}");
+    assert_eq!(
+        parsed(&std::fs::read_to_string(place.file(&place.trace(), "meta.json")).unwrap())["used_tools"]["bash"]["count"],
+        1
+    );
+    let restored = place.ok(&["restore", &place.trace(), "--to", "4"]);
+    assert!(restored.contains("1 command has run since without --snapshots"), "{restored}");
+}
+
 /// Every form of an export says that the call was approved, and what came of it; and no call in it lacks its result or the reverse.
 fn exports_say_so(place: &Place, trace: &str) {
     let (approved, oops) = ("has approved the call 2.0 of bash, which was denied.", "oops");

@@ -68,6 +68,24 @@ impl Client {
 }
 
 #[test]
+fn a_call_that_waits_is_shown_as_it_will_run() {
+    let place = Place::new();
+    let script = place.home.join("guard.sh");
+    std::fs::create_dir_all(&place.home).unwrap();
+    std::fs::write(&script, r#"echo '{"arguments": {"command": "echo mild > effects"}}'"#).unwrap();
+    let script = script.display();
+    place.config(&format!(
+        "[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \"{script}\"]\non = [\"before_tool\"]\ntools = [\"bash\"]\n"
+    ));
+    let server = scripted(vec![bash("echo wild > effects"), Answer::text("Done.")]);
+    let mut client = Client::new(&place, &server);
+    let trace = client.start("Do it.");
+    let waits = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+    let shown = (&waits["waiting"][0]["tool"], parsed(waits["waiting"][0]["arguments"].as_str().unwrap()));
+    assert_eq!(shown, (&json!("bash"), json!({"command": "echo mild > effects"})), "{waits}");
+}
+
+#[test]
 fn a_run_is_started_watched_decided_and_its_answer_fetched() {
     let place = Place::new();
     let server = scripted(vec![bash("echo done > effects"), Answer::text("It is done.")]);
