@@ -1,13 +1,16 @@
 //! The calls of a trace that wait for a person's decision, and what was decided on each that nobody has read yet.
 
 use crate::exit::Failure;
-use crate::logs::Logs;
+use crate::logs::{Logs, spec_of};
+use crate::offer::with_tool;
 use crate::run::unread;
 use crate::text::{gist, plain};
-use mainpath_core::{Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied};
+use mainpath_core::{
+    Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
+};
 use mainpath_runtime::Mail;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{CallId, Millis, Seq, TraceId, Verdict, format_time};
+use mainpath_types::{CallId, EventKind, Millis, Resolution, Seq, TraceId, Verdict, format_time};
 
 /// A call that has not started since somebody was to be asked, or was asked, about it.
 pub struct Asked {
@@ -40,23 +43,100 @@ pub enum Standing {
 
 /// The calls that were denied since somebody last said something, and can still be approved: of those that no approval waits for.
 pub async fn denied(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Vec<Asked>, Failure> {
+    let mail = unread(logs, &state.trace, state).await?;
+    let calls = denied_lately(state, bodies);
+    let calls =
+        calls.filter(|call| call.tool.is_some() && lacking(call, bodies).is_none() && !is_reopened(&mail, call.id));
+    Ok(calls.map(|call| over(call, bodies)).collect())
+}
+
+/// A call that is over: it was denied.
+fn over(call: &Call, bodies: &dyn Bodies) -> Asked {
+    let what = what(call, bodies);
+    Asked { call: call.id, what, verdict: None, places: Vec::new(), standing: Standing::Over }
+}
+
+/// The calls that were denied since somebody last said something. That a call is made after all is nothing that somebody said.
+fn denied_lately<'a>(state: &'a State, bodies: &'a dyn Bodies) -> impl Iterator<Item = &'a Call> {
+    let path: Vec<_> = state.tree.up(state.tree.head).collect();
+    let is_said = |event| !matches!(bodies.get(event), Some(EventKind::CallReopened(_)));
+    let said = path.iter().find(|(_, node)| node.kind == NodeKind::User && is_said(node.event));
+    let said = said.map_or(Seq(0), |(seq, _)| *seq);
+    let since = path.into_iter().rev().map(|(seq, _)| seq).filter(move |seq| *seq > said);
+    since.flat_map(|seq| state.calls.of(seq)).filter(|call| is_denied(call))
+}
+
+/// Whether somebody has approved a denied call, which is still to be read.
+fn is_reopened(mail: &[(Millis, Mail)], call: CallId) -> bool {
+    mail.iter().any(|(_, mail)| matches!(mail, Mail::Reopen { call: of, .. } if *of == call))
+}
+
+/// Why no call of a trace waits for an approval: it was given, its tool is missing, or nothing was asked.
+pub async fn none_waits(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<String, Failure> {
     let trace = &state.trace;
     let mail = unread(logs, trace, state).await?;
-    let approved =
-        |call: CallId| mail.iter().any(|(_, mail)| matches!(mail, Mail::Reopen { call: of, .. } if *of == call));
-    let path: Vec<_> = state.tree.up(state.tree.head).collect();
-    let said = path.iter().find(|(_, node)| node.kind == NodeKind::User).map_or(Seq(0), |(seq, _)| *seq);
-    let calls = path.iter().rev().filter(|(seq, _)| *seq > said).flat_map(|(seq, _)| state.calls.of(*seq));
-    let denied = calls.filter(|call| is_denied(call) && call.tool.is_some() && !approved(call.id));
-    Ok(denied
-        .map(|call| Asked {
-            call: call.id,
-            what: what(call, bodies),
-            verdict: None,
-            places: Vec::new(),
-            standing: Standing::Over,
-        })
-        .collect())
+    if let Some(call) = denied_lately(state, bodies).find(|call| is_reopened(&mail, call.id)) {
+        return Ok(Asked { standing: Standing::Approved, ..over(call, bodies) }.line(trace));
+    }
+    let of = denied_lately(state, bodies).last();
+    match of.and_then(|call| Some((call, lacking(call, bodies)?))) {
+        Some((call, tool)) => lacks(logs, trace, call, tool).await,
+        None => Ok(format!("no call of {trace} waits for an approval")),
+    }
+}
+
+/// That a call was denied for its tool, which the run was not given, and how it is given.
+async fn lacks(logs: &Logs, trace: &TraceId, call: &Call, tool: &str) -> Result<String, Failure> {
+    let (log, ..) = logs.read(trace).await?;
+    let id = call.id;
+    let how = with_tool(trace, spec_of(&log), tool);
+    Ok(format!(
+        "call {id} was denied because {} is not among the tools of this run; to have it called again: {how}",
+        plain(tool)
+    ))
+}
+
+/// Why a call that is there does not wait for an approval; `None` if it was denied and can be approved.
+pub async fn why_not(
+    logs: &Logs,
+    (state, bodies): (&State, &dyn Bodies),
+    call: &Call,
+) -> Result<Option<String>, Failure> {
+    let (trace, id, what) = (&state.trace, call.id, what(call, bodies));
+    let then = format!("it goes on with: mainpath resume {trace}");
+    if is_denied(call) {
+        if let Some(tool) = lacking(call, bodies) {
+            return lacks(logs, trace, call, tool).await.map(Some);
+        }
+        if call.tool.is_none() {
+            return Ok(Some(format!(
+                "call {id} ({what}) is denied by a rule, which an approval does not change: mainpath policy list"
+            )));
+        }
+        let is_read = !is_reopened(&unread(logs, trace, state).await?, id);
+        return Ok((!is_read).then(|| format!("call {id} ({what}) has been approved already; {then}")));
+    }
+    let made = if call.reopened { made_as(logs, trace, id).await? } else { None };
+    let why = match call.state {
+        _ if made.is_some() => "has been approved already".to_string(),
+        CallState::Done(_) if call.attempt > 0 => "has been made already".into(),
+        CallState::Done(_) if call.reopened => format!("has been approved already; {then}"),
+        CallState::Done(Resolution::Denied) => "has been denied already".into(),
+        CallState::Done(_) => "has ended already".into(),
+        CallState::Started | CallState::Cancelling(_) | CallState::Probing => "is running already".into(),
+        CallState::Asked | CallState::Ready => "does not wait for an approval".into(),
+    };
+    let made = made.map(|made| format!(", and was made as call {made}")).unwrap_or_default();
+    Ok(Some(format!("call {id} ({what}) {why}{made}")))
+}
+
+/// Under which number a call was made that had been denied.
+async fn made_as(logs: &Logs, trace: &TraceId, call: CallId) -> Result<Option<CallId>, Failure> {
+    let (log, ..) = logs.read(trace).await?;
+    Ok(log.events.iter().find_map(|event| match &event.kind {
+        EventKind::CallReopened(data) if data.of == call => Some(data.made()),
+        _ => None,
+    }))
 }
 
 /// The calls of a trace that a decision can still be about, in order.
@@ -91,7 +171,7 @@ pub async fn asked(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Ve
 
 /// A call in a few words: its tool, and what it is about.
 pub fn what(call: &Call, bodies: &dyn Bodies) -> String {
-    let tool = call.tool.as_deref().unwrap_or("an unknown tool");
+    let tool = tool_of(call, bodies).unwrap_or("an unknown tool");
     match bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id)) {
         Some(arguments) => format!("{}: {}", plain(tool), gist(arguments)),
         None => plain(tool),

@@ -3,11 +3,11 @@
 use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
-use crate::asked::{Asked, Standing, asked, denied, what};
+use crate::asked::{Asked, Standing, asked, denied, none_waits, what, why_not};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
-use crate::run::{read_all, spec_of};
+use crate::logs::{Logs, spec_of};
+use crate::run::read_all;
 use crate::session::{Held, sessions};
 use crate::text::{gist, plain};
 use mainpath_core::{CallState, State, is_denied};
@@ -239,39 +239,39 @@ async fn undecided(
 ) -> Result<(TraceId, CallId), Failure> {
     let trace = logs.find(trace).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
-    let all = asked(logs, &state, &bodies).await?;
+    let waiting = asked(logs, &state, &bodies).await?;
     let may = |one: &&Asked| match one.standing {
-        Standing::Open => true,
+        Standing::Open | Standing::Over => true,
         Standing::Approved => wanted == Standing::Denied,
-        Standing::Over => wanted == Standing::Approved,
         Standing::Denied | Standing::Expired(_) => false,
     };
-    // What waits comes first; what was denied can be approved all the same, and any call by its number.
-    let over = if wanted == Standing::Approved { denied(logs, &state, &bodies).await? } else { Vec::new() };
-    if let Some(call) =
-        call.filter(|call| state.calls.get(*call).is_some_and(is_denied)).filter(|_| wanted == Standing::Approved)
-    {
-        return Ok((trace, call));
+    let list = |all: &[Asked]| all.iter().filter(may).map(Asked::named).collect::<Vec<_>>().join(", ");
+    if let Some(call) = call {
+        if let Some(one) = waiting.iter().find(|one| one.call == call) {
+            return if may(&one) { Ok((trace, call)) } else { Err(Failure::error(one.line(&trace))) };
+        }
+        let why = match state.calls.get(call) {
+            None => Some(format!("there is no call {call} in {trace}")),
+            Some(row) if wanted == Standing::Approved => why_not(logs, (&state, &bodies), row).await?,
+            Some(row) => Some(format!("call {call} ({}) does not wait for an approval", what(row, &bodies))),
+        };
+        let Some(why) = why else { return Ok((trace, call)) };
+        let others = if waiting.iter().any(|one| may(&one)) {
+            format!("; these wait: {}", list(&waiting))
+        } else {
+            String::new()
+        };
+        return Err(Failure::error(format!("{why}{others}")));
     }
-    let all = if all.is_empty() { over } else { all };
-    let open: Vec<CallId> = all.iter().filter(may).map(|one| one.call).collect();
-    let list = || all.iter().filter(may).map(Asked::named).collect::<Vec<_>>().join(", ");
-    let named = all.iter().find(|one| call.is_none_or(|call| call == one.call));
-    match (call, open.as_slice(), named) {
-        (_, [], None) => Err(Failure::error(format!("no call of {trace} waits for an approval"))),
-        (Some(call), _, Some(_)) if open.contains(&call) => Ok((trace, call)),
-        (Some(call), open, None) if !open.is_empty() => {
-            Err(Failure::error(format!("call {call} of {trace} does not wait for an approval; these do: {}", list())))
-        }
-        (None, [only], _) => Ok((trace, *only)),
-        (None, [_, _, ..], Some(Asked { standing: Standing::Over, .. })) => {
-            Err(Failure::usage(format!("several calls of {trace} were denied: {}; name one with --call", list())))
-        }
-        (None, [_, _, ..], _) => {
-            Err(Failure::usage(format!("several calls of {trace} wait: {}; name one with --call", list())))
-        }
-        (_, _, Some(decided)) => Err(Failure::error(decided.line(&trace))),
-        (Some(call), ..) => Err(Failure::error(format!("call {call} of {trace} does not wait for an approval"))),
+    // What waits comes first; what was denied can be approved all the same.
+    let is_open = waiting.iter().any(|one| may(&one));
+    let denied = if is_open || wanted == Standing::Denied { Vec::new() } else { denied(logs, &state, &bodies).await? };
+    let (all, how) = if is_open { (&waiting, "wait") } else { (&denied, "were denied") };
+    match (all.iter().filter(may).collect::<Vec<_>>().as_slice(), waiting.first()) {
+        ([only], _) => Ok((trace, only.call)),
+        ([], Some(decided)) => Err(Failure::error(decided.line(&trace))),
+        ([], None) => Err(Failure::error(none_waits(logs, &state, &bodies).await?)),
+        _ => Err(Failure::usage(format!("several calls of {trace} {how}: {}; name one with --call", list(all)))),
     }
 }
 

@@ -5,12 +5,14 @@ use crate::app::App;
 use crate::args::OutputArgs;
 use crate::control::forget_said;
 use crate::exit::{Exit, Failure};
+use crate::logs::spec_of;
+use crate::offer::with_tool;
 use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
 use crate::say::to_output;
 use crate::signals::Signals;
 use crate::text::{detail, gist, plain};
-use mainpath_core::{Help, what_helps};
+use mainpath_core::{Bodies, Help, State, lacking, what_helps};
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
@@ -329,7 +331,7 @@ impl<'a> Follow<'a> {
     }
 
     async fn finish(mut self) -> Result<Exit, Failure> {
-        let (_, state, bodies) = self.app.logs.read(&self.trace).await?;
+        let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
         views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
         if state.cleared > Seq(0) && state.tree.head.is_none() {
             forget_said(&self.app.logs, &self.trace, false).await;
@@ -359,7 +361,7 @@ impl<'a> Follow<'a> {
             };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
-            eprintln!("mainpath: {why}; {}", next(&self.trace, what_helps(&state, &bodies)));
+            eprintln!("mainpath: {why}; {}", next((&state, &bodies), spec_of(&log)));
         }
         if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             return Err(self.unwritten(error));
@@ -392,15 +394,20 @@ impl<'a> Follow<'a> {
 }
 
 /// What to do after a run has ended without an answer.
-fn next(trace: &TraceId, help: Help) -> String {
+fn next((state, bodies): (&State, &dyn Bodies), spec: Option<&Spec>) -> String {
+    let trace = &state.trace;
     let larger = format!("go on with a larger window: mainpath resume {trace} --model MODEL");
-    match help {
+    match what_helps(state, bodies) {
         Help::GoOn => format!("go on with mainpath resume {trace}"),
         Help::Approve(call) => {
             format!("approve call {call}: mainpath approve {trace} --call {call} && mainpath resume {trace}")
         }
         Help::Allow(call) => {
             format!("a rule denies call {call} (mainpath policy list); with other rules: mainpath resume {trace}")
+        }
+        Help::Give(call) => {
+            let tool = state.calls.get(call).and_then(|call| lacking(call, bodies)).unwrap_or_default();
+            format!("{} is not among the tools of this run; with it: {}", plain(tool), with_tool(trace, spec, tool))
         }
         Help::Shorten => format!(
             "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or begin anew with /clear in it"

@@ -7,7 +7,7 @@ use mainpath_core::{Bodies, Log, State, apply};
 use mainpath_providers::Registry;
 use mainpath_runtime::{Mail, Whole, post};
 use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store};
-use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
+use mainpath_types::{Event, EventKind, MailId, Part, Spec, TraceId, text_of};
 use std::sync::Arc;
 
 /// What commands look at.
@@ -121,4 +121,12 @@ impl Logs {
 /// Tells what is wrong where that is no reason to stop.
 fn passed_over(wrong: &Failure) {
     eprintln!("! {}; no agent starts until that is put right", plain(&hidden(&wrong.message)));
+}
+
+/// The newest spec of a log.
+pub fn spec_of(log: &ReadLog) -> Option<&Spec> {
+    log.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&*data.spec),
+        _ => None,
+    })
 }

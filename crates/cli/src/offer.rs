@@ -3,10 +3,11 @@
 use crate::args::AgentArgs;
 use crate::config::ConfigFile;
 use crate::exit::Failure;
+use crate::text::plain;
 use mainpath_policy::{Policy, ToolNames};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_tools::Tools;
-use mainpath_types::{Spec, ToolSpec};
+use mainpath_types::{Spec, ToolSpec, TraceId};
 
 /// How the names of MCP servers' tools begin.
 const MCP: &str = "mcp__";
@@ -72,6 +73,13 @@ pub fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
         read.iter().any(|names| names.matches(name)) || is_look_back(name) || reaches && REACHING.contains(&name)
     };
     specs.into_iter().filter(may).collect()
+}
+
+/// The command that gives a trace one more tool.
+pub fn with_tool(trace: &TraceId, spec: Option<&Spec>, tool: &str) -> String {
+    let given = spec.map(|spec| spec.allowed_tools.as_slice()).unwrap_or_default();
+    let tools: Vec<&str> = given.iter().map(String::as_str).chain([tool]).collect();
+    format!("mainpath resume {trace} --tools {}", plain(&tools.join(",")))
 }
 
 /// Takes out of a spec the tools of which a rule denies every call: the model need not know of them.

@@ -9,7 +9,7 @@ use crate::conversation;
 use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
-use crate::logs::Logs;
+use crate::logs::{Logs, spec_of};
 use crate::policy::check_rules;
 use crate::servers;
 use crate::session::{Held, settled};
@@ -277,14 +277,6 @@ async fn follow(follow: Follow<'_>, mcp: Option<Mcp>) -> Result<Exit, Failure> {
         mcp.close().await;
     }
     done
-}
-
-/// The newest spec of a log.
-pub fn spec_of(log: &ReadLog) -> Option<&Spec> {
-    log.events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&*data.spec),
-        _ => None,
-    })
 }
 
 fn nothing_left(state: &State) -> bool {

@@ -1,9 +1,10 @@
 //! What helps after a run has ended without an answer: what is to be done before the trace goes on.
 
 use crate::context::cut::Room;
-use crate::{Bodies, Call, CallState, NodeKind, State};
-use mainpath_policy::is_unattended;
-use mainpath_types::{CallId, EventKind, FinishReason, Resolution, ResolveCause, Seq};
+use crate::reopen::is_denied;
+use crate::{Bodies, Call, NodeKind, State};
+use mainpath_policy::{is_unattended, not_given};
+use mainpath_types::{CallId, EventKind, FinishReason, ResolveCause, Seq};
 
 /// What is to be done so that going on does not meet the same end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Help {
     Approve(CallId),
     /// This call was denied by a rule, which an approval does not overcome: to change the rules.
     Allow(CallId),
+    /// This call was denied because its run was not given its tool: to give it.
+    Give(CallId),
     /// This message alone, of so many tokens, is larger than what is left for it: something smaller in its place, or a larger window.
     Smaller {
         /// Which.
@@ -36,6 +39,7 @@ pub fn what_helps(state: &State, bodies: &dyn Bodies) -> Help {
     match state.finished.filter(|_| state.run.is_none()) {
         Some(FinishReason::ContextLimit) => too_large(state),
         Some(FinishReason::RepeatedFailure) => match last_denied(state) {
+            Some(call) if lacking(call, bodies).is_some() => Help::Give(call.id),
             Some(call) if is_by_rule(bodies, call) => Help::Allow(call.id),
             Some(call) => Help::Approve(call.id),
             None => Help::GoOn,
@@ -63,12 +67,28 @@ fn too_large(state: &State) -> Help {
     Help::Smaller { message: *message, after: node.parent, tokens, room }
 }
 
+/// The tool that a call is of, if there is such a tool; also one that its run was not given.
+pub fn tool_of<'a>(call: &'a Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
+    call.tool.as_deref().or_else(|| match bodies.get(call.arguments) {
+        Some(EventKind::ModelFinished(data)) => data.calls.get(usize::from(call.id.index))?.tool.as_deref(),
+        _ => None,
+    })
+}
+
+/// The tool of a call that was denied because its run was not given that tool.
+pub fn lacking<'a>(call: &Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
+    match bodies.get(call.result)? {
+        EventKind::ModelFinished(data) => not_given(data.calls.get(usize::from(call.id.index))?.verdict.as_ref()?),
+        _ => None,
+    }
+}
+
 /// The last call since somebody said something, if it was denied and nobody has taken that back.
 fn last_denied(state: &State) -> Option<&Call> {
     let said = state.tree.up(state.tree.head).find(|(_, node)| node.kind == NodeKind::User);
     let since = said.map_or(Seq(0), |(seq, _)| seq);
     let last = state.calls.iter().next_back().filter(|call| call.id.seq > since)?;
-    (last.state == CallState::Done(Resolution::Denied) && !last.reopened && last.tool.is_some()).then_some(last)
+    is_denied(last).then_some(last)
 }
 
 /// Whether a rule denied it, and not only that nobody could be asked.

@@ -70,7 +70,7 @@ pub use fork::{fork, reached};
 pub use goals::Goals;
 pub use goals::stats::{GoalStats, cumulative_stats, own_stats, serves};
 pub use goals::view::LEGEND;
-pub use helps::{Help, what_helps};
+pub use helps::{Help, lacking, tool_of, what_helps};
 pub use inject::reminder;
 pub use input::{Answered, Edit, Input, InputKind, Probed, Reply};
 pub use kept::artifact_files;

@@ -24,7 +24,7 @@ const REMEMBERED: usize = 16;
 /// What a run got out of its latest turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
-    /// The tool that failed last, and in how many turns in a row; `None` is a name that no tool has.
+    /// The tool that failed last, and in how many turns in a row; `None` is a name that no tool of the run has.
     failing: Option<(Option<Arc<str>>, u32)>,
     /// Turns in which something failed, since a tool succeeded.
     fruitless: u32,
@@ -131,7 +131,7 @@ impl Progress {
         if let Some((tool, times)) = self.failing.as_ref().filter(|(_, times)| *times >= most) {
             return Some(match tool.as_deref() {
                 Some(tool) => format!("{tool} failed or was denied in {times} turns in a row"),
-                None => format!("tools that do not exist were called in {times} turns in a row"),
+                None => format!("tools that this run does not have were called in {times} turns in a row"),
             });
         }
         if self.seen.iter().any(|seen| seen.times > seen.result.allowance(most)) {

@@ -1,10 +1,10 @@
 //! How a run ended, in words.
 
 use crate::context::cut::Room;
-use crate::helps::{Help, what_helps};
+use crate::helps::{Help, lacking, tool_of, what_helps};
 use crate::{Bodies, Call, CallState, NodeKind, State};
 use mainpath_types::{CallId, EventKind, FinishReason, Goal, GoalStatus, Resolution, ResolveCause, Seq, text_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the last run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     let mut done: BTreeMap<&str, u32> = BTreeMap::new();
     let mut failed = None;
     for call in state.calls.iter() {
-        let name = call.tool.as_deref().unwrap_or("an unknown tool");
+        let name = tool_of(call, bodies).unwrap_or("an unknown tool");
         match call.state {
             CallState::Done(Resolution::Ok) => *done.entry(name).or_default() += 1,
             CallState::Done(Resolution::Error | Resolution::Unknown) => failed = Some(name),
@@ -93,6 +93,13 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     if let Some(call) = denied.last {
         text.push_str(&format!(" Approve what was denied (the last such call is {call}), or allow it by a rule."));
     }
+    if !denied.lacking.is_empty() {
+        let tools: Vec<&str> = denied.lacking.iter().map(String::as_str).collect();
+        text.push_str(&format!(
+            " Give the run the tools that it called and does not have (--tools): {}.",
+            tools.join(", ")
+        ));
+    }
     let open: Vec<&str> = state.goals.list().iter().filter(|goal| is_to_do(state, goal)).map(description).collect();
     if !open.is_empty() {
         text.push_str(&format!(" Still open: {}", open.iter().take(MOST_OPEN).copied().collect::<Vec<_>>().join("; ")));
@@ -120,7 +127,7 @@ fn too_large(state: &State, bodies: &dyn Bodies, is_limited: bool) -> Option<Str
             ))
         }
         Help::Window => Some(format!("{larger}, or fewer tools and instructions: they alone are larger.")),
-        Help::GoOn | Help::Approve(_) | Help::Allow(_) | Help::Shorten => None,
+        Help::GoOn | Help::Approve(_) | Help::Allow(_) | Help::Give(_) | Help::Shorten => None,
     }
 }
 
@@ -140,9 +147,12 @@ fn description(goal: &Goal) -> &str {
 /// What was denied since somebody last said something.
 #[derive(Default)]
 struct DeniedCalls {
-    /// How often, by tool and by what denied it.
+    /// How often, by tool and by why.
     times: BTreeMap<(String, String), u32>,
+    /// The last that an approval or a rule may help.
     last: Option<CallId>,
+    /// The tools that the run was not given.
+    lacking: BTreeSet<String>,
 }
 
 impl DeniedCalls {
@@ -151,7 +161,7 @@ impl DeniedCalls {
     }
 
     fn in_words(&self) -> String {
-        let words = self.times.iter().map(|((tool, by), times)| format!("{tool} × {times} (by {by})"));
+        let words = self.times.iter().map(|((tool, by), times)| format!("{tool} × {times} ({by})"));
         words.collect::<Vec<_>>().join(", ")
     }
 }
@@ -162,9 +172,18 @@ fn denied(state: &State, bodies: &dyn Bodies) -> DeniedCalls {
     let mut denied = DeniedCalls::default();
     let is_denied = |call: &&Call| call.id.seq > since && call.state == CallState::Done(Resolution::Denied);
     for call in state.calls.iter().filter(is_denied) {
-        let tool = call.tool.as_deref().unwrap_or("an unknown tool").to_string();
-        *denied.times.entry((tool, denied_by(bodies, call))).or_default() += 1;
-        denied.last = Some(call.id);
+        let tool = tool_of(call, bodies).unwrap_or("an unknown tool").to_string();
+        let why = match lacking(call, bodies) {
+            Some(tool) => {
+                denied.lacking.insert(tool.into());
+                "not among the tools of this run".into()
+            }
+            None => {
+                denied.last = Some(call.id);
+                format!("by {}", denied_by(bodies, call))
+            }
+        };
+        *denied.times.entry((tool, why)).or_default() += 1;
     }
     denied
 }

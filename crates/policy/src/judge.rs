@@ -32,8 +32,16 @@ pub fn is_unattended(verdict: &Verdict) -> bool {
     verdict.decision == Decision::Deny && is_unattended
 }
 
+/// The tool for which a call was denied because its run was not given it: neither an approval nor a rule helps.
+pub fn not_given(verdict: &Verdict) -> Option<&str> {
+    let is_it = verdict.decision == Decision::Deny && verdict.rule == NOT_GIVEN;
+    verdict.reason.split('"').nth(1).filter(|_| is_it)
+}
+
 /// The rule by which changes are denied where nobody can be asked.
 const HEADLESS: &str = "builtin.headless";
+/// The rule by which calls are denied of tools that the run was not given.
+const NOT_GIVEN: &str = "builtin.allowed-tools";
 
 /// Why a call is judged as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -122,8 +130,8 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     // A rule that denies the tool says more than that it is not offered.
     let denied = strongest.is_some_and(|found| found.decision == Decision::Deny && found.by_rule);
     if !denied && !rules.allowed_tools.contains(&facts.tool) {
-        let reason = format!("The tool {:?} is not among the tools that this run may use.", facts.tool);
-        return verdict(Decision::Deny, "builtin.allowed-tools", reason);
+        let reason = format!("The tool \"{}\" is not among the tools of this run (--tools).", facts.tool);
+        return verdict(Decision::Deny, NOT_GIVEN, reason);
     }
     let Some(found) = strongest else {
         return verdict(Decision::Allow, "builtin.nothing", "The call does nothing that a rule could be about.");

@@ -183,7 +183,10 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     assert_eq!((first.code, first.out.as_str(), place.text("effects").as_str()), (0, "I may not.\n", ""), "{first:#?}");
     let said = place.ok(&["approve"]);
     assert!(said.starts_with("approved call 2.0 of "), "{said}");
-    place.run(&["approve", "--call", "3.0"]).fails(1, "no call of ");
+    place.run(&["approve", "--call", "3.0"]).fails(1, "there is no call 3.0 in ");
+    let already = "call 2.0 (bash: echo done >> effects; echo oops >&2) has been approved";
+    place.run(&["approve"]).fails(1, &format!("{already} and has not started; it goes on with: mainpath resume "));
+    place.run(&["approve", "--call", "2.0"]).fails(1, &format!("{already} already; it goes on with: mainpath resume "));
     assert!(said.contains("(bash: echo done >> effects; echo oops >&2)"), "{said}");
     let done = place.run(&["resume"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
@@ -206,11 +209,78 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     let output = of("call_resolved").pop().unwrap()["output"].clone();
     assert_eq!(output["command"], json!({"exit_code": 0, "stdout_bytes": 0, "stderr_bytes": 5}));
     place.run(&["approve"]).fails(1, "no call of ");
-    place.run(&["approve", "--call", "2.0"]).fails(1, "no call of ");
+    place.run(&["approve", "--call", "2.0"]).fails(1, &format!("{already} already, and was made as call 5.0"));
+    let made = "call 5.0 (bash: echo done >> effects; echo oops >&2) has been made already";
+    place.run(&["approve", "--call", "5.0"]).fails(1, made);
     place.ok(&["verify"]);
     place.ok(&["replay"]);
     assert!(place.ok(&["show"]).contains("has approved the call 2.0"), "{}", place.ok(&["show"]));
     exports_say_so(&place, &trace);
+}
+
+#[test]
+fn of_several_denied_calls_those_are_named_that_nobody_has_approved_yet() {
+    let three = ["one", "two", "three"].map(|word| bash(&format!("echo {word} >> effects")));
+    let mut answers = three.to_vec();
+    answers.extend(["I may not.", "One.", "All."].map(Answer::text));
+    let (place, server) = (Place::new(), scripted(answers));
+    let model = server.model();
+    assert_eq!(place.run(&["run", "-m", &model, "Do it."]).code, 0);
+    place.ok(&["approve", "--call", "2.0"]);
+    let two = "were denied: 4.0 (bash: echo two >> effects), 6.0 (bash: echo three >> effects); name one with --call";
+    place.run(&["approve"]).fails(2, two);
+    assert_eq!(place.run(&["resume"]).code, 0);
+    // It was made, and nobody has said anything since the others were denied.
+    place.run(&["approve"]).fails(2, two);
+    place.ok(&["approve", "--call", "4.0"]);
+    place.ok(&["approve"]);
+    assert_eq!(place.run(&["resume"]).code, 0);
+    assert_eq!(place.text("effects"), "one\ntwo\nthree\n");
+    place.run(&["approve"]).fails(1, "no call of ");
+    place
+        .run(&["deny", "--call", "6.0"])
+        .fails(1, "call 6.0 (bash: echo three >> effects) does not wait for an approval");
+}
+
+#[test]
+fn a_tool_that_a_run_was_not_given_is_named_and_so_is_the_flag_that_gives_it() {
+    let (place, server) = (
+        Place::new(),
+        scripted(vec![
+            bash("echo a >> effects"),
+            bash("echo b >> effects"),
+            bash("echo c >> effects"),
+            Answer::text("Done."),
+        ]),
+    );
+    let flags = ["--tools", "read_text_file", "--repeated-failure-limit", "2", "Do it."];
+    let done = place.run_on(&server, &flags);
+    let trace = place.trace();
+    let not_given = "The tool \"bash\" is not among the tools of this run (--tools).";
+    assert!(done.err.contains(not_given) && observed(&server).contains("(--tools)"), "{done:#?}");
+    let with = format!("mainpath resume {trace} --tools read_text_file,bash");
+    done.fails(
+        4,
+        &format!("the run ended with repeated_failure; bash is not among the tools of this run; with it: {with}"),
+    );
+    assert!(done.out.contains("tools that this run does not have were called in 2 turns in a row."), "{}", done.out);
+    let told = "Denied: bash × 2 (not among the tools of this run).";
+    assert!(done.out.contains(told) && !done.out.contains("Approve") && !done.out.contains("unknown"), "{}", done.out);
+    assert!(
+        done.out.contains("Give the run the tools that it called and does not have (--tools): bash."),
+        "{}",
+        done.out
+    );
+    // An approval does not help, and says what does.
+    let why = |call: &str| {
+        format!(
+            "call {call} was denied because bash is not among the tools of this run; to have it called again: {with}"
+        )
+    };
+    place.run(&["approve"]).fails(1, &why("4.0"));
+    place.run(&["approve", "--call", "2.0"]).fails(1, &why("2.0"));
+    let again = place.run(&["resume", &trace, "--tools", "read_text_file,bash", "--yes"]);
+    assert_eq!((again.code, place.text("effects").as_str()), (0, "c\n"), "{again:#?}");
 }
 
 #[test]
