@@ -10,6 +10,7 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Store, TraceEntry};
 use mainpath_types::{FinishReason, TraceId, format_time};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Instant, UNIX_EPOCH};
 
@@ -41,18 +42,29 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         return search(&logs, query, &args);
     }
     let most = if args.all { usize::MAX } else { SHOWN };
-    let (rows, all) = match refreshed(&logs).and_then(|index| index.newest(most)) {
+    let listed = refreshed(&logs).and_then(|index| Ok((index.newest(most)?, index.unlisted()?)));
+    let ((rows, all), unlisted) = match listed {
         Ok(found) => found,
         // The index is only a cache: without it, it takes longer.
-        Err(_) => read(&logs, most).await?,
+        Err(_) => (read(&logs, most).await?, logs.store.names(&logs.scope)?),
     };
     let shown = rows.len();
-    if all == 0 && !args.json {
+    // Whoever deletes a log by hand tells nobody.
+    let (rows, gone): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| logs.has_log(&row.trace));
+    let gone: BTreeSet<TraceId> = gone.into_iter().map(|row| row.trace).chain(unlisted).collect();
+    let lost: Vec<(&TraceId, String)> = gone.iter().filter_map(|trace| Some((trace, logs.lost(trace)?))).collect();
+    if all == 0 && lost.is_empty() && !args.json {
         eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
     }
     for mut row in rows {
         stand(&logs, &mut row);
         out(&if args.json { json_of(&row).to_string() } else { line(&row) })?;
+    }
+    for (trace, problem) in lost {
+        out(&match args.json {
+            true => json!({"trace_id": trace, "status": "log_missing", "problem": problem}).to_string(),
+            false => format!("{trace}  {:<16} {}", "log missing", plain(&problem)),
+        })?;
     }
     if all > shown && !args.json {
         eprintln!("{} more: mainpath ls --all", number((all - shown) as u64));

@@ -6,7 +6,7 @@ use crate::text::plain;
 use mainpath_core::{Bodies, Log, State, apply};
 use mainpath_providers::Registry;
 use mainpath_runtime::{Mail, Whole, post};
-use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store};
+use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store, StoreError};
 use mainpath_types::{Event, EventKind, MailId, Part, Spec, TraceId, text_of};
 use std::sync::Arc;
 
@@ -49,6 +49,8 @@ impl Logs {
     pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Failure> {
         let Some(wanted) = wanted else {
             let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
+            let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
+            let newest = newest.or_else(lost);
             return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
         };
         // Looked at by its name alone: there may be a great many.
@@ -85,9 +87,24 @@ impl Logs {
         Ok(self.driver(trace)?.is_some())
     }
 
-    /// Whether there is such a trace.
+    /// Whether there is such a trace, be it one whose log is missing: whoever reads that is told.
     pub fn is_there(&self, trace: &TraceId) -> bool {
+        self.has_log(trace) || self.store.lost(&self.scope, trace).is_some()
+    }
+
+    /// Whether the log of a trace is there.
+    pub fn has_log(&self, trace: &TraceId) -> bool {
         self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
+    }
+
+    /// That the log of a trace is missing while its views are there, in a few words.
+    pub fn lost(&self, trace: &TraceId) -> Option<String> {
+        match self.store.lost(&self.scope, trace) {
+            Some(StoreError::LogMissing { trace, folder }) => {
+                Some(format!("the log of {trace} (events.jsonl) is missing; its views are in {folder}"))
+            }
+            _ => None,
+        }
     }
 
     /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.

@@ -266,8 +266,8 @@ fn line(logs: &Logs, session: &Session) -> String {
     let used = span(now.saturating_sub(session.used));
     let trace = match &session.trace {
         None => "(no trace yet)".into(),
-        Some(trace) if !logs.is_there(trace) => format!("{trace} (removed)"),
-        Some(trace) => trace.to_string(),
+        Some(trace) if logs.has_log(trace) => trace.to_string(),
+        Some(trace) => logs.lost(trace).unwrap_or_else(|| format!("{trace} (removed)")),
     };
     let expired = if session.is_expired(now) { "  expired" } else { "" };
     format!("{:<24} {trace:<28} used {used:>8} ago{expired}", session.name)

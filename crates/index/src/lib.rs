@@ -168,6 +168,12 @@ impl Index {
         read.map_err(|source| say(&self.path, source))
     }
 
+    /// Folders that are not in the list: without a log, or with one that cannot be read.
+    pub fn unlisted(&self) -> Result<Vec<TraceId>, IndexError> {
+        let read = names::awaited(&self.db).map(|names| names.into_iter().collect());
+        read.map_err(|source| say(&self.path, source))
+    }
+
     /// What was counted of the runs that began at this time or later, oldest first; and of how many traces they are.
     pub fn runs(&self, since: Millis) -> Result<(Vec<RunStats>, usize), IndexError> {
         let runs = tables::runs(&self.db, since).map_err(|source| say(&self.path, source))?;

@@ -353,6 +353,16 @@ pub enum StoreError {
         /// Which.
         trace: TraceId,
     },
+    /// The log of a trace is missing, and what was written of it is still there.
+    #[error(
+        "the log of {trace} (events.jsonl) is missing; its views are in {folder}: restore the file from a copy, or mainpath rm {trace}"
+    )]
+    LogMissing {
+        /// Which.
+        trace: TraceId,
+        /// Its folder.
+        folder: String,
+    },
     /// There is a trace of this name already.
     #[error("there is a trace {trace} already")]
     Exists {

@@ -1,9 +1,10 @@
 //! Logs and views that somebody removed, changed or tore.
 
 use crate::commands::one_call;
-use crate::support::{Place, bash, scripted};
+use crate::support::{Place, bash, parsed, scripted};
 use mainpath_testkit::model_server::Answer;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 #[test]
 fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
@@ -144,4 +145,48 @@ fn a_log_that_lost_its_end_is_not_gone_on_with_and_a_fork_goes_on_from_what_is_l
     let show = place.run(&["show", &trace]);
     assert!(show.code == 1 && show.out.contains("Paid.") && show.err.contains(problem), "{show:#?}");
     place.ok(&["fork", &trace, "--no-run"]);
+}
+
+#[test]
+fn a_log_that_was_deleted_is_missed_by_whoever_looks_and_nothing_begins_in_its_place() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("One."), Answer::text("Two.")]);
+    let model = server.model();
+    assert_eq!(place.run(&["run", "-m", &model, "--session", "work", "Do it."]).code, 0);
+    let trace = place.trace();
+    assert!(place.ok(&["ls"]).starts_with(&format!("{trace}  completed")));
+    let folder = place.file(&trace, "meta.json").parent().unwrap().to_owned();
+    let before =
+        || std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>();
+    std::fs::remove_file(place.file(&trace, "events.jsonl")).unwrap();
+    let (files, missing) =
+        (before(), format!("the log of {trace} (events.jsonl) is missing; its views are in {}", folder.display()));
+    let what_to_do = format!("{missing}: restore the file from a copy, or mainpath rm {trace}");
+    for args in [
+        &["verify", &trace] as &[&str],
+        &["verify"],
+        &["show", &trace],
+        &["replay", &trace],
+        &["export", &trace],
+        &["context", &trace],
+        &["resume", &trace],
+        &["steer", &trace, "Do more."],
+        &["session", "show", "work"],
+        &["run", "-m", &model, "--session", "work", "Go on."],
+        &["run", "-m", &model, "--trace", &trace, "Go on."],
+    ] {
+        place.run(args).fails(1, &what_to_do);
+    }
+    let line = format!("{trace}  log missing      {missing}\n");
+    assert_eq!(place.ok(&["ls"]), line);
+    place.ok(&["index", "rebuild"]);
+    assert_eq!(place.ok(&["ls"]), line, "nor does an index that never knew it hide it");
+    let json = parsed(&place.ok(&["ls", "--json"]));
+    assert_eq!(json, json!({"trace_id": trace, "status": "log_missing", "problem": missing}));
+    assert!(place.ok(&["session", "list"]).contains(&missing), "{}", place.ok(&["session", "list"]));
+    assert_eq!((before(), server.requests().len()), (files, 1), "nothing was written, nobody was asked");
+    place.ok(&["rm", "--yes", &trace]);
+    assert_eq!((folder.exists(), place.ok(&["ls"])), (false, String::new()));
+    assert!(place.ok(&["session", "list"]).contains(&format!("{trace} (removed)")));
+    place.run(&["verify", &trace]).fails(1, "there is no trace");
 }

@@ -35,7 +35,7 @@ pub(crate) fn follow(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
 
 /// See [`FilesStore::is_followed`](super::FilesStore::is_followed).
 pub(crate) fn is_followed(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<bool, StoreError> {
-    layout.existing_log(tenant, trace)?;
+    layout.existing(tenant, trace)?;
     let folder = layout.trace(tenant, trace);
     let looking = |e: io::Error| StoreError::io(format!("look at {}", folder.display()), e);
     // One looks at a time: two would take each other for somebody who stays.

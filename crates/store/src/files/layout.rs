@@ -41,8 +41,23 @@ impl Layout {
         let path = self.log(tenant, trace);
         match path.try_exists() {
             Ok(true) => Ok(path),
-            Ok(false) => Err(StoreError::NotFound { trace: trace.clone() }),
+            Ok(false) => Err(self.lost(tenant, trace).unwrap_or_else(|| StoreError::NotFound { trace: trace.clone() })),
             Err(e) => Err(StoreError::io(format!("look at {}", path.display()), e)),
+        }
+    }
+
+    /// That the log of a trace is missing though its views are there: they are written after it and go with it.
+    pub fn lost(&self, tenant: &TenantId, trace: &TraceId) -> Option<StoreError> {
+        let folder = self.trace(tenant, trace);
+        let is_lost = folder.join("meta.json").exists() && !self.log(tenant, trace).exists();
+        is_lost.then(|| StoreError::LogMissing { trace: trace.clone(), folder: folder.display().to_string() })
+    }
+
+    /// Whether there is a trace, or what is left of one whose log is missing.
+    pub fn existing(&self, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
+        match self.existing_log(tenant, trace) {
+            Ok(_) | Err(StoreError::LogMissing { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

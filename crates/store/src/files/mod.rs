@@ -184,7 +184,12 @@ impl FilesStore {
         self.inner.layout.names(&scope.tenant)
     }
 
-    /// The same one after the other, without a copy of each. Errors: [`StoreError::Io`].
+    /// What is wrong with a trace whose log is missing while its views are there: [`StoreError::LogMissing`].
+    pub fn lost(&self, scope: &Scope, trace: &TraceId) -> Option<StoreError> {
+        self.inner.layout.lost(&scope.tenant, trace)
+    }
+
+    /// The names of a tenant's traces one after the other, without a copy of each. Errors: [`StoreError::Io`].
     pub fn each_name(&self, scope: &Scope, each: impl FnMut(&str)) -> Result<(), StoreError> {
         self.inner.layout.each_name(&scope.tenant, each)
     }

@@ -219,6 +219,9 @@ impl Drop for Owned {
 pub(crate) fn lease(inner: &Inner, tenant: &TenantId, trace: &TraceId, create: bool) -> Result<Opened, StoreError> {
     let opening = |e: io::Error| StoreError::io(format!("open trace {trace}"), e);
     let layout = &inner.layout;
+    if let Some(lost) = layout.lost(tenant, trace) {
+        return Err(lost);
+    }
     if create {
         layout.make_trace(tenant, trace).map_err(opening)?;
     } else {
@@ -289,7 +292,7 @@ fn named(file: &File) -> Owner {
 
 /// See [`FilesStore::owner`](super::FilesStore::owner).
 pub(crate) fn owner(inner: &Inner, tenant: &TenantId, trace: &TraceId) -> Result<Option<Owner>, StoreError> {
-    inner.layout.existing_log(tenant, trace)?;
+    inner.layout.existing(tenant, trace)?;
     let path = inner.layout.trace(tenant, trace).join("owner.lock");
     let looking = |e: io::Error| StoreError::io(format!("look at {}", path.display()), e);
     let file = match File::open(&path) {

@@ -65,7 +65,7 @@ const LEAVING: &str = ".leaving-";
 
 /// See [`Store::remove`](crate::Store::remove).
 pub(crate) fn remove(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
-    layout.existing_log(tenant, trace)?;
+    layout.existing(tenant, trace)?;
     let (dir, traces) = (layout.trace(tenant, trace), layout.traces(tenant));
     let (lock, _) = take_lock(&dir, trace)?;
     let removing = |e: io::Error| StoreError::io(format!("remove {}", dir.display()), e);
