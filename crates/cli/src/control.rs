@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::logs::{Logs, spec_of};
 use crate::run::read_all;
 use crate::session::{Held, sessions};
-use crate::text::{gist, plain};
+use crate::text::{gist, pins_went, plain};
 use mainpath_core::{CallState, State, is_denied};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
@@ -74,7 +74,8 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let trace = logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
-    let said_here = state.run.is_some() || state.tree.head.is_some() || !state.queues.is_empty();
+    let pins = state.goals.terms.pinned.len();
+    let said_here = state.run.is_some() || state.tree.head.is_some() || !state.queues.is_empty() || pins > 0;
     let waits = !sessions(&logs).waiting(&trace)?.is_empty();
     if !said_here && !waits {
         return Err(Failure::error(format!("there is nothing to clear in {trace}")));
@@ -83,6 +84,7 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
         // What had waited joined it when its run began.
         forget_said(&logs, &trace, false).await;
         out(&format!("{trace} ends its run and is cleared"))?;
+        pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
         return Ok(Exit::Ok);
     }
     // What waits for the results of calls was said before as well, and mirrors show it.
@@ -90,6 +92,7 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     out(&format!(
         "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
     ))?;
+    pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
     Ok(Exit::Ok)
 }
 

@@ -9,16 +9,19 @@ use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::run::{Task, go_on, has_input, message, read_all, warn};
 use crate::session::{Held, messages_of, tell, with_system};
-use crate::text::were;
+use crate::text::{plain, were};
+use mainpath_media::check;
+use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::Role;
+use mainpath_types::{Part, Role, Source};
 use std::path::Path;
 
 /// Takes in the messages of a file as a new trace, and has the last one answered, or the task.
 pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let (name, mut messages) = messages_of(Some(file), None)?;
+    check_attached(&name, &mut messages)?;
     let task = task(&args, file)?;
     let app = App::open()?.with_rules(&args.agent.rules);
     let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
@@ -80,6 +83,32 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
         held.mirror(&app, session).await;
     }
     done
+}
+
+/// Errors: what is attached to one of the messages is not what it is said to be, which a model's server would say in its own words.
+fn check_attached(name: &str, messages: &mut Loose) -> Result<(), Failure> {
+    fn sources(part: &Part) -> Vec<&Source> {
+        match part {
+            Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } => vec![source],
+            Part::ToolResult { content, .. } => content.iter().flat_map(sources).collect(),
+            Part::Text { .. } | Part::StoredText { .. } | Part::Thinking { .. } | Part::ToolCall { .. } => Vec::new(),
+        }
+    }
+    let (mut number, mut wrong) = (0, None);
+    messages.for_each(|parts| {
+        for source in parts.iter().flat_map(sources) {
+            number += 1;
+            if let (Source::Base64 { data, media_type }, None) = (source, &wrong) {
+                wrong = check(media_type, data).err().map(|problem| (number, problem));
+            }
+        }
+    });
+    match wrong {
+        None => Ok(()),
+        Some((number, problem)) => {
+            Err(Failure::error(plain(&format!("{name}: attachment {number} cannot be used: {problem}"))))
+        }
+    }
 }
 
 /// The task, if there is one beside the messages. Standard input is context for it, unless it holds the messages.

@@ -26,7 +26,7 @@ struct Judged<'a> {
 
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.with_rules(&args.rules);
+    let app = App::look()?.with_rules(&args.rules);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, ..) = app.logs.read(&trace).await?;
     let tools = app.tools.clone();

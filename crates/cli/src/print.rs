@@ -2,7 +2,7 @@
 
 use crate::preview::Preview;
 use crate::say::to_output;
-use crate::text::{count, gist, plain, short, span, spent, were};
+use crate::text::{count, gist, pins_went, plain, short, span, spent, were};
 use mainpath_core::EffectKey;
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
@@ -154,10 +154,15 @@ impl Printer {
             Live::Event(event) => {
                 self.last = event.id;
                 let before = plans(&event.kind).then(|| self.projector.state().goals.clone());
+                let cleared = matches!(event.kind, EventKind::SessionCleared(_));
+                let pins = if cleared { self.projector.state().goals.terms.pinned.len() } else { 0 };
                 let lines = self.projector.project(event);
                 let (json, is_shown) = (self.json, event.id >= self.from);
                 let written = if json && is_shown { write_lines(&lines) } else { Ok(()) };
                 self.event(event);
+                if let Some(pins) = pins_went(&self.projector.state().trace, pins).filter(|_| !json && is_shown) {
+                    self.line("·", &pins);
+                }
                 for line in lines.iter().filter(|line| line["type"] == "budget_changed" && !json && is_shown) {
                     self.line("·", &limits(&line["data"]));
                 }

@@ -1,6 +1,6 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
-use mainpath_types::{Micros, Spent};
+use mainpath_types::{Micros, Spent, TraceId};
 
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
 /// title or answer for the user.
@@ -131,6 +131,16 @@ pub fn gist(arguments: &str) -> String {
     let parsed: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
     let told = ["command", "path", "pattern", "url", "query"].iter().find_map(|name| parsed.get(name)?.as_str());
     short(told.unwrap_or(arguments), 100)
+}
+
+/// That pins went with a conversation that was cleared; `None` where there were none.
+pub fn pins_went(trace: &TraceId, pins: usize) -> Option<String> {
+    let them = match pins {
+        0 => return None,
+        1 => "1 pin went with it".into(),
+        pins => format!("{} pins went with it", number(pins as u64)),
+    };
+    Some(format!("{them}; to pin what still holds: mainpath pin {trace} \"…\""))
 }
 
 /// The most lines of a call that are shown before it is approved.

@@ -1,6 +1,7 @@
 //! From what a person names to a part of a message.
 
-use crate::kind::{Kind, guess, sniff};
+use crate::image::check_image;
+use crate::kind::{Kind, guess, is_known, sniff};
 use crate::{Problem, Takes, fit_image, pdf_pages, pdf_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -77,6 +78,27 @@ pub fn read(named: &OsStr, most: u64) -> Result<Attachment, Problem> {
         None => Content::Text(as_text(bytes)?),
     };
     Ok(Attachment { name, content })
+}
+
+/// Looks at base64 that somebody else gave a media type: whether its bytes are of that type, as far as that can be told, and whether
+/// an image can be decoded. Types that vendors take and nobody here knows are let through. Errors: what is wrong with it.
+pub fn check(media_type: &str, encoded: &str) -> Result<(), Problem> {
+    let bytes = decode(encoded, u64::MAX)?;
+    if bytes.is_empty() {
+        return Err(Problem::Empty);
+    }
+    let said = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let said = if said == "image/jpg" { "image/jpeg".into() } else { said };
+    let shows = ["image/", "audio/", "application/pdf"].iter().any(|kind| said.starts_with(kind));
+    match sniff(&bytes) {
+        Some((Kind::Image, found)) if found == said => check_image(bytes, found),
+        // Sound has several names for each format.
+        Some((kind, found)) if found == said || kind == Kind::Audio && said.starts_with("audio/") => Ok(()),
+        Some((_, found)) => Err(Problem::OtherType { said, found }),
+        None if shows && as_text(bytes).is_ok() => Err(Problem::OtherType { said, found: "text" }),
+        None if is_known(&said) => Err(Problem::OtherType { said, found: "of no known kind" }),
+        None => Ok(()),
+    }
 }
 
 fn is_address(text: &str) -> bool {

@@ -41,6 +41,11 @@ fn fit(bytes: Vec<u8>, takes: &Takes) -> Result<(Vec<u8>, &'static str), Problem
     smaller(picture, turn, media_type == "image/jpeg", takes)
 }
 
+/// Whether an image of this type can be decoded. Errors: it is damaged, or has too many pixels.
+pub(crate) fn check_image(bytes: Vec<u8>, media_type: &'static str) -> Result<(), Problem> {
+    guarded(Problem::BadImage, move || decode(&bytes, media_type).map(|_| ()))
+}
+
 fn decode(bytes: &[u8], media_type: &str) -> Result<(DynamicImage, Orientation), Problem> {
     let damaged = |error: image::ImageError| Problem::BadImage(one_line(&error));
     let format = ImageFormat::from_mime_type(media_type).ok_or(Problem::Unknown)?;

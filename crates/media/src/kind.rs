@@ -50,6 +50,11 @@ pub(crate) fn sniff(bytes: &[u8]) -> Option<(Kind, &'static str)> {
     }
 }
 
+/// Whether bytes of this media type are known by how they begin; sound apart, which has several names for each format.
+pub(crate) fn is_known(media_type: &str) -> bool {
+    matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "application/pdf")
+}
+
 /// Whether a frame of MPEG audio, layer III, begins so: eleven bits set, and no value that is reserved.
 fn is_mp3_frame(second: u8, third: u8) -> bool {
     let (version, layer) = (second >> 3 & 3, second >> 1 & 3);

@@ -18,7 +18,7 @@ mod pdf;
 mod problem;
 mod vendor;
 
-pub use attachment::{Attachment, Content, MOST_BYTES, label, read, shown_size};
+pub use attachment::{Attachment, Content, MOST_BYTES, check, label, read, shown_size};
 pub use image::fit_image;
 pub use kind::Kind;
 pub use pdf::{MOST_PAGES, pdf_pages, pdf_text};

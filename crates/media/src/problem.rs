@@ -24,6 +24,14 @@ pub enum Problem {
     /// Bytes of no known kind.
     #[error("it is of a kind that no model takes; possible are {POSSIBLE}")]
     Unknown,
+    /// Bytes of another type than they are said to be.
+    #[error("its media type is {said}, but its bytes are {found}")]
+    OtherType {
+        /// The type that they are said to be of.
+        said: String,
+        /// What they are.
+        found: &'static str,
+    },
     /// An address that cannot be one.
     #[error("it is no address that a model's server could fetch; write http://HOST/… or https://HOST/…")]
     BadAddress,

@@ -321,3 +321,36 @@ fn who_attaches_more_than_the_window_holds_is_told_what_helps() {
     place.config("context_window = 80000\n");
     assert_eq!(place.run(&["resume", &trace, "--model", &server.model()]).out, "Seen.\n");
 }
+
+#[test]
+fn an_attachment_that_is_not_what_it_is_said_to_be_is_told_in_one_line_before_anybody_is_asked() {
+    let (place, server) = (Place::new(), simple());
+    let (png, gif) = (image(30, 20, ImageFormat::Png), image(30, 20, ImageFormat::Gif));
+    let cut = &png[..png.len() - 20];
+    let cases: [(&str, String, &str); 6] = [
+        ("image/png", STANDARD.encode("no image at all"), "its media type is image/png, but its bytes are text"),
+        ("image/jpeg", STANDARD.encode(&png), "its media type is image/jpeg, but its bytes are image/png"),
+        (
+            "image/webp",
+            STANDARD.encode([0, 1, 2, 3]),
+            "its media type is image/webp, but its bytes are of no known kind",
+        ),
+        ("image/png", STANDARD.encode(cut), "the image is damaged: "),
+        ("image/png", "%%%".into(), "its base64 cannot be decoded: "),
+        ("image/png", String::new(), "it is empty"),
+    ];
+    let said = |media_type: &str, data: &str| {
+        let part = |media_type: &str, data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}});
+        let question = json!({"type": "text", "text": "What is it?"});
+        let first = part("image/gif", &STANDARD.encode(&gif));
+        json!([{"role": "user", "content": [first, part(media_type, data), question]}]).to_string()
+    };
+    for (media_type, data, words) in cases {
+        std::fs::write(place.work.join("said.json"), said(media_type, &data)).unwrap();
+        let line = format!("said.json: attachment 2 cannot be used: {words}");
+        place.run_on(&server, &["--messages", "said.json"]).fails(1, &line);
+    }
+    assert!(place.traces().is_empty() && server.count() == 0);
+    std::fs::write(place.work.join("said.json"), said("image/png", &STANDARD.encode(&png))).unwrap();
+    assert_eq!(place.run_on(&server, &["--messages", "said.json"]).code, 0);
+}

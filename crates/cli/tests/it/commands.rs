@@ -482,6 +482,25 @@ fn a_pin_is_said_to_be_a_pin() {
 }
 
 #[test]
+fn what_is_cleared_takes_its_pins_along_and_says_so() {
+    let (place, _server, trace) = one_call();
+    let again = format!("went with it; to pin what still holds: mainpath pin {trace} \"…\"\n");
+    assert!(!place.ok(&["clear", &trace]).contains("pin"), "there were none");
+    for pin in ["Count herons.", "Write Markdown."] {
+        place.ok(&["pin", &trace, pin]);
+    }
+    // Pins alone are something to clear.
+    assert!(place.ok(&["clear", &trace]).ends_with(&format!("\n2 pins {again}")));
+    assert!(place.ok(&["pin", &trace]).starts_with("nothing is pinned in "));
+    place.run(&["clear", &trace]).fails(1, "there is nothing to clear in ");
+    place.ok(&["pin", &trace, "Count herons."]);
+    assert!(place.ok(&["clear", &trace]).ends_with(&format!("\n1 pin {again}")));
+    // Whoever watches is told as well.
+    let watched = place.run(&["watch", &trace, "--from", "1"]);
+    assert!(watched.err.contains("· cleared; the conversation begins anew\n· 2 pins went with it; "), "{watched:#?}");
+}
+
+#[test]
 fn what_could_not_be_read_of_an_answer_is_said() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("A her\u{fffd}n."), Answer::text("A heron.")]));
     let said = "! 1 character was not readable in what the server sent; \u{fffd} stands for each";

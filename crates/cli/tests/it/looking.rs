@@ -69,7 +69,7 @@ pub fn as_another(place: &Place, args: &[&str]) -> Done {
     finish(command, None)
 }
 
-const LOOKS: [&[&str]; 18] = [
+const LOOKS: [&[&str]; 21] = [
     &["ls", "--json"],
     &["ls", "--json", "--search", "herons"],
     &["show"],
@@ -88,6 +88,9 @@ const LOOKS: [&[&str]; 18] = [
     &["export", "--format", "anthropic"],
     &["export", "--format", "gemini"],
     &["goal"],
+    &["policy", "list"],
+    &["policy", "check", "bash(ls)"],
+    &["policy", "replay", "--all", "--most", "bash", "3"],
 ];
 
 #[test]
