@@ -148,9 +148,11 @@ fn as_json(trace: &TraceId, look: &Look<'_>) -> Value {
             "demands": left.demands, "by": left.by, "why": why(look.bodies, left.by),
         })
     });
+    let Taken { margin, beyond_limit } = taken(look);
     json!({
         "trace_id": trace, "turn": state.turn_number, "request": state.model.map(|model| model.request), "model": look.spec.model,
-        "window": layout.window, "reserved": layout.reserved, "most": layout.most, "full": layout.full,
+        "window": layout.window, "reserved": layout.reserved, "margin": margin, "beyond_limit": beyond_limit,
+        "most": layout.most, "full": layout.full,
         "ratio": layout.per_mille as f64 / 1_000.0, "estimate": estimate_of(layout), "counted": look.counted,
         "sections": sections.collect::<serde_json::Map<_, _>>(),
         "parts": fixed.chain(parts).collect::<Vec<_>>(), "left_out": left_out.collect::<Vec<_>>(),
@@ -166,18 +168,13 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
     };
     let mut lines = vec![
         format!("{trace} · turn {} · {request} · {}", state.turn_number, plain(&look.spec.model)),
+        room(look),
         format!(
-            "window {} · for the answer {} · leaves {} · full at {}",
-            number(layout.window.into()),
-            number(layout.reserved.into()),
-            number(layout.most),
-            number(layout.full)
-        ),
-        format!(
-            "sizes are estimates: 1 estimated token is taken for {}.{:02} of the model's",
+            "margin: sizes are estimates, so 1 token of them counts as {}.{:02} of the model's",
             layout.per_mille / 1_000,
             layout.per_mille % 1_000 / 10
         ),
+        format!("nearly full at {}: then it is cut or summarised", number(layout.full)),
         String::new(),
         format!("{:<9}{:>10}{:>10}   of the window", "section", "tokens", "share"),
     ];
@@ -226,6 +223,31 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         lines.push(format!("   … and {} more: --all", layout.left_out.len() - shown));
     }
     lines.iter().map(|line| fit(line, width)).collect()
+}
+
+/// What takes away from the window before a request has its room: the answer, the margin of estimates, the owner's limit.
+struct Taken {
+    margin: u64,
+    beyond_limit: u64,
+}
+
+fn taken(look: &Look<'_>) -> Taken {
+    let Layout { window, reserved, most, .. } = look.layout;
+    let leaves = u64::from(window.saturating_sub(reserved));
+    let estimated = look.state.coming_spec().map_or(leaves, |spec| spec.model().scale.estimated(leaves));
+    Taken { margin: leaves.saturating_sub(estimated), beyond_limit: estimated.saturating_sub(most) }
+}
+
+/// How the room of a request comes about, as a sum.
+fn room(look: &Look<'_>) -> String {
+    let Taken { margin, beyond_limit } = taken(look);
+    let limit = match beyond_limit {
+        0 => String::new(),
+        more => format!(" − {} beyond max_context_chars", number(more)),
+    };
+    let Layout { window, reserved, most, .. } = look.layout;
+    let (window, reserved) = (number(window.into()), number(reserved.into()));
+    format!("window {window} − answer {reserved} − margin {}{limit} = {} for the request", number(margin), number(most))
 }
 
 /// The rows of a section: its newest, or all.

@@ -291,3 +291,36 @@ fn the_shares_and_the_limit_in_characters_are_the_owners() {
     place.config("[shares]\nsummary = 60\n");
     place.run_on(&server, &["Go."]).fails(2, "10 + 60 + 50 + 20 is 140; together they may be 100");
 }
+
+#[test]
+fn the_room_of_a_request_is_a_sum_that_adds_up() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Done.")]);
+    // What is left of the window, and the line that says so: its figures, and the sum that they make.
+    let sum = || {
+        let text = place.ok(&["context"]);
+        let line = text.lines().find(|line| line.starts_with("window ")).unwrap().to_string();
+        let (taken, left) = line.split_once(" = ").unwrap();
+        let figure =
+            |text: &str| -> i64 { text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap() };
+        let mut figures = taken.split(" − ").map(figure);
+        let window = figures.next().unwrap();
+        assert_eq!(window - figures.sum::<i64>(), figure(left), "{line}");
+        line
+    };
+    for (config, words) in [
+        ("context_window = 8000\nreserved_output = 2000\n", "window 8,000 − answer 2,000 − margin "),
+        (
+            "context_window = 8000\nreserved_output = 2000\nmax_context_chars = 16000\n",
+            " beyond max_context_chars = 4,000 for the request",
+        ),
+    ] {
+        place.config(config);
+        assert_eq!(place.run_on(&server, &["Go."]).code, 0);
+        assert!(sum().contains(words), "{words}: {}", sum());
+        let json: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
+        let [window, most, rest @ ..] =
+            ["window", "most", "reserved", "margin", "beyond_limit"].map(|name| json[name].as_i64().unwrap());
+        assert_eq!(window - rest.iter().sum::<i64>(), most, "{json}");
+    }
+}
