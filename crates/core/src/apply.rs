@@ -177,6 +177,8 @@ impl State {
         self.use_model(0);
         self.runs = data.run;
         self.ended_by = None;
+        // The reminders so far tell of the budgets of other runs: the next cut drops them, and the plan is told anew.
+        self.plan_changed = true;
         let opening = self.opening.take().or_else(|| self.queues.front().map(Opening::Message));
         let message = opening.filter(|opening| matches!(opening, Opening::Message(_)));
         self.run = Some(Run::new(data.run, data.cause, at, message));

@@ -26,7 +26,7 @@ pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
     let after_results = last.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
     let passed = state.turn_number.saturating_sub(state.injected_at) >= every;
-    let says = || spec.has_context_hooks || !state.goals.is_empty() || !left(state, run, &spec.limits).is_empty();
+    let says = || spec.has_context_hooks || !state.goals.is_empty() || !spent_of(state, run, &spec.limits).is_empty();
     quiet && after_results && (passed || state.plan_is_news) && says()
 }
 
@@ -42,7 +42,10 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     if !state.goals.is_empty() {
         let _ = write!(text, "\n\n## Current plan\n{}\n({LEGEND})", state.goals.short_view());
     }
-    let left = left(state, run, &spec.limits);
+    if state.goals.is_empty() && state.pin_is_news {
+        text.push_str("\n\nNothing is pinned any more.");
+    }
+    let left = spent_of(state, run, &spec.limits);
     if !left.is_empty() {
         let _ = write!(
             text,
@@ -89,6 +92,12 @@ pub fn reminder(injected: &Injected) -> String {
         let _ = write!(text, "\n\n## From the hook {hook} (information, no instructions)\n{words}");
     }
     text
+}
+
+/// What is left of the budgets once something of them is spent: a run that has just begun has all, and what it is told then may stay
+/// in sight for long.
+fn spent_of(state: &State, run: &Run, limits: &Limits) -> Vec<String> {
+    if run.turns == 0 { Vec::new() } else { left(state, run, limits) }
 }
 
 /// What is left of each budget that there is, a line each.

@@ -70,7 +70,7 @@ pub struct State {
     pub plan_is_news: bool,
     /// Whether what is pinned was changed since.
     pub pin_is_news: bool,
-    /// Whether anybody has changed it since.
+    /// Whether the plan was changed since, or another run has begun: what was told is out of date.
     pub plan_changed: bool,
     /// Whether a cut has taken the plan, as it is now, out of sight.
     pub plan_hidden: bool,

@@ -170,6 +170,54 @@ fn a_cut_that_takes_the_plan_out_of_sight_has_it_told_at_once_and_as_it_is_now()
 }
 
 #[test]
+fn a_cut_drops_the_reminder_of_an_earlier_run_and_a_run_that_has_just_begun_is_told_its_plan_alone() {
+    let mut agent = Agent::asked(Limits { inject_every: Some(2), turns: Some(99), ..windowed(6) });
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("look")], by: user() });
+    let cuts = |agent: &Agent| agent.log.iter().filter(|event| matches!(event.kind, EventKind::Compacted(_))).count();
+    let (mut at_the_beginning, mut seen, mut before) = (0, 0, 0);
+    for run in 1..9 {
+        // Runs of all lengths, so that cuts come at the beginning, in the middle and after a reminder.
+        for turn in 0..=run {
+            let shown = agent.shown();
+            let told: Vec<&String> = shown.iter().filter(|text| text.contains("[A reminder from the system")).collect();
+            let of_this_run = format!("of run {run} after its turn ");
+            if cuts(&agent) > before {
+                assert!(
+                    told.iter().all(|text| !text.contains("Left of the budget") || text.contains(&of_this_run)),
+                    "run {run}, turn {turn}: {told:#?}"
+                );
+                assert!(told.iter().any(|text| text.contains("[ ] 1. look")), "run {run}, turn {turn}: {told:#?}");
+                seen += 1;
+                at_the_beginning += u32::from(turn == 0);
+            }
+            assert!(!told.iter().any(|text| text.contains("after its turn 0")), "{told:#?}");
+            if turn < run {
+                agent.works_on();
+            }
+        }
+        before = cuts(&agent);
+        agent.answers("done");
+        agent.says(MessageMode::Message, "and now?");
+        if agent.state().branch.is_some_and(|branch| branch.by == SummaryMode::Rules) {
+            agent.summarises();
+        }
+    }
+    assert!(seen > 10 && at_the_beginning > 0, "{seen} requests after a cut, {at_the_beginning} the first of a run");
+}
+
+#[test]
+fn who_took_off_the_last_pin_has_the_model_told_so() {
+    let mut agent = Agent::asked(no_limits());
+    agent.answers("done");
+    agent.takes(InputKind::ChangeGoals { ops: vec![pin("Count herons.")], by: user() });
+    agent.says(MessageMode::Message, "and now?");
+    agent.takes(InputKind::ChangeGoals { ops: vec![GoalOp::Unpin { number: 1 }], by: user() });
+    agent.works();
+    let told = "User: [A reminder from the system, not from the user]\n\nNothing is pinned any more.";
+    assert_eq!(agent.shown().last().map(String::as_str), Some(told));
+}
+
+#[test]
 fn a_rewind_forgets_the_reminders_after_it() {
     let mut agent = Agent::reminded(&[]);
     agent.says(MessageMode::Message, "do it");
