@@ -208,7 +208,13 @@ fn outdated(traces: Vec<TraceEntry>, older_than: Option<Millis>, keep: Option<us
 
 async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
     let sweep = Sweep { grace: GRACE, only: None, dry_run };
-    let Collected { removed, bytes, young } = logs.store.collect_blobs(&logs.scope, sweep).await?;
+    let collected = logs.store.collect_blobs(&logs.scope, sweep).await.map_err(|error| match error {
+        StoreError::LogMissing { .. } => {
+            Failure::error(format!("no blobs are removed, as nobody knows which are needed: {error}"))
+        }
+        error => error.into(),
+    });
+    let Collected { removed, bytes, young } = collected?;
     let what = match (dry_run, removed) {
         (true, _) => "would be removed",
         (false, 1) => "was removed",

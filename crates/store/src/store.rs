@@ -99,7 +99,8 @@ pub trait Store: Send + Sync + 'static {
     fn remove(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<(), StoreError>>;
 
     /// Removes the tenant's blobs that no log and no mailbox names. Safe while traces are written: a blob that was put
-    /// within the sweep's grace stays. Errors: [`StoreError::Io`].
+    /// within the sweep's grace stays. Errors: [`StoreError::LogMissing`] where a trace has lost its log
+    /// and the sweep names no blobs, [`StoreError::Io`].
     fn collect_blobs(&self, scope: &Scope, sweep: Sweep) -> Fut<'_, Result<Collected, StoreError>>;
 
     /// Writes a view beside the log, whole or not at all, not synced: a view can be computed again. `name` is a relative

@@ -190,3 +190,28 @@ fn a_log_that_was_deleted_is_missed_by_whoever_looks_and_nothing_begins_in_its_p
     assert!(place.ok(&["session", "list"]).contains(&format!("{trace} (removed)")));
     place.run(&["verify", &trace]).fails(1, "there is no trace");
 }
+
+#[test]
+fn what_a_deleted_log_may_have_named_stays_until_the_rest_of_its_trace_is_removed() {
+    let place = Place::new();
+    let server = scripted(vec![bash("seq 1 20000"), Answer::text("Counted.")]);
+    for _ in 0..2 {
+        assert_eq!(place.run_on(&server, &["--yes", "Count."]).code, 0);
+    }
+    let [lost, other] = [0, 1].map(|at| place.traces()[at].clone());
+    std::fs::remove_file(place.file(&lost, "events.jsonl")).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    let blobs = || -> Vec<std::path::PathBuf> {
+        let folders = std::fs::read_dir(place.home.join("blobs")).unwrap().map(|entry| entry.unwrap().path());
+        let files = folders.filter(|path| path.is_dir()).flat_map(|path| std::fs::read_dir(path).unwrap());
+        files.map(|entry| entry.unwrap().path()).collect()
+    };
+    blobs().iter().for_each(|blob| std::fs::File::open(blob).unwrap().set_modified(old).unwrap());
+    let before = blobs();
+    let why =
+        format!("no blobs are removed, as nobody knows which are needed: the log of {lost} (events.jsonl) is missing");
+    place.run(&["rm", "--yes", &other]).fails(1, &why);
+    assert_eq!((blobs(), place.traces().len(), before.is_empty()), (before, 1, false));
+    place.ok(&["rm", "--yes", &lost]);
+    assert_eq!(blobs(), Vec::<std::path::PathBuf>::new());
+}

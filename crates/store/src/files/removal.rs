@@ -103,6 +103,12 @@ pub(crate) fn collect(layout: &Layout, tenant: &TenantId, sweep: &Sweep) -> Resu
     if !sweep.dry_run {
         sweep_up(layout, tenant).map_err(collecting)?;
     }
+    // What a missing log names cannot be known, and its copy may come back. Who wants certain blobs gone has looked at what names them.
+    if sweep.only.is_none()
+        && let Some(lost) = layout.names(tenant)?.iter().find_map(|trace| layout.lost(tenant, trace))
+    {
+        return Err(lost);
+    }
     let before = SystemTime::now().checked_sub(sweep.grace).unwrap_or(SystemTime::UNIX_EPOCH);
     let named = named(layout, tenant)?;
     let mut collected = Collected::default();
