@@ -465,12 +465,15 @@ impl State {
                 ..Cut::default()
             },
         );
+        let hidden = self.branch.and_then(|branch| branch.hidden);
+        let is_part = hidden.is_some_and(|hidden| Some(hidden.from) < self.tree.current_from(self.tree.head));
         if let Some(branch) = &mut self.branch {
             branch.done = true;
         }
         let spec = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
         let size = spec.saturating_add(self.tree.shown_tokens(self.tree.head));
-        self.summarised_to = Some(size);
+        // The rest follows at once if it is nearly full all the same, and not only once it has grown.
+        self.summarised_to = Some(size).filter(|_| !is_part);
         self.with_run(|run| run.compacted = true);
     }
 }
