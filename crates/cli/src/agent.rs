@@ -33,6 +33,12 @@ pub fn mode(args: &AgentArgs, attended: bool) -> ApprovalMode {
     }
 }
 
+/// What happens to calls that need a person, and in which run alone, counted from 1; `None`: in all.
+pub struct ModeFor {
+    pub mode: ApprovalMode,
+    pub run: Option<u32>,
+}
+
 /// The folder to work in. Errors: it is no folder.
 pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = match given {
@@ -64,6 +70,7 @@ pub fn spec(
         tools: Vec::new(),
         limits,
         mode,
+        rules: app.sources.run.clone(),
         workspace: workspace.display().to_string(),
         access: config.mode.unwrap_or_default(),
         network: config.network.unwrap_or_default(),
@@ -154,10 +161,11 @@ pub fn changed(
     args: &AgentArgs,
     app: &App,
     policy: &Policy,
-    mode: ApprovalMode,
+    mode: ModeFor,
 ) -> Result<Option<Spec>, Failure> {
     let mut new = old.clone();
-    new.mode = mode;
+    (new.mode, new.mode_for) = (mode.mode, mode.run);
+    new.rules = old.rules.clone().with(&app.sources.run);
     set_about(&mut new, args, &app.logs.home)?;
     if args.about.tools.is_empty() && !args.about.call {
         new.tools = servers::tools(old, &app.tools);
@@ -200,7 +208,8 @@ pub fn changed(
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
-    if (Spec { mode: old.mode, relations: old.relations.clone(), ..new.clone() }) != *old {
+    let Spec { mode, mode_for, rules, relations, .. } = old.clone();
+    if (Spec { mode, mode_for, rules, relations, ..new.clone() }) != *old {
         new.instructions = system_text(&new, &app.logs.home, &notes)?;
     }
     Ok(Some(new))

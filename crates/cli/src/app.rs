@@ -74,13 +74,15 @@ impl App {
     }
 
     /// The same with the rules of the command line.
-    pub fn with_rules(mut self, rules: &RuleArgs) -> App {
-        self.sources.run.clone_from(rules);
-        self
+    /// Errors: a file of theirs cannot be read.
+    pub fn with_rules(mut self, rules: &RuleArgs) -> Result<App, Failure> {
+        self.sources.run = rules.read()?;
+        Ok(self)
     }
 
     /// The same as one run is to be made: with the rules and the waiting times of its command line.
-    pub fn for_run(mut self, args: &AgentArgs) -> App {
+    /// Errors: a file of its rules cannot be read.
+    pub fn for_run(mut self, args: &AgentArgs) -> Result<App, Failure> {
         let Timeouts { first_byte, idle } = self.models.registry().timeouts();
         let timeouts = Timeouts {
             first_byte: args.limits.first_byte_timeout.unwrap_or(first_byte),
@@ -130,10 +132,12 @@ impl App {
             vault: self.vault.clone(),
             launcher: Launcher::current_exe(),
             protected: self.logs.home.protected(),
-            policies: Arc::new(move |workspace| {
+            policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let load = || sources.load(workspace).map(Arc::new).map_err(|failure| failure.message);
-                known.filter(|of: &Checked| of.workspace == workspace).map_or_else(load, |known| Ok(known.policy))
+                let load =
+                    || sources.load(&spec.workspace, &spec.rules).map(Arc::new).map_err(|failure| failure.message);
+                let known = known.filter(|of: &Checked| of.workspace == spec.workspace && of.run == spec.rules);
+                known.map_or_else(load, |known| Ok(known.policy))
             }),
             hooks: self.hooks.clone(),
             clock: system_clock,

@@ -5,12 +5,14 @@ use crate::logs::{Logs, spec_of};
 use crate::offer::with_tool;
 use crate::run::unread;
 use crate::text::{gist, plain};
+use crate::whole::whole;
 use mainpath_core::{
     Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
 };
 use mainpath_runtime::Mail;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{CallId, EventKind, Millis, Resolution, Seq, TraceId, Verdict, format_time};
+use std::path::{Path, PathBuf};
 
 /// A call that has not started since somebody was to be asked, or was asked, about it.
 pub struct Asked {
@@ -18,6 +20,8 @@ pub struct Asked {
     pub call: CallId,
     /// Its tool, and what it is about.
     pub what: String,
+    /// All that it would do, line by line.
+    pub whole: Vec<String>,
     /// What rules said of it.
     pub verdict: Option<Verdict>,
     /// Where its paths lead, if that is not where they are written.
@@ -52,8 +56,22 @@ pub async fn denied(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<V
 
 /// A call that is over: it was denied.
 fn over(call: &Call, bodies: &dyn Bodies) -> Asked {
-    let what = what(call, bodies);
-    Asked { call: call.id, what, verdict: None, places: Vec::new(), standing: Standing::Over }
+    let (what, whole) = (what(call, bodies), whole_of(call, bodies, None));
+    Asked { call: call.id, what, whole, verdict: None, places: Vec::new(), standing: Standing::Over }
+}
+
+/// All that a call would do, in the folder in which it would work.
+pub fn whole_of(call: &Call, bodies: &dyn Bodies, folder: Option<&Path>) -> Vec<String> {
+    let arguments = bodies.get(call.arguments).and_then(|kind| arguments_in(kind, call.id));
+    arguments.map(|arguments| whole(arguments, folder)).unwrap_or_default()
+}
+
+/// The folder that a trace works in.
+pub fn folder_of(state: &State, bodies: &dyn Bodies) -> Option<PathBuf> {
+    match bodies.get(state.coming_spec()?.event)? {
+        EventKind::SpecChanged(data) => Some(data.spec.workspace.clone().into()),
+        _ => None,
+    }
 }
 
 /// The calls that were denied since somebody last said something. That a call is made after all is nothing that somebody said.
@@ -159,9 +177,11 @@ pub async fn asked(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<Ve
         }
     };
     let calls = state.turn_calls().iter().filter(|call| call.state == CallState::Asked || call.is_approved_only());
+    let folder = folder_of(state, bodies);
     let asked = calls.map(|call| Asked {
         call: call.id,
         what: what(call, bodies),
+        whole: whole_of(call, bodies, folder.as_deref()),
         verdict: call.verdict().cloned(),
         places: call.judged.as_ref().map_or_else(Vec::new, |judged| judged.places.clone()),
         standing: standing(call.id, call.state == CallState::Asked),

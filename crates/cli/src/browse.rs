@@ -121,6 +121,7 @@ async fn path(
     }
     for asked in asked(logs, state, bodies).await? {
         out(&format!("\n{}", plain(&asked.line(trace))))?;
+        asked.whole.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
         let rule = offer(events, asked.call);
         for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
             out(&format!("   {line}"))?;

@@ -3,18 +3,21 @@
 use crate::allow::{in_a_line, keep, offer};
 use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
-use crate::asked::{Asked, Standing, asked, denied, none_waits, what, why_not};
+use crate::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::{Logs, spec_of};
+use crate::prompt::{Said, understand};
 use crate::run::read_all;
 use crate::session::{Held, sessions};
-use crate::text::{gist, pins_went, plain};
+use crate::text::{GIST, gist, pins_went, plain};
+use crate::whole::whole;
 use mainpath_core::{CallState, State, is_denied};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
 use mainpath_tools::Schema;
 use mainpath_types::{CallId, EffectClass, MailId, MessageMode, TraceId};
+use std::io::IsTerminal;
 
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
@@ -184,6 +187,17 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     if let Some(arguments) = &args.arguments {
         fits(&App::open()?, (&trace, call), arguments).await?;
     }
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let row = state.calls.get(call);
+    let whole = match (&args.arguments, row) {
+        (Some(arguments), _) => whole(arguments, folder_of(&state, &bodies).as_deref()),
+        (None, Some(row)) => whole_of(row, &bodies, folder_of(&state, &bodies).as_deref()),
+        (None, None) => Vec::new(),
+    };
+    if !args.yes && !is_wanted(&whole)? {
+        out(&format!("call {call} of {trace} is not approved"))?;
+        return Ok(Exit::ApprovalNeeded);
+    }
     let mut rule = None;
     if args.reach != Reach::Once {
         let (log, ..) = logs.read(&trace).await?;
@@ -201,8 +215,6 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         }
         rule = Some(narrow);
     }
-    let (_, state, bodies) = logs.read(&trace).await?;
-    let row = state.calls.get(call);
     let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
     let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
     let mail = match row.is_some_and(is_denied) {
@@ -210,6 +222,19 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         false => Mail::Approve { call, arguments: args.arguments, rule },
     };
     decided(&logs, &trace, &mail, &format!("approved call {call} of {trace} ({what})")).await
+}
+
+/// Shows all of a call. At a terminal a person who has not seen it yet is asked, unless it is a short line.
+fn is_wanted(whole: &[String]) -> Result<bool, Failure> {
+    whole.iter().for_each(|line| eprintln!("│ {line}"));
+    let is_short = matches!(whole, [] | [_]) && whole.iter().all(|line| line.chars().count() <= GIST);
+    if is_short || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    eprint!("approve this? [y]es, [n]o: ");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(matches!(understand(&line), Said::Yes))
 }
 
 /// `mainpath deny`
@@ -279,7 +304,7 @@ async fn undecided(
 }
 
 /// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
-async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
+pub async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
     let (log, state, _) = app.logs.read(trace).await?;
     let wrong = |why: String| {
         let why = why.replace("\n- ", " ").replace('\n', ". ");

@@ -23,7 +23,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let (name, mut messages) = messages_of(Some(file), None)?;
     check_attached(&name, &mut messages)?;
     let task = task(&args, file)?;
-    let app = App::open()?.with_rules(&args.agent.rules);
+    let app = App::open()?.with_rules(&args.agent.rules)?;
     let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
     let mut session = None;
     if let (Some(held), Some(name)) = (&held, &args.session) {
@@ -65,7 +65,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     }
     warn(&app, &chosen.model, &args.output);
     let workspace = agent::workspace(agent.workspace.as_deref())?;
-    let policy = app.sources.load(&workspace.display().to_string())?;
+    let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
     let spec = agent::spec(&agent, &app, chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });

@@ -1,6 +1,8 @@
 //! `export`: a trace for people and for other programs.
 
+use crate::allow::why;
 use crate::args::{ExportArg, ExportArgs, MessagesArg};
+use crate::asked::asked;
 use crate::branches::branches;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
@@ -131,6 +133,13 @@ impl Export<'_> {
             };
             let _ = writeln!(text, "\n## {who}{number}{time}");
             message.parts.iter().for_each(|part| markdown(part, &mut text));
+        }
+        for asked in asked(self.logs, self.state, self.bodies).await? {
+            let _ =
+                writeln!(text, "\n## Undecided\n\n{}\n\n{}", asked.line(self.trace), fenced(&asked.whole.join("\n")));
+            if let Some(verdict) = &asked.verdict {
+                let _ = writeln!(text, "\n{}", why(verdict));
+            }
         }
         if let Some(end) = views::ending(&*self.logs.store, &self.logs.scope, self.state, self.bodies).await?
             && end.reason != FinishReason::Final

@@ -3,7 +3,7 @@
 use crate::allow::{in_a_line, keep, leads, offered, why};
 use crate::app::App;
 use crate::args::OutputArgs;
-use crate::control::forget_said;
+use crate::control::{fits, forget_said};
 use crate::exit::{Exit, Failure};
 use crate::logs::spec_of;
 use crate::offer::with_tool;
@@ -11,12 +11,44 @@ use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
 use crate::say::to_output;
 use crate::signals::Signals;
-use crate::text::{detail, gist, plain};
+use crate::text::{count, gist, plain, were};
+use crate::whole::whole;
 use mainpath_core::{Bodies, Help, State, lacking, what_helps};
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
 use std::io::{ErrorKind, IsTerminal};
+
+/// So many rows of a call are shown with the question about it; a longer one on demand.
+const ROWS: usize = 60;
+/// The width that rows are counted for, in characters.
+const WIDTH: usize = 80;
+
+/// What the words that a question takes mean.
+const HELP: &str = "\
+  y          make this call
+  n WHY      do not make it, and tell the agent why
+  t          make it, and calls that the rule above allows, in this trace
+  w          the same, from now on in every trace
+  e NEW      make it with another command, or other arguments as JSON
+  a          make it, and all that follow in this run
+  d          show all of it
+  l          decide later: mainpath approve, mainpath deny
+  /steer …   say something to the agent now
+";
+
+/// The same in a line.
+const WORDS: &str = "  y, n, t, w, e and the new command or arguments, a, d, l or ?: ";
+
+/// How many of these lines fit.
+fn fitting(lines: &[String]) -> usize {
+    let mut rows = 0;
+    let fits = |line: &&String| {
+        rows += 1 + line.chars().count() / WIDTH;
+        rows <= ROWS
+    };
+    lines.iter().take_while(fits).count()
+}
 
 /// One run that is followed.
 pub struct Follow<'a> {
@@ -28,7 +60,6 @@ pub struct Follow<'a> {
     pub attended: bool,
     printer: Printer,
     lines: Lines,
-    yes_to_all: bool,
     /// The rules that were given for this trace here: calls that wait already are not judged anew.
     rules: Vec<String>,
     /// The call that a question was last asked about, to ask once.
@@ -38,6 +69,8 @@ pub struct Follow<'a> {
     stops: u32,
     /// Why standard output took no more; the run goes on all the same.
     unheard: Option<std::io::Error>,
+    /// How many lines of the call that a question is about have not been shown.
+    unseen: usize,
     /// The event up to which views were written while it waited.
     viewed: EventId,
 }
@@ -59,12 +92,12 @@ impl<'a> Follow<'a> {
             attended: is_attended(),
             printer: Printer::new(trace, output.json, from),
             lines: Lines::default(),
-            yes_to_all: false,
             rules: Vec::new(),
             asked: None,
             decided: None,
             stops: 0,
             unheard: None,
+            unseen: 0,
             viewed: 0,
         }
     }
@@ -107,7 +140,7 @@ impl<'a> Follow<'a> {
                 line = self.lines.next(), if hears => match line {
                     Some(line) if !asking || line.starts_with('/') => {
                         if !self.typed(&line).await? && asking {
-                            eprint!("  y, n, t, w, e and the new command or arguments, a or l: ");
+                            eprint!("{WORDS}");
                         }
                     }
                     None if !asking => {}
@@ -211,6 +244,9 @@ impl<'a> Follow<'a> {
                     plain(&made.name),
                     gist(&made.arguments)
                 ));
+                for line in whole(&made.arguments, Some(&self.printer.folder)) {
+                    eprintln!("  │ {line}");
+                }
                 let why = made.verdict.iter().map(why).chain(leads(&made.places));
                 for line in why.chain(made.offer.as_deref().map(offered)) {
                     self.printer.line("·", &line);
@@ -222,8 +258,13 @@ impl<'a> Follow<'a> {
             self.asked = Some(call);
             let made = self.printer.call(call);
             self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
-            for line in detail(&made.arguments) {
-                eprintln!("  │ {line}");
+            let lines = whole(&made.arguments, Some(&self.printer.folder));
+            let shown = fitting(&lines);
+            lines.iter().take(shown).for_each(|line| eprintln!("  │ {line}"));
+            self.unseen = lines.len() - shown;
+            if self.unseen > 0 {
+                let more = count(self.unseen as u64, "more line");
+                eprintln!("  │ … {more}: [d]etails shows all, and only then it can be allowed");
             }
             for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
                 eprintln!("  {line}");
@@ -233,26 +274,44 @@ impl<'a> Follow<'a> {
             if !foreign.is_empty() {
                 eprintln!("  its words come from {}", foreign.join(" and "));
             }
-            if let Some(rule) = &made.offer {
-                for line in rule.lines() {
-                    eprintln!("  rule: {}", plain(line));
-                }
-                eprint!(
-                    "  [y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater: "
-                );
-            } else {
-                eprint!("  [y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater: ");
-            }
+            made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
+            self.ask_for_word(made.offer.is_some());
         }
         None
     }
 
+    /// The words that a question takes.
+    fn ask_for_word(&self, has_rule: bool) {
+        let seen = if self.unseen > 0 { "[d]etails" } else { "[y]es" };
+        let rule = if has_rule && self.unseen == 0 { "the rule for this [t]race, al[w]ays, " } else { "" };
+        let all = if self.unseen > 0 { "" } else { "[e]dit …, [a]ll in this run, " };
+        eprint!("  {seen}, [n]o (and why), {rule}{all}[l]ater, [?]: ");
+    }
+
     async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
         let Some(call) = self.asked else { return Ok(None) };
-        let said = if self.yes_to_all { Said::Yes } else { line.as_deref().map_or(Said::Later, understand) };
+        let said = line.as_deref().map_or(Said::Later, understand);
+        let made = self.printer.call(call);
+        let allows = matches!(said, Said::Yes | Said::Trace | Said::Always | Said::All | Said::Edit(_));
         let mail = match said {
+            Said::Details => {
+                whole(&made.arguments, Some(&self.printer.folder)).iter().for_each(|line| eprintln!("  │ {line}"));
+                self.unseen = 0;
+                self.ask_for_word(made.offer.is_some());
+                return Ok(None);
+            }
+            Said::Help => {
+                eprint!("{HELP}");
+                self.ask_for_word(made.offer.is_some());
+                return Ok(None);
+            }
             Said::Unclear => {
-                eprint!("  y, n, t, w, e and the new command or arguments, a or l: ");
+                eprint!("{WORDS}");
+                return Ok(None);
+            }
+            _ if allows && self.unseen > 0 => {
+                eprint!("  {} not shown yet; ", were(self.unseen as u64, "line"));
+                self.ask_for_word(made.offer.is_some());
                 return Ok(None);
             }
             Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
@@ -266,8 +325,14 @@ impl<'a> Follow<'a> {
                 self.say(&format!("{} is allowed from now on: see {}", in_a_line(&rule), file.display()));
                 self.with_rule(call)
             }
-            Said::Edit(text) => match edited(&self.printer.call(call).arguments, &text) {
-                Some(arguments) => Mail::Approve { call, arguments: Some(arguments), rule: None },
+            Said::Edit(text) => match edited(&made.arguments, &text) {
+                Some(arguments) => match fits(self.app, (&self.trace, call), &arguments).await {
+                    Ok(()) => Mail::Approve { call, arguments: Some(arguments), rule: None },
+                    Err(problem) => {
+                        eprint!("  {}: ", plain(&problem.message));
+                        return Ok(None);
+                    }
+                },
                 None => {
                     eprint!("  e needs the arguments as a JSON object: ");
                     return Ok(None);
@@ -300,15 +365,15 @@ impl<'a> Follow<'a> {
         Mail::Approve { call, arguments: None, rule }
     }
 
-    /// From the next turn on the spec says yes.
+    /// From the next turn on the spec says yes, up to the end of this run.
     async fn allow_all(&mut self) -> Result<(), Failure> {
-        let (log, ..) = self.app.logs.read(&self.trace).await?;
+        let (log, state, _) = self.app.logs.read(&self.trace).await?;
         let spec = log.events.iter().rev().find_map(|event| match &event.kind {
             EventKind::SpecChanged(data) => Some((*data.spec).clone()),
             _ => None,
         });
         if let Some(spec) = spec {
-            let spec = Box::new(Spec { mode: ApprovalMode::Yes, ..spec });
+            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.runs), ..spec });
             self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())

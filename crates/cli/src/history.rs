@@ -26,7 +26,7 @@ struct Judged<'a> {
 
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
-    let app = App::look()?.with_rules(&args.rules);
+    let app = App::look()?.with_rules(&args.rules)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, ..) = app.logs.read(&trace).await?;
     let tools = app.tools.clone();
@@ -37,10 +37,15 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         let today = today.map(|(spec, (workspace, policy))| Judge { tools: &tools, workspace, policy, spec });
         match &event.kind {
             EventKind::SpecChanged(data) => {
-                if spec.is_none_or(|spec| spec.workspace != data.spec.workspace) {
+                if spec.is_none_or(|spec| (&spec.workspace, &spec.rules) != (&data.spec.workspace, &data.spec.rules)) {
                     let bad = |error: std::io::Error| Failure::error(format!("{}: {error}", data.spec.workspace));
                     let workspace = Workspace::new(&data.spec.workspace, app.logs.home.protected()).map_err(bad)?;
-                    place = Some((workspace, Arc::new(app.sources.load(&data.spec.workspace)?)));
+                    place = Some((
+                        workspace,
+                        Arc::new(
+                            app.sources.load(&data.spec.workspace, &data.spec.rules.clone().with(&app.sources.run))?,
+                        ),
+                    ));
                 }
                 spec = Some(&data.spec);
             }

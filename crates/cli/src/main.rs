@@ -56,6 +56,7 @@ mod tools;
 mod typed;
 mod waits;
 mod watch;
+mod whole;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -14,7 +14,7 @@ use crate::history;
 use crate::text::plain;
 use mainpath_policy::{CallFacts, Explanation, Folders, Layer, Policy, PolicyError, Rule, Rules, explain, sample};
 use mainpath_tools::{Tools, Workspace};
-use mainpath_types::{ApprovalMode, Decision};
+use mainpath_types::{ApprovalMode, Decision, RuleText, RunRules};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -35,17 +35,31 @@ pub struct Sources {
     config: PathBuf,
     data: PathBuf,
     /// What the command line adds.
-    pub run: RuleArgs,
+    pub run: RunRules,
+}
+
+impl RuleArgs {
+    /// The rules, with the text of their files. Errors: a file is not there, or cannot be read.
+    pub fn read(&self) -> Result<RunRules, Failure> {
+        let text = |file: &PathBuf| {
+            let text = read(file)?;
+            let text = text.ok_or_else(|| Failure::usage(format!("--policy: there is no file {}", file.display())))?;
+            Ok(RuleText { name: file.display().to_string(), text })
+        };
+        let files = self.policy.iter().map(text).collect::<Result<Vec<_>, Failure>>()?;
+        let RuleArgs { allow, ask, deny, .. } = self.clone();
+        Ok(RunRules { allow, ask, deny, files })
+    }
 }
 
 impl Sources {
     /// The files of this installation.
     pub fn new(home: &Home) -> Sources {
-        Sources { config: home.config_dir().into(), data: home.data.clone(), run: RuleArgs::default() }
+        Sources { config: home.config_dir().into(), data: home.data.clone(), run: RunRules::default() }
     }
 
-    /// All rules that hold in a workspace. Errors: file or flag, line, what is wrong.
-    pub fn load(&self, workspace: &str) -> Result<Policy, Failure> {
+    /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
+    pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Failure> {
         let home = std::env::var("HOME").unwrap_or_default();
         // Paths are judged by the place that they lead to.
         let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
@@ -66,12 +80,10 @@ impl Sources {
             };
             added.map_err(bad)?;
         }
-        for file in &self.run.policy {
-            if !add(&mut policy, Layer::Run, file)? {
-                return Err(Failure::usage(format!("--policy: there is no file {}", file.display())));
-            }
+        for RuleText { name, text } in &run.files {
+            policy.add_file(Layer::Run, name, text).map_err(bad)?;
         }
-        let RuleArgs { allow, ask, deny, .. } = &self.run;
+        let RunRules { allow, ask, deny, .. } = run;
         for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
             for text in texts {
                 policy.add_rule(decision, text).map_err(|error| Failure::usage(error.to_string()))?;
@@ -150,7 +162,7 @@ pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
 /// `mainpath policy check`
 fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
-    let policy = Sources { run: args.rules, ..Sources::new(home) }.load(&folder.display().to_string())?;
+    let policy = Sources::new(home).load(&folder.display().to_string(), &args.rules.read()?)?;
     let workspace = Workspace::new(&folder, home.protected())?;
     let (tools, _) = home.toolbox();
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
@@ -227,7 +239,7 @@ fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
 /// `mainpath policy list`
 fn list(home: &Home, args: PolicyListArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
-    let policy = Sources { run: args.rules, ..Sources::new(home) }.load(&folder.display().to_string())?;
+    let policy = Sources::new(home).load(&folder.display().to_string(), &args.rules.read()?)?;
     for rule in policy.rules() {
         out(&if args.json { as_json(rule).to_string() } else { plain(&as_line(rule)) })?;
     }
@@ -269,7 +281,7 @@ fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
     let Some(text) = read(&file)? else {
         return Err(Failure::error(format!("there is nothing to trust: {} does not exist", file.display())));
     };
-    let policy = sources.load(&folder)?;
+    let policy = sources.load(&folder, &RunRules::default())?;
     for rule in policy.rules().iter().filter(|rule| rule.layer == Layer::Project && rule.decision == Decision::Allow) {
         out(&plain(&format!("allow {}: {}", rule.id, rule.matches.join(", "))))?;
     }
@@ -289,18 +301,20 @@ fn save(sources: &Sources, trusted: &BTreeMap<String, String>) -> Result<(), Fai
 }
 
 /// The rules of a run, checked before anything is begun; says what of them does not hold.
-pub fn check_rules(app: &App, workspace: &str, quiet: bool) -> Result<Checked, Failure> {
-    let policy = app.sources.load(workspace)?;
+pub fn check_rules(app: &App, workspace: &str, run: RunRules, quiet: bool) -> Result<Checked, Failure> {
+    let policy = app.sources.load(workspace, &run)?;
     if let Some(note) = untrusted(&policy).filter(|_| !quiet) {
         eprintln!("mainpath: {note}");
     }
-    Ok(Checked { workspace: workspace.into(), policy: Arc::new(policy) })
+    Ok(Checked { workspace: workspace.into(), run, policy: Arc::new(policy) })
 }
 
 /// The rules of a workspace as they have just been loaded.
 pub struct Checked {
     /// Its folder.
     pub workspace: String,
-    /// Its rules.
+    /// What the caller gave.
+    pub run: RunRules,
+    /// All rules.
     pub policy: Arc<Policy>,
 }

@@ -10,6 +10,7 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
 use std::collections::HashMap;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 /// Prints what a watcher sees.
 pub struct Printer {
@@ -38,6 +39,8 @@ pub struct Printer {
     tries: (u32, u32),
     /// The side branch under way.
     branch: Option<BranchKind>,
+    /// The folder that the run works in.
+    pub folder: PathBuf,
     /// The first event to print; earlier ones are only read.
     from: EventId,
     /// The last event seen.
@@ -138,6 +141,7 @@ impl Printer {
             failure: None,
             tries: (0, 0),
             branch: None,
+            folder: PathBuf::new(),
             from,
             last: 0,
         }
@@ -206,7 +210,10 @@ impl Printer {
     fn event(&mut self, event: &Event) {
         let quiet = self.json || event.id < self.from;
         match &event.kind {
-            EventKind::SpecChanged(data) => self.tries.1 = data.spec.limits.model_retries,
+            EventKind::SpecChanged(data) => {
+                self.tries.1 = data.spec.limits.model_retries;
+                self.folder = data.spec.workspace.clone().into();
+            }
             EventKind::ModelFinished(data) => {
                 self.tries.0 = 0;
                 self.branch.take_if(|kind| *kind != BranchKind::Compaction);

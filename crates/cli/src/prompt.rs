@@ -67,6 +67,10 @@ pub enum Said {
     Edit(String),
     /// No, for this reason.
     No(Option<String>),
+    /// Show all of it.
+    Details,
+    /// What can be said here?
+    Help,
     /// Decide later: leave the trace parked.
     Later,
     /// Nothing that can be understood.
@@ -77,13 +81,17 @@ pub enum Said {
 pub fn understand(line: &str) -> Said {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match word.to_ascii_lowercase().as_str() {
-        "y" | "yes" => Said::Yes,
+    // "No, put it there" is a no with a reason.
+    match word.to_ascii_lowercase().trim_end_matches([',', '.', ':', ';', '!']) {
+        // With more behind it, it may be a yes to something else.
+        "y" | "yes" | "ok" | "okay" if rest.trim().is_empty() => Said::Yes,
         "t" | "trace" => Said::Trace,
         "w" | "always" => Said::Always,
         "a" | "all" => Said::All,
         "e" | "edit" if !rest.trim().is_empty() => Said::Edit(rest.trim().to_string()),
         "n" | "no" => Said::No(Some(rest.trim().to_string()).filter(|reason| !reason.is_empty())),
+        "d" | "details" | "diff" => Said::Details,
+        "?" | "h" | "help" => Said::Help,
         "l" | "later" | "q" | "quit" => Said::Later,
         _ => Said::Unclear,
     }
@@ -95,25 +103,28 @@ mod tests {
 
     #[test]
     fn answers_are_understood_and_nothing_else_is_a_yes() {
-        let said =
-            ["y", " Yes ", "a", "n", "no it is wrong", "later", "", "yess", "ok", "e", "e  ls -l ", "t", "always"]
-                .map(understand);
-        let reason = Said::No(Some("it is wrong".into()));
+        let reason = |text: &str| Said::No(Some(text.into()));
         let expected = [
-            Said::Yes,
-            Said::Yes,
-            Said::All,
-            Said::No(None),
-            reason,
-            Said::Later,
-            Said::Unclear,
-            Said::Unclear,
-            Said::Unclear,
-            Said::Unclear,
-            Said::Edit("ls -l".into()),
-            Said::Trace,
-            Said::Always,
+            ("y", Said::Yes),
+            (" Yes ", Said::Yes),
+            ("ok", Said::Yes),
+            ("a", Said::All),
+            ("n", Said::No(None)),
+            ("no it is wrong", reason("it is wrong")),
+            ("no, put it in tests/unit instead", reason("put it in tests/unit instead")),
+            ("later", Said::Later),
+            ("", Said::Unclear),
+            ("yess", Said::Unclear),
+            ("yes please delete all", Said::Unclear),
+            ("e", Said::Unclear),
+            ("e  ls -l ", Said::Edit("ls -l".into())),
+            ("t", Said::Trace),
+            ("always", Said::Always),
+            ("d", Said::Details),
+            ("?", Said::Help),
         ];
-        assert_eq!(said, expected);
+        for (line, said) in expected {
+            assert_eq!(understand(line), said, "{line:?}");
+        }
     }
 }

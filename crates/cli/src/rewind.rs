@@ -5,7 +5,7 @@ use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::restore::{before_going_on, held, reached};
-use crate::run::go_on;
+use crate::run::{go_on, keep_yes};
 use mainpath_core::{NodeKind, State};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_store::ReadLog;
@@ -15,9 +15,10 @@ use mainpath_types::*;
 /// `mainpath rewind`
 pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let task = args.read().map_err(Failure::usage)?;
-    let app = App::open()?.for_run(&args.agent);
+    let app = App::open()?.for_run(&args.agent)?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
+    keep_yes(&mut args.agent, &log, &state);
     let after = point(&trace, &log, &state, args.point)?;
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
         // A message of a side branch has no fork either.
@@ -38,19 +39,21 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
 }
 
 /// `mainpath regenerate`
-pub async fn regenerate(args: RegenerateArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.for_run(&args.agent);
+pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
+    let app = App::open()?.for_run(&args.agent)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (_, state, _) = app.logs.read(&trace).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
+    keep_yes(&mut args.agent, &log, &state);
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("nothing was said in {trace} yet")))?;
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
 }
 
 /// `mainpath fork`
-pub async fn fork(args: ForkArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.for_run(&args.agent);
+pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
+    let app = App::open()?.for_run(&args.agent)?;
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&from).await?;
+    keep_yes(&mut args.agent, &log, &state);
     let PointArgs { to, turn, goal } = args.point;
     let at = match state.tree.head {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,

@@ -1,6 +1,6 @@
 //! `run` and `resume`, and what everything that lets an agent work has in common.
 
-use crate::agent::{self, mode};
+use crate::agent::{self, ModeFor, mode};
 use crate::app::App;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
 use crate::attach::{Attached, attach};
@@ -35,7 +35,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
         return conversation::run(args, &file).await;
     }
     let task = task(args.task.as_deref())?;
-    let app = App::open()?.for_run(&args.agent);
+    let app = App::open()?.for_run(&args.agent)?;
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
     let held = Held::new(&app.logs)?;
     elsewhere::adopt_unknown(&app, &held, name, &args.agent).await?;
@@ -107,7 +107,7 @@ async fn begin(
     warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
-    let rules = check_rules(app, &workspace.display().to_string(), args.output.json)?;
+    let rules = check_rules(app, &workspace.display().to_string(), app.sources.run.clone(), args.output.json)?;
     let spec = agent::spec(&args.agent, app, chosen.model, (&workspace, &rules.policy), mode)?;
     let runtime = app.runtime_under(rules)?;
     let mail = message(task, attached, &args.output);
@@ -156,15 +156,13 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.for_run(&args.agent);
+    let app = App::open()?.for_run(&args.agent)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     if let Some(say) = says_first(&app.logs, &log, &state).await? {
         return Err(Failure::error(say));
     }
-    // It is the same task: what its owner allowed beforehand is still allowed.
-    let was_yes = spec_of(&log).is_some_and(|spec| spec.mode == ApprovalMode::Yes);
-    args.agent.yes |= was_yes && !args.agent.park;
+    keep_yes(&mut args.agent, &log, &state);
     let mail = match (&state.run, state.finished, state.tree.head) {
         // A stop that came too late for its run: it ends that run now, and then the agent goes on.
         (Some(_), ..) if unread(&app.logs, &trace, &state).await?.iter().any(|(_, mail)| *mail == Mail::Stop) => {
@@ -188,6 +186,13 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         (None, Some(_), None) => None,
     };
     go_on(&app, &trace, &args.agent, &args.output, mail).await
+}
+
+/// Who goes on with the same task is still allowed what its owner allowed beforehand: for all of it, or for a run that is still open.
+pub fn keep_yes(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
+    let open = state.run.as_ref().map(|_| state.runs);
+    let holds = |spec: &Spec| spec.mode == ApprovalMode::Yes && spec.mode_for.is_none_or(|run| open == Some(run));
+    agent.yes |= !agent.park && spec_of(log).is_some_and(holds);
 }
 
 /// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.
@@ -219,7 +224,8 @@ pub async fn go_on(
     settled(app, trace).await?;
     let (log, state, _) = app.logs.read(trace).await?;
     // What cannot work is said before anything is sent: it would change a run behind its driver's back.
-    if let Some(by) = app.logs.store.owner(&app.logs.scope, trace)? {
+    // Also where somebody sits at its question: what is decided there holds.
+    if let Some(by) = app.logs.driver(trace)? {
         return Err(StoreError::Held { trace: trace.clone(), by }.into());
     }
     if let Some(damage) = &log.damage {
@@ -230,12 +236,16 @@ pub async fn go_on(
     let spec = spec_of(&log)
         .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
-    let rules = check_rules(app, &spec.workspace, output.json)?;
+    let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
+    let rules = spec.rules.clone().with(&app.sources.run);
+    let rules = check_rules(app, &folder.display().to_string(), rules, output.json)?;
     let policy = Arc::clone(&rules.policy);
     let runtime = app.runtime_under(rules)?;
     let demo = is_demo(app, trace, &spec.workspace);
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
-    let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
+    let open = state.run.as_ref().map(|_| state.runs);
+    let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
+    let mode = ModeFor { mode, run };
     let mcp = if demo { None } else { connect(app, &folder, agent).await? };
     announce(trace, output);
     if !log.erased.is_empty() && !output.json {

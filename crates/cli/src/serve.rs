@@ -26,7 +26,7 @@ use std::time::Duration;
 pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     // What an agent starts must not be able to approve what an agent does.
     person_only("serve runs")?;
-    let app = App::open()?.for_run(&args);
+    let app = App::open()?.for_run(&args)?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", plain(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), false, tell).await?;
@@ -74,7 +74,7 @@ impl Served {
         // Nobody sits at a terminal: what has to be asked waits for run_answer.
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
-        let policy = app.sources.load(&workspace.display().to_string()).map_err(said)?;
+        let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run).map_err(said)?;
         let spec = agent::spec(&self.args, app, chosen.model, (&workspace, &policy), mode).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
         self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;

@@ -127,7 +127,7 @@ pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>)
             while changes.changed().await.is_ok() {
                 let Some(spec) = newest(&*store, &scope, &trace).await else { return };
                 // Under rules that cannot be read nothing is offered anew.
-                let Ok(policy) = sources.load(&spec.workspace) else { continue };
+                let Ok(policy) = sources.load(&spec.workspace, &spec.rules) else { continue };
                 let mut new = Spec { tools: self::tools(&spec, &tools), ..spec.clone() };
                 without_denied(&mut new, &policy);
                 if new != spec {

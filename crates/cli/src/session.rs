@@ -357,7 +357,7 @@ pub fn tell(healed: &[String]) {
 pub async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
     let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
     let workspace = agent::workspace(args.workspace.as_deref())?;
-    let policy = app.sources.load(&workspace.display().to_string())?;
+    let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
     agent::spec(args, app, chosen.model, (&workspace, &policy), agent::mode(args, is_attended()))
 }
 

@@ -1,5 +1,6 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
+use crate::whole::is_invisible;
 use mainpath_types::{Micros, Spent, TraceId};
 
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
@@ -7,11 +8,6 @@ use mainpath_types::{Micros, Spent, TraceId};
 pub fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).filter(|c| !is_invisible(*c)).collect()
-}
-
-/// Characters that reorder or hide what a person reads.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 
 /// The text on one line, at most so many characters.
@@ -130,8 +126,11 @@ pub fn money(cost: Micros) -> String {
 pub fn gist(arguments: &str) -> String {
     let parsed: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
     let told = ["command", "path", "pattern", "url", "query"].iter().find_map(|name| parsed.get(name)?.as_str());
-    short(told.unwrap_or(arguments), 100)
+    short(told.unwrap_or(arguments), GIST)
 }
+
+/// The most characters of a call in a line that only names it.
+pub const GIST: usize = 100;
 
 /// That pins went with a conversation that was cleared; `None` where there were none.
 pub fn pins_went(trace: &TraceId, pins: usize) -> Option<String> {
@@ -143,37 +142,6 @@ pub fn pins_went(trace: &TraceId, pins: usize) -> Option<String> {
     Some(format!("{them}; to pin what still holds: mainpath pin {trace} \"…\""))
 }
 
-/// The most lines of a call that are shown before it is approved.
-const MOST_LINES: usize = 40;
-
-/// What a call would do, line by line, for the person who is to approve it: the whole command, the text that is written, each
-/// edit as what goes and what comes.
-pub fn detail(arguments: &str) -> Vec<String> {
-    let Ok(parsed) = serde_json::from_str::<serde_json::Value>(arguments) else { return vec![plain(arguments)] };
-    let mut lines = Vec::new();
-    let mut add = |mark: &str, text: &str| lines.extend(plain(text).lines().map(|line| format!("{mark}{line}")));
-    let text = |value: &serde_json::Value, name: &str| value.get(name).and_then(|text| text.as_str().map(String::from));
-    if let Some(edits) = parsed.get("edits").and_then(|edits| edits.as_array()) {
-        for edit in edits {
-            add("- ", &text(edit, "old_text").unwrap_or_default());
-            add("+ ", &text(edit, "new_text").unwrap_or_default());
-        }
-    } else if let Some(content) = text(&parsed, "content") {
-        add("+ ", &content);
-    } else if let Some(command) = text(&parsed, "command") {
-        add("$ ", &command);
-    } else {
-        add("", &format!("{parsed:#}"));
-    }
-    if lines.len() > MOST_LINES {
-        let more = lines.len() - MOST_LINES;
-        lines.truncate(MOST_LINES);
-        let more = count(more as u64, "more line");
-        lines.push(format!("… {more}; later, then mainpath show, shows all"));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,15 +149,6 @@ mod tests {
     #[test]
     fn output_cannot_steer_the_terminal() {
         assert_eq!(plain("a\u{1b}[2Jb\u{7}\r\nc\td\u{202E}e"), "a[2Jb\nc\tde");
-    }
-
-    #[test]
-    fn a_person_sees_the_whole_of_what_is_to_be_approved() {
-        let edit = r#"{"path":"a","edits":[{"old_text":"one\ntwo","new_text":"three"}]}"#;
-        assert_eq!(detail(edit), ["- one", "- two", "+ three"]);
-        assert_eq!(detail(r#"{"command":"rm -rf x\necho"}"#), ["$ rm -rf x", "$ echo"]);
-        assert_eq!(detail(r#"{"path":"a","content":"x\u001b[2Jy"}"#), ["+ x[2Jy"]);
-        assert_eq!(detail(&format!("{{\"content\":\"{}\"}}", "x\\n".repeat(50))).len(), 41);
     }
 
     #[test]

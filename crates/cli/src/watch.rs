@@ -65,7 +65,10 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
                 // Nothing has happened for a while: perhaps somebody is asked.
                 for asked in if is_driven && !args.json { questions_of(&logs, &state).await? } else { Vec::new() } {
                     let question = asked.question(&trace).filter(|_| questions.insert(asked.call));
-                    question.iter().for_each(|question| printer.line("?", question));
+                    if let Some(question) = question {
+                        printer.line("?", &question);
+                        asked.whole.iter().for_each(|line| eprintln!("  │ {line}"));
+                    }
                 }
                 args.follow || is_driven
             }
@@ -106,6 +109,7 @@ async fn abandoned(logs: &Logs, log: &ReadLog, state: &State) -> Result<Exit, Fa
     let asked = questions_of(logs, state).await?;
     for asked in &asked {
         eprintln!("{}", plain(&asked.line(trace)));
+        asked.whole.iter().for_each(|line| eprintln!("  │ {line}"));
         for verdict in asked.verdict.iter() {
             eprintln!("  {}", why(verdict));
         }

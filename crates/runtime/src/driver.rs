@@ -78,7 +78,7 @@ pub(crate) struct Driver {
     early: Log,
     prefix: Prefix,
     packer: Packer,
-    prepared: Option<((EventId, usize), Arc<Prepared>)>,
+    prepared: Option<(Under, Arc<Prepared>)>,
     in_flight: BTreeMap<EffectKey, Running>,
     work: FuturesUnordered<Work>,
     timer: Option<(Millis, TimerKey)>,
@@ -429,21 +429,32 @@ impl Driver {
     pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
         let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
-        let under = (spec.event, spec.using);
+        let (event, using, run) = (spec.event, spec.using, self.machine.state().runs);
         if let Some((known, prepared)) = &self.prepared
-            && *known == under
+            && (known.event, known.using) == (event, using)
+            && known.run.is_none_or(|known| known == run)
         {
             return Ok(Arc::clone(prepared));
         }
-        let spec = match self.event(under.0).await? {
-            Some(EventKind::SpecChanged(data)) => data.spec.on_model(under.1),
+        let mut spec = match self.event(event).await? {
+            Some(EventKind::SpecChanged(data)) => data.spec.on_model(using),
             _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
         };
+        let under = Under { event, using, run: spec.mode_for.map(|_| run) };
+        (spec.mode, spec.mode_for) = (spec.mode_in(run), None);
         let config = &self.shared.config;
         let prepared = self.shared.specs.prepare(config, &spec).map_err(DriveError::Spec)?;
         self.prepared = Some((under, Arc::clone(&prepared)));
         Ok(prepared)
     }
+}
+
+/// What something was prepared for: a spec with one of its models, and the run, where the spec is not the same in all of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Under {
+    event: EventId,
+    using: usize,
+    run: Option<u32>,
 }
 
 impl Drop for Driver {

@@ -105,7 +105,7 @@ impl Specs {
                 mode: spec.mode,
                 access: spec.access,
                 allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
-                policy: (config.policies)(&spec.workspace)?,
+                policy: (config.policies)(spec)?,
             },
             calls: CallTerms::of(spec),
             workspace: Arc::new(workspace),

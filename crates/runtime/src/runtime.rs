@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// The rules that hold in a workspace, which is named by its folder. Errors: one line for people.
-pub type Policies = Arc<dyn Fn(&str) -> Result<Arc<Policy>, String> + Send + Sync>;
+/// The rules that hold for a spec: those of its workspace, and its own. Errors: one line for people.
+pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, String> + Send + Sync>;
 
 /// What a runtime is made of.
 pub struct Config {
@@ -40,7 +40,7 @@ pub struct Config {
     pub launcher: Launcher,
     /// Mainpath's own folders, which no tool may touch.
     pub protected: Vec<PathBuf>,
-    /// The rules that hold in a workspace.
+    /// The rules that hold for a spec.
     pub policies: Policies,
     /// What the owner wants asked or told along the way.
     pub hooks: Hooks,

@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Access, Effort, GoalId, Micros, Millis, Price, RunMode, ToolSpec, TraceId};
+use crate::{Access, Effort, GoalId, Micros, Millis, Price, RunMode, RunRules, ToolSpec, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,12 @@ pub struct Spec {
     /// What policy allows without asking.
     #[serde(default)]
     pub mode: ApprovalMode,
+    /// The run, counted from 1, that `mode` is for; after it a person is asked. `None`: all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_for: Option<u32>,
+    /// The rules that the caller gave, beside those of files.
+    #[serde(default, skip_serializing_if = "RunRules::is_empty")]
+    pub rules: RunRules,
     /// What it may do unasked.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access: Access,
@@ -104,6 +110,16 @@ pub struct Spec {
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Relations::is_empty")]
     pub relations: Relations,
+}
+
+impl Spec {
+    /// What happens in a run, counted from 1, to calls that a rule wants a person to decide.
+    pub fn mode_in(&self, run: u32) -> ApprovalMode {
+        match self.mode_for {
+            Some(only) if only != run => ApprovalMode::Ask,
+            _ => self.mode,
+        }
+    }
 }
 
 /// What an agent belongs to, for people and for other programs: it changes nothing of what the agent does.
@@ -178,6 +194,8 @@ impl Spec {
             price: Price::default(),
             fallback: Vec::new(),
             mode: ApprovalMode::default(),
+            mode_for: None,
+            rules: RunRules::default(),
             access: Access::default(),
             network: false,
             snapshots: false,

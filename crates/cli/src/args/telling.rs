@@ -58,6 +58,9 @@ pub struct ApproveArgs {
     /// Other arguments than the model's, as a JSON object; rules judge them afresh
     #[arg(long, value_name = "JSON")]
     pub arguments: Option<String>,
+    /// Approve at once: a terminal is asked about a call of more than one line
+    #[arg(short, long)]
+    pub yes: bool,
     /// How far the approval reaches: for more than once it becomes the narrowest rule that allows such calls
     #[arg(long = "for", value_enum, value_name = "REACH", default_value_t, conflicts_with = "arguments")]
     pub reach: Reach,

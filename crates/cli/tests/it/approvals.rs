@@ -429,3 +429,31 @@ fn a_run_that_ended_for_its_denials_says_to_approve_and_not_to_resume() {
     let done = place.run_on(&server, &["--repeated-failure-limit", "2", "--deny", "bash(echo *)", "Do it."]);
     done.fails(4, "a rule denies call 4.0 (mainpath policy list); with other rules: mainpath resume ");
 }
+
+#[test]
+fn whoever_decides_sees_all_of_a_call_wherever_it_is_shown() {
+    let command = format!("echo harmless{} && rm -rf target # \u{202e}\u{200b}", " ".repeat(300));
+    let shown = format!("$ echo harmless{} && rm -rf target # <U+202E><U+200B>", " ".repeat(300));
+    let (place, server) = (Place::new(), scripted(vec![bash(&command), Answer::text("The end.")]));
+    let parked = place.run_on(&server, &["--park", "Do it."]);
+    let trace = place.trace();
+    assert!(parked.err.contains(&format!("│ {shown}\n")), "{parked:#?}");
+    for args in [&["show"][..], &["export", "--format", "markdown"], &["watch"]] {
+        let done = place.run(args);
+        assert!(format!("{}{}", done.out, done.err).contains(&shown), "{args:?}: {done:#?}");
+    }
+    let approved = place.run(&["approve", &trace]);
+    assert!(approved.code == 0 && approved.err.contains(&shown), "{approved:#?}");
+}
+
+#[test]
+fn a_file_that_would_be_overwritten_is_shown_as_what_changes() {
+    let place = Place::new();
+    std::fs::write(place.work.join("a.txt"), "one\ntwo\nthree\n").unwrap();
+    let write = json!({"path": "a.txt", "content": "one\n2\nthree\n"});
+    let server = scripted(vec![Answer::call("write_text_file", write), Answer::text("The end.")]);
+    let parked = place.run_on(&server, &["--park", "Do it."]);
+    let change = "  │ path: a.txt\n  │   one\n  │ - two\n  │ + 2\n  │   three\n";
+    assert!(parked.code == 5 && parked.err.contains(change), "{parked:#?}");
+    assert!(place.ok(&["show"]).contains("│ - two\n   │ + 2\n"));
+}

@@ -18,6 +18,7 @@ mod hardening;
 mod hooks;
 mod injections;
 mod integrity;
+mod kept_rules;
 mod lists;
 mod long_texts;
 mod looking;

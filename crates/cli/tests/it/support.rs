@@ -336,7 +336,9 @@ impl Done {
         assert!(self.code == code && lines.len() == 1 && lines[0].contains(words), "{code}, {words:?}: {self:#?}");
         // Besides it only the trace's name, and what went on until then.
         let known = |line: &&str| {
-            ["mainpath: ", "trace ", "■ ", "! ", "→ ", "✓ ", "✗ ", "· "].iter().any(|begin| line.starts_with(begin))
+            ["mainpath: ", "trace ", "■ ", "! ", "→ ", "✓ ", "✗ ", "· ", "  │ "]
+                .iter()
+                .any(|begin| line.starts_with(begin))
         };
         let other: Vec<&str> = self.err.lines().filter(|line| !known(line)).collect();
         assert!(other.is_empty(), "{other:?} in {self:#?}");

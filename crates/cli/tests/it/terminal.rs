@@ -15,10 +15,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const QUESTION: &str =
-    "[y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater: ";
+    "[y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater, [?]: ";
 
 /// Where no rule is narrow enough.
-const NO_RULE: &str = "[y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater: ";
+const NO_RULE: &str = "[y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater, [?]: ";
 
 /// A terminal with the command in it.
 struct Terminal {
@@ -249,6 +249,97 @@ fn a_no_denies_the_call_and_the_model_is_told_the_reason() {
 }
 
 #[test]
+fn a_call_that_is_longer_than_the_question_shows_is_allowed_only_once_all_of_it_was_shown() {
+    let command = format!("{}echo done >> effects", "true\n".repeat(100));
+    let (place, server) = (Place::new(), scripted(vec![bash(&command), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("  │ … 41 more lines: [d]etails shows all, and only then it can be allowed\r\n", 1);
+    for word in ["y\n", "a\n", "t\n", "e echo other >> effects\n"] {
+        let refused = terminal.screen().matches("41 lines were not shown yet").count();
+        terminal.types(word);
+        terminal.shows("41 lines were not shown yet", refused + 1);
+    }
+    assert_eq!((place.text("effects").as_str(), terminal.screen().contains("│ $ echo done")), ("", false));
+    terminal.types("d\n");
+    terminal.shows("  │ $ echo done >> effects\r\n", 1);
+    terminal.types("ok\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
+}
+
+#[test]
+fn arguments_that_the_tool_would_not_take_are_told_to_who_typed_them_and_the_question_stays() {
+    let write = json!({"path": "a.txt", "content": "one"});
+    let (place, server) =
+        (Place::new(), scripted(vec![Answer::call("write_text_file", write), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("  │ + one\r\n", 1);
+    terminal.types("e {\"path\": \"b.txt\"}\n");
+    terminal.shows("content", 2);
+    terminal.types("e {\"path\": \"b.txt\", \"content\": \"two\"}\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("b.txt").as_str(), place.text("a.txt").as_str()), (0, "two", ""), "{screen:?}");
+}
+
+#[test]
+fn help_at_a_question_says_what_each_word_does_and_a_no_may_have_a_comma() {
+    let (place, server) = one_call();
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("?\n");
+    terminal.shows("  n WHY      do not make it, and tell the agent why\r\n", 1);
+    terminal.types("no, put it in tests/unit instead\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, ""), "{screen:?}");
+    assert!(last_told(&server).contains("put it in tests/unit instead"), "{}", last_told(&server));
+}
+
+#[test]
+fn all_in_this_run_ends_with_the_run() {
+    let turn = |n: u32| bash(&format!("echo {n} >> effects"));
+    let slow =
+        Answer { pause_ms: 400, ..Answer::text("The first end. It took a while to say it, and then it was said.") };
+    let (place, server) = (Place::new(), scripted(vec![turn(1), turn(2), slow, turn(3), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    terminal.types("a\n");
+    wait_until("the second call has run", || place.text("effects") == "1\n2\n");
+    // Queued: it becomes a run of its own in the same process.
+    terminal.types("And now the third.\n");
+    terminal.shows(QUESTION, 2);
+    assert_eq!(place.text("effects"), "1\n2\n");
+    terminal.types("n\n");
+    let (_, screen) = terminal.end();
+    assert_eq!(place.text("effects"), "1\n2\n", "{screen:?}");
+}
+
+#[test]
+fn who_resumes_a_run_that_stands_at_its_question_elsewhere_changes_nothing_of_it() {
+    let (place, server) =
+        (Place::new(), scripted(vec![bash("echo 1 >> effects"), bash("echo 2 >> effects"), Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    let trace = place.trace();
+    place.ok(&["approve", &trace]);
+    // As people do who have seen the hint somewhere.
+    let resumed = place.run(&["resume", &trace]);
+    assert_eq!(resumed.code, 1, "{resumed:#?}");
+    assert!(resumed.err.contains(&trace) && resumed.err.contains("is being run by"), "{resumed:#?}");
+    // The next call is asked about as before, and not denied because nobody could be asked.
+    terminal.shows(QUESTION, 2);
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, "1\n2\n"), "{screen:?}");
+    let modes: Vec<_> = place
+        .events(&trace)
+        .into_iter()
+        .filter(|event| event["type"] == "spec_changed")
+        .map(|event| event["data"]["spec"]["mode"].clone())
+        .collect();
+    assert_eq!(modes, ["ask"]);
+}
+
+#[test]
 fn an_all_is_asked_once() {
     let turn = |n: u32| bash(&format!("echo {n} >> effects"));
     let (place, server) = (Place::new(), scripted(vec![turn(1), turn(2), turn(3), Answer::text("The end.")]));
@@ -267,9 +358,9 @@ fn every_call_has_its_question_and_nonsense_is_no_yes() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("\n");
-    terminal.shows("y, n, t, w, e and the new command or arguments, a or l: ", 1);
+    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
     terminal.types("sure\n");
-    terminal.shows("y, n, t, w, e and the new command or arguments, a or l: ", 2);
+    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 2);
     assert_eq!(place.text("effects"), "");
     terminal.types("y\n");
     terminal.shows(QUESTION, 2);
@@ -533,7 +624,7 @@ fn a_word_at_the_question_is_no_answer_to_it() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("/help\n");
-    terminal.shows("y, n, t, w, e and the new command or arguments, a or l: ", 1);
+    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
     assert_eq!(place.text("effects"), "");
     // It takes the place of what was asked for.
     terminal.types("/steer Leave it.\n");
