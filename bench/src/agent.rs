@@ -92,8 +92,8 @@ impl Agents {
             vault: Vault::default(),
             launcher: Launcher::current_exe(),
             protected: vec![folder.join("data")],
-            policies: Arc::new(|workspace| {
-                let folders = Folders { workspace: workspace.into(), home: String::new() };
+            policies: Arc::new(|spec| {
+                let folders = Folders { workspace: spec.workspace.clone(), home: String::new() };
                 Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
             }),
             hooks: Hooks::default(),
