@@ -31,7 +31,7 @@ pub use stats::*;
 pub use telling::*;
 
 use clap::{Args, Parser, Subcommand};
-use mainpath_types::{Micros, TraceId};
+use mainpath_types::Micros;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -100,7 +100,7 @@ pub enum Command {
     Export(ExportArgs),
     /// Take in a conversation that was held elsewhere, as a new trace
     Import(Box<ImportArgs>),
-    /// Sessions: names under which conversations go on
+    /// Named conversations
     #[command(subcommand)]
     Session(Box<SessionCommand>),
     /// Remove a trace with all its files
@@ -117,15 +117,47 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// List the tools of agents: what they can do, their limits and schemas, and what switches on the rest
     Tools(ToolsArgs),
-    /// MCP servers: list, trust and try those that agents use, or be one
+    /// MCP servers: list, trust and try those that agents use, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(McpCommand),
     /// Print the JSON Schema of a public type, or of all
     Schema(SchemaArgs),
     /// Say which rules hold, and what they make of a call
     Policy(PolicyArgs),
-    /// Say what works here and what does not
+    /// Check your setup
     Doctor,
+    /// Every key of config.toml, its value, and where that comes from
+    Config(ConfigArgs),
+    /// Print completions for a shell, such as: mainpath completions bash > ~/.local/share/bash-completion/completions/mainpath
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
+}
+
+/// `mainpath config`
+#[derive(Args, Debug)]
+pub struct ConfigArgs {
+    /// Keys, or the part before a dot [default: all]
+    #[arg(value_name = "KEY")]
+    pub keys: Vec<String>,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath completions`
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// For which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `mainpath man`
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Write one page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 /// `mainpath run`
@@ -133,10 +165,10 @@ pub enum Command {
 pub struct RunArgs {
     /// The task. What comes on standard input is added as context; `-` reads the task from there
     pub task: Option<String>,
-    /// Continue the trace that changed last, in its folder; no demonstration once there is a model
+    /// Continue the last trace of this folder; skips demo runs once you have set up a model
     #[arg(short, long, conflicts_with = "trace")]
     pub r#continue: bool,
-    /// Continue this trace (its id, or the beginning of it)
+    /// Continue this trace (its id, or a part that no other id has)
     #[arg(long, value_name = "ID")]
     pub trace: Option<String>,
     /// A conversation that was held elsewhere, as `import` reads it (`-` is standard input), begins the trace: its last message is
@@ -168,7 +200,7 @@ pub struct OutputArgs {
 /// `mainpath resume`
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     #[command(flatten)]
     pub agent: AgentArgs,
@@ -179,7 +211,7 @@ pub struct ResumeArgs {
 /// A command about one trace.
 #[derive(Args, Debug)]
 pub struct OneTrace {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
 }
 
@@ -220,9 +252,4 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         humantime::parse_duration(text).map_err(|_| "write a time such as 90s, 10m, 24h or 7d".into())
     };
     parsed.and_then(|time| if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) })
-}
-
-/// The beginning of an id, or a whole one.
-pub fn matches(trace: &TraceId, wanted: &str) -> bool {
-    trace.as_str().starts_with(wanted)
 }

@@ -43,7 +43,7 @@ pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) 
         return found(model, format!("which was found at {at}"));
     }
     let note = "no model is set, so a SCRIPTED model plays a fixed demonstration with real tools in a temporary folder; \
-                your task is not understood by anybody. For a real model: --model openai-compatible:URL#NAME, or set \
+                your task is ignored. For a real model: --model openai-compatible:URL#NAME, or set \
                 MAINPATH_MODEL or a provider's key; `mainpath models` says which";
     Chosen { model: "scripted".into(), note: Some(note.into()), is_demo: true }
 }
@@ -66,11 +66,8 @@ pub fn unknown(model: &str, app: &App) -> Option<String> {
     let (window, output) = sizes(&facts, &app.logs.home.config);
     let (window, output) = (number(window.into()), number(output.into()));
     let price = if facts.price.is_none() { " and no price" } else { "" };
-    let file = app.logs.home.config_dir().join("models.toml");
-    let entry = format!("model = [{{ name = {model:?}, context_window = 65536 }}]");
     Some(format!(
-        "nothing is known of {model}: assuming a window of {window} tokens, answers of {output}{price}; describe it in {}, \
-         such as: {entry}",
-        file.display()
+        "unknown model {model}: using a window of {window} tokens, answers of {output}{price}; to say what is right: \
+         mainpath models add {model} --context-window 65536"
     ))
 }

@@ -11,6 +11,7 @@ use crate::prompt::{Said, understand};
 use crate::run::read_all;
 use crate::session::{Held, sessions};
 use crate::text::{GIST, gist, pins_went, plain};
+use crate::which::{surely, waiting};
 use crate::whole::whole;
 use mainpath_core::{CallState, State, is_denied};
 use mainpath_runtime::{Mail, views};
@@ -74,7 +75,7 @@ pub async fn forget_said(logs: &Logs, trace: &TraceId, waits: bool) {
 /// `mainpath clear`
 pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     let logs = Logs::look()?;
-    let trace = logs.find(args.trace.as_deref()).await?;
+    let trace = surely(&logs, args.trace.as_deref(), "clear").await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
     let pins = state.goals.terms.pinned.len();
@@ -138,7 +139,7 @@ pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
     let trace = logs.find(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if !driven_elsewhere(&logs, &trace)? {
-        return Err(Failure::error(format!("nobody is running {trace}, so no call of it runs")));
+        return Err(Failure::error(format!("{trace} is not running")));
     }
     let running = running(&state);
     let list = || running.iter().map(|(call, tool)| format!("{call} ({tool})")).collect::<Vec<_>>().join(", ");
@@ -265,9 +266,9 @@ async fn undecided(
     call: Option<CallId>,
     wanted: Standing,
 ) -> Result<(TraceId, CallId), Failure> {
-    let trace = logs.find(trace).await?;
+    let trace = waiting(logs, trace).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
-    let waiting = asked(logs, &state, &bodies).await?;
+    let asked = asked(logs, &state, &bodies).await?;
     let may = |one: &&Asked| match one.standing {
         Standing::Open | Standing::Over => true,
         Standing::Approved => wanted == Standing::Denied,
@@ -275,7 +276,7 @@ async fn undecided(
     };
     let list = |all: &[Asked]| all.iter().filter(may).map(Asked::named).collect::<Vec<_>>().join(", ");
     if let Some(call) = call {
-        if let Some(one) = waiting.iter().find(|one| one.call == call) {
+        if let Some(one) = asked.iter().find(|one| one.call == call) {
             return if may(&one) { Ok((trace, call)) } else { Err(Failure::error(one.line(&trace))) };
         }
         let why = match state.calls.get(call) {
@@ -284,18 +285,15 @@ async fn undecided(
             Some(row) => Some(format!("call {call} ({}) does not wait for an approval", what(row, &bodies))),
         };
         let Some(why) = why else { return Ok((trace, call)) };
-        let others = if waiting.iter().any(|one| may(&one)) {
-            format!("; these wait: {}", list(&waiting))
-        } else {
-            String::new()
-        };
+        let others =
+            if asked.iter().any(|one| may(&one)) { format!("; these wait: {}", list(&asked)) } else { String::new() };
         return Err(Failure::error(format!("{why}{others}")));
     }
     // What waits comes first; what was denied can be approved all the same.
-    let is_open = waiting.iter().any(|one| may(&one));
+    let is_open = asked.iter().any(|one| may(&one));
     let denied = if is_open || wanted == Standing::Denied { Vec::new() } else { denied(logs, &state, &bodies).await? };
-    let (all, how) = if is_open { (&waiting, "wait") } else { (&denied, "were denied") };
-    match (all.iter().filter(may).collect::<Vec<_>>().as_slice(), waiting.first()) {
+    let (all, how) = if is_open { (&asked, "wait") } else { (&denied, "were denied") };
+    match (all.iter().filter(may).collect::<Vec<_>>().as_slice(), asked.first()) {
         ([only], _) => Ok((trace, only.call)),
         ([], Some(decided)) => Err(Failure::error(decided.line(&trace))),
         ([], None) => Err(Failure::error(none_waits(logs, &state, &bodies).await?)),

@@ -410,10 +410,13 @@ impl<'a> Follow<'a> {
             return Ok(Exit::Ok);
         };
         self.printer.end_line();
-        if !self.output.json {
+        // Standard output has what the model said, and nothing else.
+        if !self.output.json && end.is_said {
             self.answer(&end.answer)?;
+        } else if !self.output.json {
+            eprintln!("{}", plain(end.answer.trim_end()));
         }
-        if let Some(file) = &self.output.output {
+        if let Some(file) = self.output.output.as_ref().filter(|_| end.is_said) {
             std::fs::write(file, format!("{}\n", end.answer.trim_end())).map_err(|error| {
                 Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
             })?;

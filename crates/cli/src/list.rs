@@ -46,7 +46,7 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
     let ((rows, all), unlisted) = match listed {
         Ok(found) => found,
         // The index is only a cache: without it, it takes longer.
-        Err(_) => (read(&logs, most).await?, logs.store.names(&logs.scope)?),
+        Err(_) => (rows_of_logs(&logs, most).await?, logs.store.names(&logs.scope)?),
     };
     let shown = rows.len();
     // Whoever deletes a log by hand tells nobody.
@@ -105,7 +105,7 @@ pub fn refreshed(logs: &Logs) -> Result<Index, IndexError> {
 }
 
 /// The list without an index: every trace that is shown is read.
-async fn read(logs: &Logs, most: usize) -> Result<(Vec<Row>, usize), Failure> {
+pub async fn rows_of_logs(logs: &Logs, most: usize) -> Result<(Vec<Row>, usize), Failure> {
     let traces = logs.store.list(&logs.scope).await?;
     let read = |entry: &TraceEntry| row(&logs.store, &logs.scope, &entry.trace);
     let rows = traces.iter().take(most).filter_map(read).collect();

@@ -56,14 +56,24 @@ impl Logs {
         // Looked at by its name alone: there may be a great many.
         let names = self.store.names(&self.scope)?.into_iter();
         let mut found: Vec<TraceId> =
-            names.filter(|trace| crate::args::matches(trace, wanted) && self.is_there(trace)).collect();
+            names.filter(|trace| trace.as_str().contains(wanted) && self.is_there(trace)).collect();
         if let Some(exact) = found.iter().position(|trace| trace.as_str() == wanted) {
             return Ok(found.swap_remove(exact));
+        }
+        // What begins so comes before what has it anywhere.
+        if found.iter().filter(|trace| trace.as_str().starts_with(wanted)).count() == 1 {
+            found.retain(|trace| trace.as_str().starts_with(wanted));
         }
         match found.len() {
             1 => Ok(found.swap_remove(0)),
             0 => Err(Failure::error(format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"))),
-            n => Err(Failure::error(format!("{n} traces begin with {wanted:?}; give more of the id"))),
+            n => {
+                // Their names begin with the time.
+                found.sort_unstable();
+                let newest: Vec<&str> = found.iter().rev().take(3).map(TraceId::as_str).collect();
+                let newest = newest.join(", ");
+                Err(Failure::error(format!("{n} traces have {wanted:?} in their id ({newest}, …); give more of it")))
+            }
         }
     }
 

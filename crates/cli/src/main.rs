@@ -48,14 +48,18 @@ mod sandbox;
 mod serve;
 mod servers;
 mod session;
+mod settings;
+mod shells;
 mod signals;
 mod stats;
+mod suggest;
 mod text;
 mod toolbox;
 mod tools;
 mod typed;
 mod waits;
 mod watch;
+mod which;
 mod whole;
 
 use args::{Cli, Command};
@@ -105,6 +109,11 @@ fn misused(error: &clap::Error) -> Exit {
         eprintln!("mainpath: {number} is less than nothing; give a number from 0 on");
         return Exit::Usage;
     }
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(line) = suggest::told(error, &words) {
+        eprintln!("mainpath: {}", text::plain(&config::hidden(&line)));
+        return Exit::Usage;
+    }
     let told = error.render().to_string();
     // Paragraphs: what is wrong, perhaps a hint, how it is used, where to read more.
     let paragraphs = told.split("\n\n").filter(|paragraph| !paragraph.trim_start().starts_with("For more information"));
@@ -142,8 +151,12 @@ fn has_room_for_files() -> Result<(), Failure> {
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
-    if let Command::Schema(args) = &command {
-        return browse::schema(args);
+    match &command {
+        Command::Schema(args) => return browse::schema(args),
+        Command::Config(args) => return settings::config(args),
+        Command::Completions(args) => return shells::completions(args),
+        Command::Man(args) => return shells::man(args),
+        _ => {}
     }
     has_room_for_files()?;
     // One agent computes next to nothing: on one thread its parts wake each other without the kernel.
@@ -185,6 +198,9 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Command::Deny(args) => control::deny(args).await,
             Command::Mcp(command) => mcp::mcp(command).await,
             Command::Schema(args) => browse::schema(&args),
+            Command::Config(args) => settings::config(&args),
+            Command::Completions(args) => shells::completions(&args),
+            Command::Man(args) => shells::man(&args),
             Command::Policy(args) => policy::policy(args).await,
             Command::Models(args) => models::models(args).await,
             Command::Sandbox(_) => Err(Failure::usage("the sandbox starts before anything else")),

@@ -1,6 +1,6 @@
 //! `mainpath models`: which models there are, and what each lacks to be used.
 
-use crate::args::ModelsArgs;
+use crate::args::{ModelsAddArgs, ModelsArgs, ModelsCommand};
 use crate::browse::out;
 use crate::choose::env;
 use crate::config::Home;
@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::text::plain;
 use mainpath_providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
 use serde_json::{Value, json};
+use std::io::Write;
 
 /// A provider and those of its models that are listed.
 struct Listed<'a> {
@@ -19,6 +20,9 @@ struct Listed<'a> {
 
 /// `mainpath models`
 pub async fn models(args: ModelsArgs) -> Result<Exit, Failure> {
+    if let Some(ModelsCommand::Add(args)) = &args.command {
+        return add(args);
+    }
     let home = Home::find()?;
     let registry = home.registry()?;
     let listed = listed(&registry, &args.names).await?;
@@ -43,6 +47,51 @@ pub async fn models(args: ModelsArgs) -> Result<Exit, Failure> {
     out("any other server: openai-compatible:URL#MODEL; likewise openai-responses,")?;
     out("anthropic-compatible, gemini-compatible")?;
     out(&format!("your own: providers.toml, models.toml in {}", home.config_dir().display()))?;
+    Ok(Exit::Ok)
+}
+
+/// `mainpath models add`
+fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
+    let (home, _) = Home::look()?;
+    let file = home.config_dir().join("models.toml");
+    let bad = |why: String| Failure::error(format!("{} cannot be written: {why}", file.display()));
+    let old = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(bad(error.to_string())),
+    };
+    let mut entry = toml::Table::new();
+    entry.insert("name".into(), args.model.clone().into());
+    entry.insert("context_window".into(), i64::from(args.context_window).into());
+    if let Some(limit) = args.output_limit {
+        entry.insert("output_limit".into(), i64::from(limit).into());
+    }
+    if let (Some(input), Some(output)) = (args.price_in, args.price_out) {
+        let price = |cost| i64::try_from(cost).unwrap_or(i64::MAX).into();
+        entry.insert(
+            "price".into(),
+            toml::Table::from_iter([("input".into(), price(input)), ("output".into(), price(output))]).into(),
+        );
+    }
+    // Below what people have written, so that it stays as it is.
+    let one = toml::Table::from_iter([("model".into(), toml::Value::Array(vec![entry.clone().into()]))]).to_string();
+    let gap = if old.is_empty() || old.ends_with("\n\n") { "" } else { "\n" };
+    let new = format!("{old}{gap}{one}");
+    let read = |text: &str| {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("models.toml"), text)?;
+        Registry::read(folder.path()).map(|_| ()).map_err(|error| Failure::error(error.to_string()))
+    };
+    if let Err(problem) = read(&new) {
+        // Its list may be written in one line, which cannot be added to from outside.
+        let how = format!("put it into the list of {} yourself: {}", file.display(), toml::Value::Table(entry));
+        return Err(Failure::error(format!("{}; {how}", plain(&problem.message).replace('\n', " "))));
+    }
+    std::fs::create_dir_all(home.config_dir())?;
+    let mut part = tempfile::NamedTempFile::new_in(home.config_dir())?;
+    part.write_all(new.as_bytes()).and_then(|()| part.as_file().sync_all()).map_err(|error| bad(error.to_string()))?;
+    part.persist(&file).map_err(|error| bad(error.to_string()))?;
+    out(&format!("{} is described in {}", plain(&args.model), file.display()))?;
     Ok(Exit::Ok)
 }
 
@@ -107,7 +156,7 @@ fn state(registry: &Registry, provider: &ProviderProfile, server: Option<&LocalS
     if provider.local {
         return match server {
             Some(LocalServer { at, models: Some(_), .. }) => Ok(format!("answers at {at}")),
-            Some(LocalServer { at, models: None, .. }) => Err(format!("nobody answers at {at}")),
+            Some(LocalServer { at, models: None, .. }) => Err(format!("not running ({at})")),
             None => Err("it was not asked".into()),
         };
     }

@@ -84,9 +84,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     let old = outdated(traces, older_than, keep, system_clock());
     let (old, needed) = sorted_out(&logs, &held, old).await?;
     if older_than.is_none() && keep.is_none() {
-        eprintln!(
-            "no rule says which traces are old: see --older-than and --keep, or [retention] in the configuration"
-        );
+        eprintln!("nothing to purge: give --older-than or --keep, or [retention] in the configuration");
     }
     // Who wrote the rule down has agreed to it: where nobody can be asked, that is enough.
     let by_rule = args.older_than.is_none() && args.keep.is_none();

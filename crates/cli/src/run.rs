@@ -14,6 +14,7 @@ use crate::policy::check_rules;
 use crate::servers;
 use crate::session::{Held, settled};
 use crate::text::plain;
+use crate::which::{name, rows};
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_mcp::Mcp;
 use mainpath_runtime::{Mail, new_trace_id};
@@ -22,7 +23,7 @@ use mainpath_store::scheduler::system_clock;
 use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_types::*;
 use rustix::fs::{FileType, fstat};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,33 +117,34 @@ async fn begin(
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }
 
-/// The trace that `-c` goes on with: the last one, but no demonstration once there is a model. Says which, where one may mean
-/// another. Errors: there is none.
+/// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Before there is a model it may be the
+/// demonstration, which has a folder of its own. Errors: there is none.
 async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
-    let mut is_past = None;
-    for entry in app.logs.store.list(&app.logs.scope).await? {
-        let trace = entry.trace;
-        let (log, ..) = app.logs.read(&trace).await?;
-        let folder = spec_of(&log).map(|spec| spec.workspace.as_str()).unwrap_or_default();
-        if is_demo(app, &trace, folder) {
-            if is_past.is_none() {
-                let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
-                is_past = Some(!chosen.model.starts_with("scripted"));
-            }
-            if is_past == Some(true) {
-                continue;
-            }
-        }
-        let is_here = agent::workspace(None).is_ok_and(|here| here == Path::new(folder));
-        if !is_here && args.agent.workspace.is_none() && !args.output.json {
-            eprintln!("· going on with {trace} in {}; -C DIR names another folder", plain(folder));
-        }
-        return Ok(trace);
+    let here = agent::workspace(args.agent.workspace.as_deref())?;
+    let rows = rows(&app.logs).await?;
+    let Some(newest) = rows.first() else {
+        return Err(Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
+    };
+    if let Some(row) = rows.iter().find(|row| Path::new(&row.workspace) == here) {
+        return Ok(row.trace.clone());
     }
-    Err(Failure::error(match is_past {
-        Some(_) => "there is no trace to go on with but the scripted demonstration; mainpath run \"TASK\" begins one",
-        None => "there are no traces yet; `mainpath run \"TASK\"` makes one",
-    }))
+    if is_demo(app, &newest.trace, &newest.workspace) {
+        let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
+        if chosen.model.starts_with("scripted") {
+            return Ok(newest.trace.clone());
+        }
+    }
+    let place = plain(&here.display().to_string());
+    let elsewhere = match rows.iter().find(|row| !is_demo(app, &row.trace, &row.workspace)) {
+        Some(row) => format!(
+            "the last one, {}, works in {}: mainpath run --trace {} \"TASK\"",
+            name(row),
+            plain(&row.workspace),
+            row.trace
+        ),
+        None => "mainpath run \"TASK\" begins one".into(),
+    };
+    Err(Failure::error(format!("no trace works in {place} yet; {elsewhere}")))
 }
 
 /// Whether a trace is the scripted demonstration, by the folder in which it works.
@@ -313,11 +315,18 @@ fn announce(trace: &TraceId, output: &OutputArgs) {
     }
 }
 
-/// Says it if nothing is known of a model.
+/// Says it if nothing is known of a model, once for each.
 pub fn warn(app: &App, model: &str, output: &OutputArgs) {
-    if let Some(line) = unknown(model, app).filter(|_| !output.json) {
-        eprintln!("! {}", plain(&line));
+    let Some(line) = unknown(model, app).filter(|_| !output.json) else { return };
+    let file = app.logs.home.data.join("unknown-models");
+    let said = std::fs::read_to_string(&file).unwrap_or_default();
+    if said.lines().any(|said| said == model) {
+        return;
     }
+    eprintln!("! {}", plain(&line));
+    // Where it cannot be noted it is said again.
+    let note = std::fs::OpenOptions::new().create(true).append(true).open(&file);
+    let _ = note.and_then(|mut file| writeln!(file, "{}", plain(model)));
 }
 
 /// What a run is to do.

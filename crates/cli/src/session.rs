@@ -299,9 +299,7 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
         1 => "the last message".into(),
         window => format!("the last {window} messages"),
     };
-    let ttl = session
-        .ttl_ms
-        .map_or("never begins anew".into(), |ttl| format!("begins anew {} after its last use", span(ttl)));
+    let ttl = session.ttl_ms.map_or("no expiry".into(), |ttl| format!("starts over {} after its last use", span(ttl)));
     out(&format!("  prepares {window}; {ttl}"))?;
     if let Some(trace) = session.trace.filter(|trace| logs.is_there(trace)) {
         match held.sessions.waiting(&trace)?.unanswered() {

@@ -13,6 +13,8 @@ pub struct Ending {
     pub reason: FinishReason,
     /// The model's final answer, or a stand-in that says what was done, what blocks and what to do next.
     pub answer: String,
+    /// Whether the model said it.
+    pub is_said: bool,
 }
 
 /// What follows an answer that was cut off.
@@ -26,14 +28,14 @@ pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
     let said = last
         .filter(|(_, node)| node.kind == NodeKind::Assistant { calls: 0 })
         .and_then(|(_, node)| words(bodies, node.event));
-    let answer = match (reason, said) {
-        (FinishReason::Final, said) => said.unwrap_or_default(),
+    let (answer, is_said) = match (reason, said) {
+        (FinishReason::Final, said) => (said.unwrap_or_default(), true),
         // A last answer that was asked for when a soft budget ran out.
-        (FinishReason::TokenBudget | FinishReason::MoneyBudget, Some(said)) => said,
-        (FinishReason::MaxOutput, Some(said)) => format!("{}{CUT_OFF}", said.trim_end()),
-        (reason, _) => degraded_answer(state, bodies, reason),
+        (FinishReason::TokenBudget | FinishReason::MoneyBudget, Some(said)) => (said, true),
+        (FinishReason::MaxOutput, Some(said)) => (format!("{}{CUT_OFF}", said.trim_end()), true),
+        (reason, _) => (degraded_answer(state, bodies, reason), false),
     };
-    Some(Ending { reason, answer })
+    Some(Ending { reason, answer, is_said })
 }
 
 /// What stands in for a final answer: what was done, what blocks, what to do next. By rules, without a model.
@@ -50,7 +52,13 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     }
     let mut text = format!("The run ended before a final answer ({}).\n\nDone: ", reason.as_str());
     let counts: Vec<String> = done.iter().map(|(name, times)| format!("{name} × {times}")).collect();
-    text.push_str(&if counts.is_empty() { "no tool call succeeded".into() } else { counts.join(", ") });
+    text.push_str(&if state.calls.iter().next().is_none() {
+        "no tools were run".into()
+    } else if counts.is_empty() {
+        "no tool call succeeded".into()
+    } else {
+        counts.join(", ")
+    });
     let goals = state.goals.list().iter().filter(|goal| goal.status == GoalStatus::Completed);
     goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
@@ -82,7 +90,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
         words(bodies, node.event).filter(|said| !said.trim().is_empty())
     });
     if let Some(said) = said {
-        text.push_str(&format!("\nThe model's last words: {}", said.trim()));
+        text.push_str(&format!("\nLast message: {}", said.trim()));
     }
     text.push_str("\nNext: ");
     text.push_str(&match too_large(state, bodies, is_limited) {
@@ -216,7 +224,7 @@ fn blocker(reason: FinishReason) -> &'static str {
     use FinishReason::*;
     match reason {
         Final => "nothing.",
-        Stopped => "somebody stopped the run.",
+        Stopped => "the run was stopped.",
         MaxTurns => "the limit of model turns.",
         MaxToolCalls => "the limit of tool calls.",
         MaxScriptRuns => "the limit of script runs.",

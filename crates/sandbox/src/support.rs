@@ -110,12 +110,12 @@ fn cage() -> Part {
         format!("{why}. Linux 5.14 or newer is needed, with an unmasked /proc, tmpfs, devpts and seccomp")
     };
     let what = "private file system, capabilities and seccomp filter";
-    part(what, true, try_cage(true).map(|()| "a trial has worked".into()).map_err(advice))
+    part(what, true, try_cage(true).map(|()| "tried".into()).map_err(advice))
 }
 
 fn network() -> Part {
     let advice = |why: String| format!("{why}. The kernel needs CONFIG_NET_NS");
-    part("network namespace", true, try_cage(false).map(|()| "a trial has worked".into()).map_err(advice))
+    part("network namespace", true, try_cage(false).map(|()| "tried".into()).map_err(advice))
 }
 
 /// Makes a cage in which nothing is started.

@@ -21,7 +21,7 @@ pub struct AgentArgs {
     /// Allow without asking what would be asked, but for what a rule always asks about
     #[arg(short, long)]
     pub yes: bool,
-    /// What may happen unasked, and what commands can reach [default: only reading happens unasked]
+    /// What may happen unasked, and what commands can reach [default: ask before changes]
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,
     /// Whether the agent's commands have a network [default: none, but in the mode full]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct GoalArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// As JSON, with what was spent on each goal
     #[arg(long, global = true)]

@@ -2,6 +2,7 @@
 
 use super::OneTrace;
 use clap::{Args, Subcommand};
+use mainpath_types::Micros;
 
 /// `mainpath ls`
 #[derive(Args, Debug)]
@@ -37,7 +38,7 @@ pub struct ReplayArgs {
 /// `mainpath show`
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// The whole tree, with what was left by rewinds
     #[arg(long, conflicts_with = "events")]
@@ -53,7 +54,7 @@ pub struct ShowArgs {
 /// `mainpath context`
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// The request of this turn [default: the one in flight, or the one that would be made now]
     #[arg(long, value_name = "N")]
@@ -68,13 +69,42 @@ pub struct ContextArgs {
 
 /// `mainpath models`
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ModelsArgs {
+    #[command(subcommand)]
+    pub command: Option<ModelsCommand>,
     /// A provider, such as anthropic, or a model, such as ollama:qwen3 [default: all that are known]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// As JSON lines
     #[arg(long)]
     pub json: bool,
+}
+
+/// `mainpath models …`
+#[derive(Subcommand, Debug)]
+pub enum ModelsCommand {
+    /// Say what a model can do and costs that no table knows
+    Add(ModelsAddArgs),
+}
+
+/// `mainpath models add`
+#[derive(Args, Debug)]
+pub struct ModelsAddArgs {
+    /// The model as it is named with --model; a * at its end stands for anything
+    pub model: String,
+    /// Its window, in tokens
+    #[arg(long, value_name = "N")]
+    pub context_window: u32,
+    /// The longest answer, in tokens
+    #[arg(long, value_name = "N")]
+    pub output_limit: Option<u32>,
+    /// What a million input tokens cost, such as 1.25
+    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars, requires = "price_out")]
+    pub price_in: Option<Micros>,
+    /// What a million output tokens cost
+    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars, requires = "price_in")]
+    pub price_out: Option<Micros>,
 }
 
 /// `mainpath tools`

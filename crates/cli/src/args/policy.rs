@@ -116,7 +116,7 @@ pub struct PolicyListArgs {
 /// `mainpath policy replay`
 #[derive(Args, Debug)]
 pub struct PolicyReplayArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// All calls, not only those that would be judged otherwise
     #[arg(short, long)]

@@ -36,7 +36,7 @@ pub struct PurgeArgs {
 /// `mainpath erase`
 #[derive(Args, Debug)]
 pub struct EraseArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: String,
     /// A message by its number, as `mainpath show` prints it; may be given several times
     #[arg(long, value_name = "SEQ", value_parser = seq, required_unless_present = "all")]

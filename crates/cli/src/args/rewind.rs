@@ -39,7 +39,7 @@ pub struct FilesArgs {
 /// `mainpath restore`
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: String,
     #[command(flatten)]
     pub point: PointArgs,
@@ -57,7 +57,7 @@ pub struct RestoreArgs {
 /// `mainpath rewind`
 #[derive(Args, Debug)]
 pub struct RewindArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: String,
     /// The message to go back to, where no option says it; then what to say there, without which the model answers again
     #[arg(value_name = "[N] [TASK]", num_args = 0..=2)]
@@ -92,7 +92,7 @@ impl RewindArgs {
 /// `mainpath regenerate`
 #[derive(Args, Debug)]
 pub struct RegenerateArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     #[command(flatten)]
     pub agent: AgentArgs,
@@ -103,7 +103,7 @@ pub struct RegenerateArgs {
 /// `mainpath fork`
 #[derive(Args, Debug)]
 pub struct ForkArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: String,
     /// What to say there; without it the model answers again
     pub task: Option<String>,

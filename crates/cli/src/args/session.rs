@@ -39,7 +39,7 @@ pub struct SessionNewArgs {
     /// How long after its last use it begins anew, such as 7d [default: sessions.ttl, else never]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub ttl: Option<Duration>,
-    /// A trace that is there already (its id, or the beginning of it)
+    /// A trace that is there already (its id, or a part that no other id has)
     #[arg(long, value_name = "TRACE")]
     pub trace: Option<String>,
 }
@@ -67,7 +67,7 @@ pub struct SessionShowArgs {
 pub struct SessionSwitchArgs {
     /// The session
     pub name: String,
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     #[arg(required_unless_present = "mirror", conflicts_with = "mirror")]
     pub trace: Option<String>,
     /// Go on with what the mirror holds, which another machine has said, as a new trace
@@ -178,7 +178,7 @@ impl From<MessagesArg> for HistoryFormat {
 /// `mainpath export`
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// What is written
     #[arg(long, value_enum, default_value_t = ExportArg::Markdown)]
@@ -216,7 +216,7 @@ pub enum ExportArg {
 /// `mainpath watch`
 #[derive(Args, Debug)]
 pub struct WatchArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// The first event to show; go on after the last one seen [default: where the last run began]
     #[arg(long, value_name = "EVENT")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// `mainpath stats`
 #[derive(Args, Debug)]
 pub struct StatsArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// All traces together
     #[arg(short, long, conflicts_with = "trace")]

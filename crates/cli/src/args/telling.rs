@@ -6,7 +6,7 @@ use mainpath_types::CallId;
 /// `mainpath steer` and `mainpath next`
 #[derive(Args, Debug)]
 pub struct SayArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: String,
     /// What to say; `-` reads it from standard input
     pub text: String,
@@ -15,7 +15,7 @@ pub struct SayArgs {
 /// `mainpath pin`
 #[derive(Args, Debug)]
 pub struct PinArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: String,
     /// What to keep in sight; without it the pins are listed
     #[arg(conflicts_with_all = ["message", "remove"])]
@@ -31,7 +31,7 @@ pub struct PinArgs {
 /// `mainpath interrupt`
 #[derive(Args, Debug)]
 pub struct InterruptArgs {
-    /// The trace (its id, or the beginning of it) [default: the one that changed last]
+    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
     pub trace: Option<String>,
     /// The call, such as 4.0 [default: the only one that runs]
     pub call: Option<CallId>,
@@ -40,7 +40,7 @@ pub struct InterruptArgs {
 /// `mainpath compact`
 #[derive(Args, Debug)]
 pub struct CompactArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: Option<String>,
     /// What the summary should keep in mind
     pub hint: Option<String>,
@@ -49,7 +49,7 @@ pub struct CompactArgs {
 /// `mainpath approve`
 #[derive(Args, Debug)]
 pub struct ApproveArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: Option<String>,
     /// The call, such as 4.0; also one that was denied, which is then made after all [default: the only one that waits, or that was
     /// denied]
@@ -81,7 +81,7 @@ pub enum Reach {
 /// `mainpath deny`
 #[derive(Args, Debug)]
 pub struct DenyArgs {
-    /// The trace (its id, or the beginning of it)
+    /// The trace (its id, or a part that no other id has)
     pub trace: Option<String>,
     /// The call, such as 4.0 [default: the only one that waits]
     #[arg(long)]

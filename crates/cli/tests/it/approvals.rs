@@ -263,11 +263,16 @@ fn a_tool_that_a_run_was_not_given_is_named_and_so_is_the_flag_that_gives_it() {
         4,
         &format!("the run ended with repeated_failure; bash is not among the tools of this run; with it: {with}"),
     );
-    assert!(done.out.contains("tools that this run does not have were called in 2 turns in a row."), "{}", done.out);
-    let told = "Denied: bash × 2 (not among the tools of this run).";
-    assert!(done.out.contains(told) && !done.out.contains("Approve") && !done.out.contains("unknown"), "{}", done.out);
     assert!(
-        done.out.contains("Give the run the tools that it called and does not have (--tools): bash."),
+        done.report().contains("tools that this run does not have were called in 2 turns in a row."),
+        "{}",
+        done.err
+    );
+    let told = "Denied: bash × 2 (not among the tools of this run).";
+    let report = done.report();
+    assert!(report.contains(told) && !report.contains("Approve") && !report.contains("unknown"), "{}", done.err);
+    assert!(
+        done.report().contains("Give the run the tools that it called and does not have (--tools): bash."),
         "{}",
         done.out
     );

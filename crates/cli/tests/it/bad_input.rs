@@ -29,9 +29,9 @@ fn good() -> mainpath_testkit::model_server::ModelServer {
 fn a_wrong_command_line_is_a_usage_error_of_one_line() {
     let place = Place::new();
     let cases: [(&[&str], &str); 8] = [
-        (&["run", "--bogus", "x"], "unexpected argument '--bogus' found"),
-        (&["--jsn"], "unexpected argument '--jsn' found"),
-        (&["rnu", "x"], "unrecognized subcommand 'rnu'"),
+        (&["run", "--bogus", "x"], "mainpath run has no option --bogus"),
+        (&["--jsn"], "mainpath has no option --jsn"),
+        (&["rnu", "x"], "mainpath has no command \"rnu\"; did you mean mainpath run?"),
         (&["run", "--max-turns", "many", "x"], "invalid value 'many' for '--max-turns <N>'"),
         (&["run", "--timeout", "0s", "x"], "it must be longer than nothing"),
         (&["run", "-c", "--trace", "a", "x"], "cannot be used with"),
@@ -139,7 +139,10 @@ fn a_server_that_stays_bad_ends_the_run_and_nothing_is_lost() {
             let place = Place::new();
             let done = place.run_on(&server, &["--yes", "--model-retries", "3", "Do it."]);
             assert!(done.code == 1 && done.own_lines().len() == 1, "{shown}: {done:#?}");
-            assert!(done.out.contains("(model_error)") && done.out.contains("bash × 1"), "{shown}: {done:#?}");
+            assert!(
+                done.report().contains("(model_error)") && done.report().contains("bash × 1"),
+                "{shown}: {done:#?}"
+            );
             assert_eq!(server.count(), 5, "one call, then four tries");
             goes_on(&place, &good().model(), "The end.");
             assert_eq!(place.text("effects"), "done\n");
@@ -162,7 +165,7 @@ fn a_server_that_stalls_is_left_when_the_time_is_up() {
     let server = server(|_| Reply::Stall(Answer::text("Half an answer, and then nothing more at all."), 500));
     let place = Place::new();
     let done = place.run_on(&server, &["--timeout", "1s", "Do it."]);
-    assert!(done.code == 4 && done.out.contains("(timeout)") && done.own_lines().len() == 1, "{done:#?}");
+    assert!(done.code == 4 && done.report().contains("(timeout)") && done.own_lines().len() == 1, "{done:#?}");
     goes_on(&place, &good().model(), "The end.");
 }
 
@@ -246,9 +249,10 @@ fn a_workspace_that_is_gone_is_named_when_its_trace_goes_on() {
     assert_eq!(place.run_on(&server, &["-C", folder.to_str().unwrap(), "Do it."]).code, 0);
     std::fs::remove_dir(&folder).unwrap();
     // Before anything is sent.
-    place.run(&["run", "-c", "More."]).fails(2, folder.to_str().unwrap());
+    let trace = place.trace();
+    place.run(&["run", "--trace", &trace, "More."]).fails(2, folder.to_str().unwrap());
     std::fs::create_dir(&folder).unwrap();
-    assert_eq!(place.ok(&["run", "-c", "More."]), "The end.\n");
+    assert_eq!(place.ok(&["run", "-c", "-C", folder.to_str().unwrap(), "More."]), "The end.\n");
     assert_eq!(server.requests().pop().unwrap().count("user"), 2);
 }
 
@@ -264,7 +268,7 @@ fn a_trace_that_is_not_there_or_not_the_only_one_is_said() {
     let begin = &place.traces()[0][..2];
     for command in ["show", "resume", "verify", "replay", "stop", "approve", "deny"] {
         place.run(&[command, "nosuch"]).fails(1, "there is no trace \"nosuch\"; `mainpath ls` lists the traces");
-        place.run(&[command, begin]).fails(1, &format!("2 traces begin with \"{begin}\"; give more of the id"));
+        place.run(&[command, begin]).fails(1, &format!("2 traces have \"{begin}\" in their id ("));
     }
     place.run(&["run", "--trace", "../..", "x"]).fails(1, "there is no trace \"../..\"");
 }

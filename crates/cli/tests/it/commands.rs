@@ -126,7 +126,7 @@ fn with_json_standard_output_holds_event_lines_and_nothing_else() {
 }
 
 #[test]
-fn to_continue_says_where_and_leaves_the_demonstration_once_there_is_a_model() {
+fn to_continue_means_the_last_trace_of_this_folder_and_leaves_the_demonstration_once_there_is_a_model() {
     let (place, server) = (Place::new(), simple());
     // The list goes by when a log was written, to the millisecond.
     let moment = || std::thread::sleep(std::time::Duration::from_millis(5));
@@ -134,22 +134,122 @@ fn to_continue_says_where_and_leaves_the_demonstration_once_there_is_a_model() {
     assert!(demo.code == 0 && demo.err.contains("a SCRIPTED model plays"), "{demo:#?}");
     let model = server.model();
     let go_on = |place: &Place, more: &[&str]| place.run(&[&["run", "-c", "More."], more].concat());
-    go_on(&place, &["--model", &model]).fails(1, "no trace to go on with but the scripted demonstration");
-    let still = go_on(&place, &[]);
-    assert!(still.code == 0 && still.err.contains("· going on with "), "{still:#?}");
+    go_on(&place, &["--model", &model]).fails(1, "yet; mainpath run \"TASK\" begins one");
+    assert_eq!(go_on(&place, &[]).code, 0, "without a model the demonstration is all there is");
     moment();
     place.run_on(&server, &["First."]);
     let real = crate::support::newest(&place);
+    let other = place.root().join("other");
+    std::fs::create_dir(&other).unwrap();
     moment();
-    place.run(&["run", "What is here?"]);
-    assert_ne!(newest(&place), real);
-    let mut command = place.command(&["run", "-c", "More."]);
-    command.env("MAINPATH_MODEL", &model).current_dir(place.root());
-    let there = finish(command, None);
-    let told = format!("· going on with {real} in {}; -C DIR names another folder\n", place.work.display());
-    assert!(there.code == 0 && there.out == "The answer.\n" && there.err.starts_with(&told), "{there:#?}");
+    let there = place.run(&["run", "-m", &model, "-C", other.to_str().unwrap(), "Elsewhere."]);
+    assert_eq!(there.code, 0, "{there:#?}");
+    let elsewhere = newest(&place);
+    moment();
     let here = go_on(&place, &[]);
-    assert!(here.code == 0 && !here.err.contains("going on with"), "{here:#?}");
+    assert!(here.code == 0 && here.err.contains(&format!("trace {real}\n")), "{here:#?}");
+    let there = go_on(&place, &["-C", other.to_str().unwrap()]);
+    assert!(there.code == 0 && there.err.contains(&format!("trace {elsewhere}\n")), "{there:#?}");
+    let third = place.root().join("third");
+    std::fs::create_dir(&third).unwrap();
+    let mut command = place.command(&["run", "-c", "More."]);
+    command.env("MAINPATH_MODEL", &model).current_dir(&third);
+    let nowhere = finish(command, None);
+    nowhere.fails(1, "works in ");
+    assert!(nowhere.err.contains(&format!("mainpath run --trace {elsewhere} \"TASK\"")), "{nowhere:#?}");
+}
+
+#[test]
+fn a_trace_is_found_by_any_part_of_its_id_that_no_other_has() {
+    let (place, server) = (Place::new(), simple());
+    place.run_on(&server, &["First."]);
+    let first = newest(&place);
+    place.run_on(&server, &["Second."]);
+    let end = first.rsplit('-').next().unwrap();
+    assert!(place.ok(&["show", end]).starts_with(&format!("trace   {first}\n")));
+    place.run(&["show", &first[..4]]).fails(1, &format!("2 traces have {:?} in their id (", &first[..4]));
+    place.run(&["show", "nothing-like-it"]).fails(1, "there is no trace \"nothing-like-it\"");
+    // What cannot be taken back is not done to whichever changed last.
+    place.run(&["clear"]).fails(2, "there are several traces; name the one to clear: ");
+}
+
+#[test]
+fn approve_finds_the_trace_that_waits() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo done >> effects"), Answer::text("The end.")]);
+    assert_eq!(place.run_on(&server, &["--park", "Do it."]).code, 5);
+    let waits = newest(&place);
+    let other = simple();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    place.run_on(&other, &["Something else."]);
+    assert!(place.ok(&["approve"]).starts_with(&format!("approved call 2.0 of {waits} ")));
+}
+
+#[test]
+fn mistyped_words_are_told_with_what_may_have_been_meant() {
+    let place = Place::new();
+    for (args, told) in [
+        (&["rnu", "x"][..], "mainpath has no command \"rnu\"; did you mean mainpath run? All: mainpath --help"),
+        (&["undo"], "mainpath has no command \"undo\"; did you mean mainpath rewind? All: mainpath --help"),
+        (
+            &["completion", "bash"],
+            "mainpath has no command \"completion\"; did you mean mainpath completions? All: mainpath --help",
+        ),
+        (
+            &["run", "--modle", "x", "y"],
+            "mainpath run has no option --modle; did you mean --model? (see mainpath run --help)",
+        ),
+        (
+            &["session", "lsit"],
+            "mainpath session has no command \"lsit\"; did you mean mainpath session list? All: mainpath session --help",
+        ),
+        (&["config", "modle"], "config.toml has no key \"modle\"; did you mean model?"),
+    ] {
+        place.run(args).fails(2, told);
+    }
+}
+
+#[test]
+fn the_configuration_is_told_key_by_key_with_where_it_comes_from_and_without_secrets() {
+    let place = Place::new();
+    place.config("model = \"ollama:qwen3\"\n[limits]\nmax_turns = 7\n[secrets]\nTOKEN = \"s3cret-value-of-mine\"\n");
+    let told = place.ok(&["config"]);
+    let file = place.home.join("config.toml").display().to_string();
+    for line in [
+        format!("* {:<30} \"ollama:qwen3\"  ({file})\n", "model"),
+        format!("* {:<30} 7  ({file})\n", "limits.max_turns"),
+        format!("* {:<30} set (1)  ({file})\n", "secrets"),
+        format!("  {:<30} none\n", "fallback"),
+    ] {
+        assert!(told.contains(&line), "{line:?}: {told}");
+    }
+    assert!(!told.contains("s3cret"), "{told}");
+    let mut command = place.command(&["config", "model", "--json"]);
+    command.env("MAINPATH_MODEL", "openai:gpt-5");
+    let done = finish(command, None);
+    assert_eq!(done.out, "{\"from\":\"MAINPATH_MODEL\",\"key\":\"model\",\"value\":\"openai:gpt-5\"}\n");
+    // What is wrong in it is told, below what is right.
+    place.config("model = \"a:b\"\nnonsense = 1\n");
+    let wrong = place.run(&["config"]);
+    assert!(wrong.code == 1 && wrong.out.contains("\"a:b\"") && wrong.err.contains("nonsense"), "{wrong:#?}");
+}
+
+#[test]
+fn completions_are_taken_by_bash_and_manual_pages_by_man() {
+    let place = Place::new();
+    let script = place.root().join("completions");
+    std::fs::write(&script, place.ok(&["completions", "bash"])).unwrap();
+    let line = format!("source {} && complete -p mainpath", script.display());
+    let done = std::process::Command::new("bash").args(["-c", &line]).output().unwrap();
+    assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("_mainpath"), "{done:?}");
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        assert!(place.ok(&["completions", shell]).contains("mainpath"), "{shell}");
+    }
+    assert!(place.ok(&["man"]).contains(".TH mainpath 1"));
+    let folder = place.root().join("man");
+    place.ok(&["man", "--dir", folder.to_str().unwrap()]);
+    let page = std::fs::read_to_string(folder.join("mainpath-run.1")).unwrap();
+    assert!(page.contains("Give an agent a task"), "{page}");
 }
 
 #[test]
@@ -282,7 +382,7 @@ fn a_run_is_stopped_from_another_process_and_can_be_resumed() {
     assert_eq!(place.ok(&["stop", &trace]), format!("{trace} stops at its next checkpoint\n"));
     let done = running.end();
     assert_eq!(done.code, 130, "{done:#?}");
-    assert!(done.out.starts_with("The run ended before a final answer (stopped)."), "{done:#?}");
+    assert!(done.report().starts_with("The run ended before a final answer (stopped)."), "{done:#?}");
     assert_eq!(place.tools(), Vec::<u32>::new());
     place.run(&["stop", &trace]).fails(1, "is not running");
     let resumed = place.run(&["resume", &trace, "--yes"]);
@@ -345,7 +445,7 @@ fn a_limit_ends_the_run_with_an_answer_that_says_where_it_stands() {
         let done = place.run_on(&server, &[limit, &["--yes", "Do it."]].concat());
         assert_eq!(done.code, 4, "{done:#?}");
         let begin = format!("The run ended before a final answer ({reason}).\n\nDone: ");
-        assert!(done.out.starts_with(&begin) && done.out.contains("\nNext: "), "{done:#?}");
+        assert!(done.report().starts_with(&begin) && done.report().contains("\nNext: "), "{done:#?}");
         assert_eq!(done.own_lines().len(), 1, "{done:#?}");
         assert!(done.own_lines()[0].contains(reason), "{done:#?}");
         if reason != "token_budget" {
@@ -360,7 +460,7 @@ fn a_time_limit_ends_tool_and_run() {
     let (place, server) = (Place::new(), scripted(vec![bash("echo $$ > pid; sleep 30"), Answer::text("Never.")]));
     let done = place.run_on(&server, &["--timeout", "1s", "--yes", "Do it."]);
     assert_eq!(done.code, 4, "{done:#?}");
-    assert!(done.out.starts_with("The run ended before a final answer (timeout)."), "{done:#?}");
+    assert!(done.report().starts_with("The run ended before a final answer (timeout)."), "{done:#?}");
     assert_eq!(place.tools(), Vec::<u32>::new());
 }
 

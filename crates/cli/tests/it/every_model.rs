@@ -105,7 +105,7 @@ fn an_answer_is_held_to_its_schema_by_one_repair_and_never_passed_off() {
     let server = scripted(vec![Answer::text("It is two.")]);
     let done = place.run_on(&server, &["--output-schema", "schema.json", "Count."]);
     assert_eq!((done.code, server.count()), (1, 2), "{done:?}");
-    assert!(done.out.starts_with("The run ended before a final answer (schema_error)."), "{done:?}");
+    assert!(done.report().starts_with("The run ended before a final answer (schema_error)."), "{done:?}");
     let newest = newest(&place);
     assert_eq!(place.events(&newest).last().unwrap()["data"]["reason"], "schema_error");
 

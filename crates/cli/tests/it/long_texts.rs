@@ -66,8 +66,8 @@ fn the_last_words_of_a_run_that_was_ended_are_quoted_whole() {
     let (place, server) = (Place::new(), scripted(vec![answer]));
     let done = place.run_on(&server, &["--yes", "--max-turns", "1", "Do it."]);
     assert_eq!(done.code, 4, "{}", done.err);
-    let quoted = format!("The model's last words: {}\nNext: ", long("words"));
-    assert!(done.out.contains(&quoted), "{}", done.out);
+    let quoted = format!("Last message: {}\nNext: ", long("words"));
+    assert!(done.report().contains(&quoted), "{}", done.err);
     assert!(place.ok(&["show"]).contains(&quoted));
     // Without its blob it is named, and the rest is shown.
     std::fs::remove_dir_all(place.home.join("blobs")).unwrap();

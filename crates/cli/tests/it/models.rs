@@ -53,7 +53,7 @@ fn models_says_what_is_usable_and_what_is_missing_on_80_columns() {
 - openai-chat: set OPENAI_API_KEY; it has the models of openai
 + ollama: answers at {at}
   ollama:test-model                         16k?   2048 t-----    0.00    0.00
-- vllm: nobody answers at 127.0.0.1:1
+- vllm: not running (127.0.0.1:1)
 
 window, output: tokens; in, out: USD per million tokens; ?: assumed
 can: t tools, v images, a audio, d documents, r reasons, s JSON Schema
@@ -88,7 +88,7 @@ fn models_speaks_json_lines_to_programs() {
         }),
         json!({
             "provider": "ollama", "format": "openai-chat", "usable": false, "model": null,
-            "state": "nobody answers at 127.0.0.1:1",
+            "state": "not running (127.0.0.1:1)",
         }),
         json!({
             "provider": "groq", "format": "openai-chat", "usable": false, "model": "groq:new", "state": "set GROQ_API_KEY",
@@ -156,15 +156,13 @@ fn a_model_that_nobody_described_is_warned_of_and_the_line_that_is_proposed_desc
     let model = server.model();
     let run = |more: &[&str]| place.run(&[&["run", "--model", &model], more, &["Do it."]].concat());
     let warnings = |done: &Done| {
-        let lines = done.err.lines().filter(|line| line.starts_with("! nothing is known"));
+        let lines = done.err.lines().filter(|line| line.starts_with("! unknown model"));
         lines.map(String::from).collect::<Vec<_>>()
     };
     let done = run(&[]);
-    let file = place.home.join("models.toml").display().to_string();
-    let entry = format!("model = [{{ name = \"{model}\", context_window = 65536 }}]");
     let expected = format!(
-        "! nothing is known of {model}: assuming a window of 16,384 tokens, answers of 2,048 and no price; describe it in \
-         {file}, such as: {entry}"
+        "! unknown model {model}: using a window of 16,384 tokens, answers of 2,048 and no price; to say what is right: \
+         mainpath models add {model} --context-window 65536"
     );
     assert_eq!(warnings(&done), [expected]);
     assert_eq!(json!([spec(&place)["context_window"], spec(&place)["reserved_output"]]), json!([16_384, 2_048]));
@@ -172,7 +170,13 @@ fn a_model_that_nobody_described_is_warned_of_and_the_line_that_is_proposed_desc
     assert!(resumed.code == 0 && warnings(&resumed).is_empty(), "it is said once: {resumed:#?}");
     let events = run(&["--json"]);
     assert!(events.code == 0 && events.err.is_empty(), "{events:#?}");
-    table(&place, "models.toml", &entry);
+    // As the line says.
+    std::fs::remove_file(place.home.join("unknown-models")).unwrap();
+    let added =
+        place.ok(&["models", "add", &model, "--context-window", "65536", "--price-in", "1.25", "--price-out", "10"]);
+    assert!(added.starts_with(&format!("{model} is described in ")), "{added}");
+    let again = place.run(&["models", "add", &model, "--context-window", "0"]);
+    assert_eq!(again.code, 1, "{again:#?}");
     let done = run(&[]);
     assert!(done.code == 0 && warnings(&done).is_empty(), "{done:#?}");
 }

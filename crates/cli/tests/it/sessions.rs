@@ -24,7 +24,7 @@ fn a_session_goes_on_where_it_was_and_begins_anew_after_its_time() {
     let list = place.ok(&["session", "list"]);
     assert!(list.starts_with("chat ") && list.contains(&first), "{list}");
     let show = place.ok(&["session", "show", "chat"]);
-    assert!(show.contains("prepares the last 20 messages; never begins anew") && show.contains("completed"), "{show}");
+    assert!(show.contains("prepares the last 20 messages; no expiry") && show.contains("completed"), "{show}");
     let prepared = json_of(&place.ok(&["session", "prepare", "chat", "--format", "openai"]));
     let said = [
         "user: \"How are you?\"",
@@ -92,7 +92,7 @@ fn the_mirror_is_a_database_that_others_read() {
     let bytes = std::fs::read(&file).unwrap();
     assert!(bytes.windows(12).any(|at| at == b"How are you?"), "it is written when the run ends");
     let show = place.ok(&["session", "show", "chat"]);
-    assert!(show.contains("prepares the last 4 messages; begins anew 7 d after its last use"), "{show}");
+    assert!(show.contains("prepares the last 4 messages; starts over 7 d after its last use"), "{show}");
     // Spoilt, it is done without, and said where that matters.
     std::fs::write(&file, "spoilt ".repeat(1_000)).unwrap();
     let prepared = json_of(&place.ok(&["session", "prepare", "chat"]));

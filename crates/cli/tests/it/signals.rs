@@ -41,7 +41,7 @@ fn the_first_interrupt_stops_a_tool_and_the_run() {
     wait_until("the tool runs", || place.text("pid").ends_with('\n'));
     process.signal(Signal::INT);
     let done = process.end();
-    assert!(done.code == 130 && done.out.starts_with(STOPPED), "{done:#?}");
+    assert!(done.code == 130 && done.report().starts_with(STOPPED), "{done:#?}");
     let trace = place.trace();
     let expected = [
         "stopping at the next checkpoint; Ctrl-C again ends at once".to_string(),
@@ -156,7 +156,7 @@ fn the_second_interrupt_ends_at_once() {
     assert_eq!(place.tools(), Vec::<u32>::new());
     let resumed = place.run(&["resume", "--yes"]);
     // The stop was decided before: what was open is closed, and the next resume answers.
-    assert!(resumed.code == 130 && resumed.out.starts_with(STOPPED), "{resumed:#?}");
+    assert!(resumed.code == 130 && resumed.report().starts_with(STOPPED), "{resumed:#?}");
     resumes(&place);
     assert_eq!(place.text("late"), "");
 }
@@ -169,7 +169,7 @@ fn a_run_that_was_asked_to_terminate_or_lost_its_terminal_stops_at_a_checkpoint(
         wait_until("the tool runs", || place.text("pid").ends_with('\n'));
         process.signal(signal);
         let done = process.end();
-        assert!(done.code == 130 && done.out.starts_with(STOPPED), "{done:#?}");
+        assert!(done.code == 130 && done.report().starts_with(STOPPED), "{done:#?}");
         assert_eq!(done.own_lines()[0], "stopping at the next checkpoint; a second signal ends at once");
         assert_eq!(place.tools(), Vec::<u32>::new());
         assert_eq!(place.events(&place.trace()).pop().unwrap()["data"]["reason"], "stopped");

@@ -123,7 +123,7 @@ fn an_interrupt_ends_the_running_call_alone_and_the_agent_goes_on() {
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "Done.\n", "other\n"), "{done:#?}");
     assert_eq!(resolutions(&place)[0], ("2.0".to_string(), "interrupted".to_string()));
     assert!(conversation(&server.requests()[1]).contains("Interrupted while it ran"));
-    place.run(&["interrupt"]).fails(1, "nobody is running");
+    place.run(&["interrupt"]).fails(1, "is not running");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn an_expansion_holds_for_half_a_window_and_hides_no_answer() {
     agent.answers("done");
     agent.takes(InputKind::ExpandContext { by: 2 });
     assert_eq!(agent.state().window_extra, 5 + 2 - 4, "five messages are shown, two more may come");
-    let ended = Some(Ending { reason: FinishReason::Final, answer: "done".into() });
+    let ended = Some(Ending { reason: FinishReason::Final, answer: "done".into(), is_said: true });
     assert_eq!(ending(agent.state(), &agent.bodies), ended);
 }
 

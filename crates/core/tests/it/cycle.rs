@@ -16,7 +16,7 @@ fn a_question_and_its_answer_are_one_run() {
     agent.gives(InputKind::ModelFinished(reply), &["model_finished 2 calls=0", "run_finished final turns=1 calls=0"]);
     assert_eq!(agent.pending(), [""; 0]);
     let ended = ending(agent.state(), &agent.bodies);
-    assert_eq!(ended, Some(Ending { reason: FinishReason::Final, answer: "hi".into() }));
+    assert_eq!(ended, Some(Ending { reason: FinishReason::Final, answer: "hi".into(), is_said: true }));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn an_answer_that_the_output_limit_cut_ends_the_run_as_such_and_is_marked() {
         &["model_finished 2 calls=0", "run_finished max_output turns=1 calls=0"],
     );
     let answer = "The first half\n\n[The answer was cut off here, at the model's output limit.]";
-    let ended = Some(Ending { reason: FinishReason::MaxOutput, answer: answer.into() });
+    let ended = Some(Ending { reason: FinishReason::MaxOutput, answer: answer.into(), is_said: true });
     assert_eq!(ending(agent.state(), &agent.bodies), ended);
     agent.refuses(InputKind::Continue { by: user() }, Refusal::NothingOpen);
     agent.says(MessageMode::Message, "go on");

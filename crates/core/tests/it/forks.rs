@@ -103,7 +103,7 @@ fn a_fork_from_the_middle_of_a_run_says_so_and_nobody_has_stopped_it() {
     assert!(said(&fork).contains(blocked), "{}", said(&fork));
     fork.says(MessageMode::Message, "go on");
     fork.takes(stop());
-    assert!(said(&fork).contains("Blocked by: somebody stopped the run."), "{}", said(&fork));
+    assert!(said(&fork).contains("Blocked by: the run was stopped."), "{}", said(&fork));
 }
 
 #[test]

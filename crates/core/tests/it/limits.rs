@@ -255,7 +255,7 @@ fn a_soft_budget_ends_with_one_last_answer_without_calls() {
     let mut agent = asked.clone();
     agent.answers("what I have");
     let ended = ending(agent.state(), &agent.bodies);
-    assert_eq!(ended, Some(Ending { reason: FinishReason::TokenBudget, answer: "what I have".into() }));
+    assert_eq!(ended, Some(Ending { reason: FinishReason::TokenBudget, answer: "what I have".into(), is_said: true }));
 
     let mut agent = asked.clone();
     agent.takes(model_failed(2, ModelErrorKind::Server, Some(agent.now)));
@@ -358,9 +358,9 @@ fn a_degraded_answer_says_what_was_done_what_blocks_and_what_to_do_next() {
     agent.takes(done("2.0", 1));
     agent.takes(failed("2.1", 1));
     let answer = "The run ended before a final answer (max_turns).\n\nDone: read × 1.\nBlocked by: the limit of model \
-                  turns. The last failure was in bash.\nThe model's last words: let me see\nNext: continue the trace; \
+                  turns. The last failure was in bash.\nLast message: let me see\nNext: continue the trace; \
                   limits count per run.";
-    let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into() };
+    let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into(), is_said: false };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
 }
 
@@ -375,10 +375,10 @@ fn a_degraded_answer_names_denials_as_the_block_and_the_open_steps_as_what_is_ne
     agent.calls(&[planned("bash", Decision::Deny)]);
     let answer = "The run ended before a final answer (repeated_failure).\n\nDone: no tool call succeeded.\nBlocked by: the run \
                   went round in circles. To be exact: bash failed or was denied in 2 turns in a row. Denied: bash × 1 (by \
-                  test.bash), bash × 1 (by user).\nThe model's last words: let me see\nNext: look at the failure, then \
+                  test.bash), bash × 1 (by user).\nLast message: let me see\nNext: look at the failure, then \
                   continue with an instruction. Approve what was denied (the last such call is 4.0), or allow it by a rule. \
                   Still open: step 1; step 2; step 3; step 4; step 5; step 6; step 7; step 8; and 2 more.";
-    let expected = Ending { reason: FinishReason::RepeatedFailure, answer: answer.into() };
+    let expected = Ending { reason: FinishReason::RepeatedFailure, answer: answer.into(), is_said: false };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
     assert_eq!(what_helps(agent.state(), &agent.bodies), Help::Allow(call("4.0")), "a rule denied it");
 }

@@ -198,7 +198,7 @@ fn a_log_with_reminders_cut_after_any_event_comes_to_the_same_end() {
 
 fn comes_to_the_same_end(mut whole: Agent) {
     serve(&mut whole);
-    let expected = Some(Ending { reason: FinishReason::Final, answer: "all done".into() });
+    let expected = Some(Ending { reason: FinishReason::Final, answer: "all done".into(), is_said: true });
     assert_eq!(ending(whole.state(), &whole.bodies), expected);
     assert!(whole.log.len() > 25, "a life with something to cut: {}", whole.log.len());
     for events in 1..=whole.log.len() {

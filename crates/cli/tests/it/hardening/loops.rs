@@ -177,7 +177,7 @@ fn held(profile: &Profile, one: &Misbehaviour, protocol: &str) {
     let by_turns = requests >= profile.turns && reason == Some("max_turns");
     assert!(by_turns || reason == Some(one.ends), "{what}: {reason:?} after {requests} requests: {done:#?}");
     assert_eq!((done.code, server.violations()), (done.code.max(1), Vec::new()), "{what}: {done:#?}");
-    assert!(done.out.contains("\nBlocked by: ") && done.out.contains("\nNext: "), "{what}: {done:#?}");
+    assert!(done.report().contains("\nBlocked by: ") && done.report().contains("\nNext: "), "{what}: {done:#?}");
     place.ok(&["verify"]);
     place.ok(&["replay"]);
     assert_eq!(std::fs::read_dir(&place.work).unwrap().count(), 0, "{what}");
