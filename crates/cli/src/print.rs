@@ -393,6 +393,9 @@ impl Printer {
             Resolution::Interrupted => self.line("✗", &format!("{name} was interrupted")),
             Resolution::Unknown => self.line("✗", &format!("{name}: nobody can tell whether it was done")),
         }
+        for notice in data.output.iter().flat_map(|output| &output.notices) {
+            self.line("!", notice);
+        }
     }
 
     /// A call as the model made it.

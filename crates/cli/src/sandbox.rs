@@ -25,9 +25,8 @@ pub fn sandbox(args: &SandboxArgs) -> Result<ExitCode, Failure> {
     let vault = home.vault(&home.registry()?)?;
     let hidden: Vec<OsString> = vault.names().map(OsString::from).chain(secret_variables()).collect();
     let ended = run_here(&cage, &args.command, &folder, &hidden)?;
-    if !ended.planted.is_empty() {
-        let names = ended.planted.join(", ");
-        eprintln!("mainpath: new in the workspace, and run by shells, editors or git without being asked: {names}");
+    for sentence in ended.planted.sentences(true) {
+        eprintln!("mainpath: {}", plain(&sentence));
     }
     let name = args.command.first().map(|name| name.to_string_lossy()).unwrap_or_default();
     let (code, problem) = match ended.how {

@@ -37,6 +37,8 @@ pub struct PathFact {
     pub write: bool,
     /// Whether it belongs to Mainpath itself: data, policy, configuration, control sockets.
     pub protected: bool,
+    /// Whether git would obey it, because of a folder above it that has the shape of a repository.
+    pub in_repository: bool,
 }
 
 impl PathFact {

@@ -178,6 +178,7 @@ mod tests {
             relative: in_workspace.then(|| path.into()),
             write: !effect.is_read_only(),
             protected,
+            in_repository: false,
         };
         CallFacts { tool: tool.into(), effect, paths: paths.iter().map(fact).collect(), ..CallFacts::default() }
     }

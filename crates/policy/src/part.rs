@@ -87,6 +87,7 @@ fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> P
         write: fact.write,
         reads_too: fact.write && !matches!(effect, EffectClass::LocalWrite),
         certain: true,
+        in_repository: fact.in_repository,
         inside: fact.in_workspace(),
         redirected: false,
         confined: false,
@@ -100,6 +101,7 @@ fn redirected<'a>(file: &'a File, confined: bool, folders: &Folders) -> Place<'a
     let certain = *fixed && named.is_some();
     Place {
         certain,
+        in_repository: false,
         inside: certain && named.as_ref().is_some_and(|named| named.relative.is_some()),
         texts: vec![named.unwrap_or(PlaceText { absolute: Cow::Borrowed(text), relative: None })],
         written: text,

@@ -68,5 +68,5 @@ fn path(path: &str, write: bool, folders: &Folders) -> PathFact {
         Some(below) => below.strip_prefix('/').map(String::from),
         None => None,
     };
-    PathFact { path: path.into(), absolute, relative, write, protected: false }
+    PathFact { path: path.into(), absolute, relative, write, protected: false, in_repository: false }
 }

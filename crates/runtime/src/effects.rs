@@ -390,6 +390,12 @@ fn context(around: Around, grant: Grant, cancel: CancellationToken, pieces: Arc<
     context.blobs = Arc::new(Blobs { store: Arc::clone(&config.store), scope, vault: config.vault.clone() });
     context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });
     context.offered = Arc::new(move |tool, effect| prepared.offers(tool, effect));
+    let (told, vault) = (Arc::downgrade(&handle), config.vault.clone());
+    context.notice = Arc::new(move |text: &str| {
+        if let Some(handle) = told.upgrade() {
+            handle.tell(Live::Notice(vault.redact(text)));
+        }
+    });
     context.changing = changing(handle, config.vault.clone(), (call, attempt));
     context.progress = Arc::new(move |piece: &str| {
         let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,7 @@
 //! What a process is shut into, as data.
 
-use crate::guard::{Guard, Watch};
+use crate::guard::{Guard, begin};
+use crate::planted::Watch;
 use mainpath_types::{Confinement, FileAccess};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,7 @@ pub(crate) struct Bounds {
 
 impl Cage {
     /// A cage around `workspace`, an absolute path without links, in which Mainpath's `own` files and folders do not exist.
+    /// The first of them keeps, in `aside/`, what a command has left that other programs would run; see [`Planted`](crate::Planted).
     pub fn new(confinement: Confinement, workspace: impl Into<PathBuf>, own: Vec<PathBuf>) -> Cage {
         Cage { bounds: Some(Bounds { confinement, workspace: workspace.into(), own, guards: Vec::new() }) }
     }
@@ -37,7 +39,7 @@ impl Cage {
         let mut cage = self.clone();
         let writable = cage.bounds.as_mut().filter(|bounds| bounds.confinement.files == FileAccess::WorkspaceWrite);
         let watch = writable.map(|bounds| {
-            let (watch, guards) = Watch::begin(&bounds.workspace);
+            let (watch, guards) = begin(&bounds.workspace, &bounds.own);
             bounds.guards = guards;
             watch
         });

@@ -1,5 +1,7 @@
 //! How a command ended, and the line in which its launcher says so.
 
+use crate::planted::Planted;
+
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -11,9 +13,8 @@ pub struct Ended {
     pub cleared: usize,
     /// Processes of other users, which could not be ended.
     pub left: usize,
-    /// Files of the workspace that shells, editors or git run by themselves, and that are new or another file than before
-    /// the command: paths from the workspace.
-    pub planted: Vec<String>,
+    /// What it has left in the workspace that git, shells, editors or agents run or obey by themselves.
+    pub planted: Planted,
 }
 
 /// In which way a command ended.
@@ -35,7 +36,7 @@ pub enum How {
 
 impl Ended {
     pub(crate) fn of(how: How) -> Ended {
-        Ended { how, by_itself: false, cleared: 0, left: 0, planted: Vec::new() }
+        Ended { how, by_itself: false, cleared: 0, left: 0, planted: Planted::default() }
     }
 
     /// The line.

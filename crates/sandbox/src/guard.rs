@@ -1,30 +1,34 @@
-//! Files of a workspace that other programs run by themselves: a shell that starts there, an editor that opens the folder,
-//! git. An agent that writes them makes its user run them outside the cage, so inside they cannot be changed, and new ones
-//! are told after the command.
+//! Files of a workspace that other programs run by themselves: a shell that starts there, an editor that opens the folder, an
+//! agent, git. An agent that writes them makes its user run them outside the cage.
 //!
-//! Guarded are the names below in the workspace itself, what they lead to if they are links, and git's own of every repository
-//! in it: at its top, in folders up to two levels down, its submodules, and where a `.git` that is a file or a link leads.
+//! Held inside the cage: the guarded names at the workspace's top, what they lead to if they are links, and git's own of the
+//! repositories called `.git` at its top and up to two levels down, their submodules, and where a `.git` that is a file or a
+//! link leads. Whatever else there is of the kind, at any depth, is compared before and after a command (`planted/`).
 //!
 //! What this cannot hold: a guarded *file* that somebody outside replaces while a command runs (an editor that renames a new
 //! one over it) is not guarded any more in that command's cage, only told at its end. Folders are not affected.
 
 use crate::home::{SECRETS, own_home};
-use mainpath_types::{GUARDED, OF_REPOSITORY, REPOSITORY};
+use crate::planted::{Seen, Watch};
+use crate::search::search;
+use mainpath_types::{GUARDED, GUARDED_ANYWHERE, OF_REPOSITORY, REPOSITORY};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Made where the workspace's repository has none, since a folder that is not there cannot be guarded.
 const MADE: [&str; 2] = ["hooks", "info"];
 
-/// Where repositories further down are looked for: not in these, and in no more folders than that.
+/// Repositories in these, further down than that, or beyond that number are not held, only compared.
 const NOT_IN: [&str; 4] = [REPOSITORY, "node_modules", "target", ".venv"];
-const MOST_FOLDERS: usize = 256;
+const MOST_LEVELS: usize = 2;
 const MOST_REPOSITORIES: usize = 64;
+
+/// The most that a file holds which names a folder.
+pub(crate) const LINE: usize = 4096;
 
 /// What a cage does about one path, which is absolute and without links.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,65 +39,37 @@ pub(crate) enum Guard {
     ReadOnly(PathBuf),
 }
 
-/// What was to be guarded before a command.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    workspace: PathBuf,
-    seen: Vec<(PathBuf, Option<Identity>)>,
+/// Looks before a command: what is to be guarded, and what to compare with after it. `own`: Mainpath's own folders, of which
+/// the first keeps what is taken aside.
+pub(crate) fn begin(workspace: &Path, own: &[PathBuf]) -> (Watch, Vec<Guard>) {
+    let is_home = std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == workspace);
+    prepare(workspace, is_home);
+    let found = search(workspace, own);
+    let mut holding = Holding { workspace, held: BTreeSet::new(), guards: BTreeSet::new(), repositories: 0 };
+    GUARDED.iter().chain(GUARDED_ANYWHERE).for_each(|name| holding.look(&workspace.join(name)));
+    let called_git = |path: &&PathBuf| path.file_name().is_some_and(|name| name == REPOSITORY);
+    let repositories = found.repositories.iter().filter(called_git).chain(&found.pointers);
+    repositories.filter(|path| is_near(workspace, path)).for_each(|path| holding.repository(path));
+    let told = if is_home { SECRETS.iter().map(|name| workspace.join(name)).collect() } else { Vec::new() };
+    let Holding { held, guards, .. } = holding;
+    let seen = Seen::of(workspace, &found, &held, told);
+    (Watch::new(workspace, own, seen), guards.into_iter().collect())
 }
 
-/// Which file it is: device, number, kind.
-type Identity = (u64, u64, u32);
-
-impl Watch {
-    /// Looks before the command: what is to be guarded, and what to compare with after it.
-    pub fn begin(workspace: &Path) -> (Watch, Vec<Guard>) {
-        let is_home = std::env::var_os("HOME").and_then(|home| own_home(&home)).is_some_and(|home| home == workspace);
-        prepare(workspace, is_home);
-        let mut search = Search { workspace, paths: BTreeSet::new(), guards: BTreeSet::new(), repositories: 0 };
-        GUARDED.iter().for_each(|name| search.look(&workspace.join(name)));
-        if is_home {
-            SECRETS.iter().for_each(|name| search.watch(&workspace.join(name)));
-        }
-        search.repository(&workspace.join(REPOSITORY));
-        search.further_down();
-        let seen =
-            search.paths.into_iter().map(|path| (identity(&path), path)).map(|(was, path)| (path, was)).collect();
-        (Watch { workspace: workspace.into(), seen }, search.guards.into_iter().collect())
-    }
-
-    /// Looks again after it: the paths from the workspace that are new, or are another file than before.
-    pub fn changed(&self) -> Vec<String> {
-        let differs = |(path, was): &&(PathBuf, Option<Identity>)| identity(path).is_some_and(|is| *was != Some(is));
-        let mut changed: Vec<&Path> = Vec::new();
-        // Sorted: what contains comes first. A repository that is new is one word, not six.
-        for (path, _) in self.seen.iter().filter(differs) {
-            if !changed.iter().any(|known| path.starts_with(known)) {
-                changed.push(path);
-            }
-        }
-        let name = |path: &Path| path.strip_prefix(&self.workspace).unwrap_or(path).display().to_string();
-        changed.into_iter().map(name).collect()
-    }
-}
-
-struct Search<'a> {
+struct Holding<'a> {
     workspace: &'a Path,
-    paths: BTreeSet<PathBuf>,
+    /// What is read-only inside, by the names that lead to it.
+    held: BTreeSet<PathBuf>,
     guards: BTreeSet<Guard>,
     repositories: usize,
 }
 
-impl Search<'_> {
-    fn watch(&mut self, path: &Path) {
-        self.paths.insert(path.into());
-    }
-
+impl Holding<'_> {
     /// A path that must not change, nor what it leads to.
     fn look(&mut self, path: &Path) {
-        self.watch(path);
         if let Some(real) = self.real(path) {
-            self.guards.insert(Guard::ReadOnly(real));
+            self.held.insert(path.into());
+            self.hold(real);
         }
     }
 
@@ -105,13 +81,14 @@ impl Search<'_> {
 
     /// A `.git`: a folder, a link to one, or a file that names one.
     fn repository(&mut self, path: &Path) {
-        self.watch(path);
         let Some(real) = self.real(path) else { return };
         if real.is_dir() {
             return self.folder(real);
         }
-        self.guards.insert(Guard::ReadOnly(real.clone()));
-        let named = text_of(&real).and_then(|text| Some(real.parent()?.join(text.strip_prefix("gitdir:")?.trim())));
+        self.held.insert(path.into());
+        self.hold(real.clone());
+        let named =
+            text_of(&real, LINE).and_then(|text| Some(real.parent()?.join(text.strip_prefix("gitdir:")?.trim())));
         if let Some(folder) = named.and_then(|path| self.real(&path)) {
             self.folder(folder);
         }
@@ -123,11 +100,9 @@ impl Search<'_> {
             return;
         }
         self.repositories += 1;
-        // With a folder above it moved away another one could be put in its place.
-        let way = folder.ancestors().skip(1).take_while(|above| *above != self.workspace);
-        self.guards.extend(way.map(|above| Guard::Pinned(above.into())));
+        self.way_to(&folder);
         OF_REPOSITORY.iter().for_each(|name| self.look(&folder.join(name)));
-        let common = text_of(&folder.join("commondir")).map(|text| folder.join(text.trim()));
+        let common = text_of(&folder.join("commondir"), LINE).map(|text| folder.join(text.trim()));
         if let Some(common) = common.and_then(|path| self.real(&path)) {
             self.folder(common);
         }
@@ -145,38 +120,46 @@ impl Search<'_> {
         }
     }
 
-    fn further_down(&mut self) {
-        let top = folders(self.workspace);
-        let below: Vec<PathBuf> = top.iter().take(MOST_FOLDERS).flat_map(|folder| folders(folder)).collect();
-        for folder in top.iter().chain(&below).take(MOST_FOLDERS) {
-            let path = folder.join(REPOSITORY);
-            if path.symlink_metadata().is_ok() {
-                self.repository(&path);
-            }
-        }
+    /// With a folder above it moved away another one could be put in its place.
+    fn way_to(&mut self, real: &Path) {
+        let way = real.ancestors().skip(1).take_while(|above| *above != self.workspace);
+        self.guards.extend(way.map(|above| Guard::Pinned(above.into())));
+    }
+
+    fn hold(&mut self, real: PathBuf) {
+        self.way_to(&real);
+        self.held.insert(real.clone());
+        self.guards.insert(Guard::ReadOnly(real));
     }
 }
 
 /// The folders in a folder, links left out, in a stable order.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_searched = |entry: &fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir()) && !NOT_IN.iter().any(|name| entry.file_name() == *name)
-    };
-    let mut found: Vec<PathBuf> = entries.filter(is_searched).map(|entry| entry.path()).take(MOST_FOLDERS).collect();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut found: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).take(MOST_REPOSITORIES).collect();
     found.sort();
     found
 }
 
-/// The beginning of a small file. Whatever lies there: it is not waited for.
-fn text_of(path: &Path) -> Option<String> {
+/// Whether a repository lies where it is held.
+fn is_near(workspace: &Path, path: &Path) -> bool {
+    let above = path.parent().and_then(|above| above.strip_prefix(workspace).ok());
+    above.is_some_and(|above| {
+        above.components().count() <= MOST_LEVELS
+            && !above.components().any(|step| NOT_IN.iter().any(|name| step.as_os_str() == *name))
+    })
+}
+
+/// A file's text, if it has no more than so many bytes. Whatever lies there: it is not waited for.
+pub(crate) fn text_of(path: &Path, most: usize) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
     let is_file = FileType::from_raw_mode(fstat(&file).ok()?.st_mode) == FileType::RegularFile;
     let mut text = String::new();
     is_file.then_some(())?;
-    fs::File::from(file).take(4096).read_to_string(&mut text).ok()?;
-    Some(text)
+    fs::File::from(file).take(most as u64 + 1).read_to_string(&mut text).ok()?;
+    (text.len() <= most).then_some(text)
 }
 
 /// Makes the folders that must be there to be guarded: of the workspace's repository, and in a home the one with the keys that
@@ -198,11 +181,6 @@ fn prepare(workspace: &Path, is_home: bool) {
             let _ = mkdirat(&folder, name, Mode::from(0o777));
         }
     }
-}
-
-fn identity(path: &Path) -> Option<Identity> {
-    let found = path.symlink_metadata().ok()?;
-    Some((found.dev(), found.ino(), found.mode() & 0o170_000))
 }
 
 #[cfg(test)]
@@ -229,23 +207,7 @@ mod tests {
             Guard::Pinned(path) => format!("{}*", name(path)),
             Guard::ReadOnly(path) => name(path),
         };
-        Watch::begin(workspace).1.iter().map(told).collect()
-    }
-
-    #[test]
-    fn new_and_replaced_files_are_told_and_changed_content_is_not() {
-        let (_folder, workspace) = workspace();
-        let path = |name: &str| workspace.join(name);
-        fs::write(path(".envrc"), "a").unwrap();
-        fs::write(path(".profile"), "a").unwrap();
-        let (watch, _) = Watch::begin(&workspace);
-        assert_eq!(watch.changed(), [""; 0]);
-        fs::write(path(".envrc"), "b").unwrap();
-        fs::write(path("new"), "b").unwrap();
-        fs::rename(path("new"), path(".profile")).unwrap();
-        fs::create_dir(path(".vscode")).unwrap();
-        repository(&path(".git"));
-        assert_eq!(watch.changed(), [".git", ".profile", ".vscode"]);
+        begin(workspace, &[]).1.iter().map(told).collect()
     }
 
     #[test]
@@ -253,9 +215,6 @@ mod tests {
         let (_folder, workspace) = workspace();
         repository(&workspace.join(".git"));
         assert_eq!(guards(&workspace), [".git*", ".git/config", ".git/hooks", ".git/info"]);
-        let (watch, _) = Watch::begin(&workspace);
-        fs::write(workspace.join(".git/commondir"), "../other").unwrap();
-        assert_eq!(watch.changed(), [".git/commondir"]);
     }
 
     #[test]
@@ -284,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_links_lead_to_is_guarded_if_it_can_be_changed_and_the_link_is_watched() {
+    fn what_links_lead_to_is_guarded_if_it_can_be_changed() {
         let (_folder, workspace) = workspace();
         fs::write(workspace.join("env"), "a").unwrap();
         symlink("env", workspace.join(".envrc")).unwrap();
@@ -293,10 +252,15 @@ mod tests {
         repository(&workspace.join("elsewhere"));
         symlink("elsewhere", workspace.join(".git")).unwrap();
         assert_eq!(guards(&workspace), ["elsewhere*", "elsewhere/config", "env"]);
-        let (watch, _) = Watch::begin(&workspace);
-        fs::remove_file(workspace.join(".envrc")).unwrap();
-        fs::write(workspace.join(".envrc"), "b").unwrap();
-        assert_eq!(watch.changed(), [".envrc"]);
+    }
+
+    #[test]
+    fn the_way_to_what_is_guarded_cannot_be_moved_away() {
+        let (_folder, workspace) = workspace();
+        fs::create_dir_all(workspace.join(".github/workflows")).unwrap();
+        fs::create_dir_all(workspace.join("sub/.vscode")).unwrap();
+        fs::write(workspace.join("AGENTS.md"), "").unwrap();
+        assert_eq!(guards(&workspace), [".github*", ".github/workflows", "AGENTS.md"]);
     }
 
     #[test]

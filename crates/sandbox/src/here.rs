@@ -2,7 +2,6 @@
 
 use crate::cage::{Bounds, Cage};
 use crate::ended::{Ended, How};
-use crate::guard::Watch;
 use crate::home::Places;
 use crate::launch::{END, finish, run, start_init, wait_for};
 use crate::limits::Group;
@@ -34,7 +33,7 @@ pub fn run_here(cage: &Cage, words: &[OsString], folder: &Path, hidden: &[OsStri
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut ended = confine(bounds, &plan)?;
-    ended.planted = watch.as_ref().map(Watch::changed).unwrap_or_default();
+    ended.planted = watch.map(|watch| watch.settle("sandbox")).unwrap_or_default();
     Ok(ended)
 }
 

@@ -2,10 +2,10 @@
 
 use crate::cage::Cage;
 use crate::ended::{Ended, How};
-use crate::guard::Watch;
 use crate::handover::Streams;
 use crate::launch::{END, SUPPORT};
 use crate::plan::Plan;
+use crate::planted::Watch;
 use crate::pool::{self, Born, Program, Started};
 use crate::support::Support;
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// How commands are started: through a program that runs [`launcher_main`](crate::launcher_main).
 #[derive(Clone, Debug)]
@@ -109,13 +110,21 @@ impl Launcher {
         let inherited = std::env::vars_os().filter(|(name, _)| !is_hidden(name));
         let own = [(MARK.into(), mark.clone().into())];
         let env = inherited.chain(env.iter().cloned()).chain(own).collect();
-        let (cage, watch) = cage.guarded();
+        let (cage, watch) = blocking(|| cage.guarded());
         let words = words.iter().map(OsString::from).collect();
         let plan = Plan { cage, words, folder: folder.into(), env, limited: false };
         let Started { launcher, control } = pool::start(self.program.clone(), plan, streams)?;
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;
-        Ok(Process { control, heard: Vec::new(), launcher: Some(launcher), mark, watch })
+        Ok(Process { control, heard: Vec::new(), launcher: Some(launcher), mark, effect_id: effect_id.into(), watch })
+    }
+}
+
+/// Looking through a large workspace takes a while: other tasks go on meanwhile, where there are threads for them.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 
@@ -158,6 +167,7 @@ pub struct Process {
     /// Taken when it is waited for.
     launcher: Option<Born>,
     mark: String,
+    effect_id: String,
     watch: Option<Watch>,
 }
 
@@ -197,7 +207,11 @@ impl Process {
             tokio::task::spawn_blocking(clear).await.map_err(io::Error::other)??;
         }
         // Otherwise it ends when it has taken its cage down, which takes longer than anybody need wait for.
-        ended.planted = self.watch.as_ref().map(Watch::changed).unwrap_or_default();
+        if let Some(watch) = self.watch.take() {
+            let name = self.effect_id.clone();
+            let settled = tokio::task::spawn_blocking(move || watch.settle(&name)).await;
+            ended.planted = settled.map_err(io::Error::other)?;
+        }
         Ok(ended)
     }
 }

@@ -9,7 +9,8 @@
 //!   ([`How::Refused`]);
 //! - no process survives its owner, its owner's wish that it end, or the end of the command that it belongs to;
 //! - nothing in a cage has a privilege, gains one, or can make a namespace or a mount;
-//! - nothing in a cage sees Mainpath's own files.
+//! - nothing in a cage sees Mainpath's own files;
+//! - nothing that a command has written makes git, a shell or an editor of its user run something: see [`Planted`].
 //!
 //! # A cage
 //! On Linux: fresh user, mount, PID, IPC and network namespaces (`sys.rs`, `inside.rs`); a tree of mounts in which the machine
@@ -26,9 +27,11 @@
 //! In each of them temporary files, terminals and shared memory are the cage's own (in `full`: all but `/tmp`), `/proc` shows
 //! its own processes, and no capability of root is left.
 
+mod aside;
 mod cage;
 mod ended;
 mod forecast;
+mod gitconfig;
 mod guard;
 mod handover;
 mod here;
@@ -38,8 +41,10 @@ mod launch;
 mod launcher;
 mod limits;
 mod plan;
+mod planted;
 mod pool;
 mod ready;
+mod search;
 mod seatbelt;
 mod seccomp;
 mod supervise;
@@ -53,5 +58,6 @@ pub use here::run_here;
 pub use home::secret_variables;
 pub use launch::launcher_main;
 pub use launcher::{Launcher, Process, Running, Talking};
+pub use planted::Planted;
 pub use seatbelt::profile;
 pub use support::{Part, Support};

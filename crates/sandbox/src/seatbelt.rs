@@ -5,7 +5,7 @@
 
 use crate::cage::{Bounds, Cage};
 use crate::home::SECRETS;
-use mainpath_types::{FileAccess, GUARDED, OF_REPOSITORY, REPOSITORY};
+use mainpath_types::{FileAccess, GUARDED, GUARDED_ANYWHERE, OF_REPOSITORY, REPOSITORY};
 use std::path::Path;
 
 /// The profile for a cage, with `home` as the home of its user; `None` for an open cage.
@@ -34,7 +34,7 @@ pub fn profile(cage: &Cage, home: &Path) -> Option<String> {
     }
     if confinement.files == FileAccess::WorkspaceWrite {
         rule(format!("(allow file-write* {})", subpath(workspace)));
-        for name in GUARDED {
+        for name in GUARDED.iter().chain(GUARDED_ANYWHERE) {
             rule(format!("(deny file-write* {})", subpath(&workspace.join(name))));
         }
         for name in OF_REPOSITORY {

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use std::ffi::OsStr;
 use std::io;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a command may take where the call does not say.
@@ -112,7 +113,7 @@ fn start(ctx: &ToolContext, command: &str) -> io::Result<Running> {
 
 fn background(ctx: &ToolContext, command: &str, limit: Option<Duration>) -> ToolOutput {
     let id = ctx.grant.call();
-    match ctx.processes.start(id, command, limit, || start(ctx, command)) {
+    match ctx.processes.start(id, command, limit, Arc::clone(&ctx.notice), || start(ctx, command)) {
         Ok(Ok(())) => {
             let text = format!("Started in the background; its id is {id}.");
             ToolOutput { title: Some(title(ctx, command)), ..ToolOutput::text(text) }
@@ -157,11 +158,12 @@ async fn report(
         code.to_string()
     });
     shown.notes.extend(leftovers(&ended));
+    let notices = ended.planted.sentences(true).into();
     if shown.text.is_empty() && shown.notes.is_empty() {
         shown.text.push_str("[no output]");
     }
     let (artifacts, title) = (std::mem::take(&mut shown.artifacts), Some(title(ctx, command)));
-    ToolOutput { error, title, command: Some(end), artifacts, ..ToolOutput::text(shown.with_notes()) }
+    ToolOutput { error, title, command: Some(end), artifacts, notices, ..ToolOutput::text(shown.with_notes()) }
 }
 
 /// The command's first line, secrets hidden.

@@ -40,6 +40,8 @@ pub struct ToolContext {
     /// Takes output while the call runs, as it comes: whoever takes it hides secrets in it, since only they see the whole
     /// stream. Ephemeral: nothing depends on anybody listening.
     pub progress: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Tells people something at once, a sentence: what a process in the background has left, as no result may follow.
+    pub notice: Notice,
     /// Resolves secrets in arguments and hides them in output.
     pub secrets: Arc<dyn Secrets>,
     /// How processes are started.
@@ -69,6 +71,7 @@ impl ToolContext {
             offered: Arc::new(|_, _| true),
             changing: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
             progress: Arc::new(|_| {}),
+            notice: Arc::new(|_| {}),
             secrets: Arc::new(NoSecrets),
             launcher,
             cage,
@@ -136,6 +139,9 @@ pub type Offered = Arc<dyn Fn(&str, EffectClass) -> bool + Send + Sync>;
 
 /// Puts changes of files on record before they are made. Errors: they cannot be, so they are not to be made.
 pub type Changing = Arc<dyn Fn(Vec<FileChange>) -> Fut<'static, io::Result<()>> + Send + Sync>;
+
+/// Tells people something.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Where outputs too large to show are kept.
 pub trait BlobSink: Send + Sync {

@@ -220,10 +220,7 @@ pub(crate) fn leftovers(ended: &Ended) -> Vec<String> {
     if ended.left > 0 {
         notes.push(format!("{} of another user could not be ended", count(ended.left as u64, "process")));
     }
-    if !ended.planted.is_empty() {
-        let names = ended.planted.join(", ");
-        notes.push(format!("new in the workspace, and run by shells, editors or git without being asked: {names}"));
-    }
+    notes.extend(ended.planted.sentences(false));
     notes
 }
 

@@ -75,7 +75,7 @@ mod workspace;
 mod write;
 
 pub use bash::Bash;
-pub use context::{BlobSink, Changing, MemoryBlobs, NoSecrets, Offered, Secrets, SentOn, ToolContext};
+pub use context::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, Secrets, SentOn, ToolContext};
 pub use edit::EditTextFile;
 pub use filter::filter_main;
 pub use glob::Glob;

@@ -1,6 +1,7 @@
 //! Processes that go on between the calls of a trace.
 
 use crate::Problem;
+use crate::context::Notice;
 use crate::follow::{Sinks, Stop, follow, leftovers, own_end};
 use crate::output::Collector;
 use crate::tool::count;
@@ -62,6 +63,7 @@ impl Processes {
         id: CallId,
         command: &str,
         limit: Option<Duration>,
+        notice: Notice,
         launch: impl FnOnce() -> io::Result<Running>,
     ) -> Result<io::Result<()>, Problem> {
         let mut table = self.table();
@@ -83,7 +85,7 @@ impl Processes {
             seen: watch::Sender::default(),
         });
         table.insert(id, Arc::clone(&background));
-        tokio::spawn(background.follow(running, limit));
+        tokio::spawn(background.follow(running, limit, notice));
         Ok(Ok(()))
     }
 
@@ -118,14 +120,17 @@ impl Drop for Processes {
 }
 
 impl Background {
-    async fn follow(self: Arc<Self>, running: Running, limit: Option<Duration>) {
+    async fn follow(self: Arc<Self>, running: Running, limit: Option<Duration>, notice: Notice) {
         let (mut ignore, mut ignore_errors) = (|_: &[u8]| {}, |_: &[u8]| {});
         // Nothing is handed out in the middle of a line, where a secret may have begun.
         let mut take = |piece: String| self.seen.send_modify(|seen| seen.unread.push(piece.as_bytes()));
         // A process that goes on is read as it would be in a terminal.
         let sinks = Sinks { output: &mut ignore, errors: &mut ignore_errors, piece: &mut take };
         let words = match follow(running, &self.end, limit, sinks).await {
-            Ok((ended, stop)) => end_in_words(&ended, stop),
+            Ok((ended, stop)) => {
+                ended.planted.sentences(true).iter().for_each(|sentence| notice(sentence));
+                end_in_words(&ended, stop)
+            }
             Err(error) => format!("its end could not be confirmed: {error}"),
         };
         self.seen.send_modify(|seen| seen.ended = Some(words));

@@ -227,7 +227,8 @@ impl Tools {
             let resolved = workspace.resolve(&path)?;
             let protected = resolved.protected;
             let (absolute, relative) = workspace.names(&resolved);
-            Ok(PathFact { path, absolute, relative, write, protected })
+            let in_repository = write && relative.as_deref().is_some_and(|path| workspace.is_in_repository(path));
+            Ok(PathFact { path, absolute, relative, write, protected, in_repository })
         };
         let paths = paths.into_iter().map(fact).collect::<Result<Vec<_>, _>>()?;
         let is_linked = paths.iter().any(|fact| fact.absolute != workspace.as_written(&fact.path));
@@ -373,7 +374,8 @@ fn redact(output: &mut ToolOutput, redact: &dyn Fn(&str) -> String) {
             *text = redact(text);
         }
     }
-    for text in [&mut output.title, &mut output.long_term_memory].into_iter().flatten() {
+    let notices = output.notices.iter_mut();
+    for text in [&mut output.title, &mut output.long_term_memory].into_iter().flatten().chain(notices) {
         *text = redact(text);
     }
 }

@@ -6,6 +6,7 @@
 //! of leading elsewhere.
 
 use crate::Problem;
+use mainpath_types::{HEAD, of_bare_repository};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -137,6 +138,16 @@ impl Workspace {
     /// Whether there is anything at a path from the root, no link followed.
     pub(crate) fn exists(&self, relative: &Path) -> bool {
         beneath(&self.dir, relative, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC).is_ok()
+    }
+
+    /// Whether git would obey a file at a path from the root, because of a folder above it that is a repository whatever it is
+    /// called. What is in a `.git` is known by its name.
+    pub(crate) fn is_in_repository(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        path.ancestors().skip(1).any(|above| {
+            let rest = path.strip_prefix(above).map(|rest| rest.to_string_lossy().into_owned()).unwrap_or_default();
+            of_bare_repository(&rest) && self.exists(&above.join(HEAD))
+        })
     }
 
     /// Opens a folder.

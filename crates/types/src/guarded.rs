@@ -4,9 +4,8 @@
 /// Where a workspace keeps what Mainpath itself goes by: its rules, its settings, its skills.
 pub const OWN_FOLDER: &str = ".mainpath";
 
-/// Names in a workspace that are guarded where they exist.
+/// Names that are guarded at the top of a workspace: what shells, sessions and git read in a home.
 pub const GUARDED: &[&str] = &[
-    // Shells and sessions.
     ".bashrc",
     ".bash_profile",
     ".bash_login",
@@ -26,7 +25,23 @@ pub const GUARDED: &[&str] = &[
     ".xprofile",
     ".xinitrc",
     ".xsession",
+    ".gitconfig",
+    OWN_FOLDER,
+];
+
+/// Names that are guarded in every folder: programs look for them in the folder that they are started in, and above it.
+pub const GUARDED_ANYWHERE: &[&str] = &[
+    // Environments and versions of tools: direnv, mise, rustup.
     ".envrc",
+    "mise.toml",
+    ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
+    ".mise",
+    ".config/mise",
+    ".config/mise.toml",
+    "rust-toolchain",
+    "rust-toolchain.toml",
     // Editors and debuggers.
     ".vscode",
     ".idea",
@@ -41,19 +56,93 @@ pub const GUARDED: &[&str] = &[
     ".nvimrc",
     ".gdbinit",
     ".lldbinit",
+    ".pdbrc",
+    // Interpreters that read a file of the folder they are started in.
+    ".pryrc",
+    ".irbrc",
+    ".Rprofile",
+    ".ghci",
+    ".ocamlinit",
     // Agents, this one included.
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "QWEN.md",
     ".mcp.json",
-    OWN_FOLDER,
-    // Git.
-    ".gitconfig",
+    ".agents",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".cursorrules",
+    ".gemini",
+    ".qwen",
+    ".opencode",
+    "opencode.json",
+    "opencode.jsonc",
+    ".pi",
+    ".amp",
+    ".kiro",
+    ".junie",
+    ".roo",
+    ".roomodes",
+    ".continue",
+    ".clinerules",
+    ".windsurf",
+    ".windsurfrules",
+    ".goosehints",
+    ".aider.conf.yml",
+    ".github/copilot-instructions.md",
+    ".github/instructions",
+    ".github/prompts",
+    ".github/agents",
+    // What a server runs as soon as it is pushed.
+    ".github/workflows",
+    ".github/actions",
+    ".gitea/workflows",
+    ".forgejo/workflows",
+    ".gitlab-ci.yml",
+    ".circleci",
+    ".buildkite",
+    ".travis.yml",
+    ".drone.yml",
+    ".woodpecker",
+    ".woodpecker.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "Jenkinsfile",
+    // Package managers and builds: settings that name programs, plugins or where packages come from.
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".yarn/plugins",
+    ".yarn/releases",
+    ".pnpmfile.cjs",
+    ".pnpmfile.mjs",
+    "bunfig.toml",
+    "pip.conf",
+    "uv.toml",
+    ".bundle/config",
+    ".mvn",
+    ".bazelrc",
+    ".buckconfig",
+    // Git, and hooks that a repository brings along.
     ".gitmodules",
-    // Hooks that a repository brings along.
     ".husky",
     ".githooks",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
 ];
 
 /// The folder of a repository: it cannot be moved away, and so replaced; what is in it can change, or nobody could commit.
 pub const REPOSITORY: &str = ".git";
+
+/// The file without which no folder is a repository, whatever it is called.
+pub const HEAD: &str = "HEAD";
 
 /// What of a repository's folder is guarded. The last one makes git look for the others elsewhere.
 pub const OF_REPOSITORY: &[&str] = &["hooks", "info", "config", "config.worktree", "commondir"];
@@ -73,16 +162,24 @@ pub enum Guarded {
 /// Why the file at a path from the workspace is guarded, if it is; the path has `/` between names, and no `.` and `..`.
 ///
 /// [`GUARDED`] names are looked for at the top, the others in every folder. Letters count alike in either case, as some
-/// file systems have it.
+/// file systems have it. A [`HEAD`] outside of a `.git` makes its folder a repository; what else of such a folder git obeys
+/// only the disk can tell: see [`of_bare_repository`].
 pub fn guarded(path: &str) -> Option<Guarded> {
-    let fold = |text: &str| text.to_uppercase().to_lowercase();
     let path = fold(path);
     let steps: Vec<&str> = path.split('/').filter(|step| !step.is_empty()).collect();
     if steps.contains(&OWN_FOLDER) {
         return Some(Guarded::Own);
     }
-    let is_top = |name: &&str| steps.iter().zip(name.split('/')).all(|(step, part)| *step == fold(part));
-    let at_top = GUARDED.iter().any(|name| name.split('/').count() <= steps.len() && is_top(name));
+    let begins = |steps: &[&str], name: &str| {
+        let mut parts = name.split('/');
+        let fits = parts.by_ref().zip(steps).all(|(part, step)| *step == fold(part));
+        fits && steps.len() >= name.split('/').count()
+    };
+    let at_top = GUARDED.iter().any(|name| begins(&steps, name));
+    let below = |at: usize| steps.get(at..).unwrap_or_default();
+    let anywhere = (0..steps.len()).any(|at| GUARDED_ANYWHERE.iter().any(|name| begins(below(at), name)));
+    let in_git = steps.contains(&REPOSITORY);
+    let makes_repository = !in_git && steps.last().is_some_and(|last| *last == fold(HEAD));
     let mut rest = steps.as_slice();
     let mut in_repository = false;
     while let Some(at) = rest.iter().position(|step| *step == REPOSITORY) {
@@ -96,7 +193,18 @@ pub fn guarded(path: &str) -> Option<Guarded> {
             Some((first, _)) => OF_REPOSITORY.contains(first),
         };
     }
-    (at_top || in_repository).then_some(Guarded::Run)
+    (at_top || anywhere || makes_repository || in_repository).then_some(Guarded::Run)
+}
+
+/// Whether git obeys a file at this path from the folder of a repository.
+pub fn of_bare_repository(path: &str) -> bool {
+    let first = fold(path.split('/').find(|step| !step.is_empty()).unwrap_or_default());
+    first == fold(HEAD) || OF_REPOSITORY.contains(&first.as_str())
+}
+
+/// Letters without their case, as file systems compare names that do not tell it apart.
+fn fold(text: &str) -> String {
+    text.to_uppercase().to_lowercase()
 }
 
 #[cfg(test)]
@@ -122,16 +230,55 @@ mod tests {
             ".git/modules/lib/commondir",
             "x/.git/y/.git/config",
             ".hu\u{17f}ky/pre-commit",
+            "sub/.envrc",
+            "AGENTS.md",
+            "docs/agents.md",
+            "pkg/CLAUDE.md",
+            ".claude/settings.json",
+            "a/.cursor/rules/x.mdc",
+            ".codex/config.toml",
+            ".gemini/settings.json",
+            "mise.toml",
+            "crates/a/.cargo/config.toml",
+            ".yarnrc.yml",
+            ".github/workflows/ci.yml",
+            "evil/HEAD",
+            "evil/head",
         ] {
             assert_eq!(guarded(path), Some(Guarded::Run), "{path}");
         }
         for path in [".mainpath/policy.toml", ".mainpath", "sub/.Mainpath/config.toml"] {
             assert_eq!(guarded(path), Some(Guarded::Own), "{path}");
         }
-        for path in
-            ["", "src/main.rs", ".config", ".config/x", ".git/HEAD", ".gitignore", "git/config", "docs/.envrc.md"]
-        {
+        for path in [
+            "",
+            "src/main.rs",
+            ".config",
+            ".config/x",
+            ".git/HEAD",
+            ".gitignore",
+            "git/config",
+            "docs/.envrc.md",
+            "sub/.bashrc",
+            ".github/ISSUE_TEMPLATE.md",
+            ".cargo",
+            "HEAD.md",
+            "src/agents.rs",
+            "agents.md.bak",
+        ] {
             assert_eq!(guarded(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn of_a_repository_by_shape_what_git_obeys_is_told_apart() {
+        for path in
+            ["config", "hooks/post-checkout", "commondir", "HEAD", "Config", "config.worktree", "info/attributes"]
+        {
+            assert!(of_bare_repository(path), "{path}");
+        }
+        for path in ["", "objects/ab/cd", "refs/heads/main", "description", "src/config", "configs"] {
+            assert!(!of_bare_repository(path), "{path}");
         }
     }
 }

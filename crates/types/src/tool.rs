@@ -166,6 +166,9 @@ pub struct ToolOutput {
     /// The files that the call is known to have changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
+    /// What people should know of it, a sentence each, such as files that were moved out of the workspace.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub notices: Box<[String]>,
 }
 
 impl ToolOutput {

@@ -37,7 +37,11 @@ const REPLACE: &str = "mv .git old && cp -r old .git && echo echo changed > .git
 
 /// Ways to the same that cannot all be closed beforehand; then they are told after the command.
 const ROUNDABOUT: &[(&str, &str, &str)] = &[
-    ("the configuration of worktrees", "git config extensions.worktreeConfig true", "echo > .git/config.worktree"),
+    (
+        "the configuration of worktrees",
+        "git config extensions.worktreeConfig true",
+        "echo '[alias] x = !date' > .git/config.worktree",
+    ),
     ("the common folder", "true", "echo elsewhere > .git/commondir"),
     ("a hook of a submodule's repository", SUBMODULE, "echo date > .git/modules/sub/hooks/pre-commit"),
     ("the configuration of a submodule's repository", SUBMODULE, "echo date >> .git/modules/sub/config"),

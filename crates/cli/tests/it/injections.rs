@@ -190,7 +190,13 @@ fn an_agent_cannot_have_git_or_an_editor_run_something_for_it() {
         "innocent",
         ".mcp.json",
         ".vscode/tasks.json",
+        "AGENTS.md",
+        "bare/hooks/post-checkout",
+        "evil/HEAD",
     ];
+    let bare = place.work.join("bare");
+    std::fs::create_dir_all(bare.join("objects")).unwrap();
+    std::fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").unwrap();
     let calls: Vec<Answer> = paths.into_iter().map(write).chain([Answer::call("edit_text_file", edit)]).collect();
     for flags in [&["--mode", "workspace-write"][..], &["--mode", "full"], &["--allow", "write(**)"]] {
         let (done, results) = obeys(&place, calls.clone(), flags, &[]);
@@ -238,4 +244,52 @@ fn an_agent_cannot_approve_itself_or_change_its_rules() {
     let log: Vec<Value> =
         place.run(&["show", "--events"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(log.iter().all(|event| event["type"] != "approval_granted"));
+}
+
+/// Ways to have the user's git run a program, from the workspace's top or a folder of it.
+const REPOSITORIES: [(&str, &str); 4] = [
+    (
+        "cp -r .git more; printf '[core]\\n\\tfsmonitor = %s/ran.sh\\n' $PWD >> more/config; echo ../more > .git/commondir",
+        ".",
+    ),
+    (
+        "mkdir -p x/objects x/refs; cp .git/HEAD x; printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = %s/ran.sh\\n\\tbare = false\\n\\tworktree = ..\\n' $PWD > x/config",
+        "x",
+    ),
+    ("git init -q y; git -C y config core.fsmonitor $PWD/ran.sh", "y"),
+    ("mkdir -p a/b/c/d; git init -q a/b/c/d; git -C a/b/c/d config core.fsmonitor $PWD/ran.sh", "a/b/c/d"),
+];
+
+#[test]
+fn git_of_the_user_runs_nothing_that_a_command_has_left_and_the_user_is_told() {
+    for (script, folder) in REPOSITORIES {
+        let place = Place::new();
+        let git = |folder: &str, args: &[&str]| {
+            let done =
+                std::process::Command::new("git").args(args).current_dir(place.work.join(folder)).output().unwrap();
+            String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+        };
+        git(".", &["init", "-q"]);
+        let ran = place.work.join("ran");
+        let program = format!("#!/bin/sh\ntouch {}\n", ran.display());
+        std::fs::write(place.work.join("ran.sh"), program).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(place.work.join("ran.sh"), mode).unwrap();
+        let (done, results) = obeys(&place, vec![bash(script)], &["--yes"], &[]);
+        assert_eq!(done.code, 0, "{script}: {done:#?}");
+        assert!(
+            done.err.contains("! moved out of the workspace") || done.err.contains("! git settings and steps"),
+            "{done:#?}"
+        );
+        assert!(
+            results[0].contains("moved out of the workspace") || results[0].contains("git settings"),
+            "{results:?}"
+        );
+        let said = git(folder, &["status"]);
+        assert!(!ran.exists(), "{script}: {said}");
+        // The same outside of the sandbox: it is a way.
+        std::process::Command::new("sh").args(["-c", script]).current_dir(&place.work).status().unwrap();
+        let said = git(folder, &["status"]);
+        assert!(ran.exists(), "{script}: {said}");
+    }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Place<'a> {
     pub reads_too: bool,
     /// Whether it is certain which file is meant.
     pub certain: bool,
+    /// Whether git would obey it, because of a folder above it that has the shape of a repository.
+    pub in_repository: bool,
     /// Whether it lies in the workspace.
     pub inside: bool,
     /// Whether a shell redirects to it, so that no tool opens it.
@@ -96,7 +98,7 @@ impl PathPattern {
         }
         let named = |text: &PlaceText<'_>| {
             let inside = match self.from {
-                From::Guarded => text.relative.as_deref().and_then(guarded).is_some(),
+                From::Guarded => place.in_repository || text.relative.as_deref().and_then(guarded).is_some(),
                 From::Root => false,
                 From::Workspace | From::Anywhere => text.relative.as_deref().is_some_and(matches),
             };

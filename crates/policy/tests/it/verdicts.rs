@@ -207,6 +207,7 @@ fn a_link_is_judged_by_the_place_that_it_leads_to_and_by_its_name() {
         relative: Some(real.into()),
         write: true,
         protected: false,
+        in_repository: false,
     };
     let judged =
         |path: &str, real: &str| verdict(&policy, &CallFacts { paths: vec![fact(path, real)], ..call("write(x)") }).0;
@@ -434,6 +435,11 @@ fn what_others_run_or_obey_is_asked_about_in_every_mode_and_mainpaths_own_is_den
         "write(.mcp.json)",
         "write(.envrc)",
         "write(.vscode/tasks.json)",
+        "write(AGENTS.md)",
+        "edit(crates/a/CLAUDE.md)",
+        "write(sub/.envrc)",
+        "write(.github/workflows/ci.yml)",
+        "write(fixtures/evil/HEAD)",
     ];
     let own = ["write(.mainpath/policy.toml)", "edit(.mainpath/config.toml)", "write(a/.Mainpath/skills/x/SKILL.md)"];
     let mut off = policy.clone();
@@ -450,9 +456,17 @@ fn what_others_run_or_obey_is_asked_about_in_every_mode_and_mainpaths_own_is_den
             assert_eq!(of(&off, text, access, ApprovalMode::Yes), (Deny, "builtin.protected".into()), "{text}");
         }
     }
-    for text in ["read(.git/config)", "read(.mainpath/skills/x/SKILL.md)", "write(.git/HEAD)", "write(src/.envrc)"] {
+    for text in ["read(.git/config)", "read(.mainpath/skills/x/SKILL.md)", "write(.git/HEAD)", "write(src/.bashrc)"] {
         assert_eq!(of(&policy, text, Access::Ask, ApprovalMode::Deny).0, Allow, "{text}");
     }
+    let nameless = CallFacts {
+        paths: vec![PathFact { in_repository: true, ..call("write(x/config)").paths[0].clone() }],
+        ..call("write(x/config)")
+    };
+    assert_eq!(
+        verdict_in(&policy, Access::WorkspaceWrite, ApprovalMode::Yes, &nameless),
+        (Ask, "builtin.guarded-files".into())
+    );
     // A link by another name, and a name that is a link elsewhere.
     for (absolute, path) in [(".git/hooks/x", "innocent"), ("innocent", ".envrc")] {
         let mut facts = call(&format!("write({absolute})"));
@@ -533,8 +547,14 @@ fn an_allow_for_the_arguments_of_a_call_covers_the_addresses_that_follow_from_th
     assert_eq!(of(&["allow other(name=deploy)"], &facts), Decision::Ask);
     let rules = ["allow invoke_workflow(name=deploy)", "deny invoke_workflow(POST https://ci.example.com/**)"];
     assert_eq!(of(&rules, &facts), Decision::Deny, "a rule about the address still holds");
-    let path =
-        PathFact { path: "/etc/x".into(), absolute: "/etc/x".into(), relative: None, write: true, protected: false };
+    let path = PathFact {
+        path: "/etc/x".into(),
+        absolute: "/etc/x".into(),
+        relative: None,
+        write: true,
+        protected: false,
+        in_repository: false,
+    };
     let outside = CallFacts { paths: vec![path], ..facts };
     assert_eq!(of(&["allow invoke_workflow(name=deploy)"], &outside), Decision::Deny);
 }

@@ -113,6 +113,9 @@ impl Vault {
         for text in [&mut output.error, &mut output.title, &mut output.long_term_memory].into_iter().flatten() {
             *text = self.redact(text);
         }
+        for notice in &mut output.notices {
+            *notice = self.redact(notice);
+        }
         for change in &mut output.changes {
             change.path = self.redact(&change.path);
         }

@@ -1,13 +1,13 @@
 //! How a command in a cage ends, and what is told of it.
 
 use crate::support::{World, finish, launcher};
-use mainpath_sandbox::{Cage, Ended, How, Launcher};
+use mainpath_sandbox::{Cage, Ended, How, Launcher, Planted};
 use mainpath_types::{Confinement, FileAccess};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 
 fn by_itself(how: How) -> Ended {
-    Ended { how, by_itself: true, cleared: 0, left: 0, planted: Vec::new() }
+    Ended { how, by_itself: true, cleared: 0, left: 0, planted: Planted::default() }
 }
 
 #[tokio::test]
@@ -32,12 +32,17 @@ async fn in_full_mode_everything_is_writable_but_mainpaths_own_files() {
 }
 
 #[tokio::test]
-async fn what_others_run_and_a_command_has_left_is_told() {
+async fn what_others_run_and_a_command_has_left_is_taken_aside() {
     let world = World::new();
     let (_, ended) = world.shell(FileAccess::WorkspaceWrite, "echo x > .envrc; mkdir .vscode; git init -q .").await;
-    assert_eq!(ended.planted, [".envrc", ".git", ".vscode"]);
+    let folder = world.own.join("aside/t-1-1");
+    let taken = vec![".envrc".to_string(), ".vscode".into()];
+    assert_eq!(ended.planted, Planted { taken, folder: Some(folder.clone()), ..Planted::default() });
+    assert_eq!(std::fs::read_to_string(folder.join(".envrc")).unwrap(), "x\n");
+    assert!(!world.workspace.join(".envrc").exists() && world.workspace.join(".git/HEAD").exists());
+    std::fs::write(world.workspace.join(".envrc"), "of the user").unwrap();
     let (text, ended) = world.shell(FileAccess::WorkspaceWrite, "echo y > .envrc || mv .git other").await;
-    assert_eq!((ended.how, ended.planted), (How::Exit(1), vec![]));
+    assert_eq!((ended.how, ended.planted), (How::Exit(1), Planted::default()));
     assert!(text.contains("Read-only file system") && text.contains("Device or resource busy"), "{text}");
 }
 

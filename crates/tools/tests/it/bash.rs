@@ -162,3 +162,40 @@ async fn nothing_of_ours_is_open_in_the_command() {
     assert!(text.starts_with("/dev/null\npipe:["), "{text}");
     assert!(!text.contains("ours") && !text.contains("socket:") && !text.contains("anon_inode"), "{text}");
 }
+
+#[tokio::test]
+async fn what_others_would_run_is_taken_aside_and_model_and_people_are_told() {
+    let own = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::with(&[]);
+    let protected = vec![own.path().canonicalize().unwrap()];
+    let workspace = std::sync::Arc::new(mainpath_tools::Workspace::new(folder.path(), protected).unwrap());
+    let confinement = mainpath_types::Confinement { files: mainpath_types::FileAccess::WorkspaceWrite, network: false };
+    let mut ctx = world.context("bash");
+    ctx.cage = mainpath_sandbox::Cage::new(confinement, workspace.root(), workspace.protected().to_vec());
+    ctx.workspace = workspace;
+    let arguments = json!({"command": "echo x > .envrc; echo done"}).to_string();
+    let output = world.tools.run("bash", &arguments, &ctx).await;
+    let why =
+        "moved out of the workspace, since git, shells, editors or agents would run or obey it outside of the sandbox";
+    let text = format!("done\n[{why}: .envrc; if it is wanted, write it with a file tool, which asks the user]");
+    assert_eq!(said(&output), ("ok".into(), text));
+    let aside = own.path().canonicalize().unwrap().join("aside/t1-tool-1.0-1");
+    assert_eq!(output.notices[..], [format!("{why}: .envrc; the original is in {}", aside.display())]);
+    assert_eq!(std::fs::read_to_string(aside.join(".envrc")).unwrap(), "x\n");
+    assert!(!folder.path().join(".envrc").exists());
+    // A command in the background, whose end no call may see, tells people itself.
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = told.clone();
+    ctx.notice = std::sync::Arc::new(move |text: &str| heard.lock().unwrap().push(text.to_string()));
+    let arguments = json!({"command": "echo x > .envrc", "background": true}).to_string();
+    world.tools.run("bash", &arguments, &ctx).await;
+    for _ in 0..1000 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        if !told.lock().unwrap().is_empty() {
+            break;
+        }
+    }
+    assert!(told.lock().unwrap()[0].starts_with(why), "{told:?}");
+    assert!(!folder.path().join(".envrc").exists());
+}

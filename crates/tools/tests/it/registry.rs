@@ -46,6 +46,23 @@ fn world(tool: Odd) -> World {
 }
 
 #[test]
+fn what_git_obeys_of_a_repository_is_known_by_its_shape_whatever_it_is_called() {
+    let world = World::with(&[("fixtures/bare/HEAD", "ref: refs/heads/main"), ("plain/config", "")]);
+    let in_repository = |path: &str| {
+        let arguments = json!({"path": path, "content": "x"}).to_string();
+        world.tools.plan("write", &arguments, &world.workspace).unwrap().facts.paths[0].in_repository
+    };
+    for path in
+        ["fixtures/bare/config", "fixtures/bare/hooks/post-update", "fixtures/bare/commondir", "fixtures/bare/HEAD"]
+    {
+        assert!(in_repository(path), "{path}");
+    }
+    for path in ["plain/config", "fixtures/config", "fixtures/bare/objects/ab", "fixtures/bare/sub/config", "config"] {
+        assert!(!in_repository(path), "{path}");
+    }
+}
+
+#[test]
 fn specs_are_plain_object_schemas() {
     let specs = Tools::kernel().specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
@@ -126,6 +143,7 @@ fn a_plan_names_the_tool_and_where_its_files_lie() {
             relative: None,
             write: false,
             protected: false,
+            in_repository: false,
         }],
         ..CallFacts::default()
     };
