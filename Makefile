@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test hardening mcp-servers lint bench simulation mutants redis clean
+.PHONY: run build test advisories sbom hardening mcp-servers lint bench simulation mutants redis clean
 
 ## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -42,6 +42,16 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) xtask tidy
+	$(CARGO) xtask deps
+
+## Known weaknesses of what is depended on, by cargo-deny. It needs the database of RustSec, from github.com.
+advisories:
+	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny check
+
+## What the program is made of, as CycloneDX.
+sbom:
+	@$(CARGO) xtask sbom
 
 ## What is tried at length before a release: docs/robustness.md. Less than 20 minutes.
 hardening:

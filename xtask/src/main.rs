@@ -1,4 +1,6 @@
-//! Rules about the tree that no compiler checks: `cargo xtask tidy`.
+//! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`.
+
+mod deps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +10,13 @@ use std::process::ExitCode;
 const LONGEST: usize = 600;
 
 fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     match std::env::args().nth(1).as_deref() {
-        Some("tidy") => tidy(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").as_path()),
+        Some("tidy") => tidy(&root),
+        Some("deps") => deps::deps(&root),
+        Some("sbom") => deps::sbom(&root),
         other => {
-            eprintln!("xtask: unknown task {other:?}; there is: tidy");
+            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom");
             ExitCode::from(2)
         }
     }

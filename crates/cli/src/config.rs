@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::num::NonZeroU32;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
@@ -304,6 +304,9 @@ impl Home {
         };
         let data = std::path::absolute(&data)?;
         let config_file = std::path::absolute(config_dir.join("config.toml"))?;
+        for place in [&data, config_file.parent().unwrap_or(&data), &config_file] {
+            owners_alone(place)?;
+        }
         let (config, forms, wrong) = match read(&config_file) {
             Ok((config, forms)) => (config, forms, None),
             Err(wrong) => {
@@ -430,6 +433,21 @@ fn handle_key(data: &Path) -> Result<[u8; 32], Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?.unwrap_or(key)),
         Ok(()) | Err(_) => Ok(key),
     }
+}
+
+/// Whoever can write rules, logs or configuration decides what agents may do. Errors: others can.
+fn owners_alone(place: &Path) -> Result<(), Failure> {
+    let Ok(known) = std::fs::metadata(place) else { return Ok(()) };
+    let (own, root) = (rustix::process::geteuid().as_raw(), 0);
+    let place = place.display();
+    if known.mode() & 0o002 != 0 {
+        return Err(Failure::error(format!("{place} can be written by every user of this machine; chmod o-w {place}")));
+    }
+    // Root looks at the folders of others.
+    if own != root && known.uid() != own && known.uid() != root && known.mode() & 0o022 != 0 {
+        return Err(Failure::error(format!("{place} belongs to another user, and others can write to it")));
+    }
+    Ok(())
 }
 
 fn read(file: &Path) -> Result<(ConfigFile, Vault), Failure> {

@@ -73,8 +73,16 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     if checks.is_empty() {
         return Ok(Exit::Ok);
     }
+    if checks.budget.cost.is_some()
+        && let Some(model) = unpriced(&app, &log.events)
+    {
+        return Err(Failure::usage(format!(
+            "a limit in money (--max-cost) says nothing of {}, as no price of it was known",
+            plain(model)
+        )));
+    }
     let calls = past::calls(&log.events, &tools, place.as_ref().map(|(workspace, _)| workspace));
-    let breaches = checks.breaches(&calls, &past::runs(&trace, &log.events, &calls), &folders);
+    let breaches = checks.breaches(&calls, &past::runs(&trace, &log.events, &calls, &tools), &folders);
     for Breach { run, call, problem } in &breaches {
         let whose = call.map_or_else(|| format!("run {run}"), |call| format!("call {call}"));
         out(&match args.json {
@@ -89,6 +97,16 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         })?;
     }
     Ok(if breaches.is_empty() { Exit::Ok } else { Exit::Denied })
+}
+
+/// A model of a trace whose price nobody knew, so that it seems to have cost nothing.
+fn unpriced<'e>(app: &App, events: &'e [Event]) -> Option<&'e str> {
+    let specs = events.iter().filter_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&*data.spec),
+        _ => None,
+    });
+    let mut free = specs.filter(|spec| spec.price == Price::default()).map(|spec| spec.model.as_str());
+    free.find(|model| app.models.registry().facts(model).price.is_none())
 }
 
 /// The checks of the file and of the flags. Errors: what is wrong with them.

@@ -74,11 +74,12 @@ fn facts(tool: &str, arguments: &str, tools: &Tools, workspace: Option<&Workspac
     )
 }
 
-/// What each run took.
-pub fn runs(trace: &TraceId, events: &[Event], calls: &[PastCall]) -> Vec<PastRun> {
+/// What each run took. As its limits do, it does not count calls that change nothing outside the trace, such as those of its plan.
+pub fn runs(trace: &TraceId, events: &[Event], calls: &[PastCall], tools: &Tools) -> Vec<PastRun> {
+    let counts = |past: &&PastCall| !tools.doc(&past.facts.tool).is_some_and(|doc| doc.internal);
     let took = |run: run_stats::RunStats| {
         let Spent { usage, cost, .. } = run.counts.spent();
-        let calls = calls.iter().filter(|past| past.run == run.run).count() as u64;
+        let calls = calls.iter().filter(|past| past.run == run.run).filter(counts).count() as u64;
         PastRun { run: run.run, turns: run.counts.turns.count, calls, tokens: usage.total(), cost }
     };
     run_stats::runs(trace, events).into_iter().map(took).collect()

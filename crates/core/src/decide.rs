@@ -259,6 +259,8 @@ fn model_failed(
         (None, ModelErrorKind::Timeout | ModelErrorKind::StreamCut) => {
             (state.reserved(model), Some(state.spent_on(model, received)))
         }
+        // It had begun to answer when it broke off.
+        (None, _) if received > 0 => (state.reserved(model), Some(state.spent_on(model, received))),
         (None, _) => ((Usage::default(), 0), None),
     };
     let (usage, cost) = charged;

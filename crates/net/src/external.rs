@@ -91,7 +91,7 @@ impl External {
             Does::Run { .. } => Origin::Workspace,
             Does::Ask(_) => Origin::Web,
         };
-        ToolDoc { origin, ..doc(self.description.clone(), self.effect, self.rate) }
+        ToolDoc { origin, shown_once: true, ..doc(self.description.clone(), self.effect, self.rate) }
     }
 
     async fn answer(&self, ctx: &ToolContext, args: &Value) -> ToolOutput {

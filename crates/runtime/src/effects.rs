@@ -283,7 +283,8 @@ pub(crate) async fn run_tool(
     pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
     store.config.vault.redact_output(&mut output);
     let tokens = estimate_parts(&output.content);
-    if output.origin.is_foreign() && tokens >= SHOWN_ONCE_FROM {
+    let once = output.origin.is_foreign() || store.config.tools.doc(&name).is_some_and(|doc| doc.shown_once);
+    if once && tokens >= SHOWN_ONCE_FROM {
         show_once(&name, &arguments, &mut output);
     }
     if let Err(error) = offload(&*store.config.store, &scope, &mut output.content).await {

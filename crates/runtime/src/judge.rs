@@ -174,7 +174,7 @@ impl<'a> Gate<'a> {
     /// protocol or to the final answer's schema.
     pub fn reply(&self, request: u32, mut reply: ModelReply, sent: String) -> InputKind {
         if reply.stop == StopReason::ContentFilter {
-            return filtered(request, reply.usage);
+            return filtered(request, reply.usage, estimate_parts(&reply.parts));
         }
         let read = self.text.map(|form| read_turn(&mut reply, form));
         let ((tolerated, goals), mut problem) = match read {
@@ -243,12 +243,12 @@ pub(crate) fn starts_processes(effect: EffectClass) -> bool {
 }
 
 /// An answer that its model or its vendor's filter refused or broke off: whatever there is of it, it is not the answer.
-fn filtered(request: u32, usage: Option<Usage>) -> InputKind {
+fn filtered(request: u32, usage: Option<Usage>, received: u32) -> InputKind {
     let message = "the model's answer was refused or cut by a content filter; say it in other words (mainpath rewind), \
                    or use another model";
     let kind = ModelErrorKind::ContentFilter;
     let error = ModelError { kind, message: message.into(), status: None, retry_after_ms: None };
-    InputKind::ModelFailed { request, error, retry_at: None, usage, received: 0 }
+    InputKind::ModelFailed { request, error, retry_at: None, usage, received }
 }
 
 /// Why an answer without text and calls is none.

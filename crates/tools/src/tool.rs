@@ -150,6 +150,8 @@ pub struct ToolDoc {
     pub output_chars: Option<usize>,
     /// Where its results come from.
     pub origin: Origin,
+    /// Whether a long result is shown to the model once, and by a line afterwards, also where it comes from here.
+    pub shown_once: bool,
     /// Not among the tools that models are told of; it can only be called through one that [stands for
     /// it](DynTool::stands_for).
     pub hidden: bool,
@@ -168,6 +170,7 @@ impl ToolDoc {
             rate: None,
             output_chars: None,
             origin: Origin::Workspace,
+            shown_once: false,
             hidden: false,
             internal: false,
         }

@@ -145,3 +145,17 @@ fn damage_is_told_on_a_folder_of_another_owner_as_on_ones_own() {
     assert_eq!(seen, usual);
     assert_eq!((seen[0].0, seen[1].0), (1, 1));
 }
+
+#[test]
+fn a_home_that_every_user_of_the_machine_can_write_to_is_refused() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("The end.")]));
+    let home = |mode: u32| {
+        std::fs::set_permissions(&place.home, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    std::fs::create_dir_all(&place.home).unwrap();
+    home(0o777);
+    place.run_on(&server, &["Do it."]).fails(1, "can be written by every user of this machine; chmod o-w ");
+    place.run(&["ls"]).fails(1, "can be written by every user of this machine");
+    home(0o755);
+    assert_eq!(place.run_on(&server, &["Do it."]).code, 0);
+}

@@ -46,9 +46,20 @@ fn a_trace_is_held_to_checks_of_order_number_and_budget() {
     let line: Value =
         serde_json::from_str(replay(&["--json", "--max-calls", "2"]).out.lines().last().unwrap()).unwrap();
     assert_eq!(line["breach"]["problem"], "the run took 3 calls, 2 are allowed");
+    replay(&["--max-cost", "0.10"]).fails(2, "as no price of it was known");
     replay(&["--checks", "none.toml"]).fails(2, "the checks none.toml cannot be used");
     replay(&["--most", "bash", "few"]).fails(2, "\"few\" is no number");
     replay(&["--order", "bsah", "bash"]).fails(2, "did you mean \"bash\"?");
+}
+
+#[test]
+fn calls_that_only_plan_do_not_count_after_the_fact_as_they_do_not_in_a_run() {
+    let plan = Answer::call("goal", json!({"op": "add", "description": "one step"}));
+    let (place, server) = (Place::new(), scripted(vec![plan, bash("echo one"), Answer::text("Done.")]));
+    let done = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
+    assert!(done.code == 0 && done.err.contains(" · calls 1 · "), "{done:#?}");
+    assert_eq!(place.run(&["policy", "replay", "--max-calls", "1"]).code, 0);
+    assert_eq!(place.run(&["policy", "replay", "--max-calls", "0"]).code, 6);
 }
 
 #[test]

@@ -258,6 +258,15 @@ pub fn summarise(state: &State, bodies: &dyn Bodies) -> Summary {
     summary
 }
 
+/// How much a part of a message says, in characters.
+fn letters_of(part: &Part) -> usize {
+    match part {
+        Part::Text { text } => text.chars().count(),
+        Part::StoredText { bytes, .. } => usize::try_from(*bytes).unwrap_or(usize::MAX),
+        _ => 0,
+    }
+}
+
 /// What a call came to.
 struct Outcome<'a> {
     said: &'a [Part],
@@ -272,7 +281,10 @@ impl Summary {
         let said = |role, text| Said { number: Some(seq), ..Said::new(role, text) };
         match (node.kind, bodies.get(node.event)) {
             (NodeKind::User, Some(EventKind::MessageQueued(data))) => {
-                self.read(said(Role::User, &text_of(data.typed())));
+                let beside: usize = data.parts.iter().map(letters_of).sum::<usize>()
+                    - data.typed().iter().map(letters_of).sum::<usize>();
+                let beside = if beside > 0 { format!(" (with {beside} characters of input)") } else { String::new() };
+                self.read(Said { beside: &beside, ..said(Role::User, &text_of(data.typed())) });
             }
             (NodeKind::User, Some(EventKind::RewindRequested(data))) => {
                 self.read(said(Role::User, &text_of(data.parts.as_deref().unwrap_or_default())));

@@ -19,6 +19,8 @@ pub struct Said<'a> {
     pub text: &'a str,
     /// Its number in the conversation, where it has one.
     pub number: Option<Seq>,
+    /// What came with it that nobody typed, in words.
+    pub beside: &'a str,
     /// Whether it calls tools, and so answers nothing yet; for [`Role::Assistant`] alone.
     pub calls: bool,
     /// The call whose result it is; for [`Role::Tool`] alone.
@@ -30,7 +32,7 @@ pub struct Said<'a> {
 impl<'a> Said<'a> {
     /// What a person or the model said.
     pub fn new(role: Role, text: &'a str) -> Said<'a> {
-        Said { role, text, number: None, calls: false, call: None, artifacts: &[] }
+        Said { role, text, number: None, beside: "", calls: false, call: None, artifacts: &[] }
     }
 }
 
@@ -63,6 +65,13 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Leaves so many characters of the answer.
+    fn shorten(&mut self, most: usize) {
+        if self.answer.chars().count() > most {
+            self.answer = if most == 0 { String::new() } else { line(&self.answer, most) };
+        }
+    }
+
     fn line(&self) -> String {
         let number = self.number.map_or(String::new(), |seq| format!("#{} ", seq.0));
         match self.answer.as_str() {
@@ -140,6 +149,8 @@ const GOAL_CHARS: usize = 2_000;
 const ITEM_CHARS: usize = 400;
 /// The longest question and the longest answer of an exchange, in characters.
 const ASKED_CHARS: (usize, usize) = (160, 240);
+/// What is left of answers where not all exchanges find room, in characters, step by step.
+const SHORTER: [usize; 2] = [100, 40];
 /// The most of a command's last line, in characters.
 const OUTCOME_CHARS: usize = 160;
 /// What is left of a constraint that is too long for its summary, in characters.
@@ -166,9 +177,9 @@ impl Summary {
         let text = head_of(said.text, READ);
         match said.role {
             Role::User => {
-                let question = line(text, ASKED_CHARS.0);
+                let question = line(text, ASKED_CHARS.0) + said.beside;
                 if self.goal.is_empty() {
-                    self.goal = line(text, GOAL_CHARS);
+                    self.goal = line(text, GOAL_CHARS) + said.beside;
                 } else if !question.is_empty() {
                     self.ask(Asked { number: said.number, question, answer: String::new() });
                 }
@@ -253,6 +264,12 @@ impl Summary {
             // The task stands above in its own words.
             if estimate(&self.goal) > tokens / 3 && self.goal.chars().count() > ITEM_CHARS {
                 self.goal = format!("{} (too long to stand here)", line(&self.goal, ITEM_CHARS));
+            }
+        }
+        // What people asked is worth more than how each answer began.
+        for most in SHORTER {
+            if estimate(&self.markdown()) > tokens {
+                self.exchanges.iter_mut().for_each(|asked| asked.shorten(most));
             }
         }
         loop {

@@ -141,6 +141,18 @@ fn a_request_that_may_have_run_is_charged_and_one_that_cannot_help_ends_the_run(
         agent.takes(InputKind::ModelFailed { request, error, retry_at, usage, received: 9 });
         assert_eq!(agent.state().usage, Usage { input: 74, output: 9, ..Usage::default() });
     }
+    // One that broke off with an error in the middle of its answer was used as well.
+    for (received, charged, used) in [(9, 138, 83), (0, 0, 0)] {
+        let mut agent = Agent::asked(no_limits());
+        let InputKind::ModelFailed { request, error, retry_at, usage, .. } =
+            model_failed(1, ModelErrorKind::Server, Some(agent.now))
+        else {
+            panic!()
+        };
+        agent.takes(InputKind::ModelFailed { request, error, retry_at, usage, received });
+        let state = agent.state();
+        assert_eq!((state.run.as_ref().unwrap().usage.total(), state.usage.total()), (charged, used));
+    }
     let ends = [
         (ModelErrorKind::Auth, FinishReason::ModelError),
         (ModelErrorKind::BadRequest, FinishReason::ModelError),

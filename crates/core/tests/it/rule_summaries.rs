@@ -268,3 +268,21 @@ fn exchanges_that_stay_in_view_need_no_line() {
     let omitted = vec![(Seq(9), Seq(10))];
     assert_eq!(lines(Keeps { first_kept: Some(Seq(5)), omitted, ..Keeps::default() }), [3, 9].map(Seq));
 }
+
+#[test]
+fn where_room_is_short_answers_are_shortened_before_what_people_said_goes() {
+    let said: Vec<(String, String)> = (0..40)
+        .map(|n| (format!("Question {n}; by the way my code{n} is C{n}."), "A long answer. ".repeat(40)))
+        .collect();
+    let summary = rule_summary(said.iter().flat_map(|(question, answer)| [user(question), model(answer)]));
+    let short = summary.within(900).markdown();
+    let kept = (1..40).filter(|n| short.contains(&format!("my code{n} is"))).count();
+    assert!(kept >= 30 && estimate(&short) <= 900, "{kept}: {short}");
+}
+
+#[test]
+fn what_came_with_a_question_that_nobody_typed_is_counted_in_its_line() {
+    let said = Said { beside: " (with 120 characters of input)", ..user("keep this") };
+    let summary = rule_summary([user("The task."), said, model("Kept.")]);
+    assert_eq!(summary.exchanges, [asked(None, "keep this (with 120 characters of input)", "Kept.")]);
+}

@@ -90,3 +90,21 @@ async fn what_another_agent_said_is_a_message_of_somebody_elses() {
     settled(&runtime, &id("t")).await;
     assert_eq!(origins(&place.inspect(&id("t")).await), [vec![Origin::Message]]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_long_result_of_a_tool_that_is_shown_once_is_a_line_in_later_requests_wherever_it_runs() {
+    let long: &'static str = Box::leak("one more line of it\n".repeat(2_000).into_boxed_str());
+    let place = Place::memory(Brain::steps(&[&[("page", "x")], &[("count", "one")], &[("count", "two")]]));
+    let config = place.config();
+    let doc = ToolDoc { shown_once: true, ..ToolDoc::new("Runs a program.", EffectClass::ReadOnly) };
+    config.tools.put("page", doc, json!({"properties": {"key": {"type": "string"}}}), Arc::new(Page(long))).unwrap();
+    let spec = Spec { tools: config.tools.specs(), context_window: 64_000, ..place.spec() };
+    let runtime = Runtime::new(config);
+    assert_eq!(run(&runtime, &id("t"), spec, "run it").await, Phase::Idle);
+    let log = place.inspect(&id("t")).await;
+    let once = log.iter().find_map(|event| match &event.kind {
+        EventKind::CallResolved(data) => data.output.as_ref().map(|output| output.include_output_only_once),
+        _ => None,
+    });
+    assert_eq!(once, Some(true));
+}
