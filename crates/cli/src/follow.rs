@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::args::OutputArgs;
 use crate::control::{fits, forget_said};
 use crate::exit::{Exit, Failure};
+use crate::live::Watchers;
 use crate::logs::spec_of;
 use crate::offer::with_tool;
 use crate::print::Printer;
@@ -71,6 +72,7 @@ pub struct Follow<'a> {
     unheard: Option<std::io::Error>,
     /// How many lines of the call that a question is about have not been shown.
     unseen: usize,
+    watchers: Watchers,
     /// The event up to which views were written while it waited.
     viewed: EventId,
 }
@@ -98,6 +100,7 @@ impl<'a> Follow<'a> {
             stops: 0,
             unheard: None,
             unseen: 0,
+            watchers: Watchers::new(app.logs.store.trace_dir(&app.logs.scope.tenant, trace)),
             viewed: 0,
         }
     }
@@ -162,6 +165,15 @@ impl<'a> Follow<'a> {
     }
 
     async fn print(&mut self, live: &Live) {
+        match live {
+            Live::Event(event) => {
+                if matches!(event.kind, EventKind::ModelRequested(_) | EventKind::ActionStarted(_)) {
+                    self.watchers.look();
+                }
+            }
+            Live::Delta { of, delta } => self.watchers.tell(of, delta),
+            Live::Notice(_) => {}
+        }
         if let Live::Event(event) = live
             && let EventKind::CallResolved(CallResolved { call, .. })
             | EventKind::ApprovalGranted(ApprovalGranted { call, .. }) = &event.kind

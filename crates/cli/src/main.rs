@@ -30,6 +30,7 @@ mod history;
 mod hooks;
 mod limits;
 mod list;
+mod live;
 mod logs;
 mod mcp;
 mod models;

@@ -1,10 +1,11 @@
-//! `watch`: a trace as it happens, whichever process drives it. What is seen is what is durable; pieces of an answer that is
-//! still coming are seen by the process that asks for it alone.
+//! `watch`: a trace as it happens, whichever process drives it. What is seen is what is durable, and pieces of an
+//! answer that is still coming, where the process that asks for it can tell.
 
 use crate::allow::why;
 use crate::args::WatchArgs;
 use crate::asked::{Asked, Standing, asked};
 use crate::exit::{Exit, Failure};
+use crate::live::{Ears, Piece, Source};
 use crate::logs::Logs;
 use crate::print::Printer;
 use crate::run::says_first;
@@ -36,17 +37,22 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let mut events = log.events;
     let mut damage = log.damage;
     let mut questions = BTreeSet::new();
+    let mut ears = Ears::new(&logs.store.trace_dir(&logs.scope.tenant, &trace));
+    let mut heard: Option<Piece> = None;
     loop {
         for event in std::mem::take(&mut events) {
             apply(&mut state, &event);
             if !args.json && event.id >= from {
                 printer.long = logs.long_answer(&event).await;
             }
-            match printer.print(&Live::Event(Arc::new(event))) {
-                // Nobody reads any more.
-                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(Exit::Ok),
-                Err(error) => return Err(Failure::error(format!("standard output cannot be written: {error}"))),
-                Ok(()) => {}
+            if !printed(printer.print(&Live::Event(Arc::new(event))))? {
+                return Ok(Exit::Ok);
+            }
+        }
+        // What it is a piece of has been shown by now, unless it is over.
+        if let Some(Piece { of, delta }) = heard.take().filter(|piece| is_open(&state, piece.of)) {
+            if !printed(printer.print(&Live::Delta { of: of.effect(), delta }))? {
+                return Ok(Exit::Ok);
             }
         }
         if let Some(damage) = damage {
@@ -58,9 +64,24 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
                 state.finished.map_or(Exit::Ok, |reason| Exit::of(reason, printer.failure.map(|error| error.kind)));
             return Ok(reason);
         }
-        let driven = match tokio::time::timeout(LOOK, heads.changed()).await {
-            Ok(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
-            Err(_) => {
+        let listened = async {
+            match &mut ears {
+                Some(ears) => ears.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        let changed = tokio::select! {
+            biased;
+            changed = heads.changed() => Some(changed),
+            piece = listened => {
+                heard = Some(piece);
+                Some(Ok(()))
+            }
+            () = tokio::time::sleep(LOOK) => None,
+        };
+        let driven = match changed {
+            Some(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
+            None => {
                 let is_driven = logs.is_driven(&trace)?;
                 // Nothing has happened for a while: perhaps somebody is asked.
                 for asked in if is_driven && !args.json { questions_of(&logs, &state).await? } else { Vec::new() } {
@@ -80,6 +101,23 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             return abandoned(&logs, &log, &state).await;
         }
         (events, damage) = (more.events, more.damage);
+    }
+}
+
+/// Whether anybody still reads. Errors: standard output cannot be written.
+fn printed(done: std::io::Result<()>) -> Result<bool, Failure> {
+    match done {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::error(format!("standard output cannot be written: {error}"))),
+        Ok(()) => Ok(true),
+    }
+}
+
+/// Whether what a piece belongs to is still coming.
+fn is_open(state: &State, of: Source) -> bool {
+    match of {
+        Source::Model(request) => state.model.is_some_and(|model| model.request == request),
+        Source::Tool(call, _) => state.calls.get(call).is_some_and(|call| !matches!(call.state, CallState::Done(_))),
     }
 }
 

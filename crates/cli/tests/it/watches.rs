@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use mainpath_testkit::model_server::Answer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_run_is_watched_from_another_process_to_its_end() {
@@ -131,4 +131,42 @@ fn a_summary_whose_process_was_killed_leaves_a_trace_that_is_not_said_to_be_done
     let show = place.ok(&["show"]);
     assert!(show.contains("\nstatus  interrupted: its process ended;") && !show.contains("(final)"), "{show}");
     place.run(&["watch", "nothing"]).fails(1, "there is no trace");
+}
+
+#[test]
+fn who_watches_from_another_process_sees_an_answer_while_it_comes() {
+    let slow = |text: &str| Answer { pause_ms: 60, ..Answer::text(text) };
+    let words: String = (0..40).map(|n| format!("word{n} and more of it, ")).collect();
+    let (place, server) = (Place::new(), scripted(vec![bash("echo one; sleep 1; echo two"), slow(&words)]));
+    let mut run = place.start_run(&server, &["--yes", "Do it."]);
+    wait_until("the command runs", || !place.traces().is_empty() && place.log(&place.trace()).len() > 2_000);
+    let trace = place.trace();
+    let mut json = place.start(&["watch", &trace, "--json"]);
+    let mut people = place.start(&["watch", &trace]);
+    assert_eq!(run.end().code, 0);
+    let (json, people) = (json.end(), people.end());
+    let lines: Vec<Value> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    let first = types.iter().position(|name| *name == "assistant_delta").expect("pieces of the answer");
+    let last = types.iter().rposition(|name| *name == "assistant_delta").unwrap();
+    let response = types.iter().rposition(|name| *name == "model_response").unwrap();
+    assert!(last > first && last < response, "{types:?}");
+    let asked = types.iter().rposition(|name| *name == "model_request").unwrap();
+    assert!(asked < first, "{types:?}");
+    let told: String = lines
+        .iter()
+        .filter(|line| line["type"] == "assistant_delta")
+        .filter_map(|line| line["data"]["text"].as_str())
+        .collect();
+    assert!(words.contains(told.trim()) && !told.is_empty(), "{told}");
+    assert_eq!(people.err.matches("word39 and more of it").count(), 1, "{}", people.err);
+    // Nothing of it stays, and a watcher that was killed is no hindrance.
+    let left = |name: &str| {
+        std::fs::read_dir(place.file(&trace, ""))
+            .unwrap()
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with(name))
+    };
+    assert!(!left("watch-"));
+    place.ok(&["verify"]);
 }
