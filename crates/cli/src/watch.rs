@@ -50,10 +50,10 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             }
         }
         // What it is a piece of has been shown by now, unless it is over.
-        if let Some(Piece { of, delta }) = heard.take().filter(|piece| is_open(&state, piece.of)) {
-            if !printed(printer.print(&Live::Delta { of: of.effect(), delta }))? {
-                return Ok(Exit::Ok);
-            }
+        if let Some(Piece { of, delta }) = heard.take().filter(|piece| is_open(&state, piece.of))
+            && !printed(printer.print(&Live::Delta { of: of.effect(), delta }))?
+        {
+            return Ok(Exit::Ok);
         }
         if let Some(damage) = damage {
             return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
