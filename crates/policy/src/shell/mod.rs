@@ -4,8 +4,10 @@
 //! that it holds, wherever they stand, and the files that it redirects to. What only the running shell could know stays
 //! unknown and says so: a [`Word`] that is not `fixed`, a line that is `unclear`. Nothing here decides anything.
 
+mod git;
 mod limits;
 mod read;
+mod runners;
 mod text;
 mod variables;
 mod word;
@@ -31,6 +33,28 @@ pub(crate) struct Script {
     pub tainted: Option<String>,
 }
 
+impl Script {
+    /// A file that the line both writes and runs, if there is one: what it holds was not judged.
+    fn runs_what_it_writes(&self) -> Option<&str> {
+        let written: Vec<&str> =
+            self.files.iter().filter(|file| file.write).map(|file| file.path.text.as_str()).collect();
+        let copies = |simple: &&Simple| WRITERS.contains(&simple.program());
+        let copied = self.commands.iter().filter(copies).flat_map(|simple| simple.words.iter().skip(1));
+        let copied: Vec<&str> = copied.map(|word| word.text.trim_start_matches("of=")).collect();
+        let run = self.commands.iter().filter_map(Simple::file_that_runs);
+        run.into_iter().find(|path| written.iter().chain(&copied).any(|other| same_file(path, other)))
+    }
+}
+
+/// Programs that write a file which one of their words names.
+const WRITERS: [&str; 10] = ["tee", "cp", "mv", "ln", "install", "dd", "sed", "patch", "curl", "wget"];
+
+/// Whether two paths may be the same file: as far as the shorter one goes, from its end on.
+fn same_file(one: &str, other: &str) -> bool {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
+    !last(one).is_empty() && last(one) == last(other)
+}
+
 /// A program and its arguments, quotes removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Simple {
@@ -47,6 +71,19 @@ impl Simple {
     /// The program's name without its folder.
     pub fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
+    }
+
+    /// The file that it runs as a program or a script, if it names one.
+    fn file_that_runs(&self) -> Option<&str> {
+        let program = self.words.first()?;
+        match self.program() {
+            "." | "source" | "sh" | "bash" | "dash" | "ash" => {
+                let file = self.words.iter().skip(1).find(|word| !word.text.starts_with(['-', '+']))?;
+                Some(&file.text).filter(|_| !self.words.iter().any(|word| word.text == "-c"))
+            }
+            _ => Some(&program.text).filter(|text| text.contains('/')),
+        }
+        .map(String::as_str)
     }
 
     /// Whether it only looks at or moves the shell itself: alone it does nothing, so it is no reason to ask where the rest

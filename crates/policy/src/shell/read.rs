@@ -2,7 +2,7 @@
 
 use super::limits::is_small;
 use super::text::{Found, find};
-use super::variables::{is_telling, name};
+use super::variables::{Runs, is_telling, name, runs};
 use super::word::word;
 use super::wrappers::{Inner, inner};
 use super::{File, Script, Simple, Word};
@@ -59,6 +59,9 @@ impl Reader {
                 file.path.fixed = false;
             }
         }
+        if let Some(file) = self.script.runs_what_it_writes() {
+            self.unclear(format!("it runs {file:?}, which it writes itself"));
+        }
         self.script
     }
 
@@ -98,10 +101,15 @@ impl Reader {
     }
 
     /// Notes that a variable is set.
-    pub fn assigns(&mut self, variable: &str) {
-        let variable = name(variable);
+    pub fn assigns(&mut self, text: &str) {
+        let variable = name(text);
         if matches!(variable, "BASH_ALIASES" | "BASH_CMDS") {
             self.unclear(format!("setting {variable} gives names another meaning"));
+        }
+        match runs(text) {
+            Runs::Nothing => {}
+            Runs::Command(source) => self.source(source),
+            Runs::Unclear => self.unclear(format!("what is run because of {variable} cannot be told")),
         }
         if is_telling(variable) {
             self.taint(format!("it sets {variable}, which changes what commands do"));

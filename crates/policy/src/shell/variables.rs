@@ -49,6 +49,76 @@ const NAMES: [&str; 42] = [
     "KUBECONFIG",
 ];
 
+/// Variables that hold a command which another program runs.
+const COMMANDS: [&str; 25] = [
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "BROWSER",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_ASKPASS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "RSYNC_RSH",
+    "PROMPT_COMMAND",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CC",
+    "CXX",
+    "MAKE",
+];
+
+/// Variables that have programs read commands from elsewhere.
+const SOURCES: [&str; 10] = [
+    "BASH_ENV",
+    "ENV",
+    "PS0",
+    "PS4",
+    "TAR_OPTIONS",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "RIPGREP_CONFIG_PATH",
+    "FZF_DEFAULT_COMMAND",
+];
+
+/// What setting a variable has other programs run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Runs<'a> {
+    Nothing,
+    Command(&'a str),
+    Unclear,
+}
+
+/// What `name=value` has other programs run.
+pub(super) fn runs(text: &str) -> Runs<'_> {
+    let Some((_, value)) = text.split_once('=') else { return Runs::Nothing };
+    let name = name(text);
+    let value = value.trim();
+    let names_settings = name.starts_with("GIT_CONFIG_KEY_")
+        || matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && value != "/dev/null";
+    let makes = matches!(name, "MAKEFLAGS" | "GNUMAKEFLAGS" | "MAKEFILES")
+        && (name == "MAKEFILES" || ["eval", "SHELL", "-f"].iter().any(|part| value.contains(part)));
+    match name {
+        _ if value.is_empty() => Runs::Nothing,
+        "PS4" | "PS0" if !value.contains(['$', '`']) => Runs::Nothing,
+        _ if SOURCES.contains(&name) || names_settings || makes || name.starts_with("BASH_FUNC_") => Runs::Unclear,
+        _ if !COMMANDS.contains(&name) => Runs::Nothing,
+        _ if value.contains(['$', '`', '…']) => Runs::Unclear,
+        _ => Runs::Command(value.trim_start_matches('|').trim_start_matches('-')),
+    }
+}
+
 /// The name that `name=value`, `name+=value` or `name[i]=value` sets; the text itself where nothing is set.
 pub(super) fn name(text: &str) -> &str {
     let end = text.find(['=', '[', '+']).unwrap_or(text.len());

@@ -1,9 +1,10 @@
 //! Programs that run other programs: what they run is judged like any command.
 
-use super::Word;
+use super::runners::{by_words, in_options, is_input, is_stream, make, sed, sourced, ssh};
+use super::{Word, git};
 
 /// What a command runs in turn.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Inner {
     /// A program with its arguments.
     Command(Vec<Word>),
@@ -31,7 +32,7 @@ struct Wrapper {
 }
 
 /// From the manuals of GNU coreutils 9, util-linux 2.41, findutils 4.10, sudo 1.9 and bash 5.2.
-const WRAPPERS: [Wrapper; 16] = [
+const WRAPPERS: [Wrapper; 17] = [
     Wrapper {
         // Where they have options, these make the line unclear.
         names: &[
@@ -63,6 +64,8 @@ const WRAPPERS: [Wrapper; 16] = [
     },
     // From the manual of libcgroup 3.
     Wrapper { names: &["cgexec"], flags: "", valued: "g", long: &["sticky"], own: 0, sets: false },
+    // From the manual of OpenSSH 9.
+    Wrapper { names: &["ssh-agent"], flags: "cDdksT", valued: "aEOPt", long: &[], own: 0, sets: false },
     Wrapper { names: &["command"], flags: "p", valued: "", long: &[], own: 0, sets: false },
     Wrapper { names: &["exec"], flags: "cl", valued: "a", long: &[], own: 0, sets: false },
     Wrapper { names: &["setsid"], flags: "cfw", valued: "", long: &["ctty", "fork", "wait"], own: 0, sets: false },
@@ -149,12 +152,41 @@ const WRAPPERS: [Wrapper; 16] = [
 /// Shells: `-c` gives them a script.
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
 /// Programs that may run another one in a way that is not told apart here, unless they only show their version.
-const OPAQUE: [&str; 33] = [
+const OPAQUE: [&str; 60] = [
     // Builtins that run what they are given at another time.
     "bind",
     "compgen",
     "complete",
     "fc",
+    // Editors and debuggers that run commands of their own language.
+    "ed",
+    "ex",
+    "vi",
+    "vim",
+    "nvim",
+    "emacs",
+    "gdb",
+    "lldb",
+    // What runs commands later, again, or with something around them.
+    "at",
+    "batch",
+    "capsh",
+    "chronic",
+    "crontab",
+    "entr",
+    "expect",
+    "hyperfine",
+    "i386",
+    "linux32",
+    "linux64",
+    "newgrp",
+    "perf",
+    "rlwrap",
+    "run-parts",
+    "sg",
+    "valgrind",
+    "x86_64",
+    "watchexec",
     // Shells with a language of their own.
     "zsh",
     "ksh",
@@ -209,31 +241,39 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
             vec![Inner::Unclear(format!("what {name} runs is not told apart"))]
         }
         "find" | "fd" | "fdfind" => found(name, rest),
+        "git" => git::inner(rest),
+        "." | "source" => sourced(rest),
+        "make" | "gmake" => make(rest),
+        "sed" | "gsed" => sed(rest),
+        "ssh" => ssh(rest),
         name if SHELLS.contains(&name) => shell(rest),
         "command" if rest.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => Vec::new(),
         name if OPAQUE.contains(&name) => match rest {
             [only] if matches!(only.text.as_str(), "--version" | "--help") => Vec::new(),
             _ => vec![Inner::Unclear(format!("what {name} runs is not told apart"))],
         },
-        name => WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)).map_or_else(Vec::new, |wrapper| {
-            match after(wrapper, rest) {
-                Ok([]) => Vec::new(),
-                Ok(command) => {
-                    let mut command = command.to_vec();
-                    if name == "xargs" {
-                        // What it reads stands at the end, or wherever the words say.
-                        let place = replaced(rest);
-                        command
-                            .iter_mut()
-                            .filter(|word| word.text.contains(&place))
-                            .for_each(|word| word.fixed = false);
-                        command.push(Word::unknown("…"));
+        name => WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)).map_or_else(
+            || [in_options(name, rest), ssh_like(name, rest), by_words(name, rest)].concat(),
+            |wrapper| {
+                match after(wrapper, rest) {
+                    Ok([]) => Vec::new(),
+                    Ok(command) => {
+                        let mut command = command.to_vec();
+                        if name == "xargs" {
+                            // What it reads stands at the end, or wherever the words say.
+                            let place = replaced(rest);
+                            command
+                                .iter_mut()
+                                .filter(|word| word.text.contains(&place))
+                                .for_each(|word| word.fixed = false);
+                            command.push(Word::unknown("…"));
+                        }
+                        vec![Inner::Command(command)]
                     }
-                    vec![Inner::Command(command)]
+                    Err(why) => vec![Inner::Unclear(format!("what {name} runs cannot be told: {why}"))],
                 }
-                Err(why) => vec![Inner::Unclear(format!("what {name} runs cannot be told: {why}"))],
-            }
-        }),
+            },
+        ),
     }
 }
 
@@ -347,9 +387,16 @@ fn shell(mut words: &[Word]) -> Vec<Inner> {
         Some(word) if !word.fixed => vec![Inner::Unclear("what the shell runs is not written out".into())],
         Some(script) if wants_script => vec![Inner::Script(script.text.clone())],
         Some(_) | None if wants_script => Vec::new(),
+        Some(file) if is_input(&file.text) => vec![Inner::Input],
+        Some(file) if is_stream(&file.text) => vec![Inner::Unclear(format!("{:?} is no file", file.text))],
         Some(_) => Vec::new(),
         None => vec![Inner::Input],
     }
+}
+
+/// The options of `ssh`, which its companions take as well.
+fn ssh_like(name: &str, words: &[Word]) -> Vec<Inner> {
+    if matches!(name, "scp" | "sftp" | "ssh-copy-id") { ssh(words) } else { Vec::new() }
 }
 
 /// What `find` runs for the files that it finds.

@@ -1,0 +1,318 @@
+//! Ways round a denial of `evil`, one by one: bash really runs each here, so that each is a way, and no rule lets one through.
+
+use crate::support::*;
+use mainpath_policy::CallFacts;
+use mainpath_types::{Access, ApprovalMode, Decision};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Lines that make bash run `evil`, in a folder with a repository of two commits.
+const WAYS: &[&str] = &[
+    // What a shell reads from elsewhere.
+    ". <(echo evil)",
+    "source <(echo evil)",
+    "source <(printf 'e\\x76il')",
+    ". /dev/stdin <<< evil",
+    ". /dev/stdin < <(printf ev; echo il)",
+    "source /dev/fd/0 <<< evil",
+    "source /proc/self/fd/0 <<< evil",
+    "echo evil | bash /dev/stdin",
+    "echo evil | sh /dev/fd/0",
+    "printf '%s%s' ev il | bash -",
+    "printf '%s%s' ev il | bash",
+    "bash <(printf '%s%s' ev il)",
+    "bash < <(printf '%s%s' ev il)",
+    "bash --rcfile <(printf '%s%s' ev il) -i",
+    "exec 3< <(printf '%s%s' ev il); bash /dev/fd/3",
+    "x=ev; . <(echo ${x}il)",
+    "x=ev; ${x}il",
+    "x=ev; bash -c \"${x}il\"",
+    "bash -c '$0' evil",
+    "bash -c '\"$@\"' x evil",
+    "eval ev''il",
+    "eval \"$(printf '%s%s' ev il)\"",
+    "trap evil EXIT",
+    "trap evil DEBUG; true",
+    "mapfile -C evil -c 1 <<< x",
+    "command evil",
+    "exec evil",
+    "coproc evil; wait",
+    "time evil",
+    "! evil",
+    "alias x=evil\nshopt -s expand_aliases\nalias x=evil\nx",
+    "hash -p $PWD/bin/evil ls; ls",
+    "BASH_CMDS[ls]=$PWD/bin/evil; ls",
+    "PROMPT_COMMAND=evil bash --norc -i <<< true",
+    "PS4='$(evil)'; set -x; true",
+    "BASH_ENV=<(echo evil) bash -c true",
+    "f='() { evil; }'; env \"BASH_FUNC_x%%=$f\" bash -c x",
+    // Files that the line writes and runs.
+    "printf 'ev%s' il > x.sh; . ./x.sh",
+    "printf 'ev%s' il > x.sh; bash x.sh",
+    "printf '#!/bin/sh\\nev%s' il > x; chmod +x x; ./x",
+    "printf 'ev%s' il | tee x.sh > /dev/null; sh ./x.sh",
+    "cp bin/evil other; ./other",
+    "ln -s bin/evil other; ./other",
+    // Programs that run others.
+    "env evil",
+    "env -S evil",
+    "env -S 'A=1 evil'",
+    "env --split-string=evil",
+    "env -i PATH=\"$PATH\" MARK=\"$MARK\" evil",
+    "nice evil",
+    "nohup evil",
+    "setsid -w evil",
+    "timeout 5 evil",
+    "stdbuf -o0 evil",
+    "ssh-agent evil",
+    "ssh-agent -t 5 evil",
+    "flock x.lock evil",
+    "script -qc evil /dev/null",
+    "setarch x86_64 evil",
+    "linux64 evil",
+    "unshare -r evil",
+    "echo evil | xargs -I{} env {}",
+    "echo x | xargs evil",
+    "echo evil | xargs env",
+    "echo evil | xargs -0 sh -c",
+    "xargs -a /dev/null evil",
+    "find . -maxdepth 0 -exec evil \\;",
+    "find . -maxdepth 0 -exec env evil {} +",
+    "find bin -name 'e*' -exec {} \\;",
+    "find . -maxdepth 0 -execdir sh -c evil \\;",
+    // Git.
+    "git -c alias.x='!evil' x",
+    "git -C . -c alias.x='!evil' --no-pager x",
+    "git -c 'alias.x=!f() { evil; }; f' x",
+    "X='!evil' git --config-env=alias.x=X x",
+    "git config alias.x '!evil'; git x",
+    "git config set alias.x '!evil'; git x",
+    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!evil' git x",
+    "git -c core.fsmonitor=evil status",
+    "git -c core.editor=evil commit --amend --allow-empty",
+    "git -c core.sshCommand=evil ls-remote ssh://host/x",
+    "git -c diff.external=evil diff HEAD~1",
+    "git -c pager.log=evil log",
+    "git -c core.hooksPath=bin/hooks commit --allow-empty -m x",
+    "git -c credential.helper='!evil' credential fill <<< $'protocol=https\\nhost=h\\n'",
+    "git -c gpg.program=evil commit --allow-empty -S -m x",
+    "git -c filter.x.clean=evil -c core.attributesFile=<(echo '* filter=x') add -A",
+    "git -c protocol.ext.allow=always ls-remote 'ext::evil'",
+    "git -c sequence.editor=evil rebase -i HEAD~1",
+    "git bisect start HEAD HEAD~1 && git bisect run evil",
+    "git bisect start HEAD HEAD~2; git bisect run sh -c evil",
+    "git rebase --exec evil HEAD~1",
+    "git rebase --exe=evil HEAD~1",
+    "git rebase -x evil HEAD~1",
+    "git rebase -xevil HEAD~1",
+    "x='--exec evil'; git rebase $x HEAD~1",
+    "git clone -q . sub; git -c protocol.file.allow=always submodule --quiet add ./sub lib; git submodule foreach evil",
+    "git clone -q . sub; git -c protocol.file.allow=always submodule --quiet add ./sub lib; git submodule --quiet foreach --recursive 'true; evil'",
+    "FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --msg-filter evil HEAD~1..HEAD",
+    "FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --tree-filter evil HEAD~1..HEAD",
+    "git difftool -y -x evil HEAD~1",
+    "git difftool -y --extcmd=evil HEAD~1",
+    "git grep -Oevil a",
+    "git grep --open-files-in-pager=evil a",
+    "git clone --upload-pack=evil . copy",
+    "git clone -u evil . copy",
+    "git fetch --upload-pack evil . main",
+    "git fetch --upload-p=evil . main",
+    "git ls-remote --upload-pack=evil .",
+    "git push --receive-pack=evil . HEAD:x",
+    "git push --exec=evil . HEAD:x",
+    "git archive --remote=. --exec=evil HEAD",
+    "git clone -q -c core.fsmonitor=evil . copy; cd copy; git status",
+    "git clone -q --template=bin . copy",
+    "git clone -q --config alias.x='!evil' . copy; git -C copy x",
+    "GIT_EXTERNAL_DIFF=evil git log -p --ext-diff",
+    "GIT_PAGER=evil git -p log",
+    "GIT_EDITOR=evil git commit --amend --allow-empty",
+    "GIT_SEQUENCE_EDITOR=evil git rebase -i HEAD~1",
+    "GIT_SSH_COMMAND=evil git ls-remote ssh://host/x",
+    "export EDITOR=evil; git commit --amend --allow-empty",
+    "env VISUAL=evil git commit --amend --allow-empty",
+    "git hook run pre-commit",
+    "git for-each-repo --config=x.y rebase -x evil HEAD~1",
+    // Options that run commands.
+    "make -f - <<< $'x:\\n\\tevil'",
+    "make -f /dev/stdin <<< $'x:\\n\\tevil'",
+    "make -f <(printf 'x:\\n\\tev%s\\n' il)",
+    "make --eval='$(shell evil)' x 2> /dev/null",
+    "make --eval=$'x:\\n\\tevil' x",
+    "MAKEFLAGS='--eval=x:;evil' make x",
+    "printf 'x:\\n\\ttrue\\n' | make -f /dev/fd/0 SHELL=evil",
+    "tar cf x.tar bin; tar xf x.tar --to-command=evil",
+    "tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=evil bin",
+    "tar cf x.tar -I evil bin",
+    "tar -cIevil -f x.tar bin",
+    "tar cf x.tar --use-compress-program=evil bin",
+    "tar cf x.tar --use-compress-prog evil bin",
+    "TAR_OPTIONS='--checkpoint=1 --checkpoint-action=exec=evil' tar cf /dev/null bin",
+    "echo x | split --filter=evil",
+    "echo x | split --filter 'sh -c evil'",
+    "seq 200000 | sort -S 1k --compress-program=evil",
+    "ssh -oProxyCommand=evil host",
+    "ssh -o 'ProxyCommand evil' host",
+    "ssh -o proxycommand=evil host",
+    "scp -S evil a host:b",
+    "scp -o ProxyCommand=evil a host:b",
+    "sftp -S evil host",
+    "sed -n '1e evil' a",
+    "sed '1s/.*/evil/e' a",
+    "sed -e 's|.*|evil|ge' a",
+    "zip -q x.zip a -T -TT evil",
+    "rsync -e evil a host:b",
+    "rg --pre evil a a",
+    "install -s --strip-program=evil bin/evil y",
+    "man -P evil ls",
+    "sqlite3 :memory: '.shell evil'",
+    "sqlite3 :memory: '.system evil'",
+    "vim -es -c ':!evil' -c ':q'",
+    "ed -s a <<< '!evil'",
+    "gdb -batch -ex 'shell evil'",
+    "PAGER=evil MANPAGER=evil man ls",
+];
+
+/// Programs of other languages: their text is not read here. docs/control.md says so, and what holds there.
+const NOT_HELD: &[&str] = &[
+    "python3 -c 'import os; os.system(\"evil\")'",
+    "perl -e 'system(\"evil\")'",
+    "awk 'BEGIN { system(\"evil\") }'",
+    "node -e 'require(\"child_process\").execSync(\"evil\")'",
+];
+
+/// A folder with a repository and the program `evil`, which leaves a mark.
+fn place() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    fs::create_dir_all(bin.join("hooks")).unwrap();
+    for name in ["evil", "hooks/pre-commit", "hooks/post-checkout"] {
+        let program = bin.join(name);
+        fs::write(&program, "#!/bin/sh\n: > \"$MARK\"\n").unwrap();
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    fs::write(folder.path().join(".gitignore"), "mark\n").unwrap();
+    let made = bash(
+        folder.path(),
+        "git init -q -b main; for x in 1 2 3; do echo a$x > a; git add -A; git commit -qm c$x; done; cp bin/hooks/pre-commit .git/hooks/; git config --global --add x.y \"$PWD\"; rm -f mark",
+    );
+    assert!(made.contains("ok"), "{made}");
+    folder
+}
+
+/// Runs a line; gives what it wrote, and `ok` if it could be run at all.
+fn bash(folder: &Path, line: &str) -> String {
+    let path = format!("{}/bin:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("timeout");
+    bash.args(["-k", "1", "10", "bash", "-c", line]).current_dir(folder).env_clear();
+    bash.env("PATH", path).env("HOME", folder).env("MARK", folder.join("mark")).env("TERM", "dumb");
+    for name in ["AUTHOR", "COMMITTER"] {
+        bash.env(format!("GIT_{name}_NAME"), "a").env(format!("GIT_{name}_EMAIL"), "a@b");
+    }
+    let done = bash.stdin(Stdio::null()).output().unwrap();
+    format!("ok\n{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr))
+}
+
+/// The same at a terminal, where some programs only then start a pager.
+fn at_terminal(folder: &Path, line: &str) -> String {
+    fs::write(folder.join("line"), line).unwrap();
+    bash(folder, "SHELL=/bin/bash script -qec '. ./line' /dev/null")
+}
+
+fn allowed(line: &str, rule: &str) -> bool {
+    let facts = CallFacts { commands: vec![line.into()], confined: true, ..call("bash(x)") };
+    let modes = [Access::Ask, Access::WorkspaceWrite, Access::Full];
+    let policies = [bare(&[rule]), usual(&[rule]), usual(&[rule, "allow bash(*)"])];
+    policies.iter().any(|policy| {
+        modes.iter().any(|access| verdict_in(policy, *access, ApprovalMode::Yes, &facts).0 == Decision::Allow)
+    })
+}
+
+#[test]
+fn no_way_round_a_denial_that_bash_really_goes_is_allowed_even_with_yes() {
+    let through: Vec<&str> = WAYS.iter().copied().filter(|line| allowed(line, "deny bash(evil *)")).collect();
+    let tried = |line: &'static str| {
+        let folder = place();
+        let mark = folder.path().join("mark");
+        let mut said = bash(folder.path(), line);
+        if !mark.exists() {
+            said += &at_terminal(folder.path(), line);
+        }
+        (line, said, mark.exists())
+    };
+    let shares: Vec<_> = WAYS.chunks(WAYS.len().div_ceil(4)).collect();
+    let tried: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = shares
+            .into_iter()
+            .map(|share| scope.spawn(move || share.iter().map(|line| tried(line)).collect::<Vec<_>>()))
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let (mut no_way, mut not_here) = (Vec::new(), 0);
+    for (line, said, ran) in tried {
+        if !ran {
+            match said.contains("command not found") || said.contains("not permitted") {
+                true => not_here += 1,
+                false => no_way.push(format!("{line}: {said}")),
+            }
+        }
+    }
+    assert!(through.is_empty(), "{} of {} are let through:\n{}", through.len(), WAYS.len(), through.join("\n"));
+    assert!(no_way.is_empty(), "{} are no ways:\n{}", no_way.len(), no_way.join("\n"));
+    assert!(not_here * 5 < WAYS.len(), "{not_here} of {} could not be tried here", WAYS.len());
+}
+
+#[test]
+fn ordinary_lines_are_not_asked_about_for_somebody_elses_denial() {
+    for line in [
+        "git status",
+        "git -c core.pager=cat log --oneline",
+        "git -c user.name=a -c user.email=a@b commit -m x",
+        "git --no-pager diff HEAD~1",
+        "git clone https://example.org/a.git",
+        "git push origin main",
+        "git rebase main",
+        "git config user.name a",
+        "git config --get core.editor",
+        "git submodule update --init",
+        "git bisect start HEAD v1",
+        "for b in a b; do git branch $b; done",
+        "GIT_PAGER= git log",
+        "make -j4 test",
+        "make -f build/Makefile CFLAGS=-O2",
+        "MAKEFLAGS=-j4 make",
+        "tar czf x.tgz src",
+        "tar --exclude=target -cf x.tar .",
+        "sort -u a | uniq",
+        "split -l 10 a",
+        "sed -n '1,5p' a",
+        "sed -i 's/one/other/g' a",
+        "sed -e '/^#/d' -e 's|a|the|' a",
+        "ssh -o StrictHostKeyChecking=no host ls",
+        "rg -n pattern src",
+        ". ./env.sh",
+        "source .venv/bin/activate",
+        "bash scripts/test.sh",
+        "./configure && make",
+        "echo x > notes.txt; ./run.sh",
+        "find . -name '*.rs' -exec wc -l {} +",
+        "cargo test --config net.offline=true",
+        "sqlite3 a.db 'select * from t'",
+        "less a",
+        "CC=gcc make",
+    ] {
+        assert!(allowed(line, "deny bash(evil *)"), "{line}");
+    }
+}
+
+#[test]
+fn programs_of_other_languages_are_not_read_and_nobody_says_so() {
+    for line in NOT_HELD {
+        assert!(allowed(line, "deny bash(evil *)"), "{line}: say in docs/control.md that it is held");
+        let folder = place();
+        let said = bash(folder.path(), line);
+        assert!(folder.path().join("mark").exists() || said.contains("command not found"), "{line}: {said}");
+    }
+}
