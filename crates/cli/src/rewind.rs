@@ -78,15 +78,16 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     before_going_on(&app, (&new, &from), &log, at, args.files, args.output.json).await?;
     // Past the results of its calls, if it made any.
     let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
+    let why = if head == at { String::new() } else { format!(", since #{at} made calls and their results go with it") };
     if args.no_run {
         eprintln!(
-            "forked {from} at #{head}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
+            "forked {from} at #{head}{why}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
         );
         out(new.as_str())?;
         return Ok(Exit::Ok);
     }
     if !args.output.json {
-        eprintln!("mainpath: forked {from} at #{head}");
+        eprintln!("mainpath: forked {from} at #{head}{why}");
     }
     let mail = match args.task {
         Some(task) => Mail::message(task),

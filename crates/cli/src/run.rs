@@ -95,8 +95,13 @@ async fn begin(
     } else {
         agent::workspace(args.agent.workspace.as_deref())?
     };
-    // In a folder made for it, the script that ships with the program needs nobody's permission.
-    let mode = if demo { ApprovalMode::Yes } else { mode(&args.agent, is_attended()) };
+    // In a folder made for it, the script that ships with the program needs nobody's permission. A person who is there is asked
+    // once, to see how that is.
+    let mode = if demo && !is_attended() { ApprovalMode::Yes } else { mode(&args.agent, is_attended()) };
+    let mut given = app.sources.run.clone();
+    if demo && is_attended() {
+        given.allow.extend(["write_text_file", "bash(*)"].map(String::from));
+    }
     if !args.output.json {
         if let Some(note) = &chosen.note {
             eprintln!("mainpath: {note}");
@@ -108,8 +113,9 @@ async fn begin(
     warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
-    let rules = check_rules(app, &workspace.display().to_string(), app.sources.run.clone(), args.output.json)?;
-    let spec = agent::spec(&args.agent, app, chosen.model, (&workspace, &rules.policy), mode)?;
+    let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
+    let mut spec = agent::spec(&args.agent, app, chosen.model, (&workspace, &rules.policy), mode)?;
+    spec.rules = given;
     let runtime = app.runtime_under(rules)?;
     let mail = message(task, attached, &args.output);
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;

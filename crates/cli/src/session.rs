@@ -431,8 +431,11 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;
     }
-    let messages = were(messages as u64, "message");
     let (_, state, _) = app.logs.read(&trace).await?;
+    let messages = match state.calls.iter().count() {
+        0 => were(messages as u64, "message"),
+        results => format!("{} and {} were", count(messages as u64, "message"), count(results as u64, "tool result")),
+    };
     let open = if state.tree.is_answered() {
         String::new()
     } else {

@@ -47,7 +47,14 @@ impl Schema {
 
 fn said(error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
-    let what = short(&error.to_string());
+    let what = match error.kind() {
+        // All that it may be: whoever reads this writes it again.
+        jsonschema::error::ValidationErrorKind::Enum { options } => {
+            let all: Vec<String> = options.as_array().into_iter().flatten().map(ToString::to_string).collect();
+            format!("{} is not one of {}", short(&error.instance().to_string()), short(&all.join(", ")))
+        }
+        _ => short(&error.to_string()),
+    };
     if place.is_empty() { what } else { format!("at {}: {what}", short(&place)) }
 }
 

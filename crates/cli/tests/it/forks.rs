@@ -230,7 +230,8 @@ fn what_was_erased_is_in_no_fork_made_afterwards() {
 fn a_fork_says_where_it_really_is_and_a_side_branch_has_none() {
     let (place, _server, trace) = told();
     let done = place.run(&["fork", &trace, "--at", "2", "--no-run"]);
-    assert!(done.code == 0 && done.err.contains("at #3;"), "past the results of its calls: {done:#?}");
+    let told = "at #3, since #2 made calls and their results go with it;";
+    assert!(done.code == 0 && done.err.contains(told), "{done:#?}");
     let last = meta(&place, &trace)["last_sequence"].as_u64().unwrap();
     place.run(&["compact", &trace]);
     let prompt = (last + 1).to_string();

@@ -340,6 +340,16 @@ fn who_resumes_a_run_that_stands_at_its_question_elsewhere_changes_nothing_of_it
 }
 
 #[test]
+fn the_demonstration_asks_once_where_a_person_is_there() {
+    let place = Place::new();
+    let mut terminal = Terminal::start(&place, &["run", "What is here?"], &[]);
+    terminal.shows("? allow edit_text_file: shopping.txt", 1);
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, screen.matches("? allow ").count()), (0, 1), "{screen}");
+}
+
+#[test]
 fn an_all_is_asked_once() {
     let turn = |n: u32| bash(&format!("echo {n} >> effects"));
     let (place, server) = (Place::new(), scripted(vec![turn(1), turn(2), turn(3), Answer::text("The end.")]));
