@@ -6,22 +6,25 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
 use crate::session::{Held, fresh, print, spec};
-use crate::text::{plain, were};
+use crate::text::{number, plain, were};
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{summary_of, window};
 use mainpath_runtime::{new_trace_id, views};
-use mainpath_sessions::{Adopted, Session, SessionError, adopt};
+use mainpath_sessions::{Adopted, Kept, Session, SessionError, adopt};
 use mainpath_store::scheduler::system_clock;
+use mainpath_types::TraceId;
 use serde_json::json;
 
-/// Goes on with a session that is not known here and that the mirror has, as a new trace; that is said, and so is a mirror that cannot be read. Errors: the trace cannot be
-/// written.
+/// Goes on with a session that is not known here and that the mirror has, as a new trace; that is said, and so is a mirror that cannot be reached. Errors: what the mirror has
+/// of it is damaged, or the trace cannot be written.
 pub async fn adopt_unknown(app: &App, held: &Held, name: &str, agent: &AgentArgs) -> Result<(), Failure> {
     if !matches!(held.sessions.get(name), Err(SessionError::Unknown(_))) {
         return Ok(());
     }
-    match held.place.get(name, 1).await {
+    match held.place.get(name, 0).await {
         Ok(None) => {}
+        // It would begin here with nothing, and the two would part.
+        Err(error) if error.is_damage => return Err(error.into()),
         Ok(Some(_)) => drop(take_in(app, held, fresh(&app.logs, name, None, None), agent).await?),
         Err(error) => {
             eprintln!(
@@ -53,12 +56,17 @@ async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> 
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace.clone(), spec));
     let Some(adopted) = adopt(&held.around(&app.logs, &app.vault), session, begin).await? else { return Ok(false) };
-    let Adopted { session, from, messages, left_behind, healed } = adopted;
+    let Adopted { session, from, messages, lost, left_behind, healed } = adopted;
+    if session.trace.is_none() {
+        eprintln!("! the session {name} was cleared on another machine (trace {from} there): it begins anew here");
+        return Ok(true);
+    }
     views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
     let taken = were(messages as u64, "message");
     eprintln!(
         "! the session {name} was held on another machine (trace {from} there): {taken} taken in as trace {trace}"
     );
+    tell_lost(&name, &from, lost);
     if left_behind > 0 {
         let lie = were(left_behind as u64, "attachment");
         eprintln!("! {lie} left there; a line stands for each");
@@ -67,6 +75,24 @@ async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> 
     // From here on the mirror is of this trace, so that the other machine sees that somebody has gone on.
     held.mirror(app, &session).await;
     Ok(true)
+}
+
+/// Says that the mirror has not all that was said.
+fn tell_lost(name: &str, from: &TraceId, lost: u64) {
+    if lost > 0 {
+        let are = if lost == 1 { "message is" } else { "messages are" };
+        let lost = number(lost);
+        eprintln!(
+            "! {lost} {are} missing or damaged in the mirror of session {name} and left out; trace {from} on the other machine has all"
+        );
+    }
+}
+
+/// What the mirror has of a session that is not known here; says what is missing of it. Errors: it has nothing, or cannot be read.
+async fn kept(held: &Held, name: &str, unknown: SessionError) -> Result<Kept, Failure> {
+    let Some(kept) = held.place.get(name, 0).await? else { return Err(unknown.into()) };
+    tell_lost(name, &kept.trace, kept.lost);
+    Ok(kept)
 }
 
 /// Lists what is not known here; gives 1 where that cannot be seen.
@@ -92,22 +118,43 @@ pub async fn list(held: &Held, as_json: bool) -> Result<usize, Failure> {
 
 /// `mainpath session show` of one that is not known here. Errors: nor is it in the mirror.
 pub async fn show(held: &Held, args: &SessionShowArgs, unknown: SessionError) -> Result<Exit, Failure> {
-    let Some(kept) = held.place.get(&args.name, 0).await? else { return Err(unknown.into()) };
+    let kept = kept(held, &args.name, unknown).await?;
     let (name, trace, messages) = (&args.name, &kept.trace, kept.messages.len());
     if args.json {
         out(&json!({"name": name, "trace": trace, "messages": messages, "elsewhere": true}).to_string())?;
         return Ok(Exit::Ok);
     }
     out(&format!("{name:<24} {:<28} on another machine", trace.as_str()))?;
+    if kept.is_empty() {
+        out(&format!("  cleared there; mainpath run --session {name} \"TASK\" begins it anew here"))?;
+        return Ok(Exit::Ok);
+    }
     out(&format!(
         "  {messages} messages in the mirror; mainpath run --session {name} \"TASK\" goes on with them here"
     ))?;
     Ok(Exit::Ok)
 }
 
+/// `mainpath session rm` of one that is not known here: what other machines hold stays, what nobody can go on with goes. Errors: there is
+/// nothing of that kind in the mirror.
+pub async fn remove(held: &Held, name: &str, unknown: SessionError) -> Result<Exit, Failure> {
+    match held.place.get(name, 0).await {
+        Err(error) if !error.is_damage => return Err(error.into()),
+        Ok(None) => return Err(unknown.into()),
+        Ok(Some(kept)) if !kept.is_empty() => {
+            let problem =
+                format!("the session {name} is held on another machine (trace {}): remove it there", kept.trace);
+            return Err(Failure::error(problem));
+        }
+        Err(_) | Ok(Some(_)) => {}
+    }
+    held.place.remove(name).await?;
+    out(&format!("{name} is removed from the mirror")).map(|()| Exit::Ok)
+}
+
 /// `mainpath session summary` of one that is not known here. Errors: nor is it in the mirror.
 pub async fn summary(logs: &Logs, held: &Held, name: &str, unknown: SessionError) -> Result<Exit, Failure> {
-    let Some(kept) = held.place.get(name, 0).await? else { return Err(unknown.into()) };
+    let kept = kept(held, name, unknown).await?;
     let text = String::from_utf8_lossy(&write(HistoryFormat::Neutral, &kept.messages)).into_owned();
     let messages = Loose::read(Some(HistoryFormat::Neutral), &text);
     let messages = messages.map_err(|error| Failure::error(format!("the mirror of session {name}: {error}")))?;
@@ -121,7 +168,7 @@ pub async fn prepare(
     args: &SessionPrepareArgs,
     unknown: SessionError,
 ) -> Result<Exit, Failure> {
-    let Some(kept) = held.place.get(&args.name, 0).await? else { return Err(unknown.into()) };
+    let kept = kept(held, &args.name, unknown).await?;
     let most = args.window.unwrap_or(fresh(&app.logs, &args.name, None, None).window) as usize;
     let messages = if most == 0 { kept.messages } else { window(&kept.messages, most) };
     print(&write(args.format.into(), &messages))

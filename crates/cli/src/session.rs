@@ -227,8 +227,11 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
             out(&format!("{} points to {trace}", session.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Rm(args) => {
-            if let Err(error @ (SessionError::Unknown(_) | SessionError::BadName(_))) = held.sessions.get(&args.name) {
-                return Err(error.into());
+            match held.sessions.get(&args.name) {
+                Err(error @ SessionError::Unknown(_)) => return elsewhere::remove(&held, &args.name, error).await,
+                Err(error @ SessionError::BadName(_)) => return Err(error.into()),
+                // A pointer that is damaged goes as well.
+                _ => {}
             }
             // As long as the mirror cannot be reached, the session is there to try again.
             held.place.remove(&args.name).await?;

@@ -1,6 +1,6 @@
 //! `prepare` and `persist`: for systems that call models themselves and keep their conversations here.
 
-use crate::place::{Kept, PlaceError, SessionPlace};
+use crate::place::{Kept, Known, PlaceError, SessionPlace};
 use crate::pointers::{Session, SessionError, Sessions};
 use mainpath_core::Summary;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
@@ -66,7 +66,8 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
     }
     let waiting = around.sessions.waiting(trace)?;
     // What waits is in no log, so that the log does not say whether the mirror is new enough.
-    let fresh = kept.filter(|kept| kept.trace == *trace && kept.head == head && waiting.is_empty());
+    let is_fresh = |kept: &Kept| kept.trace == *trace && kept.head == head && kept.lost == 0 && waiting.is_empty();
+    let fresh = kept.filter(is_fresh);
     let mirrored = fresh.is_some();
     let (mut messages, unmirrored) = match fresh {
         Some(kept) => (kept.messages, None),
@@ -107,7 +108,7 @@ async fn mirror(
 ) -> Result<(Kept, Option<PlaceError>), SessionError> {
     let waiting = Some(waiting).filter(|waiting| !waiting.is_empty());
     let (messages, head) = conversation_with(around.store, around.scope, trace, (false, waiting)).await?;
-    let kept = Kept { trace: trace.clone(), head, messages };
+    let kept = Kept { trace: trace.clone(), head, messages, lost: 0 };
     let unwritten = write_mirror(around, session, &kept).await.err();
     Ok((kept, unwritten))
 }
@@ -115,12 +116,12 @@ async fn mirror(
 /// Writes the mirror, but for one that another machine has gone on with. Errors: that, or it cannot be written.
 async fn write_mirror(around: &Around<'_>, session: &Session, kept: &Kept) -> Result<(), PlaceError> {
     let (name, ttl) = (&session.name, session.ttl_ms);
-    let known: Vec<TraceId> = session.mirrored.iter().cloned().collect();
-    if let Some(other) = around.place.replace(name, kept, ttl, &known).await? {
+    let known = session.mirrored.clone().map(|trace| Known { trace, head: session.taken_at });
+    if let Some(other) = around.place.replace(name, kept, ttl, known.as_slice()).await? {
         // A trace of this machine's own: the session began anew, or points elsewhere by now.
         let is_ours = !matches!(head(around, &other), Err(StoreError::NotFound { .. }));
         let held = if is_ours {
-            around.place.replace(name, kept, ttl, std::slice::from_ref(&other)).await?
+            around.place.replace(name, kept, ttl, &[Known { trace: other, head: None }]).await?
         } else {
             Some(other)
         };
@@ -130,14 +131,14 @@ async fn write_mirror(around: &Around<'_>, session: &Session, kept: &Kept) -> Re
                  in trace {} alone; mainpath session switch {name} --mirror goes on with what was said there",
                 kept.trace
             );
-            return Err(PlaceError { place: format!("the mirror of session {name}"), problem });
+            return Err(PlaceError::new(format!("the mirror of session {name}"), problem));
         }
     }
     // Told to the pointer, so that what comes to stand there later is known for another's. It is a note: without it one look more is needed.
     if session.mirrored.as_ref() != Some(&kept.trace)
         && let Ok(known) = around.sessions.get(name)
     {
-        let _ = around.sessions.put(&Session { mirrored: Some(kept.trace.clone()), ..known });
+        let _ = around.sessions.put(&Session { mirrored: Some(kept.trace.clone()), taken_at: None, ..known });
     }
     Ok(())
 }
@@ -219,12 +220,14 @@ pub async fn persist(
 /// A session that was taken over from a mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adopted {
-    /// The session, which points to the new trace.
+    /// The session, which points to the new trace; to none where the mirror has no messages, as it was cleared.
     pub session: Session,
     /// The trace that the mirror was of, on the other machine.
     pub from: TraceId,
     /// How many messages were taken in, results not counted.
     pub messages: usize,
+    /// How many more are missing in the mirror or cannot be read there.
+    pub lost: u64,
     /// Pictures, sounds and documents that lie on the other machine alone; a line stands for each.
     pub left_behind: usize,
     /// What was mended, a line for people each.
@@ -235,7 +238,7 @@ pub struct Adopted {
 const LEFT_BEHIND: &str = "(an attachment that lies on another machine)";
 
 /// Goes on with what a mirror holds of a session, as a new trace: another machine began it. `None` if it holds nothing, or something of a
-/// trace of this machine. Errors: the mirror cannot be read, or the trace cannot be written.
+/// trace of this machine. Where it has no messages, the session begins anew. Errors: the mirror cannot be read, or the trace cannot be written.
 pub async fn adopt(
     around: &Around<'_>,
     session: Session,
@@ -245,6 +248,13 @@ pub async fn adopt(
     if !matches!(head(around, &kept.trace), Err(StoreError::NotFound { .. })) {
         return Ok(None);
     }
+    let taken = Session { mirrored: Some(kept.trace.clone()), taken_at: Some(kept.head), used: around.now, ..session };
+    if kept.is_empty() {
+        let session = Session { trace: None, ..taken };
+        around.sessions.put(&session)?;
+        let (from, healed) = (kept.trace, Vec::new());
+        return Ok(Some(Adopted { session, from, messages: 0, lost: 0, left_behind: 0, healed }));
+    }
     let mut left_behind = 0;
     for part in kept.messages.iter_mut().flat_map(|message| &mut message.parts) {
         leave_behind(part, &mut left_behind);
@@ -252,17 +262,17 @@ pub async fn adopt(
     let text = String::from_utf8_lossy(&write(HistoryFormat::Neutral, &kept.messages)).into_owned();
     let read = Loose::read(Some(HistoryFormat::Neutral), &text);
     let mut next =
-        read.map_err(|error| RuntimeError::Trace(format!("the mirror of session {}: {error}", session.name)))?;
+        read.map_err(|error| RuntimeError::Trace(format!("the mirror of session {}: {error}", taken.name)))?;
     next.for_each(|parts| redact(around.vault, parts));
     let (trace, spec) = begin()?;
     let history = next.heal(false);
     let mut intake = take(around, &trace, Some(spec)).await?;
     let messages = intake.add(history.messages, Origin { source: MIRROR, now: around.now }).await?;
     drop(intake);
-    let (from, used) = (kept.trace, around.now);
-    let session = Session { trace: Some(trace), mirrored: Some(from.clone()), used, ..session };
+    let session = Session { trace: Some(trace), ..taken };
     around.sessions.put(&session)?;
-    Ok(Some(Adopted { session, from, messages, left_behind, healed: history.healed }))
+    let (from, lost) = (kept.trace, kept.lost);
+    Ok(Some(Adopted { session, from, messages, lost, left_behind, healed: history.healed }))
 }
 
 fn leave_behind(part: &mut Part, count: &mut usize) {

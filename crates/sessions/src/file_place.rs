@@ -1,6 +1,6 @@
 //! A file for each session: a line that says what it is, then a message a line. The last messages are read from its end.
 
-use crate::place::{Fut, Kept, Listed, PlaceError, SessionPlace};
+use crate::place::{Fut, Kept, Known, Listed, PlaceError, SessionPlace};
 use crate::pointers::write_whole;
 use mainpath_types::{EventId, Message, Millis, TraceId};
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl FilePlace {
     }
 
     fn wrong(&self, session: &str, problem: impl ToString) -> PlaceError {
-        PlaceError { place: self.file(session).display().to_string(), problem: problem.to_string() }
+        PlaceError::new(self.file(session).display(), problem)
     }
 
     fn read(&self, session: &str, window: usize) -> io::Result<Option<Kept>> {
@@ -88,7 +88,7 @@ impl FilePlace {
         let from = if window == 0 { 0 } else { lines.len().saturating_sub(window) };
         let lines = lines.get(from..).unwrap_or_default();
         let messages: Result<Vec<Message>, _> = lines.iter().map(|line| serde_json::from_slice(line)).collect();
-        Ok(messages.ok().map(|messages| Kept { trace, head, messages }))
+        Ok(messages.ok().map(|messages| Kept { trace, head, messages, lost: 0 }))
     }
 }
 
@@ -130,7 +130,7 @@ impl SessionPlace for FilePlace {
         session: &'a str,
         kept: &'a Kept,
         ttl_ms: Option<Millis>,
-        _: &'a [TraceId],
+        _: &'a [Known],
     ) -> Fut<'a, Result<Option<TraceId>, PlaceError>> {
         Box::pin(async move { self.put(session, kept, ttl_ms).await.map(|()| None) })
     }
@@ -148,8 +148,7 @@ impl SessionPlace for FilePlace {
     }
 
     fn forget<'a>(&'a self, traces: &'a [TraceId]) -> Fut<'a, Result<(), PlaceError>> {
-        let wrong =
-            |error: io::Error| PlaceError { place: self.folder.display().to_string(), problem: error.to_string() };
+        let wrong = |error| PlaceError::new(self.folder.display(), error);
         Box::pin(std::future::ready(self.forget_files(traces).map_err(wrong)))
     }
 }

@@ -17,7 +17,7 @@ mod waiting;
 
 pub use calls::{Added, Adopted, Around, Prepared, adopt, persist, prepare, settle, summary};
 pub use file_place::FilePlace;
-pub use place::{Fut, Kept, Listed, PlaceError, SessionPlace};
+pub use place::{Fut, Kept, Known, Listed, PlaceError, SessionPlace};
 pub use pointers::{Session, SessionError, Sessions};
 pub use redis_place::{RedisPlace, RedisServer};
 pub use sqlite_place::SqlitePlace;

@@ -3,7 +3,7 @@
 use crate::place::PlaceError;
 use mainpath_runtime::RuntimeError;
 use mainpath_store::StoreError;
-use mainpath_types::{Millis, TraceId};
+use mainpath_types::{EventId, Millis, TraceId};
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -22,6 +22,10 @@ pub struct Session {
     /// The trace whose messages were last mirrored from here, or that was taken over from the mirror.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirrored: Option<TraceId>,
+    /// Where that trace is another machine's: the event up to which the mirror was written when it was taken over. Who has gone on there since is
+    /// not overwritten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_at: Option<EventId>,
     /// How many messages are prepared; 0 is all of them.
     pub window: u32,
     /// How long after its last use it begins anew, in milliseconds; `None`: never.
@@ -36,7 +40,16 @@ pub struct Session {
 impl Session {
     /// A new session without a trace.
     pub fn new(name: &str, window: u32, ttl_ms: Option<Millis>, now: Millis) -> Session {
-        Session { name: name.into(), trace: None, mirrored: None, window, ttl_ms, created: now, used: now }
+        Session {
+            name: name.into(),
+            trace: None,
+            mirrored: None,
+            taken_at: None,
+            window,
+            ttl_ms,
+            created: now,
+            used: now,
+        }
     }
 
     /// Whether its time is over, so that it begins anew.

@@ -1,7 +1,7 @@
-//! A SQLite database that other programs read: `session(name, trace, head)` and `message(session, n, role, message)`, where
-//! `message` is the neutral JSON and `n` counts from 1.
+//! A SQLite database that other programs read: `session(name, trace, head, messages)` and `message(session, n, role, message)`, where
+//! `message` is the neutral JSON, `n` counts from 1 and `messages` is how many there are (`NULL` where an earlier version wrote them).
 
-use crate::place::{Fut, Kept, Listed, PlaceError, SessionPlace};
+use crate::place::{Fut, Kept, Known, Listed, PlaceError, SessionPlace, UNREADABLE};
 use mainpath_types::{Message, Millis, Role, TraceId};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 use std::fs::OpenOptions;
@@ -16,7 +16,7 @@ pub struct SqlitePlace {
 }
 
 const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS session(name TEXT PRIMARY KEY, trace TEXT NOT NULL, head INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS session(name TEXT PRIMARY KEY, trace TEXT NOT NULL, head INTEGER NOT NULL, messages INTEGER);
     CREATE TABLE IF NOT EXISTS message(
         session TEXT NOT NULL, n INTEGER NOT NULL, role TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY(session, n))
         WITHOUT ROWID;
@@ -39,6 +39,13 @@ impl SqlitePlace {
         // What is removed or replaced is no longer in the file.
         db.pragma_update(None, "secure_delete", "on")?;
         db.execute_batch(TABLES)?;
+        if !has_counts(&db)? {
+            let counted = db.execute_batch("ALTER TABLE session ADD COLUMN messages INTEGER");
+            // Another process may have come first.
+            if !has_counts(&db)? {
+                counted?;
+            }
+        }
         Ok(db)
     }
 
@@ -62,42 +69,65 @@ impl SqlitePlace {
         let mut db = self.look()?;
         // One look at both tables, whoever writes meanwhile.
         let db = db.transaction()?;
+        let wrong = |problem: &str| PlaceError::damage(self.file.display(), session, problem);
         let known = db
-            .query_row("SELECT trace, head FROM session WHERE name = ?1", [session], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+            .query_row("SELECT * FROM session WHERE name = ?1", [session], |row| {
+                // Where nothing can be written, the column of an earlier version's table is missing.
+                Ok((row.get::<_, String>("trace").ok(), number(row, "head"), number(row, "messages")))
             })
             .optional()?;
-        let Some((trace, head)) = known else { return Ok(None) };
-        let mut query = db.prepare("SELECT message FROM message WHERE session = ?1 ORDER BY n DESC LIMIT ?2")?;
+        let mut query = db.prepare("SELECT n, message FROM message WHERE session = ?1 ORDER BY n DESC LIMIT ?2")?;
         let most = if window == 0 { -1 } else { i64::try_from(window).unwrap_or(-1) };
-        let rows = query.query_map(params![session, most], |row| row.get::<_, String>(0))?;
-        let mut messages = Vec::new();
-        for row in rows {
-            let Ok(message) = serde_json::from_str::<Message>(&row?) else { return Ok(None) };
-            messages.push(message);
+        let rows = query.query_map(params![session, most], |row| {
+            Ok((number(row, "n"), row.get::<_, String>("message").unwrap_or_default()))
+        })?;
+        let rows: Vec<(Option<u64>, String)> = rows.collect::<Result<_, _>>()?;
+        let Some((trace, head, count)) = known else {
+            return if rows.is_empty() {
+                Ok(None)
+            } else {
+                Err(wrong("its row in the table session is missing").into())
+            };
+        };
+        let trace = trace.and_then(|trace| trace.parse().ok()).ok_or_else(|| wrong("its trace is no trace's name"))?;
+        let head = head.ok_or_else(|| wrong("its head is not a number"))?;
+        let readable = |(n, message): &(Option<u64>, String)| Some((*n, serde_json::from_str(message).ok()?));
+        let readable: Vec<(Option<u64>, Message)> = rows.iter().rev().filter_map(readable).collect();
+        let last = count.or(rows.first().and_then(|(n, _)| *n)).unwrap_or(0);
+        let first = if window == 0 { 1 } else { last.saturating_sub(window as u64) + 1 };
+        let there = readable.iter().filter(|(n, _)| n.is_some_and(|n| (first..=last).contains(&n))).count();
+        let lost = (last + 1).saturating_sub(first).saturating_sub(there as u64);
+        let messages: Vec<Message> = readable.into_iter().map(|(_, message)| message).collect();
+        if messages.is_empty() && lost > 0 {
+            return Err(wrong(UNREADABLE).into());
         }
-        messages.reverse();
-        Ok(Some(Kept { trace: trace.parse()?, head: u64::try_from(head)?, messages }))
+        Ok(Some(Kept { trace, head, messages, lost }))
     }
 
-    /// Writes it, or removes it; unless it is of another trace than its own and those of `over`, which is given then. `None`: whatever was there.
-    fn write(&self, session: &str, kept: Option<&Kept>, over: Option<&[TraceId]>) -> Done<Option<TraceId>> {
+    /// Writes it, or removes it; unless what is there is neither of its own trace nor among `over`: that trace is given then. `None`: whatever was there.
+    fn write(&self, session: &str, kept: Option<&Kept>, over: Option<&[Known]>) -> Done<Option<TraceId>> {
         let mut db = self.open()?;
         let db = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if let (Some(kept), Some(over)) = (kept, over) {
-            let find = "SELECT trace FROM session WHERE name = ?1";
-            let held: Option<String> = db.query_row(find, [session], |row| row.get(0)).optional()?;
+            let find = "SELECT trace, head FROM session WHERE name = ?1";
+            let held =
+                db.query_row(find, [session], |row| Ok((row.get::<_, String>("trace").ok(), number(row, "head"))));
             // What is no trace's name was put there by somebody else, and holds nothing of ours.
-            let held = held.and_then(|held| held.parse::<TraceId>().ok());
-            if let Some(held) = held.filter(|held| *held != kept.trace && !over.contains(held)) {
-                return Ok(Some(held));
+            let held = held.optional()?.and_then(|(trace, head)| Some((trace?.parse::<TraceId>().ok()?, head)));
+            let is_free = |trace: &TraceId, head: Option<u64>| {
+                let is_known = |known: &Known| known.trace == *trace && (known.head.is_none() || known.head == head);
+                *trace == kept.trace || over.iter().any(is_known)
+            };
+            if let Some((trace, _)) = held.filter(|(trace, head)| !is_free(trace, *head)) {
+                return Ok(Some(trace));
             }
         }
         db.execute("DELETE FROM message WHERE session = ?1", [session])?;
         db.execute("DELETE FROM session WHERE name = ?1", [session])?;
         if let Some(kept) = kept {
-            let head = i64::try_from(kept.head)?;
-            db.execute("INSERT INTO session VALUES(?1, ?2, ?3)", params![session, kept.trace.as_str(), head])?;
+            let insert = "INSERT INTO session(name, trace, head, messages) VALUES(?1, ?2, ?3, ?4)";
+            let (head, count) = (i64::try_from(kept.head)?, i64::try_from(kept.messages.len())?);
+            db.execute(insert, params![session, kept.trace.as_str(), head, count])?;
             let mut insert = db.prepare("INSERT INTO message VALUES(?1, ?2, ?3, ?4)")?;
             for (n, message) in (1i64..).zip(&kept.messages) {
                 let role = match message.role {
@@ -128,15 +158,15 @@ impl SqlitePlace {
             return Ok(());
         }
         let mut db = self.open()?;
-        let mut removed = 0;
+        let mut emptied = 0;
         let all = db.transaction()?;
         for trace in traces {
             let of = "SELECT name FROM session WHERE trace = ?1";
             all.execute(&format!("DELETE FROM message WHERE session IN ({of})"), [trace.as_str()])?;
-            removed += all.execute("DELETE FROM session WHERE trace = ?1", [trace.as_str()])?;
+            emptied += all.execute("UPDATE session SET head = 0, messages = 0 WHERE trace = ?1", [trace.as_str()])?;
         }
         all.commit()?;
-        if removed > 0 {
+        if emptied > 0 {
             // What was replaced before deletion was for good.
             db.execute_batch("VACUUM")?;
         }
@@ -144,8 +174,21 @@ impl SqlitePlace {
     }
 
     fn told<T>(&self, done: Done<T>) -> Result<T, PlaceError> {
-        done.map_err(|error| PlaceError { place: self.file.display().to_string(), problem: error.to_string() })
+        done.map_err(|error| match error.downcast::<PlaceError>() {
+            Ok(error) => *error,
+            Err(error) => PlaceError::new(self.file.display(), error),
+        })
     }
+}
+
+/// A column that counts; `None` where somebody else has put something else there.
+fn number(row: &rusqlite::Row<'_>, column: &str) -> Option<u64> {
+    row.get::<_, i64>(column).ok().and_then(|n| u64::try_from(n).ok())
+}
+
+/// Whether the table says how many messages there are; an earlier version's does not.
+fn has_counts(db: &Connection) -> rusqlite::Result<bool> {
+    db.query_row("SELECT COUNT(*) > 0 FROM pragma_table_info('session') WHERE name = 'messages'", [], |row| row.get(0))
 }
 
 impl SessionPlace for SqlitePlace {
@@ -162,7 +205,7 @@ impl SessionPlace for SqlitePlace {
         session: &'a str,
         kept: &'a Kept,
         _: Option<Millis>,
-        over: &'a [TraceId],
+        over: &'a [Known],
     ) -> Fut<'a, Result<Option<TraceId>, PlaceError>> {
         Box::pin(std::future::ready(self.told(self.write(session, Some(kept), Some(over)))))
     }

@@ -24,6 +24,12 @@ fn said(server: &ModelServer) -> Vec<String> {
     said.map(|message| message["content"].as_str().unwrap_or_default().to_string()).collect()
 }
 
+/// The trace of the session on this machine.
+fn trace_of(place: &Place) -> String {
+    let session: Value = serde_json::from_str(&place.ok(&["session", "show", "pond", "--json"])).unwrap();
+    session["trace"].as_str().unwrap().to_string()
+}
+
 fn texts(prepared: &str) -> Vec<String> {
     let list: Vec<Value> = serde_json::from_str(prepared).unwrap();
     list.iter().map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_string()).collect()
@@ -125,6 +131,105 @@ fn what_is_cleared_is_in_no_mirror_at_once() {
     assert_eq!(place.ok(&["session", "prepare", "pond"]).trim(), "[\n]");
     assert_eq!(place.run_on(&server, &["--session", "pond", "A stork."]).code, 0);
     assert_eq!(texts(&place.ok(&["session", "prepare", "pond"])), ["A stork.", "Answer 1."]);
+}
+
+#[test]
+fn what_was_cleared_on_one_machine_is_not_brought_back_by_another() {
+    let shared = tempfile::tempdir().unwrap();
+    let redis = Redis::start();
+    let sqlite = format!("[sessions]\nmirror = \"sqlite:{}\"\n", shared.path().join("chats.db").display());
+    let (url, password) = (redis.url(), Redis::PASSWORD);
+    let server = format!("[sessions]\nmirror = \"{url}\"\npassword = \"RP\"\n[secrets]\nRP = \"{password}\"\n");
+    for config in [sqlite, server] {
+        let (one, two, three, server) = (Place::new(), Place::new(), Place::new(), answers());
+        [&one, &two, &three].iter().for_each(|place| place.config(&config));
+        assert_eq!(one.run_on(&server, &["--session", "pond", "A heron."]).code, 0);
+        assert_eq!(two.run_on(&server, &["--session", "pond", "Two herons."]).code, 0);
+        assert_eq!(one.run(&["session", "switch", "pond", "--mirror"]).code, 0);
+        assert_eq!(one.run_on(&server, &["--session", "pond", "Three herons."]).code, 0);
+        one.ok(&["clear", &trace_of(&one)]);
+        // The older branch stays where it is.
+        let done = two.run_on(&server, &["--session", "pond", "Four herons."]);
+        assert!(done.code == 0 && done.err.contains("another machine has gone on with it, as trace "), "{done:#?}");
+        assert_eq!(three.ok(&["session", "prepare", "pond"]).trim(), "[\n]");
+        assert!(three.ok(&["session", "show", "pond"]).contains("  cleared there; mainpath run --session pond"));
+        // Whoever goes on with it begins anew, also who knew what was said.
+        let taken = two.run(&["session", "switch", "pond", "--mirror"]);
+        assert!(taken.code == 0 && taken.err.contains("the session pond was cleared on another machine"), "{taken:#?}");
+        let done = three.run_on(&server, &["--session", "pond", "A stork."]);
+        assert!(done.code == 0 && done.err.contains("the session pond was cleared on another machine"), "{done:#?}");
+        assert_eq!(said(&server), ["A stork."]);
+        assert_eq!(texts(&three.ok(&["session", "prepare", "pond"])), ["A stork.", "Answer 1."]);
+        // What was begun there meanwhile is not overwritten by who took over what was cleared.
+        let done = two.run_on(&server, &["--session", "pond", "A crane."]);
+        assert_eq!(said(&server), ["A crane."]);
+        assert!(done.err.contains("another machine has gone on with it, as trace "), "{done:#?}");
+        assert_eq!(server.violations(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_is_removed_or_erased_on_one_machine_is_not_brought_back_by_another() {
+    let removals: [&[&str]; 2] = [&["rm", "--yes"], &["erase", "--all", "--yes"]];
+    for removal in removals {
+        let shared = tempfile::tempdir().unwrap();
+        let mirror = format!("sqlite:{}", shared.path().join("chats.db").display());
+        let (one, two, server) = (place_with(&mirror), place_with(&mirror), answers());
+        assert_eq!(one.run_on(&server, &["--session", "pond", "A heron."]).code, 0);
+        assert_eq!(two.run_on(&server, &["--session", "pond", "Two herons."]).code, 0);
+        assert_eq!(one.run(&["session", "switch", "pond", "--mirror"]).code, 0);
+        one.ok(&[removal, &[&trace_of(&one)]].concat());
+        let done = two.run_on(&server, &["--session", "pond", "Three herons."]);
+        assert!(done.code == 0 && done.err.contains("another machine has gone on with it, as trace "), "{done:#?}");
+        let third = place_with(&mirror);
+        assert_eq!(third.ok(&["session", "prepare", "pond"]).trim(), "[\n]", "{removal:?}");
+        // What is left of it can go from anywhere.
+        third.ok(&["session", "rm", "pond"]);
+        third.run(&["session", "show", "pond"]).fails(1, "there is no session \"pond\"");
+    }
+}
+
+#[test]
+fn what_is_damaged_in_a_mirror_is_named_and_begins_no_empty_conversation() {
+    let shared = tempfile::tempdir().unwrap();
+    let file = shared.path().join("chats.db");
+    let mirror = format!("sqlite:{}", file.display());
+    let (one, server) = (place_with(&mirror), answers());
+    assert_eq!(one.run_on(&server, &["--session", "pond", "First."]).code, 0);
+    assert_eq!(one.run_on(&server, &["--session", "pond", "Second."]).code, 0);
+    let change = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute(sql, []).unwrap();
+    // One of four: the others are taken in, and it is said.
+    for sql in ["UPDATE message SET message = '{broken' WHERE n = 2", "DELETE FROM message WHERE n = 2"] {
+        change(sql);
+        let two = place_with(&mirror);
+        let lost = "1 message is missing or damaged in the mirror of session pond and left out; trace ";
+        let shown = two.run(&["session", "show", "pond"]);
+        assert!(shown.out.contains("3 messages in the mirror") && shown.err.contains(lost), "{shown:#?}");
+        let prepared = two.run(&["session", "prepare", "pond"]);
+        assert!(texts(&prepared.out) == ["First.", "Second.", "Answer 2."] && prepared.err.contains(lost));
+    }
+    let copy = std::fs::read(&file).unwrap();
+    let two = place_with(&mirror);
+    let done = two.run_on(&server, &["--session", "pond", "Third."]);
+    assert!(done.code == 0 && done.err.contains("1 message is missing or damaged in the mirror"), "{done:#?}");
+    assert!(done.err.contains("3 messages were taken in as trace "), "{done:#?}");
+    // None of them: nothing is begun, and whoever asks is told the same.
+    std::fs::write(&file, copy).unwrap();
+    change("UPDATE message SET message = '{broken'");
+    let three = place_with(&mirror);
+    let damaged =
+        "the session pond is damaged: its messages cannot be read; mainpath session prepare pond on the machine";
+    assert!(three.ok(&["session", "list"]).contains("on another machine"));
+    for look in ["show", "prepare", "summary"] {
+        three.run(&["session", look, "pond"]).fails(1, damaged);
+    }
+    let done = three.run_on(&server, &["--session", "pond", "Third."]);
+    assert!(done.code == 1 && done.err.contains(damaged) && three.traces().is_empty(), "{done:#?}");
+    three.run(&["session", "switch", "pond", "--mirror"]).fails(1, damaged);
+    // Where the trace is, it is written anew.
+    one.ok(&["session", "prepare", "pond"]);
+    assert_eq!(texts(&three.ok(&["session", "prepare", "pond"])), ["First.", "Answer 1.", "Second.", "Answer 2."]);
+    three.run(&["session", "rm", "pond"]).fails(1, "the session pond is held on another machine");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn kept(head: u64, messages: u32) -> Kept {
         role: if n % 2 == 1 { Role::User } else { Role::Assistant },
         parts: vec![Part::text(format!("第 {n}: \"quoted\"\nand {}", "x".repeat(200)))],
     };
-    Kept { trace: "20260101-t".parse().unwrap(), head, messages: (1..=messages).map(message).collect() }
+    Kept { trace: "20260101-t".parse().unwrap(), head, messages: (1..=messages).map(message).collect(), lost: 0 }
 }
 
 /// What every place must do.
@@ -55,33 +55,53 @@ async fn conforms(place: &dyn SessionPlace) {
     let trace: TraceId = "20260101-other".parse().unwrap();
     place.put("chat", &Kept { trace: trace.clone(), ..kept(8, 4) }, None).await.unwrap();
     place.put("again", &Kept { trace: trace.clone(), ..kept(8, 2) }, None).await.unwrap();
-    place.forget(&["20260101-none".parse().unwrap(), trace]).await.unwrap();
+    place.forget(&["20260101-none".parse().unwrap(), trace.clone()]).await.unwrap();
+    let shared = !place.list().await.unwrap().is_empty();
     for gone in ["chat", "again"] {
+        // Where others can see it, it stays known whose it was.
+        let mark = Kept { trace: trace.clone(), head: 0, messages: Vec::new(), lost: 0 };
+        assert_eq!(place.get(gone, 0).await.unwrap(), shared.then_some(mark), "{gone}");
+        let earlier = [known("20260101-t", None), known(trace.as_str(), Some(7))];
+        let refused = place.replace(gone, &kept(9, 3), None, &earlier).await.unwrap();
+        assert_eq!(refused, shared.then_some(trace.clone()), "what was said earlier does not come back: {gone}");
+        place.remove(gone).await.unwrap();
         assert_eq!(place.get(gone, 0).await.unwrap(), None, "{gone}");
     }
     assert_eq!(place.get("other", 0).await.unwrap().unwrap(), kept(9, 3));
     place.forget(&[kept(9, 3).trace]).await.unwrap();
-    assert_eq!(place.get("other", 0).await.unwrap(), None);
+    assert_eq!(place.get("other", 0).await.unwrap().map_or(0, |kept| kept.messages.len()), 0);
     place.put("other", &kept(9, 3), None).await.unwrap();
     // What another trace holds is replaced only by who knows of it.
     let theirs = Kept { trace: "20260101-theirs".parse().unwrap(), ..kept(4, 2) };
-    let shared = !place.list().await.unwrap().is_empty();
     assert_eq!(place.replace("shared", &theirs, None, &[]).await.unwrap(), None, "nothing was there");
     if shared {
         let names: Vec<String> =
             place.list().await.unwrap().into_iter().map(|one| format!("{} {}", one.name, one.trace)).collect();
         assert_eq!(names, ["other 20260101-t", "shared 20260101-theirs"]);
-        let refused =
-            place.replace("shared", &kept(5, 1), Some(60_000), &["20260101-x".parse().unwrap()]).await.unwrap();
+        let others = [known("20260101-x", None), known("20260101-theirs", Some(3))];
+        let refused = place.replace("shared", &kept(5, 1), Some(60_000), &others).await.unwrap();
         assert_eq!(refused, Some(theirs.trace.clone()));
         assert_eq!(place.get("shared", 0).await.unwrap().unwrap(), theirs);
     }
     let newer = Kept { head: 5, ..theirs.clone() };
     assert_eq!(place.replace("shared", &newer, None, &[]).await.unwrap(), None, "its own trace");
-    let over = ["20260101-x".parse().unwrap(), theirs.trace.clone()];
+    let over = [known("20260101-x", None), known("20260101-theirs", Some(5))];
     assert_eq!(place.replace("shared", &kept(6, 3), Some(60_000), &over).await.unwrap(), None);
     assert_eq!(place.get("shared", 0).await.unwrap().unwrap(), kept(6, 3));
+    let over = [known("20260101-t", None)];
+    assert_eq!(place.replace("shared", &newer, None, &over).await.unwrap(), None, "up to any event");
     place.remove("shared").await.unwrap();
+}
+
+fn known(trace: &str, head: Option<u64>) -> Known {
+    Known { trace: trace.parse().unwrap(), head }
+}
+
+/// What is told of a session of which nothing can be read.
+async fn damage(place: &dyn SessionPlace, session: &str) -> String {
+    let error = place.get(session, 0).await.unwrap_err();
+    assert!(error.is_damage && error.to_string().contains("mainpath session prepare"), "{error}");
+    error.problem
 }
 
 #[tokio::test]
@@ -112,18 +132,57 @@ async fn a_database_keeps_messages_that_others_can_read() {
         .unwrap();
     assert_eq!((role.as_str(), serde_json::from_str(&message).unwrap()), ("assistant", kept(9, 3).messages[1].clone()));
     // What others have put there is no trace of ours: it is told, named by nobody, and replaced.
-    db.execute("INSERT INTO session VALUES('odd', 'no trace name!', 3)", []).unwrap();
-    db.execute("INSERT INTO session VALUES('torn', '20260101-x', 3)", []).unwrap();
+    db.execute("INSERT INTO session VALUES('odd', 'no trace name!', 3, 1)", []).unwrap();
+    db.execute("INSERT INTO session VALUES('torn', '20260101-x', 3, 1)", []).unwrap();
     db.execute("INSERT INTO message VALUES('torn', 1, 'user', 'no json')", []).unwrap();
     let names: Vec<String> = place.list().await.unwrap().into_iter().map(|one| one.name).collect();
     assert_eq!(names, ["other", "torn"]);
-    assert!(place.get("odd", 0).await.is_err());
-    assert_eq!(place.get("torn", 0).await.unwrap(), None);
+    assert!(damage(&place, "odd").await.starts_with("the session odd is damaged: its trace is no trace's name"));
+    assert!(damage(&place, "torn").await.starts_with("the session torn is damaged: its messages cannot be read"));
+    db.execute("INSERT INTO message VALUES('left', 1, 'user', '{}')", []).unwrap();
+    assert!(damage(&place, "left").await.contains("its row in the table session is missing"));
+    // Each that is missing or no message counts, wherever it stood.
+    let changes = [
+        "DELETE FROM message WHERE session = 'lossy' AND n = 2",
+        "UPDATE message SET message = '{broken' WHERE session = 'lossy' AND n = 3",
+        "UPDATE message SET message = x'ff' WHERE session = 'lossy' AND n = 4",
+        "DELETE FROM message WHERE session = 'lossy' AND n = 6",
+    ];
+    place.put("lossy", &kept(9, 6), None).await.unwrap();
+    for (done, change) in (1u64..).zip(changes) {
+        db.execute(change, []).unwrap();
+        let left = place.get("lossy", 0).await.unwrap().unwrap();
+        assert_eq!((left.lost, left.messages.len() as u64), (done, 6 - done), "{change}");
+    }
+    assert_eq!(place.get("lossy", 1).await.unwrap().unwrap().lost, 1, "the last one is not the last");
     assert_eq!(place.replace("odd", &kept(6, 3), None, &[]).await.unwrap(), None);
     assert_eq!(place.get("odd", 0).await.unwrap().unwrap(), kept(6, 3));
     std::fs::write(folder.path().join("bad.db"), "no database, though long enough to be looked at").unwrap();
     let bad = SqlitePlace::new(folder.path().join("bad.db")).get("chat", 0).await.unwrap_err();
-    assert!(bad.place.ends_with("bad.db") && bad.problem.contains("not a database"), "{bad}");
+    assert!(bad.place.ends_with("bad.db") && bad.problem.contains("not a database") && !bad.is_damage, "{bad}");
+}
+
+#[tokio::test]
+async fn a_database_of_an_earlier_version_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chat.db");
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.execute_batch(
+        "CREATE TABLE session(name TEXT PRIMARY KEY, trace TEXT NOT NULL, head INTEGER NOT NULL);
+         CREATE TABLE message(session TEXT NOT NULL, n INTEGER NOT NULL, role TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY(session, n)) WITHOUT ROWID;
+         INSERT INTO session VALUES('chat', '20260101-t', 3);",
+    )
+    .unwrap();
+    for (n, message) in (1..).zip(kept(3, 3).messages) {
+        let text = serde_json::to_string(&message).unwrap();
+        db.execute("INSERT INTO message VALUES('chat', ?1, 'user', ?2)", rusqlite::params![n, text]).unwrap();
+    }
+    let place = SqlitePlace::new(file);
+    assert_eq!(place.get("chat", 0).await.unwrap().unwrap(), kept(3, 3));
+    db.execute("DELETE FROM message WHERE n = 2", []).unwrap();
+    assert_eq!(place.get("chat", 0).await.unwrap().unwrap().lost, 1);
+    assert_eq!(place.replace("chat", &kept(4, 4), None, &[]).await.unwrap(), None);
+    assert_eq!(place.get("chat", 0).await.unwrap().unwrap(), kept(4, 4));
 }
 
 #[tokio::test]
@@ -176,8 +235,24 @@ async fn a_redis_server_keeps_messages_for_their_time() {
     }
     let texts: Vec<String> = direct(&redis, &["LRANGE", "mp:session:chat", "0", "-1"]).await;
     assert_eq!(serde_json::from_str::<Message>(&texts[0]).unwrap(), kept(7, 2).messages[0]);
-    let _: i64 = direct(&redis, &["RPUSH", "mp:session:chat", "no message"]).await;
-    assert_eq!(place.get("chat", 0).await.unwrap(), None, "what others spoilt is as none");
+    // Each that is missing or no message counts; where none is left, that is told.
+    let _: () = direct(&redis, &["LSET", "mp:session:chat", "0", "no message"]).await;
+    let left = place.get("chat", 0).await.unwrap().unwrap();
+    assert_eq!((left.lost, left.messages.as_slice()), (1, &kept(7, 2).messages[1..]));
+    let _: String = direct(&redis, &["RPOP", "mp:session:chat"]).await;
+    assert!(damage(&place, "chat").await.contains("its messages cannot be read"));
+    let _: i64 = direct(&redis, &["DEL", "mp:session:chat"]).await;
+    assert!(damage(&place, "chat").await.contains("its messages cannot be read"));
+    let _: String = direct(&redis, &["SET", "mp:session:chat", "text"]).await;
+    assert!(damage(&place, "chat").await.contains("WRONGTYPE"));
+    place.put("chat", &kept(7, 2), Some(90_000)).await.unwrap();
+    let _: i64 = direct(&redis, &["DEL", "mp:session:chat:of"]).await;
+    assert!(damage(&place, "chat").await.contains("its trace is no trace's name"));
+    // A mark lives no longer than what was taken out.
+    place.put("chat", &kept(7, 2), Some(90_000)).await.unwrap();
+    place.forget(&[kept(7, 2).trace]).await.unwrap();
+    let left: i64 = direct(&redis, &["PTTL", "mp:session:chat:of"]).await;
+    assert!((1..=90_000).contains(&left), "{left}");
     let refused = RedisServer { password: Some("wrong".into()), ..server(&redis) };
     let refused = RedisPlace::new(&refused).unwrap().get("chat", 0).await.unwrap_err().to_string();
     assert!(refused.starts_with(&redis.url()) && !refused.contains("wrong"), "{refused}");
