@@ -200,7 +200,7 @@ pub async fn summary_with(
     let state = joined(scope, trace, &mut log.events, open);
     let mut bodies = Log::default();
     bodies.extend(&log.events);
-    Ok(summarised(store, scope, &state, &bodies).await?.markdown())
+    Ok(summarised(store, scope, &state, &bodies, &Gone::noted()).await?.markdown())
 }
 
 /// The same of messages that are in no trace here.
@@ -216,7 +216,7 @@ pub async fn summary_of(
     let state = joined(scope, trace, &mut log, Some(messages));
     let mut bodies = Log::default();
     bodies.extend(&log);
-    Ok(summarised(store, scope, &state, &bodies).await?.markdown())
+    Ok(summarised(store, scope, &state, &bodies, &Gone::noted()).await?.markdown())
 }
 
 /// The state of a log after these messages have joined it.

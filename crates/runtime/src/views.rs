@@ -63,7 +63,7 @@ async fn make(
     if let Some(end) = end {
         views.push((ANSWER, format!("{}\n", end.answer.trim_end()).into_bytes()));
     }
-    views.push(("summary.md", summarised(store, scope, &state, &log).await?.markdown().into_bytes()));
+    views.push(("summary.md", summarised(store, scope, &state, &log, &gone).await?.markdown().into_bytes()));
     let artifacts: Vec<Value> = artifacts::list(events)
         .into_iter()
         .map(|Kept { call, artifact, file }| json!({"call": call, "artifact": artifact, "file": file}))
@@ -98,17 +98,20 @@ pub fn fold(trace: &TraceId, events: &[Event]) -> (State, BTreeMap<GoalId, Milli
 }
 
 /// What rules find in what was said on the main path, left out of the context or not. A text that is not there any more is not in
-/// it. Errors: one cannot be read.
+/// it, where it may be gone. Errors: one cannot be read.
 pub(crate) async fn summarised(
     store: &dyn Store,
     scope: &Scope,
     state: &State,
     log: &(dyn Bodies + Send + Sync),
+    gone: &Gone,
 ) -> Result<Summary, StoreError> {
+    let may_go = matches!(gone, Gone::Noted(_));
     let mut whole = Whole::new(log);
     if let Some(event) = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model) {
         match whole.load(store, scope, event).await {
-            Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
+            Ok(()) => {}
+            Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) if may_go => {}
             Err(error) => return Err(error),
         }
     }
@@ -117,7 +120,8 @@ pub(crate) async fn summarised(
         // One at a time: a long conversation is not held in memory.
         let mut whole = Whole::new(log);
         match whole.load(store, scope, event).await {
-            Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => found.take(state, &whole, seq),
+            Ok(()) => found.take(state, &whole, seq),
+            Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) if may_go => found.take(state, &whole, seq),
             Err(error) => return Err(error),
         }
     }

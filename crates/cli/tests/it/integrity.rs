@@ -215,3 +215,20 @@ fn what_a_deleted_log_may_have_named_stays_until_the_rest_of_its_trace_is_remove
     place.ok(&["rm", "--yes", &lost]);
     assert_eq!(blobs(), Vec::<std::path::PathBuf>::new());
 }
+
+#[test]
+fn replay_leaves_a_summary_whose_texts_are_gone_as_it_was_written() {
+    let long = format!("The heron counts {} and the last word is plover.", "reeds ".repeat(4_000));
+    let (place, server) =
+        (Place::new(), scripted(vec![bash(&format!("printf '%s' '{long}'; exit 3")), Answer::text("Done.")]));
+    assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
+    let trace = place.trace();
+    let summary = std::fs::read_to_string(place.file(&trace, "summary.md")).unwrap();
+    std::fs::remove_dir_all(place.home.join("blobs")).unwrap();
+    let replayed = place.run(&["replay", &trace]);
+    assert!(
+        replayed.code == 1 && replayed.out.contains("the views cannot be built again and stay as they are"),
+        "{replayed:#?}"
+    );
+    assert_eq!(std::fs::read_to_string(place.file(&trace, "summary.md")).unwrap(), summary);
+}
