@@ -11,6 +11,7 @@ use crate::logs::Logs;
 use crate::print::changed;
 use crate::run::says_first;
 use crate::say::to_output;
+use crate::term::screen::in_a_row;
 use crate::text::{count, gist, number, plain, short, span, spent, were};
 use crate::waits::waiting;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, reopened_text, result_text, status};
@@ -255,7 +256,7 @@ fn tree(state: &State, bodies: &Whole<'_>, sizes: &Sizes) -> Result<(), Failure>
             (1.., true) => format!("{}├╴", "│ ".repeat(depth - 1)),
             _ => "│ ".repeat(depth),
         };
-        out(&format!("{rails}{mark} #{seq} {}  {line}", role(node.kind)))?;
+        out(&in_a_row(&format!("{rails}{mark} #{seq} {}  {line}", role(node.kind))))?;
         stack.extend(forks(children.get(&Some(seq)).map(Vec::as_slice).unwrap_or_default(), depth));
     }
     Ok(())

@@ -4,13 +4,12 @@ use crate::attach::sizes;
 use crate::browse::{body, out, role};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
+use crate::term::screen::output_columns;
 use crate::text::{count, money, number, plain, short, span, wrapped};
 use mainpath_core::{Bodies, CallState, NodeKind, State};
 use mainpath_runtime::{Whole, views};
 use mainpath_types::*;
-use rustix::termios::tcgetwinsize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use std::io::IsTerminal;
 
 /// Lines of a message that are shown at most.
 const MOST_LINES: usize = 16;
@@ -181,7 +180,5 @@ fn figures(a: &Side, b: &Side) -> Result<(), Failure> {
 
 /// The columns of the terminal; 80 where there is none.
 fn width() -> usize {
-    let stdout = std::io::stdout();
-    let columns = if stdout.is_terminal() { tcgetwinsize(&stdout).map_or(0, |size| size.ws_col) } else { 0 };
-    if columns < 20 { 80 } else { usize::from(columns.min(160)) }
+    output_columns().filter(|columns| *columns >= 20).map_or(80, |columns| columns.min(160))
 }

@@ -6,12 +6,13 @@ use crate::browse::out;
 use crate::control::{driven_elsewhere, settle};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
+use crate::term::screen::output_columns;
+use crate::term::width::cut;
 use crate::text::{number, plain};
 use mainpath_core::*;
 use mainpath_runtime::Mail;
 use mainpath_types::*;
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// So many messages of a section are listed one by one.
@@ -222,7 +223,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
     if layout.left_out.len() > shown {
         lines.push(format!("   … and {} more: --all", layout.left_out.len() - shown));
     }
-    lines.iter().map(|line| fit(line, width)).collect()
+    lines.iter().map(|line| cut(line, width)).collect()
 }
 
 /// What takes away from the window before a request has its room: the answer, the margin of estimates, the owner's limit.
@@ -349,39 +350,14 @@ fn bar(tokens: u64, most: u64, width: usize) -> String {
     format!("{}{} {hundredths:>3} %", "█".repeat(filled), "·".repeat(width - filled))
 }
 
-/// A line cut to so many cells of a terminal; a letter of a wide script takes two.
-fn fit(line: &str, cells: usize) -> String {
-    let wide = |c: char| {
-        if matches!(u32::from(c), 0x1100..=0x115F | 0x2E80..=0xA4CF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0xFE30..=0xFE4F | 0xFF00..=0xFF60 | 0x1F300..=0x1FAFF | 0x20000..=0x3FFFF)
-        {
-            2
-        } else {
-            1
-        }
-    };
-    if line.chars().map(wide).sum::<usize>() <= cells {
-        return line.into();
-    }
-    let (mut fitted, mut used) = (String::new(), 1);
-    for c in line.chars() {
-        used += wide(c);
-        if used > cells {
-            break;
-        }
-        fitted.push(c);
-    }
-    fitted.push('…');
-    fitted
-}
-
 /// The same for a name, whose end tells more than its middle.
 fn fit_middle(name: &str, cells: usize) -> String {
-    if fit(name, cells) == name {
+    if cut(name, cells) == name {
         return name.into();
     }
     let backwards = |text: &str| text.chars().rev().collect::<String>();
-    let begin = fit(name, cells / 2);
-    format!("{begin}{}", backwards(fit(&backwards(name), cells - cells / 2 + 1).trim_end_matches('…')))
+    let begin = cut(name, cells / 2);
+    format!("{begin}{}", backwards(cut(&backwards(name), cells - cells / 2 + 1).trim_end_matches('…')))
 }
 
 /// A file as it is named from the workspace on, if it is named by a whole path.
@@ -392,14 +368,10 @@ fn from_workspace(file: &str, workspace: &str) -> Option<String> {
     Some(format!("{}{}", "../".repeat(up), below.display()))
 }
 
-/// How wide a line may be: what `COLUMNS` says, else as wide as the terminal, 80 where that does not say. Where there is no terminal
-/// nothing is hidden.
+/// How wide a line may be: what `COLUMNS` says, else as wide as the terminal. Where there is no terminal nothing is hidden.
 fn width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let is_terminal = std::io::stdout().is_terminal();
-    let terminal = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    let otherwise = if is_terminal { 80 } else { usize::MAX };
-    said.or_else(terminal).filter(|width| *width >= 40).unwrap_or(otherwise)
+    said.or_else(output_columns).filter(|width| *width >= 20).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::print::Printer;
 use crate::prompt::{Lines, Said, understand};
 use crate::say::to_output;
 use crate::signals::Signals;
+use crate::term::ink::Face;
+use crate::term::markdown::Markdown;
+use crate::term::{screen, spinner};
 use crate::text::{count, gist, plain, were};
 use crate::whole::whole;
 use mainpath_core::{Bodies, Help, State, lacking, what_helps};
@@ -19,6 +22,7 @@ use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
 use std::io::{ErrorKind, IsTerminal};
+use std::time::Instant;
 
 /// So many rows of a call are shown with the question about it; a longer one on demand.
 const ROWS: usize = 60;
@@ -113,6 +117,8 @@ impl<'a> Follow<'a> {
         let mut phases = watcher.phase();
         // One listener each for the whole time, so that nothing falls between two looks.
         let mut signals = Signals::listen()?;
+        let edge = if self.output.json { None } else { screen::begin() };
+        let (began, mut turns) = (Instant::now(), tokio::time::interval(spinner::TURN));
         loop {
             let phase = phases.borrow_and_update().clone();
             match phase {
@@ -153,6 +159,10 @@ impl<'a> Follow<'a> {
                         }
                     }
                 },
+                _ = turns.tick(), if edge.is_some() => {
+                    let waits = (!asking).then(|| spinner::line(began.elapsed(), self.printer.used().as_deref()));
+                    screen::status(&waits.unwrap_or_default());
+                }
                 again = signals.next() => {
                     if let Some(exit) = self.stop(again).await? {
                         return Ok(exit);
@@ -161,6 +171,7 @@ impl<'a> Follow<'a> {
             }
         }
         self.catch_up(&mut watcher).await?;
+        drop(edge);
         self.finish().await
     }
 
@@ -465,7 +476,16 @@ impl<'a> Follow<'a> {
         if rest.trim().is_empty() && seen {
             return Ok(());
         }
-        let text = if terminal { plain(rest) } else { answer.to_string() };
+        let text = match terminal {
+            true if Face::of_output().colour => {
+                let (plain, mut markdown) = (plain(rest), Markdown::default());
+                let lines: Vec<String> =
+                    plain.trim_end().lines().filter_map(|line| markdown.line(line, screen::room())).collect();
+                lines.join("\n")
+            }
+            true => plain(rest),
+            false => answer.to_string(),
+        };
         match to_output(&format!("{}\n", text.trim_end())) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(self.unwritten(&error)),
             _ => Ok(()),

@@ -4,6 +4,9 @@ use crate::args::{IndexCommand, LsArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
+use crate::term::ink::{Face, Style};
+use crate::term::screen::{in_a_row, output_columns};
+use crate::term::width::{cut, width};
 use crate::text::{count, number, plain, short, span};
 use mainpath_index::{Hit, Index, IndexError, Row, row};
 use mainpath_store::scheduler::system_clock;
@@ -11,7 +14,6 @@ use mainpath_store::{Store, TraceEntry};
 use mainpath_types::{FinishReason, TraceId, format_time};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::{Instant, UNIX_EPOCH};
 
 /// How many traces are shown where nothing is said.
@@ -126,7 +128,12 @@ fn line(row: &Row) -> String {
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
     let status = reason.map_or(row.status.as_str(), |reason| reason.as_str());
     let turns = if row.turns == 1 { "turn " } else { "turns" };
-    format!("{}  {status:<16} {:>3} {turns}  {age:>8} ago  {}", row.trace, row.turns, short(&row.task, 60))
+    let task = short(&row.task, 60);
+    match output_columns() {
+        // The task is what people know it by: it gets the room that there is.
+        Some(_) => in_a_row(&format!("{}  {status:<11} {:>3} {turns} {age:>7}  {task}", row.trace, row.turns)),
+        None => format!("{}  {status:<16} {:>3} {turns}  {age:>8} ago  {task}", row.trace, row.turns),
+    }
 }
 
 fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
@@ -151,7 +158,7 @@ fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     if hits.is_empty() {
         return Err(Failure::error(format!("nobody said {query:?} in any trace")));
     }
-    let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let face = Face::of_output();
     let mut shown = 0;
     let mut of: Option<&TraceId> = None;
     let mut places = 0;
@@ -167,8 +174,12 @@ fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
         places += 1;
         if places <= PLACES {
             let (before, found, after) = (plain(&hit.shown.before), plain(&hit.shown.found), plain(&hit.shown.after));
-            let found = if bold { format!("\u{1b}[1m{found}\u{1b}[0m") } else { found };
-            out(&format!("    #{} {}: {before}{found}{after}", hit.seq, hit.role))?;
+            let head = format!("    #{} {}: {before}", hit.seq, hit.role);
+            let room = output_columns().unwrap_or(usize::MAX).saturating_sub(width(&head) + width(&found));
+            out(&match room {
+                0 => in_a_row(&format!("{head}{found}{after}")),
+                _ => format!("{head}{}{}", face.paint(Style::BOLD, &found), cut(&after, room)),
+            })?;
         }
         let is_last = hits.get(at + 1).is_none_or(|next| next.row.trace != hit.row.trace);
         if is_last && places > PLACES {

@@ -54,6 +54,7 @@ mod shells;
 mod signals;
 mod stats;
 mod suggest;
+mod term;
 mod text;
 mod toolbox;
 mod tools;

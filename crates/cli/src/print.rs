@@ -2,14 +2,17 @@
 
 use crate::preview::Preview;
 use crate::say::to_output;
-use crate::text::{count, gist, pins_went, plain, short, span, spent, were};
+use crate::term::flow::{Flow, Voice};
+use crate::term::ink::{Face, Style};
+use crate::term::screen;
+use crate::term::width::{cut, width};
+use crate::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
 use mainpath_core::EffectKey;
 use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
-use std::collections::HashMap;
-use std::io::IsTerminal;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 /// Prints what a watcher sees.
@@ -17,7 +20,10 @@ pub struct Printer {
     /// Whether it is for programs: events on standard output.
     json: bool,
     projector: Projector,
-    color: bool,
+    /// What the terminal can do, if there is one.
+    face: Face,
+    /// The text that is coming, where there is a terminal.
+    flow: Flow,
     /// Whether what people say is shown: who gave the task knows it.
     shows_words: bool,
     /// What of the present answer has been streamed.
@@ -31,14 +37,16 @@ pub struct Printer {
     preview: Preview,
     /// Whether the cursor is in the middle of a line.
     open_line: bool,
-    /// Whether the last line is only for the moment.
-    fleeting: bool,
     /// How the last failed model call failed.
     pub failure: Option<ModelError>,
     /// Model calls that failed in a row, and how often one is tried again.
     tries: (u32, u32),
     /// The side branch under way.
     branch: Option<BranchKind>,
+    /// What the run has used so far.
+    used: Spent,
+    /// The calls whose output was shown as it came.
+    heard: BTreeSet<CallId>,
     /// The folder that the run works in.
     pub folder: PathBuf,
     /// The first event to print; earlier ones are only read.
@@ -126,21 +134,24 @@ fn plans(kind: &EventKind) -> bool {
 impl Printer {
     /// A printer that prints from an event on. It must be fed the log from the beginning.
     pub fn new(trace: &TraceId, json: bool, from: EventId) -> Printer {
+        let face = Face::of_errors();
         Printer {
             json,
             projector: Projector::new(trace.clone()),
             shows_words: false,
-            color: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            face,
+            flow: Flow::new(face),
             streamed: String::new(),
             shown: String::new(),
             long: None,
             calls: HashMap::new(),
             preview: Preview::default(),
             open_line: false,
-            fleeting: false,
             failure: None,
             tries: (0, 0),
             branch: None,
+            used: Spent::default(),
+            heard: BTreeSet::new(),
             folder: PathBuf::new(),
             from,
             last: 0,
@@ -178,7 +189,12 @@ impl Printer {
             }
             Live::Delta { of, delta } if self.json => self.program_delta(of, delta)?,
             Live::Notice(_) if self.json => {}
-            Live::Delta { delta, .. } => self.delta(delta),
+            Live::Delta { of, delta } => {
+                if let (EffectKey::Tool(call, _), Delta::ToolOutput { .. }) = (of, delta) {
+                    self.heard.insert(*call);
+                }
+                self.delta(delta);
+            }
             Live::Notice(notice) => self.line("!", notice),
         }
         Ok(())
@@ -194,13 +210,13 @@ impl Printer {
                 self.streamed.push_str(text);
                 self.raw(&plain(text));
             }
-            Delta::ToolOutput { text, .. } => self.dim(&plain(text)),
-            Delta::Thinking { text } => self.dim(&plain(text)),
-            Delta::Arguments { .. } if self.color => {
+            Delta::ToolOutput { text, .. } => self.aside(&plain(text)),
+            Delta::Thinking { text } => self.aside(&plain(text)),
+            Delta::Arguments { .. } if self.face.moves => {
                 if let Some(text) = self.preview.push(delta) {
                     self.end_line();
-                    eprint!("\u{1b}[2m⋯ {}\u{1b}[0m", plain(&text));
-                    self.fleeting = true;
+                    let line = cut(&format!("⋯ {}", plain(&text)), screen::room());
+                    screen::tail(vec![self.face.paint(Style::DIM, &line)]);
                 }
             }
             Delta::Arguments { .. } | Delta::Partial { .. } => {}
@@ -214,13 +230,16 @@ impl Printer {
                 self.tries.1 = data.spec.limits.model_retries;
                 self.folder = data.spec.workspace.clone().into();
             }
+            EventKind::RunStarted(_) => self.used = Spent::default(),
             EventKind::ModelFinished(data) => {
+                self.used += data.spent();
                 self.tries.0 = 0;
                 self.branch.take_if(|kind| *kind != BranchKind::Compaction);
                 let answer = self.long.take().unwrap_or_else(|| text_of(&data.parts));
                 self.answer(data, &answer, quiet);
             }
             EventKind::ModelMalformed(data) => {
+                self.used += data.spent();
                 // Only on the main path is a repair asked for, and once.
                 let next = if self.branch.is_none() { " Asking again." } else { "" };
                 self.branch.get_or_insert(BranchKind::Repair);
@@ -369,6 +388,7 @@ impl Printer {
         }
         if !quiet {
             self.end_line();
+            self.flow.close();
             let broken = answer.chars().filter(|letter| *letter == char::REPLACEMENT_CHARACTER).count();
             if broken > 0 {
                 let letters = were(broken as u64, "character");
@@ -384,7 +404,13 @@ impl Printer {
         let title = data.output.as_ref().and_then(|output| output.title.clone());
         match data.resolution {
             Resolution::Ok => self.line("✓", &format!("{name} ({took}) {}", short(&title.unwrap_or(said), 100))),
-            Resolution::Error => self.line("✗", &format!("{name} failed ({took}): {}", short(&said, 200))),
+            Resolution::Error => {
+                // In a terminal what it printed stands above already.
+                let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
+                let end = end.filter(|_| self.face.moves && self.heard.contains(&data.call));
+                let said = end.map_or_else(|| short(&said, 200), |code| format!("exit code {code}"));
+                self.line("✗", &format!("{name} failed ({took}): {said}"));
+            }
             Resolution::Denied => {
                 let why = data.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 self.line("✗", &format!("{name} was denied{}", short(&why, 200)));
@@ -398,45 +424,51 @@ impl Printer {
         }
     }
 
+    /// What the run has used so far, in words.
+    pub fn used(&self) -> Option<String> {
+        (self.used != Spent::default()).then(|| spent(self.used))
+    }
+
     /// A call as the model made it.
     pub fn call(&self, call: CallId) -> Made {
         self.calls.get(&call).cloned().unwrap_or_else(|| Made { name: format!("call {call}"), ..Made::default() })
     }
 
-    /// A line for people.
+    /// A line for people. In a terminal what only names a call takes one row, and anything else is broken between words.
     pub fn line(&mut self, mark: &str, text: &str) {
         self.end_line();
-        eprintln!("{mark} {}", plain(text).trim_end());
+        let text = plain(text);
+        let text = text.trim_end();
+        if !self.face.moves {
+            return eprintln!("{mark} {text}");
+        }
+        let room = screen::room().saturating_sub(width(mark) + 1);
+        let text = match mark {
+            "→" | "✓" => cut(&text.replace('\n', " "), room),
+            _ => wrapped(text, room).join("\n  "),
+        };
+        eprintln!("{} {text}", self.face.mark(mark));
     }
 
     /// Ends a line that was begun.
     pub fn end_line(&mut self) {
-        self.clear_fleeting();
-        if self.open_line {
+        if self.face.moves {
+            self.flow.end();
+            screen::tail(Vec::new());
+        } else if self.open_line {
             eprintln!();
             self.open_line = false;
         }
     }
 
-    /// Takes away what was shown only for the moment.
-    fn clear_fleeting(&mut self) {
-        if std::mem::take(&mut self.fleeting) {
-            eprint!("\r\u{1b}[2K");
-        }
-    }
-
-    fn dim(&mut self, text: &str) {
-        if self.color {
-            self.raw(&format!("\u{1b}[2m{text}\u{1b}[0m"));
-            self.open_line = !text.ends_with('\n');
-        } else {
-            self.raw(text);
-        }
+    fn aside(&mut self, text: &str) {
+        if self.face.moves { self.flow.push(Voice::Aside, text) } else { self.raw(text) }
     }
 
     fn raw(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.clear_fleeting();
+        if self.face.moves {
+            self.flow.push(Voice::Answer, text);
+        } else if !text.is_empty() {
             eprint!("{text}");
             self.open_line = !text.ends_with('\n');
         }

@@ -1,5 +1,6 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
+use crate::term::width::columns;
 use crate::whole::is_invisible;
 use mainpath_types::{Micros, Spent, TraceId};
 
@@ -48,22 +49,6 @@ fn fitting(line: &str, width: usize) -> usize {
         }
     }
     line.len()
-}
-
-/// The columns that a character takes: two where Unicode calls it wide (UAX #11), as far as it is common.
-fn columns(c: char) -> usize {
-    match c {
-        '\u{1100}'..='\u{115F}'
-        | '\u{2E80}'..='\u{A4CF}'
-        | '\u{AC00}'..='\u{D7A3}'
-        | '\u{F900}'..='\u{FAFF}'
-        | '\u{FE30}'..='\u{FE6F}'
-        | '\u{FF00}'..='\u{FF60}'
-        | '\u{FFE0}'..='\u{FFE6}'
-        | '\u{1F300}'..='\u{1FAFF}'
-        | '\u{20000}'..='\u{3FFFD}' => 2,
-        _ => 1,
-    }
 }
 
 /// A time span for people: `0.3 s`, `4 min`, `3 h`, `2 d`.

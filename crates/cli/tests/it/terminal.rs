@@ -1,129 +1,16 @@
 //! A person at a terminal.
 
+use crate::pty::{LARGE, Terminal, rendered};
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
-use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::symlink;
-use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 const QUESTION: &str =
-    "[y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater, [?]: ";
+    "[y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater, [?]:";
 
 /// Where no rule is narrow enough.
-const NO_RULE: &str = "[y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater, [?]: ";
-
-/// A terminal with the command in it.
-struct Terminal {
-    master: Option<File>,
-    child: Child,
-    screen: Arc<Mutex<String>>,
-    reader: Option<JoinHandle<()>>,
-    /// Tells the reader to let go of the terminal.
-    closing: Arc<AtomicBool>,
-}
-
-impl Terminal {
-    fn start(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Terminal {
-        Terminal::start_by(place, &[env!("CARGO_BIN_EXE_mainpath")], args, env)
-    }
-
-    fn start_by(place: &Place, program: &[&str], args: &[&str], env: &[(&str, &str)]) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let slave = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        // It makes the terminal the command's own, so that Ctrl-C reaches it.
-        let mut command = Command::new("setsid");
-        place.surround(&mut command);
-        command.envs(env.iter().copied()).args(["--ctty", "--wait"]).args(program).args(args);
-        command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
-        let child = command.spawn().unwrap();
-        drop(command);
-        let master = File::from(master);
-        let screen = Arc::new(Mutex::new(String::new()));
-        let (mut source, shown) = (master.try_clone().unwrap(), Arc::clone(&screen));
-        let closing = Arc::new(AtomicBool::new(false));
-        let closed = Arc::clone(&closing);
-        fcntl_setfl(&master, fcntl_getfl(&master).unwrap() | OFlags::NONBLOCK).unwrap();
-        let reader = std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while !closed.load(Ordering::Relaxed) {
-                match source.read(&mut bytes) {
-                    Ok(n @ 1..) => shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n])),
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        std::thread::sleep(Duration::from_millis(2));
-                    }
-                    // The end of the last process is an error here.
-                    Ok(_) | Err(_) => return,
-                }
-            }
-        });
-        Terminal { master: Some(master), child, screen, reader: Some(reader), closing }
-    }
-
-    fn run(place: &Place, server: &ModelServer) -> Terminal {
-        Terminal::start(place, &["run", "--model", &server.model(), "Do it."], &[])
-    }
-
-    fn screen(&self) -> String {
-        self.screen.lock().unwrap().clone()
-    }
-
-    /// Waits until this has been shown so many times.
-    fn shows(&self, text: &str, times: usize) {
-        let until = Instant::now() + LONG;
-        while self.screen().matches(text).count() < times {
-            assert!(Instant::now() < until, "{text:?} is not shown {times} times: {:?}", self.screen());
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn types(&mut self, text: &str) {
-        self.master.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
-    }
-
-    /// Closes the terminal as a window is closed, does this, and waits for the end; gives the exit code.
-    fn closes(mut self, then: impl FnOnce()) -> i32 {
-        self.closing.store(true, Ordering::Relaxed);
-        self.reader.take().unwrap().join().unwrap();
-        drop(self.master.take());
-        then();
-        self.end().0
-    }
-
-    /// Waits for the end; gives the exit code and all that was shown.
-    fn end(mut self) -> (i32, String) {
-        let until = Instant::now() + LONG;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(Instant::now() < until, "it does not end: {:?}", self.screen());
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        if let Some(reader) = self.reader.take() {
-            reader.join().unwrap();
-        }
-        (status.code().unwrap_or(-1), self.screen())
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // One that has ended is none of ours any more, and says so.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+const NO_RULE: &str = "[y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater, [?]:";
 
 fn one_call() -> (Place, ModelServer) {
     (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("The only answer.")]))
@@ -220,19 +107,20 @@ fn a_call_is_shown_while_the_model_writes_it_and_then_as_it_is() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("y\n");
-    let (code, screen) = terminal.end();
-    assert_eq!(code, 0, "{screen:?}");
-    let writing = screen.find("\u{1b}[2m⋯ bash").unwrap_or_else(|| panic!("{screen:?}"));
-    let gone = writing + screen[writing..].find("\r\u{1b}[2K").unwrap();
-    let made = screen.find("→ bash: echo done >> effects").unwrap();
-    assert!(gone < made, "{screen:?}");
+    let (code, bytes) = terminal.ends();
+    let screen = String::from_utf8(bytes.clone()).unwrap();
+    assert!(code == 0 && screen.contains("⋯ bash"), "{screen:?}");
+    // Nothing is left of it.
+    let shown = rendered(&bytes, LARGE);
+    assert!(!shown.contains('⋯') && shown.contains("→ bash: echo done >> effects\r\n"), "{shown}");
 }
 
 #[test]
 fn a_long_answer_is_shown_to_its_last_line() {
     let lines: Vec<String> = (0..2_000).map(|n| format!("line {n} of it")).collect();
     let (place, server) = (Place::new(), scripted(vec![Answer::text(&lines.join("\n"))]));
-    let (code, screen) = Terminal::run(&place, &server).end();
+    let (code, bytes) = Terminal::run(&place, &server).ends();
+    let screen = String::from_utf8(bytes).unwrap();
     let missing: Vec<&String> = lines.iter().filter(|line| !screen.contains(&format!("{line}\r\n"))).collect();
     assert_eq!((code, missing), (0, Vec::<&String>::new()));
 }
@@ -514,28 +402,53 @@ fn nothing_that_a_model_or_a_tool_says_steers_the_terminal() {
         Answer { text: format!("First{evil}"), thinking: format!("Hm{evil}"), ..bash(&shell) },
         Answer::text(&format!("The {evil}end.")),
     ];
-    for colour in [false, true] {
+    // A terminal with colours, one without, one that can do nothing, and one that says nothing.
+    for env in [("TERM", "xterm"), ("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "")] {
         let (place, server) = (Place::new(), scripted(answers.clone()));
-        let env: &[(&str, &str)] = if colour { &[] } else { &[("NO_COLOR", "1")] };
-        let mut terminal = Terminal::start(&place, &["run", "--model", &server.model(), "Do it."], env);
+        let mut terminal = Terminal::start(&place, &["run", "--model", &server.model(), "Do it."], &[env]);
         terminal.shows(NO_RULE, 1);
         terminal.types("y\n");
-        let (code, screen) = terminal.end();
+        let (code, bytes) = terminal.ends();
+        let screen = String::from_utf8(bytes).unwrap();
         assert_eq!(code, 0, "{screen:?}");
-        let own = |screen: &str| {
-            screen.replace("\r\u{1b}[2K", "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", "").replace("\r\n", "\n")
-        };
-        assert_eq!(screen.contains('\u{1b}'), colour, "{screen:?}");
-        let bad: Vec<char> =
-            own(&screen).chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
-        assert!(bad.is_empty(), "{bad:?} in {screen:?}");
+        let moves = env.0 != "TERM" || env.1 == "xterm";
+        assert_eq!((moves || !screen.contains('\u{1b}'), colours(&screen)), (true, env.1 == "xterm"), "{screen:?}");
+        clean(&screen);
         // What looks back is clean as well.
         for args in [&["show"][..], &["show", "--all"], &["ls"]] {
-            let (code, screen) = Terminal::start(&place, args, env).end();
-            let bad: Vec<char> = own(&screen).chars().filter(|c| c.is_control() && *c != '\n').collect();
-            assert!(code == 0 && bad.is_empty() && !screen.contains('\u{202e}'), "{args:?}: {bad:?} in {screen:?}");
+            let (code, bytes) = Terminal::start(&place, args, &[env]).ends();
+            let screen = String::from_utf8(bytes).unwrap();
+            assert!(code == 0 && (moves || !screen.contains('\u{1b}')), "{args:?}: {screen:?}");
+            clean(&screen);
         }
     }
+}
+
+/// Whether anything switches colours or emphasis.
+fn colours(screen: &str) -> bool {
+    screen
+        .split("\u{1b}[")
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+}
+
+/// Holds what was written to a terminal to what Mainpath itself writes: colours, and what takes its own lines back.
+#[track_caller]
+fn clean(screen: &str) {
+    let mut parts = screen.split('\u{1b}');
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let end = part.find(|c: char| c.is_ascii_alphabetic()).unwrap_or_else(|| panic!("{part:?} in {screen:?}"));
+        let own = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m", "[36m", "[J", "[?2004h", "[?2004l"];
+        let up = part.starts_with('[')
+            && part[1..end].bytes().all(|b| b.is_ascii_digit())
+            && part[end..].starts_with(['A', 'C']);
+        assert!(own.contains(&&part[..=end]) || up, "{part:?} in {screen:?}");
+        text.push_str(&part[end + 1..]);
+    }
+    let bad: Vec<char> =
+        text.chars().filter(|c| (c.is_control() && !"\r\n".contains(*c)) || *c == '\u{202e}').collect();
+    assert!(bad.is_empty(), "{bad:?} in {screen:?}");
 }
 
 #[test]

@@ -1,0 +1,10 @@
+//! The terminal: what it can do, how answers look there, and its lower edge, where what is only for the moment stands.
+//!
+//! Owns how things look. Its callers own what is said: nothing here knows of agents.
+
+pub mod flow;
+pub mod ink;
+pub mod markdown;
+pub mod screen;
+pub mod spinner;
+pub mod width;

@@ -1,0 +1,250 @@
+//! The lower edge of the terminal while a run goes on: what is only for the moment stands there, below all that was printed for
+//! good. It is taken away before anything is printed and put back after it, so that nothing is left behind and nothing is mixed.
+//!
+//! There is one terminal, so there is one of these.
+
+use crate::say;
+use crate::term::ink::Face;
+use crate::term::width::{columns, cut, width};
+use rustix::process::getpgrp;
+use rustix::termios::{Winsize, tcgetpgrp, tcgetwinsize};
+use std::io::IsTerminal;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What comes in pieces is drawn at most so often.
+const MOMENT: Duration = Duration::from_millis(30);
+/// How many rows of an unfinished line are shown.
+const TAIL: usize = 6;
+
+/// What stands there.
+struct Screen {
+    /// How often it was begun and not ended.
+    users: usize,
+    /// The unfinished line of a text that is coming.
+    tail: Vec<String>,
+    /// What is being waited for, and how long already.
+    status: String,
+    /// What is drawn now: the columns of each row, the last of which the cursor is in.
+    drawn: Vec<usize>,
+    at: Option<Instant>,
+    /// Whether what stands there is another than what is drawn.
+    is_late: bool,
+    /// Whether what was printed last ends within a line: nothing is drawn behind it.
+    is_open: bool,
+}
+
+static SCREEN: Mutex<Screen> = Mutex::new(Screen {
+    users: 0,
+    tail: Vec::new(),
+    status: String::new(),
+    drawn: Vec::new(),
+    at: None,
+    is_late: false,
+    is_open: false,
+});
+
+fn screen() -> MutexGuard<'static, Screen> {
+    SCREEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As long as this lives, the lower edge is in use.
+#[derive(Debug)]
+pub struct Used(());
+
+/// Begins to use the lower edge, if standard error is a terminal that can take lines back.
+pub fn begin() -> Option<Used> {
+    let can = Face::of_errors().moves;
+    can.then(|| {
+        screen().users += 1;
+        Used(())
+    })
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        let mut screen = screen();
+        screen.users = screen.users.saturating_sub(1);
+        if screen.users == 0 {
+            let mut bytes = String::new();
+            screen.erase(&mut bytes);
+            screen.tail.clear();
+            screen.status.clear();
+            say::write(&bytes);
+        }
+    }
+}
+
+/// The columns of the terminal, less one: what fills a row exactly is shown differently by different terminals.
+pub fn room() -> usize {
+    size().0.saturating_sub(1)
+}
+
+/// Columns and rows of the terminal.
+fn size() -> (usize, usize) {
+    size_of(tcgetwinsize(std::io::stderr()).or_else(|_| tcgetwinsize(std::io::stdout())))
+}
+
+/// What a terminal says of its size; what it does not say is assumed.
+fn size_of(said: rustix::io::Result<Winsize>) -> (usize, usize) {
+    let (columns, rows) = said.map_or((0, 0), |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+    let from_name = || std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+    let columns = if columns > 0 { columns } else { from_name().unwrap_or(80) };
+    (columns.max(8), if rows > 0 { rows } else { 24 })
+}
+
+/// The columns of the terminal that standard output goes to, if it does.
+pub fn output_columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| size_of(tcgetwinsize(std::io::stdout())).0)
+}
+
+/// A line of a list, which takes one row where standard output is a terminal.
+pub fn in_a_row(line: &str) -> String {
+    output_columns().map_or_else(|| line.into(), |columns| cut(line, columns))
+}
+
+/// Prints for good.
+pub fn print(words: &str) {
+    let mut screen = screen();
+    if screen.users == 0 {
+        return say::write(words);
+    }
+    let mut bytes = String::new();
+    screen.erase(&mut bytes);
+    bytes.push_str(words);
+    screen.is_open = !words.ends_with('\n');
+    screen.draw(&mut bytes);
+    say::write(&bytes);
+}
+
+/// Does this while nothing stands at the lower edge.
+pub fn aside<T>(what: impl FnOnce() -> T) -> T {
+    let mut screen = screen();
+    let mut bytes = String::new();
+    screen.erase(&mut bytes);
+    say::write(&bytes);
+    let done = what();
+    let mut bytes = String::new();
+    screen.draw(&mut bytes);
+    say::write(&bytes);
+    done
+}
+
+/// Shows an unfinished line; nothing takes it away.
+pub fn tail(rows: Vec<String>) {
+    let mut screen = screen();
+    screen.tail = rows;
+    let is_due = screen.at.is_none_or(|at| at.elapsed() >= MOMENT);
+    if is_due || screen.tail.is_empty() {
+        screen.redraw();
+    } else {
+        screen.is_late = true;
+    }
+}
+
+/// Shows what is being waited for, in a line that is cut to the width; an empty one shows nothing.
+pub fn status(line: &str) {
+    let mut screen = screen();
+    let is_due = screen.at.is_none_or(|at| at.elapsed() >= MOMENT);
+    if screen.users > 0 && (screen.status != line || is_due && screen.is_late) {
+        screen.status = line.into();
+        screen.redraw();
+    }
+}
+
+impl Screen {
+    fn redraw(&mut self) {
+        let mut bytes = String::new();
+        self.erase(&mut bytes);
+        self.draw(&mut bytes);
+        say::write(&bytes);
+    }
+
+    /// What stands there now, in rows.
+    fn rows(&self, room: usize, most: usize) -> Vec<String> {
+        let tail: Vec<String> =
+            self.tail.iter().flat_map(|line| line.split('\n')).flat_map(|line| rows(line, room)).collect();
+        let status = Some(cut(&self.status, room)).filter(|line| !line.is_empty());
+        let most = TAIL.min(most.saturating_sub(usize::from(status.is_some())));
+        let skipped = tail.len().saturating_sub(most);
+        tail.into_iter().skip(skipped).chain(status).collect()
+    }
+
+    fn draw(&mut self, bytes: &mut String) {
+        if self.users == 0 || self.is_open || !is_ours() {
+            return;
+        }
+        let (columns, height) = size();
+        let rows = self.rows(columns.saturating_sub(1), height.saturating_sub(1).max(1));
+        bytes.push_str(&rows.join("\n"));
+        self.drawn = rows.iter().map(|row| plain_width(row)).collect();
+        (self.at, self.is_late) = (Some(Instant::now()), false);
+    }
+
+    /// Takes away what is drawn. A terminal that was made narrower since has broken its rows.
+    fn erase(&mut self, bytes: &mut String) {
+        let drawn = std::mem::take(&mut self.drawn);
+        if drawn.is_empty() {
+            return;
+        }
+        let columns = size().0;
+        let lines: usize = drawn.iter().map(|wide| wide.div_ceil(columns).max(1)).sum();
+        bytes.push('\r');
+        if lines > 1 {
+            bytes.push_str(&format!("\u{1b}[{}A", lines - 1));
+        }
+        bytes.push_str("\u{1b}[J");
+    }
+}
+
+/// Whether the terminal is ours now, and not the shell's that we run behind.
+fn is_ours() -> bool {
+    tcgetpgrp(std::io::stderr()).map_or(true, |group| group == getpgrp())
+}
+
+/// The columns of a line without what switches its colours.
+fn plain_width(line: &str) -> usize {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().map_or(0, width);
+    first + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| width(shown))).sum::<usize>()
+}
+
+/// The rows of a line with colours, each with so many columns. A colour goes on in the next row.
+fn rows(line: &str, room: usize) -> Vec<String> {
+    let (mut rows, mut row, mut used, mut colour) = (Vec::new(), String::new(), 0, String::new());
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let switch = rest.find('m').filter(|_| c == '\u{1b}').and_then(|end| rest.get(..=end));
+        if let Some(switch) = switch {
+            colour = if switch == "\u{1b}[0m" { String::new() } else { switch.into() };
+            row.push_str(switch);
+            rest = rest.get(switch.len()..).unwrap_or_default();
+            continue;
+        }
+        let shown = if c == '\t' { ' ' } else { c };
+        if used + columns(shown) > room.max(2) {
+            if !colour.is_empty() {
+                row.push_str("\u{1b}[0m");
+            }
+            rows.push(std::mem::replace(&mut row, colour.clone()));
+            used = 0;
+        }
+        used += columns(shown);
+        row.push(shown);
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+    }
+    rows.push(row);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_as_wide_as_what_is_seen_of_it() {
+        assert_eq!(plain_width("a\u{1b}[1;36mbc\u{1b}[0m回"), 5);
+        assert_eq!(rows("a\u{1b}[2mbcd\u{1b}[0me", 3), ["a\u{1b}[2mbc\u{1b}[0m", "\u{1b}[2md\u{1b}[0me"]);
+        assert_eq!(rows("", 3), [""]);
+    }
+}

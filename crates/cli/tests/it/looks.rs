@@ -1,0 +1,130 @@
+//! How things look in a terminal, and that they look as plain as ever anywhere else.
+
+use crate::pty::{Terminal, rendered};
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+
+const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
+
+/// A terminal of this size in which a run goes on that asks for nothing.
+fn run_in(size: (u16, u16), place: &Place, server: &ModelServer, env: &[(&str, &str)]) -> Terminal {
+    let model = server.model();
+    Terminal::of_size(size, place, (&PROGRAM, &["run", "--yes", "--model", &model, "Do it."]), env)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The longest row of what a terminal of this size shows.
+#[track_caller]
+fn fits(shown: &str, columns: usize) {
+    let widest = shown.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+    assert!(widest.chars().count() <= columns, "{widest:?} takes more than {columns} columns");
+}
+
+const MARKDOWN: &str =
+    "# Result\n\nIt **works** and `all` is *well*.\n\n- one\n- two\n\n```sh\nls -l\n```\nSee [it](http://x/y).";
+
+#[test]
+fn an_answer_in_markdown_is_shown_as_what_it_means_and_elsewhere_as_it_is() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text(MARKDOWN)]));
+    let (code, bytes) = run_in((40, 100), &place, &server, &[]).ends();
+    let shown = rendered(&bytes, (40, 100));
+    let answer =
+        "Result\r\n\r\nIt works and all is well.\r\n\r\n• one\r\n• two\r\n\r\n  ls -l\r\nSee it (http://x/y).\r\n";
+    assert!(code == 0 && shown.contains(answer), "{shown}");
+    assert_eq!(shown.matches("It works").count(), 1, "{shown}");
+    let raw = text(&bytes);
+    for styled in
+        ["\u{1b}[1mResult\u{1b}[0m", "\u{1b}[1mworks\u{1b}[0m", "\u{1b}[36mall\u{1b}[0m", "\u{1b}[2m  ls -l\u{1b}[0m"]
+    {
+        assert!(raw.contains(styled), "{styled:?} in {raw:?}");
+    }
+    // Without colours nothing would be left of it but its marks.
+    let (_, bytes) = run_in((40, 100), &place, &server, &[("NO_COLOR", "1")]).ends();
+    let plain = MARKDOWN.replace('\n', "\r\n");
+    assert!(rendered(&bytes, (40, 100)).contains(&plain), "{}", rendered(&bytes, (40, 100)));
+    let (_, bytes) = run_in((40, 100), &place, &server, &[("TERM", "dumb")]).ends();
+    assert!(text(&bytes).contains(&plain) && !text(&bytes).contains('\u{1b}'), "{}", text(&bytes));
+    let piped = place.run_on(&server, &["--yes", "Do it."]);
+    assert_eq!((piped.code, piped.out.as_str()), (0, format!("{MARKDOWN}\n").as_str()));
+    assert!(piped.err.contains(MARKDOWN) && !piped.err.contains('\u{1b}'), "{piped:#?}");
+}
+
+#[test]
+fn an_answer_is_shown_while_it_is_written_and_its_lines_stay_once() {
+    let slow = Answer { pause_ms: 300, ..Answer::text("A **first** line that is\nslowly written, to its end.") };
+    let (place, server) = (Place::new(), scripted(vec![slow]));
+    let terminal = run_in((40, 100), &place, &server, &[]);
+    let (code, bytes) = terminal.ends();
+    let (raw, shown) = (text(&bytes), rendered(&bytes, (40, 100)));
+    assert!(code == 0 && shown.contains("A first line that is\r\nslowly written, to its end.\r\n"), "{shown}");
+    assert_eq!(shown.matches("slowly").count(), 1, "{shown}");
+    // Each of its pieces was there before the next one.
+    assert!(raw.matches("slowly").count() > 1, "{raw:?}");
+}
+
+#[test]
+fn lines_that_only_name_a_call_take_one_row_and_nothing_is_left_of_what_was_for_the_moment() {
+    let command = format!("echo {}; exit 0", "回溯 wide and long ".repeat(20));
+    for columns in [80, 20] {
+        let slow = Answer { pause_ms: 200, ..bash(&command) };
+        let (place, server) = (Place::new(), scripted(vec![slow, Answer::text("The end.")]));
+        let (code, bytes) = run_in((60, columns), &place, &server, &[]).ends();
+        let shown = rendered(&bytes, (60, columns));
+        assert!(code == 0 && text(&bytes).contains('⋯') && !shown.contains('⋯'), "{shown}");
+        for mark in ["→ bash", "✓ bash"] {
+            let line = shown.lines().find(|line| line.starts_with(mark)).unwrap_or_else(|| panic!("{mark} in {shown}"));
+            assert!(line.ends_with('…'), "{line:?}");
+            assert!(
+                line.chars().map(|c| 1 + usize::from(c > '\u{2E80}')).sum::<usize>() <= usize::from(columns),
+                "{line:?}"
+            );
+        }
+        // The frames of the line that turns are gone as well.
+        assert!(!shown.chars().any(|c| ('\u{2800}'..'\u{2900}').contains(&c)), "{shown}");
+    }
+}
+
+#[test]
+fn a_line_says_how_long_it_takes_and_is_gone_when_it_is_over() {
+    let (place, server) = (Place::new(), scripted(vec![bash("sleep 1.2"), Answer::text("The end.")]));
+    let (code, bytes) = run_in((40, 100), &place, &server, &[]).ends();
+    let (raw, shown) = (text(&bytes), rendered(&bytes, (40, 100)));
+    assert!(code == 0 && raw.contains(" 1 s · 10 in, 5 out"), "{raw:?}");
+    assert!(!shown.contains(" 1 s ·") && !shown.chars().any(|c| ('\u{2800}'..'\u{2900}').contains(&c)), "{shown}");
+    let piped = place.run_on(&server, &["--yes", "Do it."]);
+    assert!(!piped.err.contains(" 1 s ·"), "{piped:#?}");
+}
+
+#[test]
+fn what_a_failing_command_printed_is_shown_once() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo 'it broke'; exit 3"), Answer::text("The end.")]));
+    let (code, bytes) = run_in((40, 100), &place, &server, &[]).ends();
+    let shown = rendered(&bytes, (40, 100));
+    assert!(code == 0 && shown.contains("it broke\r\n✗ bash failed (0.0 s): exit code 3\r\n"), "{shown}");
+    // Where each line stands alone, it says what went wrong.
+    let piped = place.run_on(&server, &["--yes", "Do it."]);
+    assert!(piped.err.contains("✗ bash failed (0.0 s): ") && piped.err.matches("it broke").count() == 3, "{piped:#?}");
+}
+
+#[test]
+fn lists_fit_the_terminal() {
+    let task = "A task that takes many words to say, since people say what they want in many words.";
+    let (place, server) = (Place::new(), scripted(vec![bash("echo 1"), Answer::text(&"A long answer. ".repeat(20))]));
+    assert_eq!(place.run_on(&server, &["--yes", task]).code, 0);
+    for columns in [80, 40] {
+        for args in [&["ls"][..], &["ls", "--search", "words"], &["show", "--all"], &["context"]] {
+            let (code, bytes) = Terminal::of_size((60, columns), &place, (&PROGRAM, args), &[]).ends();
+            // Not broken by the terminal either: each line takes one row of it.
+            let broken = text(&bytes).lines().count();
+            let shown = rendered(&bytes, (200, columns));
+            assert_eq!((code, shown.lines().count()), (0, broken), "{args:?}: {shown}");
+            fits(&shown, usize::from(columns));
+        }
+    }
+    let piped = place.ok(&["ls"]);
+    assert!(piped.contains("1 turn") || piped.contains("2 turns  "), "{piped}");
+    assert!(piped.lines().all(|line| line.contains(" ago  ")), "{piped}");
+}
