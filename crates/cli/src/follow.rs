@@ -17,10 +17,12 @@ use crate::term::markdown::Markdown;
 use crate::term::{screen, spinner};
 use crate::text::{count, gist, plain, were};
 use crate::whole::whole;
+use crate::written::written;
 use mainpath_core::{Bodies, Help, State, lacking, what_helps};
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
 use mainpath_types::*;
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
 use std::time::Instant;
 
@@ -71,6 +73,8 @@ pub struct Follow<'a> {
     asked: Option<CallId>,
     /// The call that was decided last: the word may still be on its way.
     decided: Option<CallId>,
+    /// The calls that were approved here as they were shown.
+    seen: BTreeSet<CallId>,
     stops: u32,
     /// Why standard output took no more; the run goes on all the same.
     unheard: Option<std::io::Error>,
@@ -101,6 +105,7 @@ impl<'a> Follow<'a> {
             rules: Vec::new(),
             asked: None,
             decided: None,
+            seen: BTreeSet::new(),
             stops: 0,
             unheard: None,
             unseen: 0,
@@ -209,6 +214,15 @@ impl<'a> Follow<'a> {
             }
             self.unheard = Some(error);
         }
+        // Who has just read the question knows it.
+        if let Live::Event(event) = live
+            && let EventKind::CallResolved(call) = &event.kind
+            && self.printer.shows_written()
+            && !self.seen.contains(&call.call)
+        {
+            let lines = written(&self.app.logs, call).await;
+            self.printer.written(&lines);
+        }
     }
 
     /// Prints what the log has beyond what was seen.
@@ -268,7 +282,7 @@ impl<'a> Follow<'a> {
                     gist(&made.arguments)
                 ));
                 for line in whole(&made.arguments, Some(&self.printer.folder)) {
-                    eprintln!("  │ {line}");
+                    self.printer.rail(&line);
                 }
                 let why = made.verdict.iter().map(why).chain(leads(&made.places));
                 for line in why.chain(made.offer.as_deref().map(offered)) {
@@ -283,7 +297,7 @@ impl<'a> Follow<'a> {
             self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
             let lines = whole(&made.arguments, Some(&self.printer.folder));
             let shown = fitting(&lines);
-            lines.iter().take(shown).for_each(|line| eprintln!("  │ {line}"));
+            lines.iter().take(shown).for_each(|line| self.printer.rail(line));
             self.unseen = lines.len() - shown;
             if self.unseen > 0 {
                 let more = count(self.unseen as u64, "more line");
@@ -318,7 +332,8 @@ impl<'a> Follow<'a> {
         let allows = matches!(said, Said::Yes | Said::Trace | Said::Always | Said::All | Said::Edit(_));
         let mail = match said {
             Said::Details => {
-                whole(&made.arguments, Some(&self.printer.folder)).iter().for_each(|line| eprintln!("  │ {line}"));
+                let lines = whole(&made.arguments, Some(&self.printer.folder));
+                lines.iter().for_each(|line| self.printer.rail(line));
                 self.unseen = 0;
                 self.ask_for_word(made.offer.is_some());
                 return Ok(None);
@@ -377,6 +392,9 @@ impl<'a> Follow<'a> {
         };
         self.asked = None;
         self.decided = Some(call);
+        if !matches!(mail, Mail::Approve { arguments: Some(_), .. }) {
+            self.seen.insert(call);
+        }
         self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
         Ok(None)
     }

@@ -63,6 +63,7 @@ mod waits;
 mod watch;
 mod which;
 mod whole;
+mod written;
 
 use args::{Cli, Command};
 use clap::Parser;

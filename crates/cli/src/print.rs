@@ -450,6 +450,28 @@ impl Printer {
         eprintln!("{} {text}", self.face.mark(mark));
     }
 
+    /// A line of what a call does: as it is, whatever its length.
+    pub fn rail(&mut self, line: &str) {
+        self.end_line();
+        let style = match line {
+            line if line.starts_with("+ ") => Style::GREEN,
+            line if line.starts_with("- ") => Style::RED,
+            _ => Style::PLAIN,
+        };
+        eprintln!("  {} {}", self.face.paint(Style::DIM, "│"), self.face.paint(style, line));
+    }
+
+    /// What a call has written, a row for each line; only in a terminal.
+    pub fn written(&mut self, lines: &[String]) {
+        let room = screen::room().saturating_sub(4);
+        lines.iter().for_each(|line| self.rail(&cut(&line.replace('\t', "    "), room)));
+    }
+
+    /// Whether what was written is shown: not to programs, nor where lines are kept.
+    pub fn shows_written(&self) -> bool {
+        self.face.moves && !self.json
+    }
+
     /// Ends a line that was begun.
     pub fn end_line(&mut self) {
         if self.face.moves {

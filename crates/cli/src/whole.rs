@@ -75,7 +75,8 @@ fn old(file: &Path) -> Option<String> {
     Some(text)
 }
 
-fn changes(lines: &mut Vec<String>, before: &str, after: &str) {
+/// How a text differs from another, with some lines around each change.
+pub fn changes(lines: &mut Vec<String>, before: &str, after: &str) {
     let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_lines(before, after);
     for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
         if number > 0 {

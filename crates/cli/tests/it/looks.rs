@@ -3,6 +3,7 @@
 use crate::pty::{Terminal, rendered};
 use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::json;
 
 const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
 
@@ -107,6 +108,36 @@ fn what_a_failing_command_printed_is_shown_once() {
     // Where each line stands alone, it says what went wrong.
     let piped = place.run_on(&server, &["--yes", "Do it."]);
     assert!(piped.err.contains("✗ bash failed (0.0 s): ") && piped.err.matches("it broke").count() == 3, "{piped:#?}");
+}
+
+#[test]
+fn what_a_call_writes_without_a_question_is_shown_up_to_a_screenful_and_only_in_a_terminal() {
+    let lines = |mark: &str| (1..=30).map(|n| format!("{mark}{n}\n")).collect::<String>();
+    let write = Answer::call("write_text_file", json!({"path": "a.txt", "content": lines("line ")}));
+    let edits = json!([{"old_text": "line 7\n", "new_text": "seven\n"}]);
+    let edit = Answer::call("edit_text_file", json!({"path": "a.txt", "edits": edits}));
+    let (place, server) = (Place::new(), scripted(vec![write, edit, Answer::text("The end.")]));
+    let (code, bytes) = run_in((80, 100), &place, &server, &[]).ends();
+    let shown = rendered(&bytes, (80, 100));
+    assert!(code == 0 && shown.contains("a.txt\r\n  │ + line 1\r\n"), "{shown}");
+    assert!(shown.contains("  │ + line 20\r\n  │ … 10 more lines\r\n") && !shown.contains("+ line 21"), "{shown}");
+    let around = "  │   line 6\r\n  │ - line 7\r\n  │ + seven\r\n  │   line 8\r\n";
+    assert!(shown.contains(around), "{shown}");
+    assert!(text(&bytes).contains("\u{1b}[32m+ seven\u{1b}[0m"), "{:?}", text(&bytes));
+    assert_eq!(place.text("a.txt"), lines("line ").replace("line 7", "seven"));
+    let piped = place.run_on(&server, &["--yes", "Do it."]);
+    assert!(piped.code == 0 && !piped.err.contains('│'), "{piped:#?}");
+}
+
+#[test]
+fn what_was_read_with_the_question_is_not_shown_again() {
+    let write = Answer::call("write_text_file", json!({"path": "a.txt", "content": "one\n"}));
+    let (place, server) = (Place::new(), scripted(vec![write, Answer::text("The end.")]));
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("  │ + one\r\n", 1);
+    terminal.types("y\n");
+    let (code, shown) = terminal.end();
+    assert_eq!((code, place.text("a.txt").as_str(), shown.matches("+ one").count()), (0, "one\n", 1), "{shown}");
 }
 
 #[test]
