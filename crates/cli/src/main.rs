@@ -41,6 +41,7 @@ mod policy;
 mod preview;
 mod print;
 mod prompt;
+mod question;
 mod removal;
 mod restore;
 mod rewind;

@@ -1,13 +1,17 @@
 //! Asking the person at the terminal, and hearing what is typed there.
 
+use crate::term::entry::Given;
+use crate::term::keys::Keys;
+use crate::term::screen;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Lines from the terminal, read by one thread from the first wish for one on. Nothing is read in the background: there the
-/// terminal is the shell's, and who reads from it is stopped.
+/// What is typed, read by one thread from the first wish for it on: texts from the lower edge of the terminal, or lines where there
+/// is none. Nothing is read in the background: there the terminal is the shell's, and who reads from it is stopped.
 #[derive(Default)]
 pub struct Lines {
     from: Option<mpsc::UnboundedReceiver<String>>,
@@ -16,33 +20,78 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The next line; `None` once there are no more.
-    pub async fn next(&mut self) -> Option<String> {
-        let lines = self.from.get_or_insert_with(|| {
+    /// Begins to listen, if that is not done yet.
+    pub fn listen(&mut self) {
+        if self.from.is_none() {
             let (send, receive) = mpsc::unbounded_channel();
-            std::thread::spawn(move || {
-                while !send.is_closed() {
-                    if !has_line() {
-                        continue;
-                    }
-                    let mut line = String::new();
-                    let read = std::io::stdin().read_line(&mut line);
-                    if !read.is_ok_and(|bytes| bytes > 0) || send.send(line).is_err() {
-                        break;
-                    }
-                }
-            });
-            receive
-        });
-        let line = lines.recv().await;
+            let read = if screen::hear() { read_keys } else { read_lines };
+            std::thread::spawn(move || read(&send));
+            self.from = Some(receive);
+        }
+    }
+
+    /// The next one; `None` once there are no more.
+    pub async fn next(&mut self) -> Option<String> {
+        self.listen();
+        let line = match &mut self.from {
+            Some(from) => from.recv().await,
+            None => None,
+        };
         self.ended |= line.is_none();
         line
     }
 }
 
+fn read_lines(send: &mpsc::UnboundedSender<String>) {
+    while !send.is_closed() {
+        if !has_line() {
+            continue;
+        }
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        if !read.is_ok_and(|bytes| bytes > 0) || send.send(line).is_err() {
+            break;
+        }
+    }
+}
+
+fn read_keys(send: &mpsc::UnboundedSender<String>) {
+    let (mut keys, mut bytes) = (Keys::default(), vec![0; 65_536]);
+    while !send.is_closed() {
+        if !screen::hears() {
+            std::thread::sleep(MOMENT);
+            continue;
+        }
+        let (pressed, alone) = match has_line() {
+            false => (keys.rest().into_iter().collect(), true),
+            // Meanwhile somebody else may have begun to ask.
+            true if !screen::hears() => continue,
+            true => match rustix::io::read(rustix::stdio::stdin(), &mut bytes) {
+                Ok(read @ 1..) => {
+                    let pressed = keys.feed(bytes.get(..read).unwrap_or_default());
+                    let alone = pressed.len() == 1;
+                    (pressed, alone)
+                }
+                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Ok(_) | Err(_) => return,
+            },
+        };
+        for given in screen::press(pressed, alone) {
+            let is_heard = match given {
+                Given::Said { text, .. } => send.send(text).is_ok(),
+                Given::Closed => false,
+            };
+            if !is_heard {
+                return;
+            }
+        }
+    }
+}
+
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// Waits a moment for a line, or the end, that is for us.
 fn has_line() -> bool {
-    const MOMENT: Duration = Duration::from_millis(100);
     let stdin = rustix::stdio::stdin();
     if tcgetpgrp(stdin).is_ok_and(|group| group != getpgrp()) {
         std::thread::sleep(MOMENT);

@@ -5,6 +5,7 @@ use crate::caged::Caged;
 use crate::exit::Failure;
 use crate::logs::Logs;
 use crate::offer::{held_to, without_denied};
+use crate::term::screen;
 use crate::text::plain;
 use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime, Vault};
@@ -85,6 +86,7 @@ pub async fn start(
 /// Asks at the terminal about the servers that wait for an approval.
 fn ask(logs: &Logs, workspace: &Path, servers: &Servers) -> Result<(), Failure> {
     let trust = trust(logs);
+    let _alone = screen::pause();
     for server in &servers.servers {
         if server.entry.disabled || trust.has(workspace, server).map_err(Failure::error)? {
             continue;

@@ -1,7 +1,8 @@
 //! Markdown for a terminal, a line at a time, so that an answer can be shown while it is written.
 
 use crate::term::ink::Style;
-use crate::term::width::{columns, width};
+use crate::term::width::width;
+use crate::term::wrap::{Piece, push, wrapped};
 
 /// A line longer than this is shown as it is, in bytes: looking for pairs of marks takes longer than it is long.
 const LONGEST: usize = 4_096;
@@ -14,9 +15,6 @@ pub struct Markdown {
     /// The fence that a block of code began with, and how far it was indented.
     fence: Option<(String, usize)>,
 }
-
-/// A piece of a line that looks alike.
-type Piece = (Style, String);
 
 impl Markdown {
     /// A whole line as it looks, in rows of at most so many columns but for code and tables. `None`: it only says where code begins or ends.
@@ -141,13 +139,6 @@ fn spans(text: &str, (style, deeper): (Style, u32), pieces: &mut Vec<Piece>) {
     }
 }
 
-fn push(pieces: &mut Vec<Piece>, style: Style, c: char) {
-    match pieces.last_mut() {
-        Some((same, text)) if *same == style => text.push(c),
-        _ => pieces.push((style, c.to_string())),
-    }
-}
-
 /// Code between equally many marks, and how much of the text it takes.
 fn code(text: &str) -> Option<(&str, usize)> {
     let marks = text.bytes().take_while(|b| *b == b'`').count();
@@ -203,58 +194,6 @@ fn link(text: &str) -> Option<(&str, &str, usize)> {
     // A title behind the address is not shown.
     let address = to.split_whitespace().next().unwrap_or_default();
     (!shown.contains('[') && !shown.is_empty()).then_some((shown, address, middle + 3 + end))
-}
-
-/// The pieces in rows of at most so many columns, broken between words; all but the first begin with so many blanks.
-fn wrapped(head: &[Piece], pieces: Vec<Piece>, hang: usize, room: usize) -> String {
-    let hang = if hang + 8 > room { 0 } else { hang };
-    let mut rows: Vec<Vec<Piece>> = vec![head.to_vec()];
-    let mut used: usize = head.iter().map(|(_, text)| width(text)).sum();
-    for word in words(pieces) {
-        let wide: usize = word.iter().map(|(_, text)| width(text.trim_end())).sum();
-        let begun = used > if rows.len() == 1 { head.iter().map(|(_, text)| width(text)).sum() } else { hang };
-        if used + wide > room && begun && wide > 0 {
-            rows.push(vec![(Style::PLAIN, " ".repeat(hang))]);
-            used = hang;
-        }
-        for (style, text) in word {
-            used += width(&text);
-            if let Some(row) = rows.last_mut() {
-                match row.last_mut() {
-                    Some((same, shown)) if *same == style => shown.push_str(&text),
-                    _ => row.push((style, text)),
-                }
-            }
-        }
-    }
-    let painted = rows.into_iter().map(|mut row| {
-        if let Some((_, last)) = row.last_mut() {
-            last.truncate(last.trim_end().len());
-        }
-        row.iter().map(|(style, text)| style.paint(text)).collect::<String>()
-    });
-    painted.collect::<Vec<_>>().join("\n")
-}
-
-/// The words of the pieces, each with the blanks behind it. Where letters are wide a line may break at any of them.
-fn words(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
-    let mut words: Vec<Vec<Piece>> = vec![Vec::new()];
-    let mut last = 'a';
-    for (style, text) in pieces {
-        for c in text.chars() {
-            let is_new = (last == ' ' && c != ' ')
-                || columns(c) == 2
-                || (columns(last) == 2 && columns(c) > 0 && !c.is_ascii_punctuation());
-            if is_new {
-                words.push(Vec::new());
-            }
-            last = c;
-            if let Some(word) = words.last_mut() {
-                push(word, style, c);
-            }
-        }
-    }
-    words
 }
 
 #[cfg(test)]

@@ -2,9 +2,14 @@
 //!
 //! Owns how things look. Its callers own what is said: nothing here knows of agents.
 
+pub mod entry;
 pub mod flow;
 pub mod ink;
+pub mod keys;
+pub mod line;
 pub mod markdown;
+pub mod raw;
 pub mod screen;
 pub mod spinner;
 pub mod width;
+pub mod wrap;

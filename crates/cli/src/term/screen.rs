@@ -4,7 +4,10 @@
 //! There is one terminal, so there is one of these.
 
 use crate::say;
+use crate::term::entry::{Entry, Given, View};
 use crate::term::ink::Face;
+use crate::term::keys::Key;
+use crate::term::raw::{MARK_NO_PASTES, MARK_PASTES, Raw};
 use crate::term::width::{columns, cut, width};
 use rustix::process::getpgrp;
 use rustix::termios::{Winsize, tcgetpgrp, tcgetwinsize};
@@ -25,7 +28,15 @@ struct Screen {
     tail: Vec<String>,
     /// What is being waited for, and how long already.
     status: String,
-    /// What is drawn now: the columns of each row, the last of which the cursor is in.
+    /// Where a person types, if anybody listens.
+    entry: Option<Entry>,
+    /// The terminal's mode meanwhile.
+    raw: Raw,
+    /// Since when what is asked has been there.
+    asked: Option<Instant>,
+    /// Whether somebody else reads what is typed now.
+    is_paused: bool,
+    /// What is drawn now: the columns of each row up to the one that the cursor is in, and of that those before it.
     drawn: Vec<usize>,
     at: Option<Instant>,
     /// Whether what stands there is another than what is drawn.
@@ -38,6 +49,10 @@ static SCREEN: Mutex<Screen> = Mutex::new(Screen {
     users: 0,
     tail: Vec::new(),
     status: String::new(),
+    entry: None,
+    raw: Raw::new(),
+    asked: None,
+    is_paused: false,
     drawn: Vec::new(),
     at: None,
     is_late: false,
@@ -70,6 +85,10 @@ impl Drop for Used {
             screen.erase(&mut bytes);
             screen.tail.clear();
             screen.status.clear();
+            if screen.entry.take().is_some() {
+                bytes.push_str(MARK_NO_PASTES);
+                screen.raw.leave();
+            }
             say::write(&bytes);
         }
     }
@@ -152,7 +171,100 @@ pub fn status(line: &str) {
     }
 }
 
+/// Lets a person type at the lower edge from now on, for as long as it is in use. False where that cannot be.
+pub fn hear() -> bool {
+    let mut screen = screen();
+    if screen.users == 0 || !std::io::stdin().is_terminal() {
+        return false;
+    }
+    screen.entry.get_or_insert_default();
+    screen.keep();
+    true
+}
+
+/// Whether what is typed is for the lower edge now. Puts the terminal into its mode if it is not.
+pub fn hears() -> bool {
+    let mut screen = screen();
+    let hears = screen.entry.is_some() && !screen.is_paused;
+    if hears {
+        screen.keep();
+    }
+    hears
+}
+
+/// Asks this where a person types; these keys answer it at once. Nothing asks nothing. False if nobody listens there.
+pub fn ask(prompt: &str, keys: &'static str) -> bool {
+    let mut screen = screen();
+    let Some(entry) = &mut screen.entry else { return false };
+    entry.ask(prompt, keys);
+    screen.asked = Some(Instant::now());
+    screen.redraw();
+    true
+}
+
+/// Calls a person who may look elsewhere.
+pub fn ring() {
+    if screen().users > 0 {
+        say::write("\u{7}");
+    }
+}
+
+/// Takes keys, and shows what is given with them. `alone`: nothing came with the one.
+pub fn press(keys: Vec<Key>, alone: bool) -> Vec<Given> {
+    let mut screen = screen();
+    let asked = screen.asked.map_or(Duration::ZERO, |asked| asked.elapsed());
+    let Some(entry) = &mut screen.entry else { return Vec::new() };
+    let is_pressed = !keys.is_empty();
+    let given: Vec<Given> = keys.into_iter().filter_map(|key| entry.press(key, alone, asked)).collect();
+    if !is_pressed {
+        return given;
+    }
+    let mut bytes = String::new();
+    screen.erase(&mut bytes);
+    for said in &given {
+        if let Given::Said { shown, .. } = said {
+            bytes.push_str(shown);
+            bytes.push('\n');
+        }
+    }
+    screen.draw(&mut bytes);
+    say::write(&bytes);
+    given
+}
+
+/// As long as this lives, somebody else asks and reads.
+pub struct Paused(());
+
+/// Leaves the terminal to somebody else, as it was before.
+pub fn pause() -> Paused {
+    let mut screen = screen();
+    screen.is_paused = true;
+    let mut bytes = String::new();
+    screen.erase(&mut bytes);
+    if screen.entry.is_some() {
+        bytes.push_str(MARK_NO_PASTES);
+        screen.raw.leave();
+    }
+    say::write(&bytes);
+    Paused(())
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        screen().is_paused = false;
+    }
+}
+
 impl Screen {
+    /// Keeps the terminal in the mode in which keys are read.
+    fn keep(&mut self) {
+        if self.raw.keep() {
+            say::write(MARK_PASTES);
+            self.drawn.clear();
+            self.redraw();
+        }
+    }
+
     fn redraw(&mut self) {
         let mut bytes = String::new();
         self.erase(&mut bytes);
@@ -160,24 +272,44 @@ impl Screen {
         say::write(&bytes);
     }
 
-    /// What stands there now, in rows.
-    fn rows(&self, room: usize, most: usize) -> Vec<String> {
+    /// What stands there now, and where the cursor is in it.
+    fn view(&self, room: usize, most: usize) -> View {
+        let entry = self.entry.as_ref().map(|entry| entry.view(room, most.saturating_sub(1).max(1)));
+        let View { rows: typed, row, column } = entry.clone().unwrap_or_default();
+        let status = Some(cut(&self.status, room)).filter(|line| !line.is_empty() && most > typed.len());
+        let left = most.saturating_sub(typed.len() + usize::from(status.is_some()));
         let tail: Vec<String> =
             self.tail.iter().flat_map(|line| line.split('\n')).flat_map(|line| rows(line, room)).collect();
-        let status = Some(cut(&self.status, room)).filter(|line| !line.is_empty());
-        let most = TAIL.min(most.saturating_sub(usize::from(status.is_some())));
-        let skipped = tail.len().saturating_sub(most);
-        tail.into_iter().skip(skipped).chain(status).collect()
+        let skipped = tail.len().saturating_sub(TAIL.min(left));
+        let above: Vec<String> = tail.into_iter().skip(skipped).chain(status).collect();
+        let (row, column) = match entry {
+            Some(_) => (above.len() + row, column),
+            None => (above.len().saturating_sub(1), above.last().map_or(0, |row| plain_width(row))),
+        };
+        View { rows: above.into_iter().chain(typed).collect(), row, column }
     }
 
     fn draw(&mut self, bytes: &mut String) {
-        if self.users == 0 || self.is_open || !is_ours() {
+        if self.users == 0 || self.is_open || self.is_paused || !is_ours() {
             return;
         }
         let (columns, height) = size();
-        let rows = self.rows(columns.saturating_sub(1), height.saturating_sub(1).max(1));
+        let View { rows, row, column } = self.view(columns.saturating_sub(1), height.saturating_sub(1).max(1));
         bytes.push_str(&rows.join("\n"));
-        self.drawn = rows.iter().map(|row| plain_width(row)).collect();
+        let below = rows.len().saturating_sub(row + 1);
+        if below > 0 {
+            bytes.push_str(&format!("\u{1b}[{below}A"));
+        }
+        if self.entry.is_some() {
+            bytes.push('\r');
+            if column > 0 {
+                bytes.push_str(&format!("\u{1b}[{column}C"));
+            }
+        }
+        self.drawn = rows.iter().take(row).map(|row| plain_width(row)).collect();
+        if !rows.is_empty() {
+            self.drawn.push(column);
+        }
         (self.at, self.is_late) = (Some(Instant::now()), false);
     }
 

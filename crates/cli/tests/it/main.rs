@@ -48,6 +48,7 @@ mod swaps;
 mod terminal;
 mod tool_limits;
 mod tools;
+mod typing;
 mod unheard;
 mod watches;
 mod wire;
