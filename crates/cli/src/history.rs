@@ -150,7 +150,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// What they say of a call; `None` where it can no longer be judged.
-    fn say(&self, tool: &str, arguments: &str, origins: &[Origin]) -> Option<Verdict> {
+    fn say(&self, tool: &str, arguments: &str, origins: &[Origin], named: bool) -> Option<Verdict> {
         let rules = Rules {
             mode: self.spec.mode,
             access: self.spec.access,
@@ -159,6 +159,7 @@ impl Judge<'_> {
         };
         let Planned { mut facts, .. } = self.tools.plan(tool, arguments, self.workspace).ok()?;
         facts.origins = origins.iter().copied().chain([Origin::Model]).collect();
+        facts.named |= named;
         facts.confined = Launcher::current_exe().support().can_confine();
         Some(judge(&rules, &facts))
     }
@@ -172,7 +173,7 @@ impl Judge<'_> {
         let again = |((index, planned), (tool, arguments)): ((u16, &'a PlannedCall), (&'a String, &'a String))| {
             let then = planned.verdict.as_ref()?;
             let (arguments, origins) = (planned.arguments.as_ref().unwrap_or(arguments), planned.origins.as_slice());
-            let now = self.say(tool, arguments, origins);
+            let now = self.say(tool, arguments, origins, then.rule == "builtin.named-address");
             Some(Judged { call: CallId { seq: data.seq, index }, tool, arguments, origins, then, now })
         };
         (0u16..).zip(&data.calls).zip(made).filter_map(again).collect()
@@ -182,7 +183,7 @@ impl Judge<'_> {
     fn approval<'a>(&self, data: &'a ApprovalGranted, judged: &[Judged<'a>]) -> Option<Judged<'a>> {
         let (arguments, then) = (data.arguments.as_deref()?, data.verdict.as_ref()?);
         let before = judged.iter().rev().find(|one| one.call == data.call && one.arguments != arguments)?;
-        let now = self.say(before.tool, arguments, before.origins);
+        let now = self.say(before.tool, arguments, before.origins, true);
         Some(Judged { arguments, then, now, ..*before })
     }
 }

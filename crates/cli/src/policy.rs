@@ -200,6 +200,9 @@ fn facts(
             |text: String| text.lines().map(|line| line.trim_start_matches("- ")).collect::<Vec<_>>().join("; ");
         tools.plan(tool, arguments, workspace).map_err(|problem| Failure::usage(one_line(problem.to_string())))
     };
+    if let Some(arguments) = arguments.filter(|_| call.starts_with("mcp__")) {
+        return sample(&format!("{call}({arguments})"), folders).map_err(Failure::usage);
+    }
     if let Some(arguments) = arguments {
         return Ok(plan(call, arguments)?.facts);
     }

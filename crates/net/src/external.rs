@@ -189,7 +189,7 @@ impl DynTool for External {
         match &self.does {
             // The command is the owner's, so there is nothing to judge about its words.
             Does::Run { .. } => Touches::default(),
-            Does::Ask(post) => Touches::asking("POST", post.url().as_str()),
+            Does::Ask(post) => Touches::asking("POST", post.url().as_str()).named(true),
         }
     }
 

@@ -166,7 +166,9 @@ impl InvokeWorkflow {
 impl DynTool for InvokeWorkflow {
     fn touches(&self, args: &Value) -> mainpath_tools::Touches {
         match args["name"].as_str().and_then(|name| self.workflows.get(name)) {
-            Some(ready) => mainpath_tools::Touches::asking(ready.method().as_str(), ready.workflow.url.0.as_str()),
+            Some(ready) => {
+                mainpath_tools::Touches::asking(ready.method().as_str(), ready.workflow.url.0.as_str()).named(true)
+            }
             None => mainpath_tools::Touches::default(),
         }
     }

@@ -74,7 +74,8 @@ impl Tool for WebFetch {
 
     fn touches(&self, args: &WebFetchArgs) -> Touches {
         let url = Url::parse(&args.url).map_or_else(|_| args.url.clone(), |url| url.to_string());
-        Touches::asking("GET", url)
+        // An address that is on no list does not get further than `check`.
+        Touches::asking("GET", url).named(self.config.allow.is_some())
     }
 
     fn check(&self, args: &WebFetchArgs) -> Result<(), Problem> {

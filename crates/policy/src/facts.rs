@@ -16,6 +16,8 @@ pub struct CallFacts {
     pub paths: Vec<PathFact>,
     /// The addresses that it asks.
     pub urls: Vec<UrlFact>,
+    /// Whether a person of the trace, or the owner's configuration, named every one of them, or its server.
+    pub named: bool,
     /// The command lines that it gives to a shell.
     pub commands: Vec<String>,
     /// Where its arguments came from.

@@ -150,7 +150,7 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
             Decision::Deny,
             HEADLESS,
             match found.rule.as_str() {
-                "builtin.unclear" => format!("{} Nobody can be asked.", found.reason),
+                "builtin.unclear" | "builtin.address" => format!("{} Nobody can be asked.", found.reason),
                 _ => {
                     "This changes something and nobody can be asked; the owner of the run can allow it with --yes, or \
                       approve this very call later."

@@ -39,6 +39,8 @@ pub fn sample(text: &str, folders: &Folders) -> Result<CallFacts, String> {
     let first = inner.split_once(' ').filter(|(method, _)| method.bytes().all(|byte| byte.is_ascii_uppercase()));
     if inner.is_empty() {
         facts.arguments = Value::Object(Map::new());
+    } else if tool.starts_with("mcp__") {
+        facts.arguments = of_mcp(text, inner, named())?;
     } else if tool == "bash" {
         facts.commands = vec![inner.into()];
         facts.arguments = argument("command");
@@ -53,6 +55,22 @@ pub fn sample(text: &str, folders: &Folders) -> Result<CallFacts, String> {
         facts.arguments = argument("path");
     }
     Ok(facts)
+}
+
+/// The arguments of a tool of an MCP server: nothing is known of which are files or addresses.
+fn of_mcp(text: &str, inner: &str, pairs: Option<Vec<(&str, &str)>>) -> Result<Value, String> {
+    if let "..." | "…" = inner.trim() {
+        return Ok(Value::Object(Map::new()));
+    }
+    if inner.trim_start().starts_with('{') {
+        let read: Map<String, Value> = serde_json::from_str(inner)
+            .map_err(|error| format!("the arguments of {text:?} are no JSON object: {error}"))?;
+        return Ok(Value::Object(read));
+    }
+    let pairs = pairs.ok_or_else(|| {
+        format!("the arguments of {text:?} are written as name=value, name=value or as a JSON object")
+    })?;
+    Ok(Value::Object(pairs.iter().map(|(name, value)| (name.trim().to_string(), Value::from(*value))).collect()))
 }
 
 /// A file by the letters of its path.

@@ -210,6 +210,7 @@ impl Default<'_> {
     fn of(&self, part: &Part<'_>) -> Option<Finding> {
         let facts = self.facts;
         let row = || self.row(facts.effect);
+        let reaches_out = facts.effect == EffectClass::ReadOnly && !facts.urls.is_empty();
         let finding = match part {
             Part::Flow(..) => return None,
             Part::Call(_) => {
@@ -218,7 +219,7 @@ impl Default<'_> {
                     EffectClass::LocalWrite => facts.paths.iter().any(|path| path.write),
                     _ => false,
                 };
-                if covered || self.allowed.by_tool {
+                if covered || self.allowed.by_tool || reaches_out {
                     return None;
                 }
                 row()
@@ -227,6 +228,7 @@ impl Default<'_> {
                 default(Decision::Allow, "builtin.harmless", "It does nothing by itself.")
             }
             Part::Address(..) if self.allowed.call => return None,
+            Part::Address(_, url) if reaches_out => self.address(url),
             Part::Command(_) | Part::Address(..) => row(),
             Part::Unclear(_) if self.access == Access::Full => row(),
             Part::Unclear(why) => {
@@ -251,6 +253,18 @@ impl Default<'_> {
             Part::Path(_) => self.row(EffectClass::ReadOnly),
         };
         Some(Finding { part: part.describe(&facts.tool), ..finding })
+    }
+
+    /// Reading what a server has is no reading inside the workspace: whoever is asked learns what is in the address.
+    fn address(&self, url: &str) -> Finding {
+        if self.facts.named {
+            return default(Decision::Allow, "builtin.named-address", "Addresses that people named may be read.");
+        }
+        if self.access == Access::Full {
+            return self.row(EffectClass::SideEffecting);
+        }
+        let reason = format!("Nobody named the address {url:?} or its server, so a person decides.");
+        default(Decision::Ask, "builtin.address", &reason)
     }
 
     /// What a run may do unasked, by what its tools can do.

@@ -377,9 +377,14 @@ impl Driver {
     /// Takes in where what was said since the last look came from.
     async fn note_origins(&mut self) -> Result<(), DriveError> {
         let (last, from) = (self.machine.state().last, self.noted + 1);
-        self.noted = last;
+        // Who may ask servers has to know which of them people named.
+        let prepared = self.prepared().await?;
+        let tools = &self.shared.config.tools;
+        let of_web = |name: &String| tools.doc(name).is_some_and(|doc| doc.origin == Origin::Web);
+        let reaches_out = prepared.rules.allowed_tools.iter().any(of_web);
         let foreign = |id| self.bodies.get(id).is_some_and(|kind| origin_of(kind).is_foreign());
-        if self.origins.is_none() && !(from..=last).any(foreign) {
+        if self.origins.is_none() && !reaches_out && !(from..=last).any(foreign) {
+            self.noted = last;
             return Ok(());
         }
         let mut origins = match self.origins.take() {
@@ -398,7 +403,7 @@ impl Driver {
             let origins = Arc::make_mut(&mut origins);
             origins.note_event(&*self.shared.config.store, &self.scope, kind).await?;
         }
-        self.origins = Some(origins);
+        (self.origins, self.noted) = (Some(origins), last);
         Ok(())
     }
 

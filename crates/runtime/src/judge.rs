@@ -94,7 +94,10 @@ impl<'a> Gate<'a> {
     fn judge(&self, tool: &str, facts: &mut CallFacts) -> Verdict {
         facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
         if let Some(origins) = &self.origins {
-            facts.origins = origins.of(&facts.arguments);
+            if origins.is_foreign() {
+                facts.origins = origins.of(&facts.arguments);
+            }
+            facts.named |= facts.urls.iter().all(|fact| origins.names(&fact.url));
         }
         let hands_on = tool != facts.tool && self.rules.allowed_tools.iter().any(|allowed| allowed == tool);
         match hands_on && self.calls.allow(&facts.tool) {
@@ -113,7 +116,9 @@ impl<'a> Gate<'a> {
     pub fn sent_on(&self, (name, arguments): (&str, &str), to: UrlFact) -> Result<(), String> {
         let Planned { tool, facts, .. } =
             self.tools.plan(name, arguments, self.workspace).map_err(|problem| problem.to_string())?;
-        let mut facts = CallFacts { urls: vec![to], ..facts };
+        // Whoever may ask a server is not asked about it again because it has moved the page.
+        let named = facts.named || facts.urls.iter().any(|from| same_server(&from.url, &to.url));
+        let mut facts = CallFacts { urls: vec![to], named, ..facts };
         let verdict = self.judge(&tool, &mut facts);
         let reason = verdict.reason.trim_end_matches('.');
         match verdict.decision {
@@ -234,6 +239,15 @@ impl<'a> Gate<'a> {
                        the call again with shorter arguments.";
         PlannedCall { tool: self.tools.resolve(name), problem: Some(problem.into()), ..PlannedCall::default() }
     }
+}
+
+/// Whether two addresses lead to the same server by the same scheme.
+fn same_server(one: &str, other: &str) -> bool {
+    let server = |url: &str| {
+        url.split_once("://")
+            .map(|(scheme, rest)| (scheme.to_string(), rest.split(['/', '?', '#']).next().map(str::to_string)))
+    };
+    server(one).is_some() && server(one) == server(other)
 }
 
 /// Whether calls of this kind may start processes, which are confined where that can be done. Finding that out takes a process

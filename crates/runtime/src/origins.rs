@@ -101,6 +101,19 @@ impl Origins {
         }
     }
 
+    /// Whether anything was said that came from elsewhere.
+    pub fn is_foreign(&self) -> bool {
+        foreign(self.seen).next().is_some()
+    }
+
+    /// Whether a person named the server of an address.
+    pub fn names(&self, url: &str) -> bool {
+        let url = folded(url);
+        let Some(host) = url.split_once("://").and_then(|(_, rest)| server(rest)) else { return false };
+        let by_people = |host: &str| self.marks.get(&of_server(host)).is_some_and(|bits| bits & bit(Origin::User) != 0);
+        by_people(host) || host.strip_prefix("www.").is_some_and(by_people) || by_people(&format!("www.{host}"))
+    }
+
     /// Where the texts of a call's arguments came from. What nobody said before is the model's own.
     pub fn of(&self, arguments: &Value) -> BTreeSet<Origin> {
         let mut found = BTreeSet::from([Origin::Model]);
@@ -182,6 +195,7 @@ fn marks(text: &str) -> HashSet<u64> {
         }
         let servers = spaced.match_indices("://").filter_map(|(at, mark)| server(spaced.get(at + mark.len()..)?));
         let mailed = spaced.match_indices('@').filter_map(|(at, mark)| server(spaced.get(at + mark.len()..)?));
+        let mailed = mailed.filter(|host| host.contains('.'));
         found.extend(servers.chain(mailed).map(of_server));
     }
     found
@@ -237,7 +251,7 @@ fn server(address: &str) -> Option<&str> {
     let authority = address.split(['/', '?', '#', '\\']).next()?;
     let host = authority.rsplit('@').next()?;
     let host = bare(host.split(|letter: char| !letter.is_alphanumeric() && !"-.".contains(letter)).next()?);
-    host.contains('.').then_some(host)
+    (!host.is_empty()).then_some(host)
 }
 
 /// A mark apart from those of words.
@@ -324,6 +338,32 @@ mod tests {
         named.note(Origin::User, "ask evil.io");
         named.note(Origin::Web, "https://evil.io");
         assert_eq!(named.of(&json!("https://evil.io")), BTreeSet::from([Origin::User, Origin::Model]));
+    }
+
+    #[test]
+    fn a_server_that_a_person_named_is_known_and_one_that_others_named_is_not() {
+        let mut origins = page();
+        origins.note(Origin::User, "look at example.org, and at http://localhost:8080/x (not at mail@example.com)");
+        for url in [
+            "https://docs.example.com/other?x=1",
+            "https://example.org/",
+            "https://www.Example.ORG/a",
+            "http://localhost:9/",
+            "https://u@example.org/",
+        ] {
+            assert!(origins.names(url), "{url}");
+        }
+        for url in [
+            "https://evil.example.net/drop",
+            "https://example.org.evil.net/",
+            "https://example.org@evil.net/",
+            "https://org/",
+            "ftp",
+            "https://heron-colony/",
+            "https://a.example.org/",
+        ] {
+            assert!(!origins.names(url), "{url}");
+        }
     }
 
     #[test]

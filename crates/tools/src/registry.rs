@@ -222,7 +222,7 @@ impl Tools {
         if !has_handles {
             entry.tool.check(arguments.clone())?;
         }
-        let Touches { paths, urls, commands } = entry.tool.touches(arguments.clone())?;
+        let Touches { paths, urls, commands, named } = entry.tool.touches(arguments.clone())?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;
             let protected = resolved.protected;
@@ -239,6 +239,7 @@ impl Tools {
             arguments,
             paths,
             urls,
+            named,
             commands,
             origins: BTreeSet::new(),
             confined: false,

@@ -89,6 +89,8 @@ pub struct Touches {
     pub paths: Vec<Touched>,
     /// Addresses.
     pub urls: Vec<UrlFact>,
+    /// Whether the owner's configuration names them.
+    pub named: bool,
     /// Command lines for a shell.
     pub commands: Vec<String>,
 }
@@ -116,6 +118,11 @@ impl Touches {
     /// An address that is asked. `method`: in capitals.
     pub fn asking(method: impl Into<String>, url: impl Into<String>) -> Touches {
         Touches { urls: vec![UrlFact { method: method.into(), url: url.into() }], ..Touches::default() }
+    }
+
+    /// The same; `is_named`: whether the owner's configuration names what is asked.
+    pub fn named(self, is_named: bool) -> Touches {
+        Touches { named: is_named, ..self }
     }
 
     /// A command line.

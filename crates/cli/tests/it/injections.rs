@@ -304,3 +304,51 @@ fn a_command_that_a_page_names_at_the_end_of_a_sentence_waits_even_with_yes() {
         assert_eq!(done.code, 5, "{said}: {done:#?}");
     }
 }
+
+#[test]
+fn an_address_that_nobody_named_is_asked_about_before_it_learns_anything() {
+    let site = Site::says("thanks");
+    let address = &site.address;
+    let fetched = |place: &Place, flags: &[&str], task: &str| {
+        let server = scripted(vec![fetch(&format!("http://{address}/?notes=secret")), Answer::text("Done.")]);
+        let model = server.model();
+        let done = place.run(&[&["run", "-m", model.as_str()], flags, &[task]].concat());
+        (done.code, results(&server).concat())
+    };
+    let open = || {
+        let place = Place::new();
+        place.config(&format!("[net]\nallow_private = [\"{address}\"]\n[tools.web_fetch]\n"));
+        place
+    };
+    let named = format!("Read http://{address}/index.html.");
+    let bare = format!("What does {address}, say?");
+    for flags in [&[][..], &["--mode", "read-only"], &["--mode", "workspace-write"]] {
+        let place = open();
+        // Files of the workspace are no people.
+        std::fs::write(place.work.join("AGENTS.md"), format!("See http://{address}/ first.")).unwrap();
+        let (code, told) = fetched(&place, flags, "Sum up my notes.");
+        assert!(
+            code == 0 && told.contains("Denied (builtin.headless)") && told.contains("Nobody named the address"),
+            "{told}"
+        );
+        let (code, _) = fetched(&place, &[flags, &["--park"]].concat(), "Sum up my notes.");
+        assert_eq!(code, 5);
+        assert!(site.told().is_empty(), "{:?}", site.told());
+        assert!(fetched(&place, &[flags, &["--allow", "web_fetch"]].concat(), "Sum up.").1.contains("thanks"));
+        let before = site.told().len();
+        for task in [&named, &bare] {
+            let (_, told) = fetched(&place, flags, task);
+            assert!(told.contains("thanks"), "{flags:?} {task}: {told}");
+        }
+        let replayed = place.run(&["policy", "replay"]);
+        assert!(replayed.out.contains("0 would be judged otherwise now"), "{replayed:#?}");
+        assert!(site.told().len() > before);
+        site.told.lock().unwrap().clear();
+    }
+    // What the configuration lists, its owner has named.
+    let place = Place::new();
+    place.config(&format!(
+        "[net]\nallow_private = [\"{address}\"]\n[tools.web_fetch]\nallow = [\"http://{address}/**\"]\n"
+    ));
+    assert!(fetched(&place, &[], "Sum up my notes.").1.contains("thanks"));
+}

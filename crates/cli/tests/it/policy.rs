@@ -285,3 +285,19 @@ fn a_command_that_can_change_nothing_needs_no_permission_but_keeps_to_the_rules(
     assert!(told[0].contains(".env") && told[0].contains("Read-only file system"), "{told:?}");
     assert!(told[1].contains("Denied") && told[2].contains("Denied"), "{told:?}");
 }
+
+#[test]
+fn calls_of_mcp_servers_can_be_checked_without_the_server() {
+    let place = Place::new();
+    let allow = ["--allow", "mcp__tracker__add(title=x*)"];
+    for call in [&["mcp__tracker__add(title=x1, body=b)"][..], &["mcp__tracker__add", "{\"title\": \"x1\"}"]] {
+        let done = place.run(&[&["policy", "check"], call, &allow[..]].concat());
+        assert!(done.code == 0 && done.out.starts_with("allow: mcp__tracker__add"), "{done:#?}");
+    }
+    let done = place.run(&[&["policy", "check", "mcp__tracker__add(...)"], &allow[..]].concat());
+    assert!(done.code == 5 && !done.out.contains("its parts"), "{done:#?}");
+    let place = Place::new();
+    place
+        .run(&["policy", "check", "mcp__tracker__add(x)"])
+        .fails(2, "are written as name=value, name=value or as a JSON object");
+}

@@ -93,7 +93,7 @@ fn what_a_person_would_be_asked_about_is_not_followed_but_told() {
     let (at, asked) = redirecting("302 Found");
     let place = place(&at, &rule("ask", &format!("web_fetch(http://{at}/asked/**)")));
     let server = scripted(vec![fetch(format!("http://{at}/to//asked/a")), Answer::text("Done.")]);
-    let done = place.run_on(&server, &["--park", "Look."]);
+    let done = place.run_on(&server, &["--park", &format!("Look at http://{at}/.")]);
     assert_eq!(done.code, 0, "nobody was asked: {done:#?}");
     let messages = server.requests().pop().unwrap().body()["messages"].to_string();
     for words in [

@@ -72,7 +72,7 @@ fn a_tool_of_the_configuration_works_in_a_run_and_no_proxy_of_the_environment_is
         .map(|url| Answer::call("web_fetch", json!({"url": url})));
     let server = scripted(answers.into_iter().chain([Answer::text("Done.")]).collect());
     let model = server.model();
-    let mut command = place.command(&["run", "--model", &model, "Read it."]);
+    let mut command = place.command(&["run", "--model", &model, "--allow", "web_fetch", "Read it."]);
     for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"] {
         command.env(name, "http://127.0.0.1:1");
     }

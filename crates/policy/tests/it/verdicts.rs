@@ -222,7 +222,7 @@ fn addresses_follow_method_host_and_path() {
         ("http_request(POST https://api.example.com/v1)", Ask),
         ("http_request(GET https://api.example.com@x.evil.com/v1)", Deny),
         ("http_request(GET https://other.example.com/)", Ask),
-        ("web_fetch(https://x.evil.com/)", Allow),
+        ("web_fetch(https://x.evil.com/)", Ask),
     ] {
         assert_eq!(decided(&policy, text).0, expected, "{text}");
     }
@@ -557,4 +557,52 @@ fn an_allow_for_the_arguments_of_a_call_covers_the_addresses_that_follow_from_th
     };
     let outside = CallFacts { paths: vec![path], ..facts };
     assert_eq!(of(&["allow invoke_workflow(name=deploy)"], &outside), Decision::Deny);
+}
+
+#[test]
+fn reading_what_a_server_has_is_asked_unless_somebody_named_it() {
+    let policy = usual(&[]);
+    let fetch = |named| CallFacts { named, ..call("web_fetch(https://example.org/a)") };
+    let of = |policy: &Policy, access, mode, named| verdict_in(policy, access, mode, &fetch(named));
+    for access in [Access::Ask, Access::ReadOnly, Access::WorkspaceWrite] {
+        assert_eq!(of(&policy, access, ApprovalMode::Ask, false), (Ask, "builtin.address".into()), "{access:?}");
+        assert_eq!(of(&policy, access, ApprovalMode::Deny, false).0, Deny, "{access:?}");
+        assert_eq!(of(&policy, access, ApprovalMode::Yes, false), (Allow, "flag.yes".into()), "{access:?}");
+        assert_eq!(
+            of(&policy, access, ApprovalMode::Deny, true),
+            (Allow, "builtin.named-address".into()),
+            "{access:?}"
+        );
+    }
+    assert_eq!(of(&policy, Access::Full, ApprovalMode::Deny, false), (Allow, "access.full".into()));
+    for rule in ["allow web_fetch", "allow web_fetch(https://example.org/**)", "allow web_fetch(GET https://*/**)"] {
+        assert_eq!(of(&usual(&[rule]), Access::Ask, ApprovalMode::Deny, false).0, Allow, "{rule}");
+    }
+    assert_eq!(of(&usual(&["deny web_fetch(https://example.org/**)"]), Access::Ask, ApprovalMode::Yes, true).0, Deny);
+    assert_eq!(of(&usual(&["allow web_fetch(https://other.org/**)"]), Access::Ask, ApprovalMode::Deny, false).0, Deny);
+    // A search asks the server that the owner has set up.
+    assert_eq!(verdict_in(&policy, Access::ReadOnly, ApprovalMode::Deny, &call("web_search(query=a)")).0, Allow);
+}
+
+#[test]
+fn calls_of_mcp_tools_are_written_with_names_or_as_json() {
+    let policy = usual(&["allow mcp__tracker__add(title=x*)"]);
+    for text in
+        ["mcp__tracker__add(title=x1, body=see https://a.b/c)", "mcp__tracker__add({\"title\": \"x1\", \"n\": 3})"]
+    {
+        assert_eq!(decided(&policy, text).0, Allow, "{text}");
+        let facts = call(text);
+        assert!(facts.paths.is_empty() && facts.urls.is_empty() && facts.commands.is_empty(), "{facts:?}");
+    }
+    for text in ["mcp__tracker__add(title=y)", "mcp__tracker__add", "mcp__tracker__add(...)"] {
+        assert_ne!(decided(&policy, text).0, Allow, "{text}");
+    }
+    let folders = mainpath_policy::Folders::default();
+    for (text, problem) in [
+        ("mcp__a__b(src/a.rs)", "are written as name=value, name=value or as a JSON object"),
+        ("mcp__a__b({\"x\": })", "are no JSON object"),
+    ] {
+        let said = mainpath_policy::sample(text, &folders).unwrap_err();
+        assert!(said.contains(problem), "{said}");
+    }
 }
