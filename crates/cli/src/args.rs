@@ -51,6 +51,8 @@ pub enum Command {
     /// Give an agent a task and watch it work
     #[command(visible_alias = "exec")]
     Run(RunArgs),
+    /// Talk with an agent in this folder; in a terminal, `mainpath` alone does the same
+    Chat(ChatArgs),
     /// Carry on with a trace: after a crash, a stop, a limit or an approval
     Resume(ResumeArgs),
     /// List the traces, newest first
@@ -186,6 +188,16 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
+/// `mainpath chat`
+#[derive(Args, Debug)]
+pub struct ChatArgs {
+    /// Begin another conversation instead of continuing the last one of this folder
+    #[arg(long)]
+    pub new: bool,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+}
+
 /// Where things are printed.
 #[derive(Args, Debug, Default)]
 pub struct OutputArgs {
@@ -195,6 +207,9 @@ pub struct OutputArgs {
     /// Write the final answer to this file as well
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Whether the trace was named before.
+    #[arg(skip)]
+    pub is_named: bool,
 }
 
 /// `mainpath resume`

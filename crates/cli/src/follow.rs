@@ -91,7 +91,7 @@ impl<'a> Follow<'a> {
         let mut signals = Signals::listen()?;
         let edge = if self.output.json { None } else { screen::begin() };
         if self.attended {
-            self.lines.listen();
+            self.lines.listen().await;
         }
         let (began, mut turns) = (Instant::now(), tokio::time::interval(spinner::TURN));
         loop {

@@ -14,6 +14,7 @@ mod attach;
 mod branches;
 mod browse;
 mod caged;
+mod chat;
 mod choose;
 mod compare;
 mod config;
@@ -59,6 +60,7 @@ mod term;
 mod text;
 mod toolbox;
 mod tools;
+mod trial;
 mod typed;
 mod waits;
 mod watch;
@@ -82,7 +84,9 @@ fn main() -> ExitCode {
     }
     // What a defect says may quote what it stumbled over.
     std::panic::set_hook(Box::new(|panic| eprintln!("mainpath: a defect: {}", config::hidden(&panic.to_string()))));
-    let cli = match Cli::try_parse() {
+    // In a terminal nothing more need be said.
+    let bare = std::env::args_os().len() < 2 && follow::is_attended();
+    let cli = match if bare { Cli::try_parse_from(["mainpath", "chat"]) } else { Cli::try_parse() } {
         Ok(cli) => cli,
         Err(error) => return misused(&error).into(),
     };
@@ -171,6 +175,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
     let done = tokio.block_on(async {
         match command {
             Command::Run(args) => run::run(args).await,
+            Command::Chat(args) => chat::chat(args).await,
             Command::Resume(args) => run::resume(args).await,
             Command::Rewind(args) => rewind::rewind(args).await,
             Command::Regenerate(args) => rewind::regenerate(args).await,

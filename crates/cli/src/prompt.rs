@@ -7,33 +7,41 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 /// What is typed, read by one thread from the first wish for it on: texts from the lower edge of the terminal, or lines where there
 /// is none. Nothing is read in the background: there the terminal is the shell's, and who reads from it is stopped.
+///
+/// There is one standard input, so all of these hear the same, and whoever listens last gets what comes.
 #[derive(Default)]
 pub struct Lines {
-    from: Option<mpsc::UnboundedReceiver<String>>,
     /// Whether there are no more.
     pub ended: bool,
 }
 
+type Sender = mpsc::UnboundedSender<String>;
+static TYPED: Mutex<Option<mpsc::UnboundedReceiver<String>>> = Mutex::const_new(None);
+static LISTENS: AtomicBool = AtomicBool::new(false);
+
 impl Lines {
     /// Begins to listen, if that is not done yet.
-    pub fn listen(&mut self) {
-        if self.from.is_none() {
+    pub async fn listen(&mut self) {
+        // Another run may have left the lower edge since.
+        let has_edge = screen::hear();
+        if !LISTENS.swap(true, Ordering::AcqRel) {
             let (send, receive) = mpsc::unbounded_channel();
-            let read = if screen::hear() { read_keys } else { read_lines };
+            let read = if has_edge { read_keys } else { read_lines };
             std::thread::spawn(move || read(&send));
-            self.from = Some(receive);
+            *TYPED.lock().await = Some(receive);
         }
     }
 
     /// The next one; `None` once there are no more.
     pub async fn next(&mut self) -> Option<String> {
-        self.listen();
-        let line = match &mut self.from {
+        self.listen().await;
+        let line = match &mut *TYPED.lock().await {
             Some(from) => from.recv().await,
             None => None,
         };
@@ -42,7 +50,7 @@ impl Lines {
     }
 }
 
-fn read_lines(send: &mpsc::UnboundedSender<String>) {
+fn read_lines(send: &Sender) {
     while !send.is_closed() {
         if !has_line() {
             continue;
@@ -55,7 +63,7 @@ fn read_lines(send: &mpsc::UnboundedSender<String>) {
     }
 }
 
-fn read_keys(send: &mpsc::UnboundedSender<String>) {
+fn read_keys(send: &Sender) {
     let (mut keys, mut bytes) = (Keys::default(), vec![0; 65_536]);
     while !send.is_closed() {
         if !screen::hears() {

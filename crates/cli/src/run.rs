@@ -51,7 +51,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
 }
 
 /// A run of a new trace, of one that is named, or of a session's.
-async fn begin(
+pub async fn begin(
     app: &App,
     args: &RunArgs,
     task: Task,
@@ -316,7 +316,7 @@ pub fn message(Task { typed, piped }: Task, attached: Attached, output: &OutputA
 }
 
 fn announce(trace: &TraceId, output: &OutputArgs) {
-    if !output.json {
+    if !output.json && !output.is_named {
         eprintln!("trace {trace}");
     }
 }

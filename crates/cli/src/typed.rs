@@ -35,7 +35,7 @@ pub enum Typed {
 }
 
 /// The words, for people.
-const HELP: [&str; 7] = [
+pub const HELP: [&str; 7] = [
     "/steer TEXT   say it now: after the running tool; calls that have not started are skipped",
     "/next TEXT    say it after this run (so does a line without a word like these)",
     "/esc          end the running call; where none runs, the run",

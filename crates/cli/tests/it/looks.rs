@@ -104,10 +104,11 @@ fn what_a_failing_command_printed_is_shown_once() {
     let (place, server) = (Place::new(), scripted(vec![bash("echo 'it broke'; exit 3"), Answer::text("The end.")]));
     let (code, bytes) = run_in((40, 100), &place, &server, &[]).ends();
     let shown = rendered(&bytes, (40, 100));
-    assert!(code == 0 && shown.contains("it broke\r\n✗ bash failed (0.0 s): exit code 3\r\n"), "{shown}");
+    let (before, after) = shown.split_once("it broke\r\n✗ bash failed (").unwrap_or_else(|| panic!("{shown}"));
+    assert!(code == 0 && after.contains(" s): exit code 3\r\n") && !after.contains("it broke"), "{before}{after}");
     // Where each line stands alone, it says what went wrong.
     let piped = place.run_on(&server, &["--yes", "Do it."]);
-    assert!(piped.err.contains("✗ bash failed (0.0 s): ") && piped.err.matches("it broke").count() == 3, "{piped:#?}");
+    assert!(piped.err.contains("✗ bash failed (") && piped.err.matches("it broke").count() == 3, "{piped:#?}");
 }
 
 #[test]

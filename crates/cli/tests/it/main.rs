@@ -8,6 +8,7 @@ mod approvals;
 mod attachments;
 mod background;
 mod bad_input;
+mod chat;
 mod commands;
 mod context;
 mod crash;

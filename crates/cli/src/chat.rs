@@ -1,0 +1,180 @@
+//! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
+
+use crate::agent;
+use crate::app::App;
+use crate::args::{AttachArgs, ChatArgs, OutputArgs, RunArgs};
+use crate::choose::{check_model, choose_model};
+use crate::exit::{Exit, Failure};
+use crate::follow::is_attended;
+use crate::prompt::Lines;
+use crate::run::{Task, begin, go_on};
+use crate::signals::Signals;
+use crate::term::screen;
+use crate::text::plain;
+use crate::trial;
+use crate::typed::{self, Typed};
+use crate::which::{name, rows};
+use mainpath_runtime::Mail;
+use mainpath_types::{MessageMode, TraceId};
+use std::path::Path;
+
+/// What can be typed between two runs.
+const HELP: [&str; 3] = [
+    "/new          begin another conversation in this folder",
+    "/help         this",
+    "Ctrl-D        leave; the conversation goes on with mainpath in this folder",
+];
+
+/// `mainpath chat`
+pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
+    if !is_attended() {
+        return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
+    }
+    let app = App::open()?.for_run(&args.agent)?;
+    let run = RunArgs {
+        task: None,
+        r#continue: false,
+        trace: None,
+        messages: None,
+        session: None,
+        attach: AttachArgs::default(),
+        agent: args.agent,
+        output: OutputArgs::default(),
+    };
+    let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
+    if !args.new {
+        chat.trace = chat.last().await?;
+    }
+    chat.greet().await?;
+    chat.stay().await
+}
+
+/// A conversation.
+struct Chat<'a> {
+    app: &'a App,
+    /// How each of its runs is made.
+    run: RunArgs,
+    /// The model of a conversation that begins.
+    model: Option<String>,
+    /// `None` before its first message.
+    trace: Option<TraceId>,
+    lines: Lines,
+}
+
+impl Chat<'_> {
+    /// The last trace of the folder.
+    async fn last(&self) -> Result<Option<TraceId>, Failure> {
+        let here = agent::workspace(self.run.agent.workspace.as_deref())?;
+        let rows = rows(&self.app.logs).await?;
+        Ok(rows.into_iter().find(|row| Path::new(&row.workspace) == here).map(|row| row.trace))
+    }
+
+    /// Says which conversation goes on, and with which model; where there is neither, asks for a model.
+    async fn greet(&mut self) -> Result<(), Failure> {
+        let known = match &self.trace {
+            Some(trace) => rows(&self.app.logs).await?.into_iter().find(|row| row.trace == *trace),
+            None => None,
+        };
+        match known {
+            Some(row) => {
+                let model = self.model.get_or_insert_with(|| row.model.clone());
+                eprintln!("continuing {} with {}; /new begins another conversation", plain(&name(&row)), plain(model));
+            }
+            None => {
+                let (home, registry) = (&self.app.logs.home, self.app.models.registry());
+                let chosen = choose_model(self.model.as_deref(), home, registry).await;
+                let model = if chosen.is_demo { trial::first_model(self.app).await? } else { chosen.model };
+                check_model(&model, registry)?;
+                let place = agent::workspace(self.run.agent.workspace.as_deref())?;
+                eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));
+                self.model = Some(model);
+            }
+        }
+        eprintln!("/help lists what can be typed; Ctrl-D leaves");
+        Ok(())
+    }
+
+    /// Stays until nothing more is typed.
+    async fn stay(mut self) -> Result<Exit, Failure> {
+        let _edge = screen::begin();
+        loop {
+            let Some(line) = self.next().await? else { break };
+            let text = match typed::read(&line) {
+                Typed::Empty => continue,
+                Typed::Help => {
+                    HELP.iter().chain(&typed::HELP).for_each(|line| eprintln!("{line}"));
+                    continue;
+                }
+                Typed::Unknown(word) if word == "/new" => {
+                    self.trace = None;
+                    eprintln!("a new conversation begins with your next message");
+                    continue;
+                }
+                Typed::Clear => {
+                    self.trace = None;
+                    eprintln!("the agent knows nothing of what was said; it is kept: mainpath ls");
+                    continue;
+                }
+                Typed::Steer(text) | Typed::Next(text) => text,
+                // A short yes is an answer to the agent.
+                Typed::Late => line,
+                Typed::Unknown(word) | Typed::Bare(word) => {
+                    eprintln!("{} says nothing here; /help lists what does", plain(&word));
+                    continue;
+                }
+                Typed::Esc | Typed::Compact(_) | Typed::Pin(_) => {
+                    eprintln!("nothing is running; {} works while it does", plain(line.trim()));
+                    continue;
+                }
+            };
+            match self.say(text).await {
+                Ok(exit) => {
+                    if let Some(exit) = self.left(exit).await? {
+                        return Ok(exit);
+                    }
+                }
+                Err(failure) => eprintln!("mainpath: {}", plain(&failure.message)),
+            }
+        }
+        if let Some(trace) = &self.trace {
+            eprintln!("trace {trace}; mainpath in this folder goes on with it");
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// The next line; `None` when the person leaves.
+    async fn next(&mut self) -> Result<Option<String>, Failure> {
+        self.lines.listen().await;
+        if !screen::ask("", "") {
+            eprint!("› ");
+        }
+        // Listened to from now on: what came during a run was for that.
+        let mut signals = Signals::listen()?;
+        tokio::select! {
+            line = self.lines.next() => Ok(line),
+            _ = signals.next() => Ok(None),
+        }
+    }
+
+    /// A run for one message.
+    async fn say(&mut self, text: String) -> Result<Exit, Failure> {
+        self.run.output.is_named = self.trace.is_some();
+        if let Some(trace) = &self.trace {
+            let mail = Mail::say(MessageMode::Message, text);
+            return go_on(self.app, trace, &self.run.agent, &self.run.output, Some(mail)).await;
+        }
+        // From then on the conversation has its own, but for what was asked for.
+        let asked = std::mem::replace(&mut self.run.agent.model, self.model.clone());
+        let done = begin(self.app, &self.run, Task { typed: text, piped: None }, None).await;
+        self.run.agent.model = asked;
+        self.trace = self.last().await?;
+        done
+    }
+
+    /// What a run was left with that is not over, such as a question for later: then the chat is over as well.
+    async fn left(&self, exit: Exit) -> Result<Option<Exit>, Failure> {
+        let Some(trace) = &self.trace else { return Ok(None) };
+        let (_, state, _) = self.app.logs.read(trace).await?;
+        Ok(state.run.is_some().then_some(exit))
+    }
+}

@@ -1,0 +1,113 @@
+//! `mainpath` alone in a terminal.
+
+use crate::pty::Terminal;
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+
+const PROGRAM: [&str; 1] = [env!("CARGO_BIN_EXE_mainpath")];
+
+fn bare(place: &Place, env: &[(&str, &str)]) -> Terminal {
+    Terminal::of_size((80, 160), place, (&PROGRAM, &[]), env)
+}
+
+fn talks() -> (Place, ModelServer) {
+    (Place::new(), scripted(vec![Answer::text("One."), Answer::text("Two."), Answer::text("Three.")]))
+}
+
+fn last_told(server: &ModelServer) -> String {
+    server.requests().pop().unwrap().body()["messages"].to_string()
+}
+
+#[test]
+fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Hello."), Answer::text("Two.")]));
+    let mut terminal = bare(&place, &[]);
+    terminal.shows("model:", 1);
+    terminal.types("gpt-nothing\n");
+    terminal.shows("model:", 2);
+    // Nobody listens there.
+    terminal.types("openai-compatible:http://127.0.0.1:1/v1#x\n");
+    terminal.shows("model:", 3);
+    terminal.types(&format!("{}\n", server.model()));
+    terminal.shows("✓ it answers: Hello.\r\n", 1);
+    terminal.shows("use it from now on, in every folder? [y]es, [n]o:", 1);
+    terminal.types("y\n");
+    terminal.shows(&format!("a new conversation in {}", place.work.display()), 1);
+    terminal.types("What is here?\r");
+    terminal.shows("› What is here?\r\n", 1);
+    terminal.shows("■ final", 1);
+    terminal.types("\u{4}");
+    let (code, shown) = terminal.end();
+    assert!(code == 0 && shown.contains("Hello.\r\n"), "{shown}");
+    assert_eq!(
+        std::fs::read_to_string(place.home.join("config.toml")).unwrap(),
+        format!("model = {:?}\n", server.model())
+    );
+    // An empty line leaves.
+    let other = Place::new();
+    let mut terminal = bare(&other, &[]);
+    terminal.shows("model:", 1);
+    terminal.types("\n");
+    let (code, shown) = terminal.end();
+    assert_eq!((code, shown.matches("there is no model; mainpath models lists").count()), (2, 1), "{shown}");
+    assert_eq!(other.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_folder() {
+    let (place, server) = talks();
+    let model = server.model();
+    let mut terminal = bare(&place, &[("MAINPATH_MODEL", &model)]);
+    terminal.shows("a new conversation in", 1);
+    for (number, text) in [(1, "First."), (2, "y")] {
+        terminal.types(&format!("{text}\r"));
+        terminal.shows("■ final", number);
+        terminal.shows("\r\n›", 1);
+    }
+    let trace = place.trace();
+    terminal.types("/stear\r");
+    terminal.shows("/stear says nothing here; /help lists what does\r\n", 1);
+    terminal.types("\u{4}");
+    let (code, shown) = terminal.end();
+    assert!(
+        code == 0 && shown.ends_with(&format!("trace {trace}; mainpath in this folder goes on with it\r\n")),
+        "{shown}"
+    );
+    assert_eq!((shown.matches("One.\r\n").count(), shown.matches("Two.\r\n").count()), (1, 1), "{shown}");
+    // The next day.
+    let mut terminal = bare(&place, &[]);
+    terminal.shows(&format!("continuing {trace} (First.) with {model}; /new begins another conversation\r\n"), 1);
+    terminal.types("And then?\r");
+    terminal.shows("■ final", 1);
+    assert!(
+        last_told(&server).contains("First.") && last_told(&server).contains("And then?"),
+        "{}",
+        last_told(&server)
+    );
+    terminal.shows("\r\n›", 1);
+    terminal.types("/new\r");
+    terminal.shows("a new conversation begins with your next message\r\n", 1);
+    terminal.types("Something else.\r");
+    terminal.shows("■ final", 2);
+    assert!(!last_told(&server).contains("And then?"), "{}", last_told(&server));
+    terminal.shows("\r\n›", 1);
+    terminal.types("\u{3}");
+    assert_eq!((terminal.end().0, place.traces().len()), (0, 2));
+}
+
+#[test]
+fn a_question_left_for_later_and_a_failure_are_told_and_without_a_terminal_nothing_begins() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo 1 >> effects"), Answer::text("The end.")]));
+    let model = server.model();
+    let mut terminal = bare(&place, &[("MAINPATH_MODEL", &model)]);
+    terminal.shows("a new conversation in", 1);
+    terminal.types("Do it.\r");
+    terminal.shows("[l]ater, [?]:", 1);
+    terminal.types("later\r");
+    let (code, shown) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (5, ""), "{shown}");
+    assert!(shown.contains(&format!("mainpath approve {}", place.trace())), "{shown}");
+    place.run(&["chat"]).fails(2, "a chat needs a terminal; without one: mainpath run");
+    let bare = place.run(&[]);
+    assert!(bare.code == 2 && bare.err.contains("Usage: mainpath <COMMAND>") && bare.out.is_empty(), "{bare:#?}");
+}
