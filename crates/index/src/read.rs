@@ -10,7 +10,12 @@ use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
 /// As much of one message is searched, in bytes.
-const SEARCHED: usize = 16 * 1024;
+const SEARCHED: usize = 256 * 1024;
+/// As much of the messages of one trace that are longer than [`SHORT`], in bytes; after that, as much as that of each. So a trace with
+/// a great many long results takes neither long nor much room.
+const LONG: usize = 4 * 1024 * 1024;
+/// As much of one message is searched in any case, in bytes.
+const SHORT: usize = 16 * 1024;
 /// As much of a task is kept, in bytes.
 const TASK: usize = 64 * 1024;
 
@@ -42,7 +47,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
     // Who owns it is asked first: what is written by then is read.
     let live = store.owner(scope, trace).ok()?.is_some();
     let path = store.trace_dir(&scope.tenant, trace).join("events.jsonl");
-    let stamp = stamp(&std::fs::metadata(&path).ok()?);
+    let stamp = stamp(&std::fs::metadata(&path).ok().filter(Metadata::is_file)?);
     let log = read_file(&path, &scope.tenant, trace).ok()?;
     let mut state = State::new(trace.clone());
     let mut spec = None;
@@ -105,6 +110,7 @@ impl Reader<'_> {
     /// What people, the model and tools said, by the numbers of the messages.
     fn said(&self, state: &State, events: &[Event]) -> Vec<Said> {
         let mut said = Vec::new();
+        let mut long = LONG;
         for (seq, node) in state.tree.iter() {
             let Ok(at) = events.binary_search_by_key(&node.event, |event| event.id) else { continue };
             let Some(kind) = events.get(at).map(|event| &event.kind) else { continue };
@@ -124,7 +130,8 @@ impl Reader<'_> {
                 NodeKind::Assistant { .. } => "assistant",
                 _ => "user",
             };
-            let text = self.text(parts, SEARCHED);
+            let text = self.text(parts, SEARCHED.min(SHORT + long));
+            long = long.saturating_sub(text.len().saturating_sub(SHORT));
             if !text.trim().is_empty() {
                 said.push(Said { seq, role, text });
             }
@@ -139,8 +146,9 @@ impl Reader<'_> {
             if !all.is_empty() && !piece.is_empty() {
                 all.push('\n');
             }
-            all.push_str(piece.get(..piece.floor_char_boundary(most)).unwrap_or(piece));
-            all.len() > most
+            let room = piece.floor_char_boundary(most.saturating_sub(all.len()));
+            all.push_str(piece.get(..room).unwrap_or_default());
+            room < piece.len()
         };
         for part in parts {
             let full = match part {

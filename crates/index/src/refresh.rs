@@ -115,7 +115,8 @@ fn take_in(
         let folder = store.trace_dir(&scope.tenant, &trace);
         let path = folder.join("events.jsonl");
         names.awaited.remove(&trace);
-        match std::fs::metadata(&path) {
+        // What is no file is read by nobody, and its trace is as one without a log.
+        match std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).ok_or(()) {
             Ok(meta) if known.is_some_and(|(known, _)| known == stamp(&meta)) => {
                 let is_live = known.is_some_and(|(_, live)| live);
                 // Owned no more, and nothing was written since it was read.
@@ -161,7 +162,7 @@ fn take_in(
     let next = AtomicUsize::new(0);
     let failed: Mutex<Option<rusqlite::Error>> = Mutex::default();
     std::thread::scope(|threads| {
-        let (found, came) = sync_channel::<(Found, bool)>(256);
+        let (found, came) = sync_channel::<(Found, bool)>(64);
         for _ in 0..2 {
             let found = found.clone();
             threads.spawn(|| {

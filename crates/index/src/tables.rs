@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 

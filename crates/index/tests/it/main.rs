@@ -56,8 +56,22 @@ impl Place {
         drop(lease);
     }
 
+    /// Asks what lies in blobs, and is answered with a word.
+    pub(crate) async fn talk_of_blobs(&self, trace: &str, asked: &[&str]) {
+        let mut said = Vec::new();
+        for text in asked {
+            let hash = self.store.put_blob(&self.scope, text.as_bytes().to_vec()).await.unwrap();
+            said.push((Part::StoredText { hash, bytes: text.len() as u64 }, "Yes."));
+        }
+        drop(self.begin_with(trace, said).await);
+    }
+
     /// The same, with the trace still held.
     pub(crate) async fn begin(&self, trace: &str, said: &[(&str, &str)]) -> Lease {
+        self.begin_with(trace, said.iter().map(|(asked, answered)| (Part::text(*asked), *answered)).collect()).await
+    }
+
+    async fn begin_with(&self, trace: &str, said: Vec<(Part, &str)>) -> Lease {
         let id: TraceId = trace.parse().unwrap();
         let opened = self.store.lease(&self.scope, &id, true).await.unwrap();
         let mut machine = Machine::fold(id, &opened.log.events);
@@ -72,7 +86,7 @@ impl Place {
             offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec), by: None });
         }
         for (asked, answered) in said {
-            let parts = vec![Part::text(*asked)];
+            let parts = vec![asked];
             let from = Principal::local_user();
             let (mode, tokens) = (MessageMode::Message, 10);
             offer(
@@ -80,7 +94,7 @@ impl Place {
                 InputKind::UserMessage { mode, parts, typed: None, tokens, demands: 0, demanded: Vec::new(), from },
             );
             if let Some(model) = machine.state().model.filter(|_| !answered.is_empty()) {
-                let reply = Reply::new(model.request, vec![Part::text(*answered)], Vec::new());
+                let reply = Reply::new(model.request, vec![Part::text(answered)], Vec::new());
                 offer(&mut machine, InputKind::ModelFinished(Box::new(reply)));
             }
         }

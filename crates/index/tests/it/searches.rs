@@ -25,6 +25,25 @@ async fn words_are_found_where_they_were_said_in_any_script() {
 }
 
 #[tokio::test]
+async fn what_lies_in_a_blob_is_found_as_far_as_a_quarter_of_a_megabyte() {
+    let place = Place::new();
+    let filler = |bytes: usize| "a stork stands there\n".repeat(bytes / 21);
+    let text = format!("{}firstneedle {} secondneedle {} lastneedle", filler(17_000), filler(200_000), filler(90_000));
+    place.talk_of_blobs("long", &[text.as_str()]).await;
+    assert_eq!(place.found("firstneedle"), ["long 1 user firstneedle"]);
+    assert_eq!(place.found("secondneedle"), ["long 1 user secondneedle"]);
+    assert_eq!(place.found("lastneedle"), Vec::<String>::new(), "what lies further back is not searched");
+    // Of a trace with a great many long texts the beginnings are searched all the same.
+    let many: Vec<String> =
+        (0..24).map(|n| format!("begins{n} {} middle{n} {}", filler(17_000), filler(240_000))).collect();
+    place.talk_of_blobs("many", &many.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    assert_eq!(place.found("begins23"), ["many 47 user begins23"]);
+    assert_eq!((place.found("middle3").len(), place.found("middle23").len()), (1, 0));
+    Index::forget(&place.store, &place.scope, &["long".parse().unwrap(), "many".parse().unwrap()]).unwrap();
+    assert_eq!(place.index().search("stork", 10).unwrap(), []);
+}
+
+#[tokio::test]
 async fn what_is_forgotten_is_in_no_file_any_more() {
     let place = Place::new();
     let many = "the heron ".repeat(300);
