@@ -261,10 +261,15 @@ pub fn dollars(text: &str) -> Result<Micros, String> {
 
 /// A time such as `90s`, `10m` or `90` for seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = if text.bytes().all(|b| b.is_ascii_digit()) {
+    let time = any_duration(text)?;
+    if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) }
+}
+
+/// The same, also of no length.
+fn any_duration(text: &str) -> Result<Duration, String> {
+    if text.bytes().all(|b| b.is_ascii_digit()) {
         text.parse().map(Duration::from_secs).map_err(|error| error.to_string())
     } else {
         humantime::parse_duration(text).map_err(|_| "write a time such as 90s, 10m, 24h or 7d".into())
-    };
-    parsed.and_then(|time| if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) })
+    }
 }

@@ -68,6 +68,9 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
     }
+    if let Some(torn) = logs.torn(&trace, &log) {
+        eprintln!("! {torn}: not shown");
+    }
     Ok(Exit::Ok)
 }
 

@@ -28,6 +28,9 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     if let Some(damage) = &log.damage {
         eprintln!("! the log is damaged: {damage}; what follows is not exported");
     }
+    if let Some(torn) = logs.torn(&trace, &log) {
+        eprintln!("! {torn}: not exported");
+    }
     let extent = if args.shown { Extent::Shown } else { Extent::Said };
     if args.shown && matches!(args.format, ExportArg::AgentRun | ExportArg::TraceDir) {
         return Err(Failure::usage("--shown goes with conversations; agent-run and trace-dir hold all of a trace"));

@@ -81,6 +81,13 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
             plain(model)
         )));
     }
+    let known: Vec<String> = tools
+        .specs()
+        .into_iter()
+        .chain(spec.into_iter().flat_map(|spec| spec.tools.clone()))
+        .map(|tool| tool.name)
+        .collect();
+    checks.check_names(known.iter().map(String::as_str)).map_err(Failure::usage)?;
     let calls = past::calls(&log.events, &tools, place.as_ref().map(|(workspace, _)| workspace));
     let breaches = checks.breaches(&calls, &past::runs(&trace, &log.events, &calls, &tools), &folders);
     for Breach { run, call, problem } in &breaches {

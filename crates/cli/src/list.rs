@@ -10,7 +10,7 @@ use crate::term::width::{cut, width};
 use crate::text::{count, number, plain, short, span};
 use mainpath_index::{Hit, Index, IndexError, Row, row};
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{Store, TraceEntry};
+use mainpath_store::{Store, StoreError, TraceEntry};
 use mainpath_types::{FinishReason, TraceId, format_time};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -63,9 +63,11 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         out(&if args.json { json_of(&row).to_string() } else { line(&row) })?;
     }
     for (trace, problem) in lost {
+        let is_missing = matches!(logs.store.lost(&logs.scope, trace), Some(StoreError::LogMissing { .. }));
+        let (status, words) = if is_missing { ("log_missing", "log missing") } else { ("damaged", "damaged") };
         out(&match args.json {
-            true => json!({"trace_id": trace, "status": "log_missing", "problem": problem}).to_string(),
-            false => format!("{trace}  {:<16} {}", "log missing", plain(&problem)),
+            true => json!({"trace_id": trace, "status": status, "problem": problem}).to_string(),
+            false => format!("{trace}  {words:<16} {}", plain(&problem)),
         })?;
     }
     if all > shown && !args.json {

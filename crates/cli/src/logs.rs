@@ -2,7 +2,7 @@
 
 use crate::config::{Home, hidden};
 use crate::exit::Failure;
-use crate::text::plain;
+use crate::text::{count, plain};
 use mainpath_core::{Bodies, Log, State, apply};
 use mainpath_providers::Registry;
 use mainpath_runtime::{Mail, Whole, post};
@@ -104,17 +104,24 @@ impl Logs {
 
     /// Whether the log of a trace is there.
     pub fn has_log(&self, trace: &TraceId) -> bool {
-        self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").exists()
+        self.store.trace_dir(&self.scope.tenant, trace).join("events.jsonl").is_file()
     }
 
-    /// That the log of a trace is missing while its views are there, in a few words.
+    /// That the log of a trace cannot be read at all, in a few words: it is missing while its views are there, or no file.
     pub fn lost(&self, trace: &TraceId) -> Option<String> {
         match self.store.lost(&self.scope, trace) {
             Some(StoreError::LogMissing { trace, folder }) => {
                 Some(format!("the log of {trace} (events.jsonl) is missing; its views are in {folder}"))
             }
+            Some(error @ StoreError::NotAFile { .. }) => Some(error.to_string()),
             _ => None,
         }
+    }
+
+    /// That the last line of a log is incomplete, in a few words; `None` while somebody writes it.
+    pub fn torn(&self, trace: &TraceId, log: &ReadLog) -> Option<String> {
+        let is_torn = log.torn > 0 && self.store.owner(&self.scope, trace).is_ok_and(|owner| owner.is_none());
+        is_torn.then(|| format!("the log has {} of an incomplete last line", count(log.torn, "byte")))
     }
 
     /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.

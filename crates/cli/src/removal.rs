@@ -207,7 +207,7 @@ fn outdated(traces: Vec<TraceEntry>, older_than: Option<Millis>, keep: Option<us
 async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
     let sweep = Sweep { grace: GRACE, only: None, dry_run };
     let collected = logs.store.collect_blobs(&logs.scope, sweep).await.map_err(|error| match error {
-        StoreError::LogMissing { .. } => {
+        StoreError::LogMissing { .. } | StoreError::NotAFile { .. } => {
             Failure::error(format!("no blobs are removed, as nobody knows which are needed: {error}"))
         }
         error => error.into(),

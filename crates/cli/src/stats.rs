@@ -205,10 +205,12 @@ fn named(name: &str) -> String {
     }
 }
 
-/// Tokens in, tokens out and cost, each with a `~` where nobody has counted some of it.
+/// Tokens in, tokens out and cost, each with a `~` where nobody has counted some of it; no cost where no price is known.
 fn used(Spent { usage, cost, about }: Spent) -> [String; 3] {
     let mark = if about { "~" } else { "" };
-    [number(usage.input), number(usage.output), money(cost)].map(|cell| format!("{mark}{cell}"))
+    let [input, output, price] =
+        [number(usage.input), number(usage.output), money(cost)].map(|cell| format!("{mark}{cell}"));
+    [input, output, if cost == 0 { "-".into() } else { price }]
 }
 
 fn columns(cells: [String; 7]) -> String {

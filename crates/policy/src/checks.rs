@@ -4,7 +4,7 @@
 use crate::part::parts;
 use crate::pattern::{Fit, Pattern, Reading, Seen};
 use crate::shell::{self, Script};
-use crate::{CallFacts, Folders};
+use crate::{CallFacts, Folders, ToolNames};
 use mainpath_types::{CallId, Micros};
 use serde::Deserialize;
 
@@ -175,6 +175,18 @@ impl Checks {
         Ok(())
     }
 
+    /// Holds the calls that are named to the tools that there are: these, and all that Mainpath can have. A check of no tool at all would
+    /// always hold. Errors: one names none; what may have been meant.
+    pub fn check_names<'t>(&self, tools: impl IntoIterator<Item = &'t str> + Clone) -> Result<(), String> {
+        let named = self.order.iter().flat_map(|order| [&order.call, &order.after]);
+        let mut named = named.chain(self.most.iter().map(|most| &most.call));
+        named.try_for_each(|call| {
+            let name = call.text.split('(').next().unwrap_or_default();
+            // What can be no name for tools in general was accepted as a pattern, and may mean any.
+            name.parse::<ToolNames>().map_or(Ok(()), |names| names.check(tools.clone()))
+        })
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty() && self.most.is_empty() && self.budget == Budget::default()
@@ -303,5 +315,23 @@ mod tests {
             wrong("[[most]]\ncall = \"bsah\"\ncalls = 1\n"),
             "there is no tool \"bsah\"; did you mean \"bash\"?"
         );
+    }
+
+    #[test]
+    fn a_check_of_a_tool_that_there_is_not_is_refused() {
+        let check = |call: &str| {
+            let mut checks = Checks::default();
+            checks.most(call, 1, &folders()).unwrap();
+            checks.check_names(["deploy"])
+        };
+        for there in ["bash", "deploy(prod)", "write", "mcp__git__push", "*_text_file(src/**)", "bash(git push *)"] {
+            assert_eq!(check(there), Ok(()), "{there}");
+        }
+        for none in ["nosuch_tool", "nosuch_tool(a b)", "nosuch*"] {
+            assert!(check(none).unwrap_err().starts_with("there is no tool \"nosuch"), "{none}");
+        }
+        let mut checks = Checks::default();
+        checks.order("bash", "nosuch_tool", &folders()).unwrap();
+        assert!(checks.check_names([]).is_err());
     }
 }

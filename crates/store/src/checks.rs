@@ -1,12 +1,24 @@
-//! What every store checks in the same way: names of views, bodies of mail, hashes of blobs; and the order of lists.
+//! What every store checks in the same way: that a file is one, names of views, bodies of mail, hashes of blobs; and the order of lists.
 
 use crate::store::{Damage, StoreError, TraceEntry};
 use mainpath_types::BlobHash;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 /// What the store itself keeps in a trace's folder.
 pub(crate) const OWN_FILES: [&str; 4] = ["events.jsonl", "events.torn", "mailbox.jsonl", "owner.lock"];
+
+/// What lies in the place of a file, if it is none; whoever wants to open it looks first.
+pub(crate) fn other_than_file(path: &Path) -> Option<&'static str> {
+    match std::fs::metadata(path).ok()?.file_type() {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("folder"),
+        kind if kind.is_fifo() => Some("pipe"),
+        _ => Some("device or socket"),
+    }
+}
 
 /// Refuses names that could leave the trace's folder or hit the store's own files.
 pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! A whole log: read and checked line by line, up to the first line that is not right.
 
+use crate::checks::other_than_file;
 use crate::line::{self, Bad, Head, HeadHash};
 use crate::store::{Damage, Erased, ReadLog, StoreError};
 use crate::verify::Report;
@@ -22,6 +23,10 @@ pub fn read_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Read
 
 /// The scan of a whole log file.
 pub(crate) fn whole_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Scan, StoreError> {
+    if let Some(what) = other_than_file(path) {
+        let problem = io::Error::other(format!("it is a {what}, no file"));
+        return Err(StoreError::io(format!("read {}", path.display()), problem));
+    }
     let scan = File::open(path).and_then(|file| scan_file(&file, 0, Some((0, HeadHash::genesis(tenant, trace)))));
     scan.map(Scan::settled).map_err(|e| StoreError::io(format!("read {}", path.display()), e))
 }
@@ -91,6 +96,7 @@ impl Scan {
             damage: scan.damage(file),
             newer: matches!(scan.stop, Some(Stop::Newer { .. })),
             tail_cut: None,
+            torn: scan.torn as u64,
             events: scan.events,
             erased: scan.erased.into_iter().map(|gone| gone.what).collect(),
         }

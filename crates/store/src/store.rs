@@ -243,6 +243,8 @@ pub struct ReadLog {
     pub hash: HeadHash,
     /// Set by a lease that found an incomplete last line and cut it off.
     pub tail_cut: Option<TailCutInfo>,
+    /// How many bytes of an incomplete last line there are. While somebody owns the trace, the rest of it may be on its way.
+    pub torn: u64,
     /// The first bad line. What follows was not read, and the trace can only be read.
     pub damage: Option<Damage>,
     /// Lines of a newer Mainpath follow. They were not read, and the trace can only be read.
@@ -363,6 +365,18 @@ pub enum StoreError {
         trace: TraceId,
         /// Its folder.
         folder: String,
+    },
+    /// What should be a file of a trace is a folder, a pipe or a device, and is not read.
+    #[error(
+        "{file} is not a file but a {what}: move it aside and restore the file from a copy, or mainpath rm {trace}"
+    )]
+    NotAFile {
+        /// Which.
+        trace: TraceId,
+        /// What should be one.
+        file: String,
+        /// What it is.
+        what: &'static str,
     },
     /// There is a trace of this name already.
     #[error("there is a trace {trace} already")]

@@ -1,6 +1,6 @@
 //! The limits of a run on the command line, and what of a run can be chosen besides.
 
-use super::duration;
+use super::{any_duration, duration};
 use clap::{Args, ValueEnum};
 use mainpath_types::{BudgetMode, RateLimit, Recovery};
 use std::time::Duration;
@@ -74,9 +74,11 @@ impl From<RecoveryArg> for Recovery {
     }
 }
 
-/// A time limit such as `90s` or `10m`; 0 for none.
+/// A time limit such as `90s` or `10m`; 0, or 0 of any unit, for none.
 pub fn time_limit(text: &str) -> Result<Duration, String> {
-    if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }
+    let time = any_duration(text.trim())?;
+    let is_too_short = time.as_millis() == 0 && !time.is_zero();
+    if is_too_short { Err("write at least 1ms, or 0 for no limit".into()) } else { Ok(time) }
 }
 
 /// So many calls in a time: `10/1m`.

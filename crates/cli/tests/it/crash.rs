@@ -284,3 +284,23 @@ fn a_run_that_is_killed_again_at_every_resume_still_comes_to_its_end() {
     }
     life.end();
 }
+
+#[test]
+fn a_log_without_its_last_line_end_is_said_to_be_torn_by_whoever_shows_it() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("Done.")]);
+    assert_eq!(place.run_on(&server, &["Do it."]).code, 0);
+    let trace = place.trace();
+    for args in [&["show", &trace] as &[&str], &["export", &trace]] {
+        assert!(!place.run(args).err.contains("incomplete"), "{args:?}");
+    }
+    let log = place.log(&trace);
+    std::fs::write(place.file(&trace, "events.jsonl"), &log[..log.len() - 1]).unwrap();
+    let last = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
+    let torn = format!("{} bytes of an incomplete last line", log.len() - 2 - last);
+    assert!(place.run(&["verify", &trace]).out.contains(&torn));
+    let shown = place.run(&["show", &trace]);
+    assert!(shown.code == 0 && shown.err.contains(&format!("! the log has {torn}: not shown")), "{shown:#?}");
+    let exported = place.run(&["export", &trace]);
+    assert!(exported.err.contains(&format!("! the log has {torn}: not exported")), "{exported:#?}");
+}

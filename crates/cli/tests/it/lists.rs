@@ -142,3 +142,57 @@ fn only_the_newest_are_shown_unless_all_are_asked_for() {
     assert!(done.out.lines().next().unwrap().ends_with("task 21"), "{}", done.out);
     assert_eq!(place.ok(&["ls", "--all"]).lines().count(), 22);
 }
+
+#[test]
+fn what_is_no_file_in_the_place_of_a_log_is_listed_as_damaged_and_read_by_nobody() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("One heron.")]);
+    for _ in 0..5 {
+        assert_eq!(place.run_on(&server, &["How many herons?"]).code, 0);
+    }
+    let traces = place.traces();
+    let pipe = |file: &std::path::Path| {
+        std::fs::remove_file(file).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success());
+    };
+    let log = |n: usize| place.file(&traces[n], "events.jsonl");
+    pipe(&log(0));
+    std::fs::remove_file(log(1)).unwrap();
+    std::fs::create_dir(log(1)).unwrap();
+    // So is a lock that is none; whoever looks who runs it would wait for ever.
+    pipe(&place.file(&traces[2], "owner.lock"));
+    let timely = |args: &[&str]| {
+        let mut command = std::process::Command::new("timeout");
+        command.arg("20").arg(place.command(&[]).get_program()).args(args).current_dir(&place.work);
+        place.surround(&mut command);
+        finish(command, None)
+    };
+    for rebuilt in [false, true] {
+        if rebuilt {
+            assert_eq!(timely(&["index", "rebuild"]).code, 0);
+        }
+        let listed = timely(&["ls"]);
+        assert_eq!((listed.code, listed.out.lines().count()), (0, 5), "{listed:#?}");
+        for (n, file, what) in [(0, "events.jsonl", "pipe"), (1, "events.jsonl", "folder"), (2, "owner.lock", "pipe")] {
+            let (trace, file) = (&traces[n], place.file(&traces[n], file));
+            let line = format!("{trace}  damaged          {} is not a file but a {what}: ", file.display());
+            assert!(listed.out.contains(&line), "{listed:#?}");
+            let json = timely(&["ls", "--json"]).out;
+            let row = json.lines().map(parsed).find(|row| row["trace_id"] == trace.as_str()).unwrap();
+            assert_eq!(row["status"], "damaged");
+        }
+    }
+    let pending = [&["show"] as &[&str], &["verify"], &["export"], &["resume"], &["fork"], &["stats"], &["watch"]];
+    for n in [0, 1, 2] {
+        for args in pending {
+            timely(&[args, &[&traces[n]]].concat()).fails(1, "is not a file but a ");
+        }
+    }
+    assert_eq!(timely(&["ls", "--search", "heron"]).code, 0);
+    // What the others named stays as long as nobody knows what these did; they go like any other.
+    timely(&["purge", "--keep", "9", "--yes"]).fails(1, "no blobs are removed, as nobody knows which are needed");
+    for n in [0, 1] {
+        assert!(!timely(&["rm", "--yes", &traces[n]]).out.is_empty());
+        assert!(!log(n).exists());
+    }
+}

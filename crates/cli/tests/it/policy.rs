@@ -50,6 +50,13 @@ fn a_trace_is_held_to_checks_of_order_number_and_budget() {
     replay(&["--checks", "none.toml"]).fails(2, "the checks none.toml cannot be used");
     replay(&["--most", "bash", "few"]).fails(2, "\"few\" is no number");
     replay(&["--order", "bsah", "bash"]).fails(2, "did you mean \"bash\"?");
+    // A check of no tool at all would always hold.
+    replay(&["--most", "nosuch_tool", "1"]).fails(2, "there is no tool \"nosuch_tool\"");
+    replay(&["--order", "nosuch_tool(a b)", "bash"]).fails(2, "there is no tool \"nosuch_tool\"");
+    replay(&["--order", "bash", "nosuch_tool"]).fails(2, "there is no tool \"nosuch_tool\"");
+    std::fs::write(place.work.join("checks.toml"), "[[most]]\ncall = \"nosuch_tool\"\ncalls = 1\n").unwrap();
+    replay(&["--checks", "checks.toml"]).fails(2, "there is no tool \"nosuch_tool\"");
+    assert_eq!(replay(&["--most", "mcp__git__push", "1"]).code, 0, "a server may bring it");
 }
 
 #[test]

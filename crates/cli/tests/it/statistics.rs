@@ -45,6 +45,10 @@ fn stats_count_what_each_tool_did() {
     let table = place.run(&["stats"]).out;
     assert!(table.lines().nth(2).unwrap().starts_with("bash                              2    50 %"), "{table}");
     assert!(table.lines().nth(2).unwrap().ends_with("  exit_code 1"), "{table}");
+    // No price of the model is known: that it cost nothing is not said.
+    let model = table.lines().find(|line| line.starts_with("openai-compatible")).unwrap();
+    let cells = table.lines().skip_while(|line| *line != model).take(2).collect::<Vec<_>>().join(" ");
+    assert!(cells.contains(" -") && !table.contains('$'), "{table}");
     let again = place.run(&["run", "--yes", "-m", &server.model(), "Do it."]);
     assert_eq!(again.code, 0, "{again:#?}");
     assert!(place.run(&["stats", "--all"]).out.contains("in 2 traces"));

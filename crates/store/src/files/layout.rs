@@ -1,6 +1,6 @@
 //! Where everything lies, and how folders and files are made.
 
-use crate::checks::newest_first;
+use crate::checks::{OWN_FILES, newest_first, other_than_file};
 use crate::store::{StoreError, TraceEntry};
 use mainpath_types::{Millis, TenantId, TraceId};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -39,6 +39,9 @@ impl Layout {
     /// The log, if the trace exists.
     pub fn existing_log(&self, tenant: &TenantId, trace: &TraceId) -> Result<PathBuf, StoreError> {
         let path = self.log(tenant, trace);
+        if let Some(error) = self.not_a_file(tenant, trace) {
+            return Err(error);
+        }
         match path.try_exists() {
             Ok(true) => Ok(path),
             Ok(false) => Err(self.lost(tenant, trace).unwrap_or_else(|| StoreError::NotFound { trace: trace.clone() })),
@@ -46,17 +49,30 @@ impl Layout {
         }
     }
 
-    /// That the log of a trace is missing though its views are there: they are written after it and go with it.
+    /// That something else lies in the place of one of the trace's own files: opening a pipe waits until somebody writes into it.
+    fn not_a_file(&self, tenant: &TenantId, trace: &TraceId) -> Option<StoreError> {
+        let folder = self.trace(tenant, trace);
+        OWN_FILES.iter().find_map(|name| {
+            let path = folder.join(name);
+            let what = other_than_file(&path)?;
+            Some(StoreError::NotAFile { trace: trace.clone(), file: path.display().to_string(), what })
+        })
+    }
+
+    /// That the log of a trace cannot be read as a file, or is missing though its views are there: they are written after it and go with it.
     pub fn lost(&self, tenant: &TenantId, trace: &TraceId) -> Option<StoreError> {
+        if let Some(error) = self.not_a_file(tenant, trace) {
+            return Some(error);
+        }
         let folder = self.trace(tenant, trace);
         let is_lost = folder.join("meta.json").exists() && !self.log(tenant, trace).exists();
         is_lost.then(|| StoreError::LogMissing { trace: trace.clone(), folder: folder.display().to_string() })
     }
 
-    /// Whether there is a trace, or what is left of one whose log is missing.
+    /// Whether there is a trace, or what is left of one whose log is missing or no file.
     pub fn existing(&self, tenant: &TenantId, trace: &TraceId) -> Result<(), StoreError> {
         match self.existing_log(tenant, trace) {
-            Ok(_) | Err(StoreError::LogMissing { .. }) => Ok(()),
+            Ok(_) | Err(StoreError::LogMissing { .. } | StoreError::NotAFile { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -134,6 +150,9 @@ impl Layout {
         for trace in self.names(tenant)? {
             // A trace may be removed while we look.
             let Ok(log) = std::fs::metadata(self.log(tenant, &trace)) else { continue };
+            if !log.is_file() {
+                continue;
+            }
             let modified = log.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
             list.push(TraceEntry { trace, modified: Millis::try_from(modified.as_millis()).unwrap_or(Millis::MAX) });
         }

@@ -184,7 +184,8 @@ impl FilesStore {
         self.inner.layout.names(&scope.tenant)
     }
 
-    /// What is wrong with a trace whose log is missing while its views are there: [`StoreError::LogMissing`].
+    /// What is wrong with a trace that cannot be read at all: [`StoreError::LogMissing`] where its log is missing while its views are there,
+    /// [`StoreError::NotAFile`].
     pub fn lost(&self, scope: &Scope, trace: &TraceId) -> Option<StoreError> {
         self.inner.layout.lost(&scope.tenant, trace)
     }

@@ -5,6 +5,7 @@ use super::commit::{Append, Commits, Job};
 use super::layout::open_or_make;
 use super::{Inner, bytes_between};
 use crate::append::{Tip, encode_batch};
+use crate::checks::other_than_file;
 use crate::line::{HeadHash, Salts};
 use crate::log;
 use crate::store::*;
@@ -295,6 +296,9 @@ pub(crate) fn owner(inner: &Inner, tenant: &TenantId, trace: &TraceId) -> Result
     inner.layout.existing(tenant, trace)?;
     let path = inner.layout.trace(tenant, trace).join("owner.lock");
     let looking = |e: io::Error| StoreError::io(format!("look at {}", path.display()), e);
+    if let Some(what) = other_than_file(&path) {
+        return Err(StoreError::NotAFile { trace: trace.clone(), file: path.display().to_string(), what });
+    }
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),

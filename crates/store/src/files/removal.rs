@@ -7,7 +7,7 @@ use super::mailbox;
 use super::owner::{Owned, take_lock};
 use super::{Inner, bytes_from};
 use crate::append::erased_by;
-use crate::checks::Named;
+use crate::checks::{Named, other_than_file};
 use crate::log::erase_lines;
 use crate::store::{Appended, Collected, Refused, StoreError, Sweep};
 use mainpath_types::{BlobHash, Event, EventId, TenantId, TraceId};
@@ -175,6 +175,9 @@ fn named(layout: &Layout, tenant: &TenantId) -> Result<Named, StoreError> {
 /// Reads a file in pieces that overlap by more than a hash.
 fn note(path: &Path, named: &mut Named) -> io::Result<()> {
     const OVERLAP: usize = 80;
+    if other_than_file(path).is_some() {
+        return Ok(());
+    }
     let mut file = match File::open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,

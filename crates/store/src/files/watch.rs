@@ -88,7 +88,8 @@ impl Watchers {
         table.looking = !table.watched.is_empty();
         for ((tenant, trace), watched) in &mut table.watched {
             let path = self.layout.log(tenant, trace);
-            let len = std::fs::metadata(&path).map_or(watched.len, |meta| meta.len());
+            let len =
+                std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map_or(watched.len, |meta| meta.len());
             if len == watched.len {
                 continue;
             }
