@@ -80,17 +80,17 @@ impl Drop for Used {
     fn drop(&mut self) {
         let mut screen = screen();
         screen.users = screen.users.saturating_sub(1);
-        if screen.users == 0 {
-            let mut bytes = String::new();
-            screen.erase(&mut bytes);
-            screen.tail.clear();
-            screen.status.clear();
-            if screen.entry.take().is_some() {
-                bytes.push_str(MARK_NO_PASTES);
-                screen.raw.leave();
-            }
-            say::write(&bytes);
+        let mut bytes = String::new();
+        screen.erase(&mut bytes);
+        // What was waited for is over, also where a conversation goes on.
+        screen.tail.clear();
+        screen.status.clear();
+        if screen.users == 0 && screen.entry.take().is_some() {
+            bytes.push_str(MARK_NO_PASTES);
+            screen.raw.leave();
         }
+        screen.draw(&mut bytes);
+        say::write(&bytes);
     }
 }
 
