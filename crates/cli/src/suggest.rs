@@ -40,7 +40,7 @@ pub fn nearest<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> Opti
     let far = |other: &str| strsim::damerau_levenshtein(word, other);
     let near = words.into_iter().map(|other| (far(other), other.chars().count().abs_diff(letters), other));
     // Where as much is changed, letters that changed places come before one that is missing.
-    let near = near.filter(|(far, ..)| *far <= 2 && far * 3 <= letters.max(3)).min_by_key(|(far, by, _)| (*far, *by));
+    let near = near.filter(|(far, ..)| *far <= 2 && far * 3 <= letters).min_by_key(|(far, by, _)| (*far, *by));
     near.map(|(_, _, other)| other)
 }
 

@@ -99,7 +99,10 @@ impl Line {
     /// Shows an earlier text in place of the present one, or that again.
     fn show(&mut self, back: usize) {
         let back = back.min(self.earlier.len());
-        if self.back == 0 && back > 0 {
+        if self.back == back {
+            return;
+        }
+        if self.back == 0 {
             self.present.clone_from(&self.text);
         }
         self.back = back;

@@ -72,6 +72,11 @@ fn what_is_piped_in_or_attached_is_data_and_not_the_task() {
     let goals = parsed(&view("goal.json"));
     assert_eq!((&goals["mission"], &goals["goals"][0]["description"]), (&task.into(), &task.into()), "{goals:#}");
     let summary = view("summary.md");
+    // How much came with it is said, and none of it.
+    let (before, _) = summary.split_once(" characters of input)").unwrap();
+    assert!(before.ends_with(|letter: char| letter.is_ascii_digit()), "{summary}");
+    let summary =
+        summary.replacen(&format!(" (with {} characters of input)", before.rsplit(' ').next().unwrap()), "", 1);
     let asked = format!("## Goal\n- {task}\n\n## Constraints\n- Answer in English only.\n\n## Decisions\n");
     assert!(summary.contains(&asked), "{summary}");
     let hook = std::fs::read_to_string(place.root().join("hook.json")).unwrap();
