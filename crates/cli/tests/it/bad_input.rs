@@ -33,7 +33,6 @@ fn a_wrong_command_line_is_a_usage_error_of_one_line() {
         (&["--jsn"], "mainpath has no option --jsn"),
         (&["rnu", "x"], "mainpath has no command \"rnu\"; did you mean mainpath run?"),
         (&["run", "--max-turns", "many", "x"], "invalid value 'many' for '--max-turns <N>'"),
-        (&["run", "--timeout", "0s", "x"], "it must be longer than nothing"),
         (&["run", "-c", "--trace", "a", "x"], "cannot be used with"),
         (&["run", "--yes", "--park", "x"], "cannot be used with"),
         (&["rewind", "a"], "where to? mainpath rewind TRACE --to MESSAGE"),
