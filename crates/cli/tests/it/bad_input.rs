@@ -28,7 +28,7 @@ fn good() -> mainpath_testkit::model_server::ModelServer {
 #[test]
 fn a_wrong_command_line_is_a_usage_error_of_one_line() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["run", "--bogus", "x"], "mainpath run has no option --bogus"),
         (&["--jsn"], "mainpath has no option --jsn"),
         (&["rnu", "x"], "mainpath has no command \"rnu\"; did you mean mainpath run?"),
