@@ -41,7 +41,7 @@ impl From<IndexError> for Failure {
 pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
     let logs = Logs::look()?;
     if let Some(query) = &args.search {
-        return search(&logs, query, &args);
+        return search(&logs, query, &args).await;
     }
     let most = if args.all { usize::MAX } else { SHOWN };
     let listed = refreshed(&logs).and_then(|index| Ok((index.newest(most)?, index.unlisted()?)));
@@ -59,7 +59,7 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
     }
     for mut row in rows {
-        stand(&logs, &mut row);
+        stand(&logs, &mut row).await;
         out(&if args.json { json_of(&row).to_string() } else { line(&row) })?;
     }
     for (trace, problem) in lost {
@@ -76,8 +76,9 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Corrects where a trace is said to stand. Whether anybody drives it is asked of those only that claim to run.
-fn stand(logs: &Logs, row: &mut Row) {
+/// Corrects where a trace is said to stand. Whether anybody drives it is asked of those only that claim to run, and so is whether
+/// the log has lost its end: one that is cut off in a run looks like one.
+async fn stand(logs: &Logs, row: &mut Row) {
     let log = || logs.store.trace_dir(&logs.scope.tenant, &row.trace).join("events.jsonl");
     let modified = || log().metadata().and_then(|meta| meta.modified()).ok();
     if row.status != "running" || !logs.store.owner(&logs.scope, &row.trace).is_ok_and(|owner| owner.is_none()) {
@@ -86,7 +87,8 @@ fn stand(logs: &Logs, row: &mut Row) {
     // What its owner wrote before it went may not be in the index yet.
     let age = modified().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     if age.is_some_and(|age| age.as_millis() == u128::from(row.modified)) {
-        row.status = standing(&row.status, false).into();
+        let has_lost_its_end = logs.has_lost_its_end(&row.trace).await;
+        row.status = if has_lost_its_end { "damaged".into() } else { standing(&row.status, false).into() };
     }
 }
 
@@ -138,14 +140,16 @@ fn line(row: &Row) -> String {
     }
 }
 
-fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
+async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure> {
     // Where no index can be kept, every log is read for the search.
     let index = match refreshed(logs) {
         Err(IndexError::Sqlite { .. } | IndexError::Io { .. }) => Index::in_memory(&logs.store, &logs.scope)?,
         index => index?,
     };
     let mut hits = index.search(query, if args.all { usize::MAX } else { SHOWN * 100 })?;
-    hits.iter_mut().for_each(|hit| stand(logs, &mut hit.row));
+    for hit in &mut hits {
+        stand(logs, &mut hit.row).await;
+    }
     if args.json {
         for hit in &hits {
             let Hit { row, seq, role, shown } = hit;

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::text::{count, plain};
 use mainpath_core::{Bodies, Log, State, apply};
 use mainpath_providers::Registry;
+use mainpath_runtime::views::last_known;
 use mainpath_runtime::{Mail, Whole, post};
 use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store, StoreError};
 use mainpath_types::{Event, EventKind, MailId, Part, Spec, TraceId, text_of};
@@ -116,6 +117,12 @@ impl Logs {
             Some(error @ StoreError::NotAFile { .. }) => Some(error.to_string()),
             _ => None,
         }
+    }
+
+    /// Whether the views of a trace know of events that its log does not have any more.
+    pub async fn has_lost_its_end(&self, trace: &TraceId) -> bool {
+        let Ok(Some(known)) = last_known(&*self.store, &self.scope, trace).await else { return false };
+        self.store.read(&self.scope, trace, known).await.is_ok_and(|log| log.head < known)
     }
 
     /// That the last line of a log is incomplete, in a few words; `None` while somebody writes it.

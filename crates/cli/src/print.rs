@@ -260,7 +260,7 @@ impl Printer {
                         Some(format!("trying again in {wait} (try {} of {}; {stop})", failed + 1, most + 1))
                     }
                     (None, Some(Remedy::Minimal)) => Some("trying once more with the last message alone".into()),
-                    (None, Some(Remedy::Cut)) => Some("trying once more with half of the conversation".into()),
+                    (None, Some(Remedy::Cut)) => Some("leaving out what can be left out".into()),
                     (None, Some(Remedy::Fallback)) => Some("going on with the next model".into()),
                     (None, None) => None,
                 };

@@ -201,3 +201,33 @@ fn what_is_no_file_in_the_place_of_a_log_is_listed_as_damaged_and_read_by_nobody
         assert!(!log(n).exists());
     }
 }
+
+#[test]
+fn a_log_that_lost_its_end_is_listed_as_damaged_and_one_whose_process_was_killed_as_interrupted() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("One heron.")]);
+    for _ in 0..2 {
+        assert_eq!(place.run_on(&server, &["How many herons?"]).code, 0);
+    }
+    let traces = place.traces();
+    let cut = |trace: &str, views: bool| {
+        let log = place.file(trace, "events.jsonl");
+        let text = std::fs::read_to_string(&log).unwrap();
+        let kept: Vec<&str> = text.split_inclusive('\n').take_while(|line| !line.contains("model_finished")).collect();
+        std::fs::write(&log, kept.concat()).unwrap();
+        if !views {
+            // As a process leaves it that was killed before it wrote views.
+            for view in ["meta.json", "state.json"] {
+                std::fs::remove_file(place.file(trace, view)).unwrap();
+            }
+        }
+    };
+    cut(&traces[0], true);
+    cut(&traces[1], false);
+    for _ in 0..2 {
+        let listed = place.ok(&["ls"]);
+        let line = |trace: &str| listed.lines().find(|line| line.starts_with(trace)).unwrap().to_owned();
+        assert!(line(&traces[0]).contains("  damaged "), "{listed}");
+        assert!(line(&traces[1]).contains("  interrupted "), "{listed}");
+    }
+}

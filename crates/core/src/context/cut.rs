@@ -279,7 +279,7 @@ fn giants(state: &State, room: &Room) -> Option<ContextCut> {
 }
 
 /// Shows `by` more messages of those that are left out, the newest first, with the rest of a call group that this would split, as
-/// far as there is room.
+/// far as there is room. A quarter of the room stays free: the next look back needs some.
 pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
     let (tree, head) = (&state.tree, state.tree.head);
     let cut = tree.cut_at(head).ok_or(Refusal::NothingCut)?;
@@ -289,6 +289,7 @@ pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
         !matches!(node.kind, NodeKind::Cut | NodeKind::Injected) && is_out
     };
     let free = state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()));
+    let free = free - free / 4;
     let (mut shown, mut taken, mut size) = (BTreeSet::new(), 0, 0u64);
     let mut group: Vec<Seq> = Vec::new();
     for (seq, node) in tree.up(head).filter(left_out) {

@@ -14,9 +14,9 @@ const LARGE_TASK: u64 = 3;
 /// With less room than this nothing is shown of a message that demands more.
 const SOME: u64 = 64;
 
-/// Whether the newest reminder tells a plan that has changed since.
+/// Whether the newest reminder tells no plan, or one that has changed since: what else it tells, such as budgets, soon has.
 pub(crate) fn is_outdated(state: &State) -> bool {
-    state.plan_changed && !state.goals.is_empty()
+    state.plan_changed || state.goals.is_empty()
 }
 
 /// The first thing that was asked for on the main path.

@@ -122,9 +122,13 @@ fn a_run_that_is_stopped_or_steered_does_not_wait_for_its_hooks() {
 }
 
 #[test]
-fn a_cut_keeps_the_newest_reminder_and_none_before_it() {
+fn a_cut_keeps_the_newest_reminder_of_a_plan_and_none_before_it() {
     let limits = Limits { inject_every: Some(1), turns: Some(99), ..windowed(8) };
     let mut agent = Agent::asked(limits);
+    let ops = vec![GoalOp::Terms { mission: None, assumptions: None, constraints: Some(vec!["only by day".into()]) }];
+    let reply = Box::new(Reply { goals: ops, ..*agent.reply("let me see", &[allowed("read")]) });
+    agent.takes(InputKind::ModelFinished(reply));
+    agent.takes(done("2.0", 1));
     for _ in 0..12 {
         agent.works_on();
         let newest = agent.log.iter().rev().find_map(|event| match &event.kind {
@@ -140,6 +144,24 @@ fn a_cut_keeps_the_newest_reminder_and_none_before_it() {
     agent.works_on();
     let count = |seq: &Seq| reminders(&agent).iter().filter(|shown| *shown == seq).count();
     assert!(reminders(&agent).iter().all(|seq| count(seq) == 1));
+}
+
+#[test]
+fn a_cut_keeps_no_reminder_that_tells_budgets_alone_as_they_were() {
+    let limits = Limits { inject_every: Some(3), turns: Some(99), ..windowed(8) };
+    let mut agent = Agent::asked(limits);
+    let mut last = None;
+    for _ in 0..24 {
+        agent.works_on();
+        let cuts = agent.log.iter().filter_map(|event| match &event.kind {
+            EventKind::Compacted(data) => Some(data.seq),
+            _ => None,
+        });
+        last = cuts.last();
+        let before = reminders(&agent).into_iter().filter(|seq| last.is_some_and(|cut| *seq < cut)).count();
+        assert_eq!(before, 0, "after the cut {last:?}");
+    }
+    assert!(last.is_some());
 }
 
 #[test]
