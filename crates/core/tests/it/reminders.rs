@@ -153,11 +153,11 @@ fn a_cut_keeps_no_reminder_that_tells_budgets_alone_as_they_were() {
     let mut last = None;
     for _ in 0..24 {
         agent.works_on();
-        let cuts = agent.log.iter().filter_map(|event| match &event.kind {
+        let mut cuts = agent.log.iter().rev().filter_map(|event| match &event.kind {
             EventKind::Compacted(data) => Some(data.seq),
             _ => None,
         });
-        last = cuts.last();
+        last = cuts.next();
         let before = reminders(&agent).into_iter().filter(|seq| last.is_some_and(|cut| *seq < cut)).count();
         assert_eq!(before, 0, "after the cut {last:?}");
     }
