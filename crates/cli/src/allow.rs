@@ -1,11 +1,11 @@
 //! Approvals that last: the narrowest rule that allows a call, for the rest of its trace or for good.
 
 use crate::config::Home;
+use crate::config_file::{below, rewrite};
 use crate::exit::Failure;
 use crate::text::{plain, short};
 use mainpath_policy::{Folders, Layer, Policy};
 use mainpath_types::{CallId, Event, EventKind, TraceId, Verdict};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// The narrowest rule that would allow calls like this one, as it was offered when the call was judged.
@@ -43,23 +43,16 @@ pub fn offered(rule: &str) -> String {
 pub fn keep(home: &Home, rule: &str, (trace, call): (&TraceId, CallId)) -> Result<PathBuf, Failure> {
     let file = home.config_dir().join("policy.toml");
     let bad = |why: String| Failure::error(format!("the rule cannot be kept in {}: {why}", file.display()));
-    let old = match std::fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(bad(error.to_string())),
-    };
     let patterns = rule.lines().map(|line| toml::Value::String(line.into())).collect();
     let quoted = toml::Value::Array(patterns).to_string();
     let entry =
         format!("[[rule]]\ndecision = \"allow\"\nmatch = {quoted}\nreason = \"Approved at call {call} of {trace}.\"\n");
-    let gap = if old.is_empty() || old.ends_with("\n\n") { "" } else { "\n" };
-    let new = format!("{old}{gap}{entry}");
-    // What would not be read again is not written.
-    let mut policy = Policy::builtin(Folders::default()).map_err(|error| bad(error.to_string()))?;
-    policy.add_file(Layer::User, &file.display().to_string(), &new).map_err(|error| bad(error.to_string()))?;
-    std::fs::create_dir_all(home.config_dir())?;
-    let mut part = tempfile::NamedTempFile::new_in(home.config_dir())?;
-    part.write_all(new.as_bytes()).and_then(|()| part.as_file().sync_all()).map_err(|error| bad(error.to_string()))?;
-    part.persist(&file).map_err(|error| bad(error.to_string()))?;
+    rewrite(&file, |old| {
+        let new = below(&old, &entry);
+        // What would not be read again is not written.
+        let mut policy = Policy::builtin(Folders::default()).map_err(|error| bad(error.to_string()))?;
+        policy.add_file(Layer::User, &file.display().to_string(), &new).map_err(|error| bad(error.to_string()))?;
+        Ok(new)
+    })?;
     Ok(file)
 }

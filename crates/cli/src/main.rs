@@ -18,6 +18,7 @@ mod chat;
 mod choose;
 mod compare;
 mod config;
+mod config_file;
 mod context;
 mod control;
 mod conversation;

@@ -4,11 +4,11 @@ use crate::args::{ModelsAddArgs, ModelsArgs, ModelsCommand};
 use crate::browse::out;
 use crate::choose::env;
 use crate::config::Home;
+use crate::config_file::{below, rewrite};
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
 use mainpath_providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
 use serde_json::{Value, json};
-use std::io::Write;
 
 /// A provider and those of its models that are listed.
 struct Listed<'a> {
@@ -54,12 +54,6 @@ pub async fn models(args: ModelsArgs) -> Result<Exit, Failure> {
 fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
     let (home, _) = Home::look()?;
     let file = home.config_dir().join("models.toml");
-    let bad = |why: String| Failure::error(format!("{} cannot be written: {why}", file.display()));
-    let old = match std::fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(bad(error.to_string())),
-    };
     let mut entry = toml::Table::new();
     entry.insert("name".into(), args.model.clone().into());
     entry.insert("context_window".into(), i64::from(args.context_window).into());
@@ -75,22 +69,22 @@ fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
     }
     // Below what people have written, so that it stays as it is.
     let one = toml::Table::from_iter([("model".into(), toml::Value::Array(vec![entry.clone().into()]))]).to_string();
-    let gap = if old.is_empty() || old.ends_with("\n\n") { "" } else { "\n" };
-    let new = format!("{old}{gap}{one}");
     let read = |text: &str| {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("models.toml"), text)?;
         Registry::read(folder.path()).map(|_| ()).map_err(|error| Failure::error(error.to_string()))
     };
-    if let Err(problem) = read(&new) {
-        // Its list may be written in one line, which cannot be added to from outside.
-        let how = format!("put it into the list of {} yourself: {}", file.display(), toml::Value::Table(entry));
-        return Err(Failure::error(format!("{}; {how}", plain(&problem.message).replace('\n', " "))));
-    }
-    std::fs::create_dir_all(home.config_dir())?;
-    let mut part = tempfile::NamedTempFile::new_in(home.config_dir())?;
-    part.write_all(new.as_bytes()).and_then(|()| part.as_file().sync_all()).map_err(|error| bad(error.to_string()))?;
-    part.persist(&file).map_err(|error| bad(error.to_string()))?;
+    rewrite(&file, |old| {
+        let new = below(&old, &one);
+        match read(&new) {
+            Ok(()) => Ok(new),
+            Err(problem) => {
+                // Its list may be written in one line, which cannot be added to from outside.
+                let how = format!("put it into the list of {} yourself: {}", file.display(), toml::Value::Table(entry));
+                Err(Failure::error(format!("{}; {how}", plain(&problem.message).replace('\n', " "))))
+            }
+        }
+    })?;
     out(&format!("{} is described in {}", plain(&args.model), file.display()))?;
     Ok(Exit::Ok)
 }

@@ -4,6 +4,7 @@ use crate::allow::{in_a_line, keep, leads, offered, why};
 use crate::control::fits;
 use crate::exit::{Exit, Failure};
 use crate::follow::Follow;
+use crate::logs::spec_of;
 use crate::prompt::{Said, understand};
 use crate::term::screen;
 use crate::text::{count, gist, plain, were};
@@ -231,12 +232,8 @@ impl Follow<'_> {
     /// From the next turn on the spec says yes, up to the end of this run.
     async fn allow_all(&mut self) -> Result<(), Failure> {
         let (log, state, _) = self.app.logs.read(&self.trace).await?;
-        let spec = log.events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::SpecChanged(data) => Some((*data.spec).clone()),
-            _ => None,
-        });
-        if let Some(spec) = spec {
-            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.runs), ..spec });
+        if let Some(spec) = spec_of(&log) {
+            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.runs), ..spec.clone() });
             self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())

@@ -2,12 +2,12 @@
 
 use crate::app::App;
 use crate::choose::check_model;
+use crate::config_file::rewrite;
 use crate::exit::Failure;
 use crate::text::{plain, short};
 use mainpath_providers::{Call, encode, wire_model};
 use mainpath_runtime::Models;
 use mainpath_types::{Message, ModelRequest, Part, RequestHead, Role, text_of};
-use std::io::Write;
 use std::time::Duration;
 
 /// A server that has not answered by then is not waited for.
@@ -75,18 +75,8 @@ async fn answers(app: &App, model: &str) -> Result<String, String> {
 /// Makes it the model of all that names none: a line at the beginning of the configuration, which had none.
 fn keep(app: &App, model: &str) -> Result<(), Failure> {
     let file = &app.logs.home.config_file;
-    let bad = |error: std::io::Error| Failure::error(format!("{} cannot be written: {error}", file.display()));
-    let old = match std::fs::read_to_string(file) {
-        Ok(old) => old,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(bad(error)),
-    };
-    let folder = app.logs.home.config_dir();
-    std::fs::create_dir_all(folder).map_err(bad)?;
-    let mut part = tempfile::NamedTempFile::new_in(folder).map_err(bad)?;
     let entry = toml::Table::from_iter([("model".into(), model.into())]);
-    part.write_all(format!("{entry}{old}").as_bytes()).and_then(|()| part.as_file().sync_all()).map_err(bad)?;
-    part.persist(file).map_err(|error| bad(error.error))?;
+    rewrite(file, |old| Ok(format!("{entry}{old}")))?;
     eprintln!("· model = {model:?} is in {}", file.display());
     Ok(())
 }

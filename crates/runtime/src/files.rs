@@ -376,6 +376,26 @@ mod tests {
         assert_eq!(then(1), Some((FileState::Absent, c, None)));
     }
 
+    fn answer(seq: u32, call: PlannedCall) -> ModelFinished {
+        ModelFinished {
+            request: 1,
+            seq: Seq(seq),
+            parts: Vec::new(),
+            calls: vec![call],
+            goals: Vec::new(),
+            stop: StopReason::ToolCalls,
+            tolerated: false,
+            tokens: 1,
+            usage: Usage::default(),
+            counted: false,
+            cost: 0,
+            elapsed_ms: 0,
+            sent: None,
+            aside: false,
+            expand: None,
+        }
+    }
+
     #[test]
     fn what_a_change_made_counts_unless_a_command_that_nobody_watched_ran_since() {
         let [a, b, c] = ["a", "b", "c"].map(state);
@@ -385,23 +405,7 @@ mod tests {
                 vec![tool("bash", EffectClass::ProcessControl), tool("write_text_file", EffectClass::LocalWrite)];
             let spec = Spec { workspace: "/here".into(), snapshots, tools, ..Spec::new("m", Profile::Trace) };
             let planned = PlannedCall { tool: Some(name.into()), ..PlannedCall::default() };
-            let answer = ModelFinished {
-                request: 1,
-                seq: Seq(2),
-                parts: Vec::new(),
-                calls: vec![planned],
-                goals: Vec::new(),
-                stop: StopReason::ToolCalls,
-                tolerated: false,
-                tokens: 1,
-                usage: Usage::default(),
-                counted: false,
-                cost: 0,
-                elapsed_ms: 0,
-                sent: None,
-                aside: false,
-                expand: None,
-            };
+            let answer = answer(2, planned);
             let call = CallId { seq: Seq(2), index: 0 };
             // Somebody made `b` of what was `a`, and a call made `c` of that.
             let log = log(vec![
@@ -428,29 +432,12 @@ mod tests {
         let tools = vec![ToolSpec { name: "bash".into(), effect: EffectClass::ProcessControl, ..ToolSpec::default() }];
         let spec = Spec { workspace: "/here".into(), tools, ..Spec::new("m", Profile::Trace) };
         let planned = |tool: &str| PlannedCall { tool: Some(tool.into()), ..PlannedCall::default() };
-        let answer = |seq, tool| ModelFinished {
-            request: 1,
-            seq: Seq(seq),
-            parts: Vec::new(),
-            calls: vec![planned(tool)],
-            goals: Vec::new(),
-            stop: StopReason::ToolCalls,
-            tolerated: false,
-            tokens: 1,
-            usage: Usage::default(),
-            counted: false,
-            cost: 0,
-            elapsed_ms: 0,
-            sent: None,
-            aside: false,
-            expand: None,
-        };
         let reopened = CallReopened { of: CallId { seq: Seq(2), index: 0 }, seq: Seq(6), grant: 1 };
         let started = ActionStarted { call: reopened.made(), attempt: 1, rule: String::new() };
         let log = log(vec![
             SpecChanged { spec: Box::new(spec), by: None }.into(),
-            answer(2, "bash").into(),
-            answer(4, "goal").into(),
+            answer(2, planned("bash")).into(),
+            answer(4, planned("goal")).into(),
             reopened.into(),
             started.into(),
         ]);

@@ -16,6 +16,7 @@ mod elsewhere;
 mod every_model;
 mod forks;
 mod hardening;
+mod helping;
 mod hooks;
 mod injections;
 mod integrity;

@@ -63,3 +63,8 @@ pub fn with_file(layer: Layer, text: &str) -> Policy {
     policy.add_file(layer, "policy.toml", text).unwrap();
     policy
 }
+
+/// What is decided about a call, and by which rule.
+pub fn decided(policy: &Policy, text: &str) -> (Decision, String) {
+    verdict(policy, &call(text))
+}
