@@ -208,8 +208,10 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
         }
         (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {
             let tool = state.calls.get(call).and_then(|call| call.tool.clone());
+            let notices = data.output.iter().flat_map(|output| &output.notices);
+            let notices: String = notices.map(|notice| format!("\n! {}", plain(notice))).collect();
             format!(
-                "{call} {} {:?}\n{}",
+                "{call} {} {:?}\n{}{notices}",
                 tool.as_deref().unwrap_or_default(),
                 data.resolution,
                 said(&result_text(data))

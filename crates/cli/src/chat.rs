@@ -7,7 +7,7 @@ use crate::choose::{check_model, choose_model};
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::prompt::Lines;
-use crate::run::{Task, begin, go_on};
+use crate::run::{Task, begin, go_on, warn};
 use crate::signals::Signals;
 use crate::term::screen;
 use crate::text::plain;
@@ -87,6 +87,7 @@ impl Chat<'_> {
                 check_model(&model, registry)?;
                 let place = agent::workspace(self.run.agent.workspace.as_deref())?;
                 eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));
+                warn(self.app, &model, &self.run.output);
                 self.model = Some(model);
             }
         }

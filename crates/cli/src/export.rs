@@ -7,6 +7,7 @@ use crate::branches::branches;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
+use crate::say::foreign;
 use crate::session::messages;
 use crate::text::{gist, short, span};
 use mainpath_core::{Bodies, Log, NodeKind, State, reopened_text, result_in_words, result_text, serves};
@@ -53,7 +54,7 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
         ExportArg::TraceDir => return one.trace_dir(args.out.as_deref()).await,
     };
     match &args.out {
-        None => out(text.trim_end())?,
+        None => out(&foreign(text.trim_end()))?,
         Some(file) => put(file, text.as_bytes())?,
     }
     Ok(Exit::Ok)

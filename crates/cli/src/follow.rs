@@ -287,12 +287,7 @@ impl<'a> Follow<'a> {
             return Ok(());
         }
         let text = match terminal {
-            true if Face::of_output().colour => {
-                let (plain, mut markdown) = (plain(rest), Markdown::default());
-                let lines: Vec<String> =
-                    plain.trim_end().lines().filter_map(|line| markdown.line(line, screen::room())).collect();
-                lines.join("\n")
-            }
+            true if Face::of_output().colour => Markdown::all(plain(rest).trim_end(), screen::room()),
             true => plain(rest),
             false => answer.to_string(),
         };

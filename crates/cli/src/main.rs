@@ -23,6 +23,7 @@ mod context;
 mod control;
 mod conversation;
 mod doctor;
+mod echo;
 mod elsewhere;
 mod exit;
 mod export;

@@ -1,7 +1,8 @@
 //! A run as it happens: text and tool lines for people, or event lines for programs.
 
+use crate::echo::Echo;
 use crate::preview::Preview;
-use crate::say::to_output;
+use crate::say::{foreign, to_output};
 use crate::term::flow::{Flow, Voice};
 use crate::term::ink::{Face, Style};
 use crate::term::screen;
@@ -12,7 +13,7 @@ use mainpath_runtime::Live;
 use mainpath_runtime::wire::Projector;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Prints what a watcher sees.
@@ -46,7 +47,7 @@ pub struct Printer {
     /// What the run has used so far.
     used: Spent,
     /// The calls whose output was shown as it came.
-    heard: BTreeSet<CallId>,
+    heard: HashMap<CallId, Echo>,
     /// The folder that the run works in.
     pub folder: PathBuf,
     /// The first event to print; earlier ones are only read.
@@ -94,7 +95,7 @@ pub fn changed(planned: &PlannedCall) -> Option<String> {
 
 /// Prints event lines.
 fn write_lines(lines: &[serde_json::Value]) -> std::io::Result<()> {
-    lines.iter().try_for_each(|line| to_output(&format!("{line}\n")))
+    lines.iter().try_for_each(|line| to_output(&foreign(&format!("{line}\n"))))
 }
 
 /// Limits that have changed, for people.
@@ -151,7 +152,7 @@ impl Printer {
             tries: (0, 0),
             branch: None,
             used: Spent::default(),
-            heard: BTreeSet::new(),
+            heard: HashMap::new(),
             folder: PathBuf::new(),
             from,
             last: 0,
@@ -189,12 +190,14 @@ impl Printer {
             }
             Live::Delta { of, delta } if self.json => self.program_delta(of, delta)?,
             Live::Notice(_) if self.json => {}
-            Live::Delta { of, delta } => {
-                if let (EffectKey::Tool(call, _), Delta::ToolOutput { .. }) = (of, delta) {
-                    self.heard.insert(*call);
+            Live::Delta { of, delta } => match (of, delta) {
+                (EffectKey::Tool(call, _), Delta::ToolOutput { text, .. }) => {
+                    let text = plain(text);
+                    let now = self.heard.entry(*call).or_default().push(&text);
+                    self.aside(now);
                 }
-                self.delta(delta);
-            }
+                _ => self.delta(delta),
+            },
             Live::Notice(notice) => self.line("!", notice),
         }
         Ok(())
@@ -230,7 +233,10 @@ impl Printer {
                 self.tries.1 = data.spec.limits.model_retries;
                 self.folder = data.spec.workspace.clone().into();
             }
-            EventKind::RunStarted(_) => self.used = Spent::default(),
+            EventKind::RunStarted(_) => {
+                self.used = Spent::default();
+                self.tries.0 = 0;
+            }
             EventKind::ModelFinished(data) => {
                 self.used += data.spent();
                 self.tries.0 = 0;
@@ -401,13 +407,19 @@ impl Printer {
         let name = short(&self.call(data.call).name, 40);
         let took = span(data.elapsed_ms);
         let said = data.output.as_ref().map(|output| text_of(&output.content)).unwrap_or_default();
+        let heard = self.heard.remove(&data.call);
+        let is_heard = heard.is_some();
+        if let Some(rest) = heard.and_then(Echo::rest) {
+            self.end_line();
+            self.aside(&rest);
+        }
         let title = data.output.as_ref().and_then(|output| output.title.clone());
         match data.resolution {
             Resolution::Ok => self.line("✓", &format!("{name} ({took}) {}", short(&title.unwrap_or(said), 100))),
             Resolution::Error => {
                 // In a terminal what it printed stands above already.
                 let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
-                let end = end.filter(|_| self.face.moves && self.heard.contains(&data.call));
+                let end = end.filter(|_| self.face.moves && is_heard);
                 let said = end.map_or_else(|| short(&said, 200), |code| format!("exit code {code}"));
                 self.line("✗", &format!("{name} failed ({took}): {said}"));
             }

@@ -3,6 +3,7 @@
 use crate::agent::{self, ModeFor, mode};
 use crate::app::App;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
+use crate::asked::{Standing, asked};
 use crate::attach::{Attached, attach};
 use crate::choose::{choose_model, unknown};
 use crate::conversation;
@@ -17,7 +18,8 @@ use crate::text::plain;
 use crate::which::{name, rows};
 use mainpath_core::{EffectKey, State, pending};
 use mainpath_mcp::Mcp;
-use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_policy::is_asked_by_default;
+use mainpath_runtime::{Mail, Runtime, new_trace_id};
 use mainpath_sessions::Session;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{ReadLog, Store, StoreError};
@@ -253,6 +255,7 @@ pub async fn go_on(
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let open = state.run.as_ref().map(|_| state.runs);
     let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
+    let says_yes = mode == ApprovalMode::Yes;
     let mode = ModeFor { mode, run };
     let mcp = if demo { None } else { connect(app, &folder, agent).await? };
     announce(trace, output);
@@ -274,10 +277,29 @@ pub async fn go_on(
     } else if nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
         return Err(Failure::error(format!("trace {trace} has nothing to carry on with")));
     }
+    if says_yes {
+        approve_waiting(app, &runtime, trace, output).await?;
+    }
     let from = log.head + 1;
     let follow = Follow::new(app, &runtime, trace, output, from);
     runtime.resume(&app.logs.scope, trace);
     self::follow(follow, mcp).await
+}
+
+/// Approves the calls that wait and that `--yes` would have covered when they were judged.
+async fn approve_waiting(app: &App, runtime: &Runtime, trace: &TraceId, output: &OutputArgs) -> Result<(), Failure> {
+    let (_, state, bodies) = app.logs.read(trace).await?;
+    for waiting in asked(&app.logs, &state, &bodies).await? {
+        let is_covered = waiting.verdict.as_ref().is_some_and(is_asked_by_default);
+        if waiting.standing != Standing::Open || !is_covered {
+            continue;
+        }
+        if !output.json {
+            eprintln!("· call {} ({}) is approved by --yes", waiting.call, waiting.what);
+        }
+        runtime.send(&app.logs.scope, trace, &Mail::approve(waiting.call)).await?;
+    }
+    Ok(())
 }
 
 /// Connects to the MCP servers of a workspace.

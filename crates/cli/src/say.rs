@@ -2,6 +2,8 @@
 //! terminal end no run, so `eprintln!` and `eprint!` here never fail, unlike those of the standard library.
 
 use crate::term::screen;
+use crate::whole::is_invisible;
+use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -27,14 +29,47 @@ pub fn write(words: &str) {
     }
 }
 
-/// Writes to standard output. Errors: those of writing.
+/// Writes to standard output. What a terminal would obey beside our own styles is spelled out there. Errors: those of writing.
 pub fn to_output(words: &str) -> io::Result<()> {
-    let write = || {
+    let write = |words: &str| {
         let mut out = io::stdout().lock();
         all(&mut out, words.as_bytes()).and_then(|()| out.flush())
     };
-    // It may be the same terminal.
-    if io::stdout().is_terminal() { screen::aside(write) } else { write() }
+    match io::stdout().is_terminal() {
+        // It may be the same terminal.
+        true => screen::aside(|| write(&spelled_out(words, |c| c != '\u{1b}' && is_obeyed(c)))),
+        false => write(words),
+    }
+}
+
+/// What is not ours as it is, for standard output: a terminal gets it with all that it would obey, and all that nobody sees, spelled out.
+pub fn foreign(words: &str) -> Cow<'_, str> {
+    match io::stdout().is_terminal() {
+        true => spelled_out(words, is_obeyed),
+        false => words.into(),
+    }
+}
+
+/// Whether a terminal does something other than to show a letter, or a person does not see it.
+fn is_obeyed(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t') || is_invisible(c)
+}
+
+/// The words with such characters as JSON escapes them, so that JSON stays what it is.
+fn spelled_out(words: &str, is_spelled: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !words.contains(&is_spelled) {
+        return words.into();
+    }
+    let mut text = String::with_capacity(words.len() + 64);
+    for c in words.chars() {
+        if is_spelled(c) {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    text.into()
 }
 
 /// Writes all of it. Whoever shares a pipe with us may have made it one that does not wait; then we do.
@@ -50,4 +85,19 @@ fn all(to: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spelled_out_is_the_same_json() {
+        let value = serde_json::json!({"a": "x\u{9b}31m\u{202e}y\u{e0041}\u{7f}"});
+        let text = value.to_string();
+        let told = spelled_out(&text, is_obeyed);
+        assert_eq!(told, r#"{"a":"x\u009b31m\u202ey\udb40\udc41\u007f"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&told).unwrap(), value);
+        assert_eq!(spelled_out("plain\n", is_obeyed), "plain\n");
+    }
 }

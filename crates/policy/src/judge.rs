@@ -32,12 +32,19 @@ pub fn is_unattended(verdict: &Verdict) -> bool {
     verdict.decision == Decision::Deny && is_unattended
 }
 
+/// Whether a call is asked about by no rule, only since nothing allows it: who says yes to the whole run says yes to it.
+pub fn is_asked_by_default(verdict: &Verdict) -> bool {
+    verdict.decision == Decision::Ask && verdict.rule == ASK
+}
+
 /// The tool for which a call was denied because its run was not given it: neither an approval nor a rule helps.
 pub fn not_given(verdict: &Verdict) -> Option<&str> {
     let is_it = verdict.decision == Decision::Deny && verdict.rule == NOT_GIVEN;
     verdict.reason.split('"').nth(1).filter(|_| is_it)
 }
 
+/// The rule by which changes are asked about.
+pub(crate) const ASK: &str = "builtin.ask";
 /// The rule by which changes are denied where nobody can be asked.
 const HEADLESS: &str = "builtin.headless";
 /// The rule by which calls are denied of tools that the run was not given.

@@ -28,7 +28,9 @@ pub use checks::{Breach, Budget, Checks, PastCall, PastRun};
 pub use facts::{CallFacts, PathFact, UrlFact};
 pub use file::PolicyError;
 pub use grant::Grant;
-pub use judge::{AppliedRule, Explanation, PartVerdict, Rules, explain, is_unattended, judge, not_given};
+pub use judge::{
+    AppliedRule, Explanation, PartVerdict, Rules, explain, is_asked_by_default, is_unattended, judge, not_given,
+};
 pub use narrow::{RuleText, narrowest};
 pub use pattern::{AddressRule, Folders};
 pub use policy::Policy;

@@ -1,5 +1,6 @@
 //! What the rules say of each part of a call, and what follows where none says anything.
 
+use crate::judge::ASK;
 use crate::part::{Part, parts};
 use crate::pattern::{Fit, Seen};
 use crate::rule::{Layer, Rule};
@@ -270,13 +271,13 @@ impl Default<'_> {
     /// What a run may do unasked, by what its tools can do.
     fn row(&self, effect: EffectClass) -> Finding {
         let granted = match self.access {
-            Access::Ask => "builtin.ask",
+            Access::Ask => ASK,
             Access::ReadOnly => "access.read-only",
             Access::WorkspaceWrite => "access.workspace-write",
             Access::Full => "access.full",
         };
         let allow = |reason: &str| default(Decision::Allow, granted, reason);
-        let ask = || default(Decision::Ask, "builtin.ask", "This changes something, so a person decides.");
+        let ask = || default(Decision::Ask, ASK, "This changes something, so a person decides.");
         match (effect, self.access) {
             (EffectClass::ReadOnly, _) => {
                 default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")

@@ -3,9 +3,13 @@
 use crate::term::ink::{Face, Style};
 use crate::term::markdown::Markdown;
 use crate::term::screen;
+use crate::term::width::cut;
 
 /// An unfinished line that is longer than this, in bytes, is shown by its end.
 const LONGEST: usize = 4_096;
+
+/// So many rows of a table are shown before it is over.
+const ROWS: usize = 8;
 
 /// Whose text it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,10 +57,14 @@ impl Flow {
     /// Prints what is unfinished as a line.
     pub fn end(&mut self) {
         let line = std::mem::take(&mut self.partial);
+        let mut shown = Vec::new();
         if !line.is_empty() {
-            let shown = look(self.face, self.voice, &mut self.markdown, &line);
+            shown.extend(look(self.face, self.voice, &mut self.markdown, &line));
+        }
+        shown.extend(self.markdown.end(screen::room()));
+        if !line.is_empty() || !shown.is_empty() {
             screen::tail(Vec::new());
-            print(&Vec::from_iter(shown));
+            print(&shown);
         }
     }
 
@@ -66,15 +74,25 @@ impl Flow {
         self.markdown = Markdown::default();
     }
 
-    /// The unfinished line as it looks so far.
+    /// What is unfinished as it looks so far: the last rows of a table, and the line.
     fn rest(&self) -> Vec<String> {
+        let rows = self.markdown.pending();
+        let rows = rows.get(rows.len().saturating_sub(ROWS)..).unwrap_or_default();
+        rows.iter().map(|row| cut(row, screen::room())).chain(self.line()).collect()
+    }
+
+    /// The unfinished line.
+    fn line(&self) -> Option<String> {
         let begins = self.partial.len().saturating_sub(LONGEST);
         let begins = (begins..self.partial.len()).find(|at| self.partial.is_char_boundary(*at)).unwrap_or(begins);
         let end = self.partial.get(begins..).unwrap_or_default();
         if end.is_empty() {
-            return Vec::new();
+            return None;
         }
-        look(self.face, self.voice, &mut self.markdown.clone(), end).into_iter().collect()
+        // A line of a table has its look at the end of it.
+        let mut alone = self.markdown.without_table();
+        look(self.face, self.voice, &mut alone, end)
+            .or_else(|| alone.pending().first().map(|row| cut(row, screen::room())))
     }
 }
 

@@ -1,24 +1,68 @@
 //! Markdown for a terminal, a line at a time, so that an answer can be shown while it is written.
 
 use crate::term::ink::Style;
+use crate::term::inline::inline;
+use crate::term::table;
 use crate::term::width::width;
-use crate::term::wrap::{Piece, push, wrapped};
+use crate::term::wrap::{Piece, wrapped};
 
 /// A line longer than this is shown as it is, in bytes: looking for pairs of marks takes longer than it is long.
 const LONGEST: usize = 4_096;
-/// How deep emphasis may stand in emphasis.
-const DEEPEST: u32 = 6;
 
 /// What was seen of a text up to the line that comes.
 #[derive(Clone, Debug, Default)]
 pub struct Markdown {
     /// The fence that a block of code began with, and how far it was indented.
     fence: Option<(String, usize)>,
+    /// The lines of the table that has begun: how wide its columns are is known at its end.
+    table: Vec<String>,
 }
 
+/// A table of more bytes than this is shown as it is.
+const LARGEST_TABLE: usize = 64 << 10;
+
 impl Markdown {
-    /// A whole line as it looks, in rows of at most so many columns but for code and tables. `None`: it only says where code begins or ends.
+    /// A text that is all there.
+    pub fn all(text: &str, room: usize) -> String {
+        let mut markdown = Markdown::default();
+        let mut lines: Vec<String> = text.lines().filter_map(|line| markdown.line(line, room)).collect();
+        lines.extend(markdown.end(room));
+        lines.join("\n")
+    }
+
+    /// A whole line as it looks, in rows of at most so many columns but for code. `None`: it says where code begins or ends, or
+    /// belongs to a table that is not over.
     pub fn line(&mut self, line: &str, room: usize) -> Option<String> {
+        let is_row = self.fence.is_none() && line.trim_start().starts_with('|') && line.len() <= LONGEST;
+        if is_row && self.table.iter().map(String::len).sum::<usize>() <= LARGEST_TABLE {
+            self.table.push(line.replace('\t', "    "));
+            return None;
+        }
+        let table = self.end(room);
+        let line = self.one(line, room);
+        match (table, line) {
+            (Some(table), Some(line)) => Some(format!("{table}\n{line}")),
+            (table, line) => table.or(line),
+        }
+    }
+
+    /// The table that the text has ended with, as it looks.
+    pub fn end(&mut self, room: usize) -> Option<String> {
+        let lines = std::mem::take(&mut self.table);
+        (!lines.is_empty()).then(|| table::drawn(&lines, room).unwrap_or_else(|| lines.join("\n")))
+    }
+
+    /// The lines of a table that is not over, as they were written.
+    pub fn pending(&self) -> &[String] {
+        &self.table
+    }
+
+    /// The same without the table.
+    pub fn without_table(&self) -> Markdown {
+        Markdown { fence: self.fence.clone(), table: Vec::new() }
+    }
+
+    fn one(&mut self, line: &str, room: usize) -> Option<String> {
         let line = line.replace('\t', "    ");
         let text = line.trim_start();
         let indent = line.len() - text.len();
@@ -34,7 +78,7 @@ impl Markdown {
             self.fence = Some((fence, indent));
             return None;
         }
-        if line.len() > LONGEST || text.starts_with('|') {
+        if line.len() > LONGEST {
             return Some(line);
         }
         Some(prose(text, indent, room))
@@ -91,121 +135,14 @@ fn item(text: &str) -> Option<(String, &str)> {
     (1..=9).contains(&digits).then(|| (text.get(..digits + 2).unwrap_or_default().to_string(), item))
 }
 
-/// A line's pieces: code, emphasis, links.
-fn inline(text: &str, style: Style) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    spans(text, (style, DEEPEST), &mut pieces);
-    pieces
-}
-
-fn spans(text: &str, (style, deeper): (Style, u32), pieces: &mut Vec<Piece>) {
-    let mut at = 0;
-    let mut before = None;
-    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        let rest = text.get(at..).unwrap_or_default();
-        let taken = match c {
-            '\\' => rest.chars().nth(1).filter(char::is_ascii_punctuation).map(|next| {
-                push(pieces, style, next);
-                2
-            }),
-            '`' => code(rest).map(|(inside, taken)| {
-                inside.chars().for_each(|c| push(pieces, style.and(Style::CYAN), c));
-                taken
-            }),
-            '*' | '_' | '~' if deeper > 0 => emphasis(rest, before).map(|(mark, inside)| {
-                let more = match mark {
-                    "***" | "___" => Style::BOLD.and(Style::ITALIC),
-                    "**" | "__" => Style::BOLD,
-                    "~~" => Style::STRUCK,
-                    _ => Style::ITALIC,
-                };
-                spans(inside, (style.and(more), deeper - 1), pieces);
-                inside.len() + 2 * mark.len()
-            }),
-            '[' | '!' if deeper > 0 => link(rest).map(|(shown, to, taken)| {
-                spans(shown, (style.and(Style::UNDERLINED), deeper - 1), pieces);
-                if shown != to && !to.is_empty() {
-                    format!(" ({to})").chars().for_each(|c| push(pieces, style.and(Style::DIM), c));
-                }
-                taken
-            }),
-            _ => None,
-        };
-        at += taken.unwrap_or_else(|| {
-            push(pieces, style, c);
-            c.len_utf8()
-        });
-        before = text.get(..at).and_then(|seen| seen.chars().next_back());
-    }
-}
-
-/// Code between equally many marks, and how much of the text it takes.
-fn code(text: &str) -> Option<(&str, usize)> {
-    let marks = text.bytes().take_while(|b| *b == b'`').count();
-    let mark = text.get(..marks)?;
-    let mut from = marks;
-    while let Some(found) = text.get(from..)?.find(mark) {
-        let (begins, end) = (from + found, from + found + marks);
-        let longer = text.get(end..)?.bytes().take_while(|b| *b == b'`').count();
-        if longer == 0 {
-            let inside = text.get(marks..begins)?;
-            let padded = inside.strip_prefix(' ').and_then(|inside| inside.strip_suffix(' '));
-            return Some((padded.filter(|inside| !inside.trim().is_empty()).unwrap_or(inside), end));
-        }
-        from = end + longer;
-    }
-    None
-}
-
-/// Text between two marks of emphasis. Within a word, `_` is a letter.
-fn emphasis(text: &str, before: Option<char>) -> Option<(&str, &str)> {
-    let c = text.chars().next()?;
-    let run = text.chars().take_while(|next| *next == c).count();
-    let most = if c == '~' { 2 } else { 3 };
-    if run > most || (c == '~' && run < 2) || (c == '_' && before.is_some_and(char::is_alphanumeric)) {
-        return None;
-    }
-    let mark = text.get(..run)?;
-    let inside = text.get(run..)?;
-    if inside.starts_with(char::is_whitespace) {
-        return None;
-    }
-    let ends = |at: &usize| {
-        let (until, after) = (inside.get(..*at).unwrap_or_default(), inside.get(at + run..).unwrap_or_default());
-        let is_part = after.starts_with(c) || until.ends_with(c);
-        let in_word = c == '_' && after.starts_with(char::is_alphanumeric);
-        !until.is_empty() && !until.ends_with([' ', '\\']) && !is_part && !in_word
-    };
-    let end = inside.match_indices(mark).map(|(at, _)| at).find(ends)?;
-    Some((mark, inside.get(..end)?))
-}
-
-/// What a link shows, where it leads, and how much of the text it takes. A picture is a link to it.
-fn link(text: &str) -> Option<(&str, &str, usize)> {
-    let begins = if text.starts_with("![") { 2 } else { 1 };
-    if !text.starts_with(['[', '!']) || (text.starts_with('!') && begins == 1) {
-        return None;
-    }
-    let middle = text.find("](")?;
-    let shown = text.get(begins..middle)?;
-    let to = text.get(middle + 2..)?;
-    let end = to.find(')')?;
-    let to = to.get(..end)?;
-    // A title behind the address is not shown.
-    let address = to.split_whitespace().next().unwrap_or_default();
-    (!shown.contains('[') && !shown.is_empty()).then_some((shown, address, middle + 3 + end))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// The lines as they look, in which `<1>…<>` stands for a style.
     fn shown(text: &str, room: usize) -> Vec<String> {
-        let mut markdown = Markdown::default();
-        let lines = text.lines().filter_map(|line| markdown.line(line, room));
-        let lines = lines.flat_map(|line| line.split('\n').map(String::from).collect::<Vec<_>>());
-        lines.map(|line| line.replace("\u{1b}[0m", "<>").replace("\u{1b}[", "<").replace('m', ">")).collect()
+        let text = Markdown::all(text, room).replace("\u{1b}[0m", "<>").replace("\u{1b}[", "<").replace('m', ">");
+        text.split('\n').map(String::from).collect()
     }
 
     #[test]
@@ -238,7 +175,6 @@ mod tests {
             ("``a ` b``", "<36>a ` b<>"),
             ("***both***", "<1;3>both<>"),
             ("![alt](p.png)", "<4>alt<><2> (p.png)<>"),
-            ("| a | b |", "| a | b |"),
             ("```not a fence```", "<36>not a fence<>"),
         ];
         for (line, expected) in cases {
@@ -252,6 +188,20 @@ mod tests {
         assert_eq!(shown("**one two three**", 8), ["<1>one two<>", "<1>three<>"]);
         assert_eq!(shown("回溯到消息 ok", 6), ["回溯到", "消息", "ok"]);
         assert_eq!(shown("abcdefghijkl", 5), ["abcdefghijkl"]);
+    }
+
+    #[test]
+    fn a_table_has_columns_and_what_is_none_stays_as_it_is() {
+        let text = "so:\n| a | *b* |\n|---|--:|\n| one | 2 |\n| `x\\|y` | 回 |\nend";
+        let expected =
+            ["so:", "<1>a  <><2> │ <><1> <><1;3>b<>", "<2>────┼───<>", "one<2> │ <> 2", "<36>x|y<><2> │ <>回", "end"];
+        assert_eq!(shown(text, 40), expected);
+        assert_eq!(shown("| a | b |\nx", 40), ["| a | b |", "x"]);
+        assert_eq!(shown("```\n| a |\n|---|\n```", 40), ["<2>  | a |<>", "<2>  |---|<>"]);
+        assert_eq!(
+            shown("| one two three | four five |\n|---|---|", 16),
+            ["<1>one two<><2> │ <><1>four<>", "<1>three  <><2> │ <><1>five<>"]
+        );
     }
 
     #[test]

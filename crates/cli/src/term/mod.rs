@@ -5,11 +5,13 @@
 pub mod entry;
 pub mod flow;
 pub mod ink;
+pub mod inline;
 pub mod keys;
 pub mod line;
 pub mod markdown;
 pub mod raw;
 pub mod screen;
 pub mod spinner;
+pub mod table;
 pub mod width;
 pub mod wrap;

@@ -14,8 +14,20 @@ pub fn push(pieces: &mut Vec<Piece>, style: Style, c: char) {
     }
 }
 
-/// The pieces in rows of at most so many columns, broken between words; all but the first begin with so many blanks.
+/// The pieces in rows of at most so many columns, broken between words; all but the first begin with so many blanks. A word that is
+/// longer than a row stays whole.
 pub fn wrapped(head: &[Piece], pieces: Vec<Piece>, hang: usize, room: usize) -> String {
+    let rows = rows(head, pieces, hang, room);
+    rows.iter().map(|row| painted(row)).collect::<Vec<_>>().join("\n")
+}
+
+/// A row as it looks.
+pub fn painted(row: &[Piece]) -> String {
+    row.iter().map(|(style, text)| style.paint(text)).collect()
+}
+
+/// The same as pieces.
+pub fn rows(head: &[Piece], pieces: Vec<Piece>, hang: usize, room: usize) -> Vec<Vec<Piece>> {
     let hang = if hang + 8 > room { 0 } else { hang };
     let mut rows: Vec<Vec<Piece>> = vec![head.to_vec()];
     let mut used: usize = head.iter().map(|(_, text)| width(text)).sum();
@@ -36,13 +48,10 @@ pub fn wrapped(head: &[Piece], pieces: Vec<Piece>, hang: usize, room: usize) -> 
             }
         }
     }
-    let painted = rows.into_iter().map(|mut row| {
-        if let Some((_, last)) = row.last_mut() {
-            last.truncate(last.trim_end().len());
-        }
-        row.iter().map(|(style, text)| style.paint(text)).collect::<String>()
-    });
-    painted.collect::<Vec<_>>().join("\n")
+    for (_, last) in rows.iter_mut().filter_map(|row| row.last_mut()) {
+        last.truncate(last.trim_end().len());
+    }
+    rows
 }
 
 /// The words of the pieces, each with the blanks behind it. Where letters are wide a line may break at any of them.

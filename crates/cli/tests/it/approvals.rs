@@ -462,3 +462,22 @@ fn a_file_that_would_be_overwritten_is_shown_as_what_changes() {
     assert!(parked.code == 5 && parked.err.contains(change), "{parked:#?}");
     assert!(place.ok(&["show"]).contains("│ - two\n   │ + 2\n"));
 }
+
+#[test]
+fn a_yes_that_is_given_later_covers_what_waits_and_nothing_that_always_asks() {
+    let (place, server, trace) = parked();
+    let done = place.run(&["resume", &trace, "--yes"]);
+    assert!(done.code == 0 && done.err.contains("is approved by --yes"), "{done:#?}");
+    assert_eq!((place.text("effects").as_str(), server.count()), ("done\n", 2));
+
+    let (place, server) = (Place::new(), scripted(vec![bash("echo x >> effects"), Answer::text("Done.")]));
+    std::fs::write(
+        place.root().join("always.toml"),
+        "[[rule]]\nid = \"look\"\ndecision = \"ask\"\nalways = true\nmatch = [\"bash(echo *)\"]\n",
+    )
+    .unwrap();
+    let rules = place.root().join("always.toml").display().to_string();
+    assert_eq!(place.run_on(&server, &["--park", "--policy", &rules, "Do it."]).code, 5);
+    place.run(&["resume", &place.trace(), "--yes"]).fails(5, "waits for an approval");
+    assert!(!place.work.join("effects").exists());
+}

@@ -367,3 +367,13 @@ fn a_full_disk_loses_nothing() {
     // Every call ran once, those included whose result could not be written at first.
     assert_eq!(place.text("effects").lines().count(), 40);
 }
+
+#[test]
+fn the_tries_of_a_run_that_goes_on_are_counted_from_its_beginning() {
+    let server = server(|_| Reply::Error { status: 500, headers: Vec::new(), body: "{}".into() });
+    let place = Place::new();
+    let done = place.run_on(&server, &["--model-retries", "1", "Do it."]);
+    assert!(done.err.contains("(try 2 of 2;"), "{done:#?}");
+    let done = place.run(&["resume", &place.trace()]);
+    assert!(done.err.contains("(try 2 of 2;"), "{done:#?}");
+}

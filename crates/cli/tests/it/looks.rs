@@ -160,3 +160,46 @@ fn lists_fit_the_terminal() {
     assert!(piped.contains("1 turn") || piped.contains("2 turns  "), "{piped}");
     assert!(piped.lines().all(|line| line.contains(" ago  ")), "{piped}");
 }
+
+#[test]
+fn a_table_stands_in_columns_once_it_is_written() {
+    let table = "Here:\n\n| file | lines |\n|:--|--:|\n| a.rs | 12 |\n| 回溯.rs | 1,234 |\n\nDone.";
+    let slow = Answer { pause_ms: 100, ..Answer::text(table) };
+    let (place, server) = (Place::new(), scripted(vec![slow]));
+    let (code, bytes) = run_in((40, 60), &place, &server, &[]).ends();
+    let shown = rendered(&bytes, (40, 60));
+    let drawn =
+        "Here:\r\n\r\nfile    │ lines\r\n────────┼──────\r\na.rs    │    12\r\n回溯.rs │ 1,234\r\n\r\nDone.\r\n";
+    assert!(code == 0 && shown.contains(drawn), "{shown}");
+    assert!(!shown.contains("|:--|"), "{shown}");
+}
+
+#[test]
+fn of_what_a_command_prints_without_end_the_beginning_and_the_end_are_shown() {
+    let (place, server) = (Place::new(), scripted(vec![bash("seq 1 3000"), Answer::text("The end.")]));
+    let done = place.run_on(&server, &["--yes", "Do it."]);
+    let expected: String = (1..=400).map(|n| format!("{n}\n")).collect::<String>()
+        + "… 2,590 lines not shown here …\n"
+        + &(2_991..=3_000).map(|n| format!("{n}\n")).collect::<String>()
+        + "✓ bash";
+    assert!(done.code == 0 && done.err.contains(&expected), "{done:#?}");
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_spelled_out_in_exports_and_events() {
+    let sent = "a\u{9b}31mb\u{1b}[2Jc\u{202e}d";
+    let (place, server) = (Place::new(), scripted(vec![Answer::text(sent)]));
+    assert_eq!(place.run_on(&server, &["Do it."]).code, 0);
+    let trace = place.trace();
+    let spelled = "a\\u009b31mb\\u001b[2Jc\\u202ed";
+    for args in [&["export", &trace] as &[&str], &["export", &trace, "--format", "json"], &["show", "--events", &trace]]
+    {
+        let (code, bytes) = Terminal::of_size((200, 200), &place, (&PROGRAM, args), &[("NO_COLOR", "1")]).ends();
+        let shown = text(&bytes);
+        let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+        assert!(code == 0 && !shown.contains(obeyed), "{args:?}: {shown:?}");
+        assert!(shown.replace("\r\n", "").contains(spelled), "{args:?}: {shown:?}");
+        // Elsewhere they are what they are.
+        assert!(place.ok(args).contains('\u{9b}'), "{args:?}");
+    }
+}
