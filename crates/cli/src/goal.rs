@@ -6,7 +6,8 @@ use crate::browse::out;
 use crate::control::{driven_elsewhere, settle};
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
-use crate::text::plain;
+use crate::print::begins_with_the_task;
+use crate::text::{plain, short};
 use mainpath_core::{LEGEND, State};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
@@ -80,12 +81,28 @@ async fn show(logs: &Logs, (log, state): (&ReadLog, &State), full: bool, json: b
         out(&views::plan(state, &log.events, &made, &task).to_string())?;
         return Ok(Exit::Ok);
     }
+    if let Some(task) = task_alone(log, state).filter(|_| !full && state.run.is_none()) {
+        out(&format!("no plan was made; the work counts for the task: {}", short(task, 400)))?;
+        return Ok(Exit::Ok);
+    }
     let view = if full { state.goals.full_view() } else { state.goals.short_view() };
     view.lines().try_for_each(|line| out(&plain(line)))?;
     if !state.goals.list().is_empty() {
         out(&format!("({LEGEND})"))?;
     }
     Ok(Exit::Ok)
+}
+
+/// The only goal, where nobody made it: an agent that works without a plan works on its task.
+fn task_alone<'s>(log: &ReadLog, state: &'s State) -> Option<&'s str> {
+    let [only] = state.goals.list() else { return None };
+    let has_begun = |kind: &EventKind| match kind {
+        EventKind::GoalsChanged(_) => Some(false),
+        EventKind::ModelFinished(data) if !data.goals.is_empty() => Some(begins_with_the_task(data)),
+        _ => None,
+    };
+    let is_alone = log.events.iter().filter_map(|event| has_begun(&event.kind)).all(|begun| begun);
+    (is_alone && only.status == GoalStatus::InProgress).then_some(&*only.description)
 }
 
 /// A plan in a file.

@@ -119,17 +119,19 @@ fn changes(ops: &[GoalOp]) -> &'static str {
     }
 }
 
-/// Whether an event changes the plan in a way that people are shown. That work without a plan counts for its task is not.
+/// Whether an event changes the plan in a way that people are shown.
 fn plans(kind: &EventKind) -> bool {
     match kind {
         EventKind::GoalsChanged(_) => true,
-        EventKind::ModelFinished(data) => {
-            let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
-            let by_itself = |op: &GoalOp| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. });
-            !data.goals.is_empty() && (is_asked || !data.goals.iter().all(by_itself))
-        }
+        EventKind::ModelFinished(data) => !data.goals.is_empty() && !begins_with_the_task(data),
         _ => false,
     }
+}
+
+/// Whether an answer changes the plan in no other way than that its work, which has none, counts for the task.
+pub fn begins_with_the_task(data: &ModelFinished) -> bool {
+    let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
+    !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
 }
 
 impl Printer {

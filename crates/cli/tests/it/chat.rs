@@ -114,3 +114,28 @@ fn a_question_left_for_later_and_a_failure_are_told_and_without_a_terminal_nothi
     let bare = place.run(&[]);
     assert!(bare.code == 2 && bare.err.contains("Usage: mainpath <COMMAND>") && bare.out.is_empty(), "{bare:#?}");
 }
+
+#[test]
+fn a_chat_that_is_suspended_leaves_the_terminal_to_the_shell_and_keeps_what_was_typed() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Hello.")]));
+    let shell = ["bash", "--norc", "--noprofile", "-i"];
+    let mut terminal = Terminal::of_size((80, 160), &place, (&shell, &[]), &[("PS1", "$ ")]);
+    terminal.types(&format!("{} chat --model {}\n", PROGRAM[0], server.model()));
+    terminal.shows("Ctrl-D leaves\r\n›", 1);
+    terminal.types("hello wor");
+    terminal.shows("› hello wor", 1);
+    terminal.types("\u{1a}");
+    terminal.shows("Stopped", 1);
+    // The shell's own line and echo work.
+    terminal.types("echo $((6 * 7))\n");
+    terminal.shows("\r\n42\r\n", 1);
+    terminal.types("fg\n");
+    terminal.shows("› hello wor", 2);
+    terminal.types("ld\r");
+    terminal.shows("■ final", 1);
+    assert!(last_told(&server).contains("hello world"), "{}", last_told(&server));
+    terminal.types("\u{4}");
+    terminal.shows("goes on with it", 1);
+    terminal.types("exit\n");
+    assert_eq!(terminal.end().0, 0);
+}
