@@ -95,25 +95,27 @@ async fn kept(held: &Held, name: &str, unknown: SessionError) -> Result<Kept, Fa
     Ok(kept)
 }
 
-/// Lists what is not known here; gives 1 where that cannot be seen.
-pub async fn list(held: &Held, as_json: bool) -> Result<usize, Failure> {
+/// Lists what is not known here; gives how many there are, or `None` where that cannot be seen.
+pub async fn list(held: &Held, as_json: bool) -> Result<Option<usize>, Failure> {
     let listed = match held.place.list().await {
         Ok(listed) => listed,
         Err(error) => {
             eprintln!("! {}", plain(&error.to_string()));
-            return Ok(1);
+            return Ok(None);
         }
     };
+    let mut found = 0;
     for one in listed {
         if !matches!(held.sessions.get(&one.name), Err(SessionError::Unknown(_))) {
             continue;
         }
+        found += 1;
         out(&match as_json {
             true => json!({"name": one.name, "trace": one.trace, "elsewhere": true}).to_string(),
             false => format!("{:<24} {:<28} on another machine", plain(&one.name), one.trace.as_str()),
         })?;
     }
-    Ok(0)
+    Ok(Some(found))
 }
 
 /// `mainpath session show` of one that is not known here. Errors: nor is it in the mirror.

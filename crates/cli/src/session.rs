@@ -180,11 +180,7 @@ async fn look(command: SessionCommand) -> Result<Exit, Failure> {
         SessionCommand::List(args) => {
             let sessions = held.sessions.list()?;
             let mut broken = 0;
-            if sessions.is_empty() && !args.json {
-                eprintln!(
-                    "no sessions yet; mainpath session new NAME makes one, and so does mainpath run --session NAME"
-                );
-            }
+            let has_none = sessions.is_empty();
             for session in sessions {
                 match session {
                     Ok(session) => out(&if args.json { json!(session).to_string() } else { line(&logs, &session) })?,
@@ -194,7 +190,13 @@ async fn look(command: SessionCommand) -> Result<Exit, Failure> {
                     }
                 }
             }
-            broken += elsewhere::list(&held, args.json).await?;
+            let elsewhere = elsewhere::list(&held, args.json).await?;
+            broken += usize::from(elsewhere.is_none());
+            if has_none && elsewhere == Some(0) && !args.json {
+                eprintln!(
+                    "no sessions yet; mainpath session new NAME makes one, and so does mainpath run --session NAME"
+                );
+            }
             Ok(if broken == 0 { Exit::Ok } else { Exit::Error })
         }
         SessionCommand::Show(args) => match held.sessions.get(&args.name) {

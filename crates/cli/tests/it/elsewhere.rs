@@ -100,7 +100,8 @@ fn a_redis_server_hands_a_session_on_and_one_that_is_down_loses_nothing() {
     one.config(&config);
     two.config(&config);
     assert_eq!(one.run_on(&server, &["--session", "pond", "First."]).code, 0);
-    assert!(two.ok(&["session", "list"]).contains("on another machine"));
+    let listed = two.run(&["session", "list"]);
+    assert!(listed.out.contains("on another machine") && !listed.err.contains("no sessions"), "{listed:#?}");
     let done = two.run_on(&server, &["--session", "pond", "Second."]);
     assert!(done.err.contains("2 messages were taken in as trace "), "{done:#?}");
     assert_eq!(said(&server), ["First.", "Answer 1.", "Second."]);
