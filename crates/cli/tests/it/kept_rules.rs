@@ -72,3 +72,25 @@ fn a_yes_holds_for_the_task_and_a_new_task_needs_its_own() {
     assert!(done.err.contains("denied by builtin.headless"), "{done:#?}");
     assert_eq!(place.text("effects"), "x\nx\n");
 }
+
+#[test]
+fn rules_that_cannot_be_read_when_a_run_goes_on_decide_nothing() {
+    let place = Place::new();
+    let server = scripted(vec![bash("echo x >> effects"), Answer::text("The end.")]);
+    assert_eq!(place.run_on(&server, &["--park", "Do it."]).code, 5);
+    let trace = place.trace();
+    let before = place.log(&trace);
+    let user = place.home.join("policy.toml");
+    for (text, told) in [
+        ("garbage [[", "policy.toml, line 1: "),
+        ("[[rule]]\ndecision = \"allow\"\nmatch = [\"bash(\"]\n", "policy.toml, line 3: "),
+    ] {
+        std::fs::write(&user, text).unwrap();
+        let done = place.run(&["resume", &trace, "--yes"]);
+        done.fails(1, told);
+        assert_eq!((place.log(&trace) == before, place.text("effects").as_str()), (true, ""), "{done:#?}");
+    }
+    std::fs::remove_file(&user).unwrap();
+    assert_eq!(place.run(&["resume", &trace, "--yes"]).out, "The end.\n");
+    assert_eq!(place.text("effects"), "x\n");
+}
