@@ -4,13 +4,14 @@ use crate::app::App;
 use crate::args::PolicyReplayArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
+use crate::offer::REACHING;
 use crate::past;
 use crate::text::{gist, plain, short, were};
-use mainpath_policy::{Breach, Budget, Checks, Folders, Policy, Rules, judge};
+use mainpath_policy::{Breach, Budget, CallFacts, Checks, Folders, Policy, Rules, judge};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// One call, judged then and now.
@@ -18,10 +19,19 @@ struct Judged<'a> {
     call: CallId,
     tool: &'a str,
     arguments: &'a str,
-    origins: &'a [Origin],
+    from: From<'a>,
     then: &'a Verdict,
     /// `None` where the call can no longer be judged: its tool is gone, or its arguments were erased.
     now: Option<Verdict>,
+}
+
+/// Where the words of a call came from.
+#[derive(Clone, Copy)]
+struct From<'a> {
+    origins: &'a [Origin],
+    destinations: &'a [Destination],
+    /// Whether people named its addresses.
+    named: bool,
 }
 
 /// `mainpath policy replay`
@@ -157,18 +167,39 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// What they say of a call; `None` where it can no longer be judged.
-    fn say(&self, tool: &str, arguments: &str, origins: &[Origin], named: bool) -> Option<Verdict> {
-        let rules = Rules {
-            mode: self.spec.mode,
-            access: self.spec.access,
-            allowed_tools: self.spec.tools.iter().map(|tool| tool.name.clone()).collect(),
-            policy: Arc::clone(self.policy),
+    fn say(&self, tool: &str, arguments: &str, from: From<'_>) -> Option<Verdict> {
+        let mut facts = match self.tools.plan(tool, arguments, self.workspace) {
+            Ok(Planned { facts, .. }) => facts,
+            Err(_) => self.of_server(tool, arguments)?,
         };
-        let Planned { mut facts, .. } = self.tools.plan(tool, arguments, self.workspace).ok()?;
-        facts.origins = origins.iter().copied().chain([Origin::Model]).collect();
-        facts.named |= named;
+        let mut allowed_tools: Vec<String> = self.spec.tools.iter().map(|tool| tool.name.clone()).collect();
+        if REACHING.contains(&tool) && allowed_tools.iter().any(|allowed| allowed == tool) {
+            allowed_tools.push(facts.tool.clone());
+        }
+        let (mode, access, policy) = (self.spec.mode, self.spec.access, Arc::clone(self.policy));
+        let rules = Rules { mode, access, allowed_tools, policy };
+        facts.origins = from.origins.iter().copied().chain([Origin::Model]).collect();
+        facts.destinations = from.destinations.to_vec();
+        facts.named |= from.named;
         facts.confined = Launcher::current_exe().support().can_confine();
         Some(judge(&rules, &facts))
+    }
+
+    /// What is known of a call of an MCP server's tool, while the server does not run: its name, its arguments, and the effect that the trace has
+    /// on record. `None` for another tool.
+    fn of_server(&self, tool: &str, arguments: &str) -> Option<CallFacts> {
+        let mut arguments: Value = serde_json::from_str(arguments).ok()?;
+        let mut tool = tool.to_string();
+        if REACHING.contains(&tool.as_str()) {
+            tool = arguments.get("name")?.as_str()?.into();
+            arguments = arguments.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        }
+        if self.tools.resolve(&tool).is_some() || !tool.starts_with("mcp__") {
+            return None;
+        }
+        let known = self.spec.tools.iter().find(|known| known.name == tool);
+        let effect = known.map_or(EffectClass::SideEffecting, |known| known.effect);
+        Some(CallFacts { tool, effect, arguments, results: Origin::Mcp, ..CallFacts::default() })
     }
 
     /// The calls of an answer that a rule judged.
@@ -179,9 +210,11 @@ impl Judge<'_> {
         });
         let again = |((index, planned), (tool, arguments)): ((u16, &'a PlannedCall), (&'a String, &'a String))| {
             let then = planned.verdict.as_ref()?;
-            let (arguments, origins) = (planned.arguments.as_ref().unwrap_or(arguments), planned.origins.as_slice());
-            let now = self.say(tool, arguments, origins, then.rule == "builtin.named-address");
-            Some(Judged { call: CallId { seq: data.seq, index }, tool, arguments, origins, then, now })
+            let arguments = planned.arguments.as_ref().unwrap_or(arguments);
+            let named = then.rule == "builtin.named-address";
+            let from = From { origins: &planned.origins, destinations: &planned.destinations, named };
+            let now = self.say(tool, arguments, from);
+            Some(Judged { call: CallId { seq: data.seq, index }, tool, arguments, from, then, now })
         };
         (0u16..).zip(&data.calls).zip(made).filter_map(again).collect()
     }
@@ -190,7 +223,8 @@ impl Judge<'_> {
     fn approval<'a>(&self, data: &'a ApprovalGranted, judged: &[Judged<'a>]) -> Option<Judged<'a>> {
         let (arguments, then) = (data.arguments.as_deref()?, data.verdict.as_ref()?);
         let before = judged.iter().rev().find(|one| one.call == data.call && one.arguments != arguments)?;
-        let now = self.say(before.tool, arguments, before.origins, true);
+        // Whoever wrote the arguments has named what stands in them.
+        let now = self.say(before.tool, arguments, From { destinations: &[], named: true, ..before.from });
         Some(Judged { arguments, then, now, ..*before })
     }
 }

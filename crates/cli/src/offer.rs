@@ -12,7 +12,7 @@ use mainpath_types::{Spec, ToolSpec, TraceId};
 /// How the names of MCP servers' tools begin.
 const MCP: &str = "mcp__";
 /// What reaches the tools of MCP servers where they are many.
-const REACHING: [&str; 2] = ["find_tools", "use_tool"];
+pub(crate) const REACHING: [&str; 2] = ["find_tools", "use_tool"];
 
 /// The tools that flags or the configuration name; none for all. Errors: one that there is not, or that is named twice.
 pub fn allowed(args: &AgentArgs, config: &ConfigFile, tools: &Tools) -> Result<Vec<String>, Failure> {

@@ -14,8 +14,8 @@ use crate::history;
 use crate::text::plain;
 use mainpath_policy::{CallFacts, Explanation, Folders, Layer, Policy, PolicyError, Rule, Rules, explain, sample};
 use mainpath_tools::{Tools, Workspace};
-use mainpath_types::{ApprovalMode, Decision, RuleText, RunRules};
-use serde_json::json;
+use mainpath_types::{ApprovalMode, Decision, Destination, RuleText, RunRules};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -167,6 +167,7 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let (tools, _) = home.toolbox();
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
+    facts.destinations = from_text(&facts.arguments, &args.from_text)?;
     facts.confined = mainpath_sandbox::Launcher::current_exe().support().can_confine();
     let rules = Rules {
         mode: if args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask },
@@ -185,6 +186,36 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
         Decision::Ask => Exit::ApprovalNeeded,
         Decision::Deny => Exit::Denied,
     })
+}
+
+/// The arguments that hold these values, as if somebody's text had named them. Errors: no argument holds one.
+fn from_text(arguments: &Value, values: &[String]) -> Result<Vec<Destination>, Failure> {
+    fn look(at: &Value, argument: &str, wanted: &str, found: &mut Vec<Destination>) {
+        match at {
+            Value::String(text) if text.contains(wanted) => {
+                found.push(Destination { argument: argument.into(), value: wanted.into(), call: None, tool: None });
+            }
+            Value::Number(number) if number.to_string() == wanted => {
+                found.push(Destination { argument: argument.into(), value: wanted.into(), call: None, tool: None });
+            }
+            Value::Array(items) => items.iter().for_each(|item| look(item, argument, wanted, found)),
+            Value::Object(map) => map.iter().for_each(|(name, value)| {
+                let dot = if argument.is_empty() { "" } else { "." };
+                look(value, &format!("{argument}{dot}{name}"), wanted, found);
+            }),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    for wanted in values {
+        let mut found = Vec::new();
+        look(arguments, "", wanted, &mut found);
+        if found.is_empty() {
+            return Err(Failure::usage(format!("--from-text {wanted:?}: no argument of the call holds it")));
+        }
+        all.append(&mut found);
+    }
+    Ok(all)
 }
 
 /// The facts of a call, be it in a line or with its arguments as JSON.
@@ -262,7 +293,11 @@ fn as_json(rule: &Rule) -> serde_json::Value {
 
 fn as_line(rule: &Rule) -> String {
     let origins: Vec<String> = rule.origins.iter().map(|origin| json!(origin).as_str().unwrap_or("").into()).collect();
-    let origins = if origins.is_empty() { String::new() } else { format!(" if origin = {}", origins.join(", ")) };
+    let origins = match (origins.is_empty(), rule.destination) {
+        (true, true) => " if destination = text".into(),
+        (true, false) => String::new(),
+        (false, _) => format!(" if origin = {}", origins.join(", ")),
+    };
     let always = if rule.always { " always" } else { "" };
     let ignored = rule.ignored.map(|why| format!(" [does not hold: {why}]")).unwrap_or_default();
     let matches = rule.matches.join(", ");

@@ -123,8 +123,12 @@ fn offer(server: &Arc<Server>, tool: Tool) -> Result<(String, Offer), String> {
         text => text,
     };
     let effect = effect(tool.annotations.as_ref(), configured.entry.trust_annotations);
+    let says_read_only = tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
     let remote = Remote { server: Arc::clone(server), name: tool.name.into_owned(), promised };
-    Ok((name, Offer { doc: doc(server, described, effect), schema, tool: Arc::new(remote) }))
+    Ok((
+        name,
+        Offer { doc: ToolDoc { says_read_only, ..doc(server, described, effect) }, schema, tool: Arc::new(remote) },
+    ))
 }
 
 /// What a tool can do. What a server says of itself is believed only where the person says so.

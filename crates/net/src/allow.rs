@@ -50,6 +50,11 @@ impl Allow {
         self.rule.allows(&fact) && (self.any_path || !is_odd(url.path()))
     }
 
+    /// Whether it names a server, or those below a domain, rather than any.
+    pub fn names_server(&self) -> bool {
+        self.rule.names_server()
+    }
+
     /// Whether it names methods; otherwise all are meant.
     pub fn has_methods(&self) -> bool {
         self.text.trim().contains(char::is_whitespace)

@@ -194,7 +194,10 @@ impl Tool for HttpRequest {
 
     fn touches(&self, args: &HttpRequestArgs) -> Touches {
         let url = args.address().map_or_else(|_| args.url.clone(), |url| url.to_string());
-        Touches::asking(args.method().as_str(), url)
+        let named = args.ask().is_ok_and(|Ask { method, url, .. }| {
+            self.allow.iter().any(|rule| rule.names_server() && rule.covers(&method, &url))
+        });
+        Touches::asking(args.method().as_str(), url).named(named)
     }
 
     fn check(&self, args: &HttpRequestArgs) -> Result<(), Problem> {

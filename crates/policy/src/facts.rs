@@ -1,6 +1,6 @@
 //! What is known about a call.
 
-use mainpath_types::{EffectClass, Origin};
+use mainpath_types::{Destination, EffectClass, Origin};
 use std::collections::BTreeSet;
 
 /// What is known about a call. The caller has resolved every path, symlinks included.
@@ -22,6 +22,12 @@ pub struct CallFacts {
     pub commands: Vec<String>,
     /// Where its arguments came from.
     pub origins: BTreeSet<Origin>,
+    /// Where it goes by words that no person and no server's own field said.
+    pub destinations: Vec<Destination>,
+    /// Whether whoever offers the tool says that it changes nothing. It need not be true.
+    pub says_read_only: bool,
+    /// Where the tool's results come from.
+    pub results: Origin,
     /// Whether the machine can confine the processes that it starts.
     pub confined: bool,
 }

@@ -47,11 +47,21 @@ struct RawRule {
     origin: OneOrMore<Origin>,
     #[serde(default)]
     effect: OneOrMore<EffectClass>,
+    #[serde(default)]
+    destination: Option<RawDestination>,
     reason: Option<String>,
     #[serde(default)]
     always: Option<Spanned<bool>>,
     #[serde(default)]
     examples: RawExamples,
+}
+
+/// Where the words of a call's destination come from.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawDestination {
+    /// Somebody's text.
+    Text,
 }
 
 #[derive(Default, Deserialize)]
@@ -183,6 +193,7 @@ pub(crate) fn parse(layer: Layer, name: &str, text: &str, folders: &Folders) -> 
             matches,
             origins: raw.origin.0,
             effects: raw.effect.0,
+            destination: raw.destination.is_some(),
             reason: raw.reason,
             always: raw.always.is_some_and(Spanned::into_inner),
             layer,
@@ -217,12 +228,17 @@ pub(crate) fn parse_one(
         Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 4..)),
         None => (text, None),
     };
-    let origins = match condition.map(|condition| condition.trim().split_once('=')) {
-        None => Vec::new(),
+    let (origins, destination) = match condition.map(|condition| condition.trim().split_once('=')) {
+        None => (Vec::new(), false),
+        Some(Some((name, from))) if name.trim() == "destination" && from.trim() == "text" => (Vec::new(), true),
         Some(Some((name, origins))) if name.trim() == "origin" => {
-            origins.split(',').map(|origin| one_origin(origin.trim())).collect::<Result<_, _>>()?
+            let origins = origins.split(',').map(|origin| one_origin(origin.trim()));
+            (origins.collect::<Result<_, _>>()?, false)
         }
-        Some(_) => return Err(format!("the condition in {text:?} cannot be read; it looks like: if origin = web")),
+        Some(_) => {
+            let known = "if origin = web, or: if destination = text";
+            return Err(format!("the condition in {text:?} cannot be read; it looks like: {known}"));
+        }
     };
     let matches: Vec<String> = pattern.lines().map(|line| line.trim().into()).collect();
     let patterns = matches.iter().map(|text| Pattern::parse(text, folders)).collect::<Result<Vec<_>, _>>()?;
@@ -236,6 +252,7 @@ pub(crate) fn parse_one(
         patterns,
         origins,
         effects: Vec::new(),
+        destination,
         reason: None,
         always: false,
         layer,

@@ -4,7 +4,7 @@ use crate::glob::escaped;
 use crate::pattern::{Address, quoted};
 use crate::shell::{self, Simple};
 use crate::{CallFacts, PathFact};
-use mainpath_types::EffectClass;
+use mainpath_types::{Destination, EffectClass};
 use std::fmt;
 
 /// A rule as `--allow` takes it: patterns that allow a kind of call together. As text they
@@ -77,7 +77,8 @@ pub fn narrowest(facts: &CallFacts) -> Option<RuleText> {
     if rules.is_empty() {
         match facts.effect {
             EffectClass::ProcessControl | EffectClass::MessageSend => return None,
-            _ => rules.push(escaped(&facts.tool)),
+            _ if facts.destinations.is_empty() => rules.push(escaped(&facts.tool)),
+            _ => rules.push(destinations(facts)?),
         }
     }
     let mut seen = Vec::new();
@@ -88,6 +89,17 @@ pub fn narrowest(facts: &CallFacts) -> Option<RuleText> {
         }
     });
     Some(RuleText(rules))
+}
+
+/// A rule for calls to the destinations of this one.
+fn destinations(facts: &CallFacts) -> Option<String> {
+    let named = |destination: &Destination| {
+        let value = &destination.value;
+        let fits = !value.chars().any(char::is_control) && !value.contains(", ") && value.trim() == value;
+        fits.then(|| format!("{}={}", destination.argument, escaped(value)))
+    };
+    let named: Vec<String> = facts.destinations.iter().map(named).collect::<Option<_>>()?;
+    Some(format!("{}({})", escaped(&facts.tool), named.join(", ")))
 }
 
 fn command(simple: &Simple) -> Option<String> {

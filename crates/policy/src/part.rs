@@ -44,7 +44,7 @@ impl Part<'_> {
 }
 
 /// The text, cut where it gets long.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into(),

@@ -3,7 +3,7 @@
 use crate::CallFacts;
 use crate::part::Part;
 use crate::pattern::{Fit, Pattern, Reading};
-use mainpath_types::{Decision, EffectClass, Origin};
+use mainpath_types::{Decision, Destination, EffectClass, Origin};
 use serde::Serialize;
 
 /// Where a rule comes from.
@@ -51,6 +51,8 @@ pub struct Rule {
     pub origins: Vec<Origin>,
     /// It holds only for tools with these effects; empty: with any.
     pub effects: Vec<EffectClass>,
+    /// It holds only for calls whose destination comes from somebody's text: see [`CallFacts::destinations`].
+    pub destination: bool,
     /// Why there is such a rule.
     pub reason: Option<String>,
     /// For an ask: `--yes` is no answer to it.
@@ -87,7 +89,18 @@ impl Rule {
                     !facts.origins.is_empty() && facts.origins.iter().all(|origin| self.origins.contains(origin))
                 }
             };
-        origin && (self.effects.is_empty() || self.effects.contains(&facts.effect))
+        origin
+            && (!self.destination || !facts.destinations.is_empty())
+            && (self.effects.is_empty() || self.effects.contains(&facts.effect))
+    }
+
+    /// Whether a person has allowed calls to this destination by name: a rule that allows any is not about it.
+    pub(crate) fn names(&self, facts: &CallFacts, destination: &Destination) -> bool {
+        self.decision == Decision::Allow
+            && self.layer != Layer::Builtin
+            && self.ignored.is_none()
+            && self.holds(facts, Reading::Strict)
+            && self.patterns.iter().any(|pattern| pattern.names(facts, destination))
     }
 
     /// Whether it denies every call of a tool.
@@ -95,6 +108,7 @@ impl Rule {
         self.decision == Decision::Deny
             && self.ignored.is_none()
             && self.origins.is_empty()
+            && !self.destination
             && (self.effects.is_empty() || self.effects.contains(&effect))
             && self.patterns.iter().any(|pattern| pattern.is_whole_tool(tool))
     }
@@ -106,9 +120,10 @@ impl Rule {
 
     /// What is hashed: everything that changes a verdict or what is said of it.
     pub(crate) fn fingerprint(&self) -> String {
-        let Rule { id, decision, matches, origins, effects, reason, always, layer, ignored, .. } = self;
+        let Rule { id, decision, matches, origins, effects, destination, reason, always, layer, ignored, .. } = self;
+        let destination = if *destination { "destination\0" } else { "" };
         format!(
-            "{layer:?}\0{id}\0{decision:?}\0{matches:?}\0{origins:?}\0{effects:?}\0{reason:?}\0{always}\0{ignored:?}\n"
+            "{layer:?}\0{id}\0{decision:?}\0{matches:?}\0{origins:?}\0{effects:?}\0{destination}{reason:?}\0{always}\0{ignored:?}\n"
         )
     }
 }

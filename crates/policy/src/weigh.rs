@@ -1,12 +1,13 @@
 //! What the rules say of each part of a call, and what follows where none says anything.
 
 use crate::judge::ASK;
-use crate::part::{Part, parts};
+use crate::part::{Part, parts, short};
 use crate::pattern::{Fit, Seen};
 use crate::rule::{Layer, Rule};
 use crate::shell::{self, Script};
 use crate::{CallFacts, Policy};
-use mainpath_types::{Access, Decision, EffectClass};
+use mainpath_types::{Access, Decision, Destination, EffectClass};
+use std::borrow::Cow;
 
 /// What is said of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,7 @@ pub(crate) fn weigh<'p>(
     facts: &CallFacts,
     applied: Option<&mut Vec<Applied<'p>>>,
 ) -> Vec<Finding> {
+    let unnamed = Unnamed::of(policy, facts);
     let scripts: Vec<Script> = facts.commands.iter().map(|line| shell::read(line)).collect();
     let seen: Vec<Vec<Seen<'_>>> =
         scripts.iter().map(|script| script.commands.iter().map(Seen::new).collect()).collect();
@@ -51,13 +53,16 @@ pub(crate) fn weigh<'p>(
         .iter()
         .map(|part| {
             if let Some(applied) = applied.as_deref_mut() {
-                let fits =
-                    policy.rules().iter().map(|rule| Applied { rule, part: String::new(), fit: rule.fit(facts, part) });
+                let fits = policy.rules().iter().map(|rule| Applied {
+                    rule,
+                    part: String::new(),
+                    fit: rule.fit(unnamed.facts(rule), part),
+                });
                 let fits =
                     fits.filter(|applied| applied.fit != Fit::No && (applied.fit == Fit::Yes || counts(applied.rule)));
                 applied.extend(fits.map(|found| Applied { part: part.describe(&facts.tool), ..found }));
             }
-            say(policy, facts, part)
+            say(policy, &unnamed, part)
         })
         .collect();
     let allowed = Allowed::of(&parts, &said);
@@ -70,9 +75,37 @@ pub(crate) fn weigh<'p>(
             // Only an allow opens what is closed by default: an ask may be answered by `--yes`.
             let closed =
                 default.of(part).filter(|found| said.decision == Decision::Ask && found.decision == Decision::Deny);
-            Some(closed.unwrap_or_else(|| said.finding(facts, part, tainted)))
+            Some(closed.unwrap_or_else(|| said.finding(unnamed.facts(said.rule), part, tainted)))
         })
         .collect()
+}
+
+/// A call with those destinations that no rule allows by name: what a person has allowed so, that person has named.
+struct Unnamed<'a> {
+    facts: Cow<'a, CallFacts>,
+    /// For the organisation's rules, which no other rule loosens.
+    for_organisation: Cow<'a, CallFacts>,
+}
+
+impl<'a> Unnamed<'a> {
+    fn of(policy: &Policy, facts: &'a CallFacts) -> Unnamed<'a> {
+        if facts.destinations.is_empty() {
+            return Unnamed { facts: Cow::Borrowed(facts), for_organisation: Cow::Borrowed(facts) };
+        }
+        let but_named = |counts: &dyn Fn(&Rule) -> bool| {
+            let names = |destination: &Destination| {
+                policy.rules().iter().any(|rule| counts(rule) && rule.names(facts, destination))
+            };
+            let destinations = facts.destinations.iter().filter(|found| !names(found)).cloned().collect();
+            Cow::Owned(CallFacts { destinations, ..facts.clone() })
+        };
+        let by_organisation = |rule: &Rule| rule.layer == Layer::Organisation;
+        Unnamed { facts: but_named(&|_| true), for_organisation: but_named(&by_organisation) }
+    }
+
+    fn facts(&self, rule: &Rule) -> &CallFacts {
+        if rule.layer == Layer::Organisation { &self.for_organisation } else { &self.facts }
+    }
 }
 
 /// What a rule says of a part.
@@ -89,10 +122,10 @@ fn counts(rule: &Rule) -> bool {
 }
 
 /// The strongest thing that the rules say of a part.
-fn say<'p>(policy: &'p Policy, facts: &CallFacts, part: &Part<'_>) -> Option<Said<'p>> {
+fn say<'p>(policy: &'p Policy, unnamed: &Unnamed<'_>, part: &Part<'_>) -> Option<Said<'p>> {
     let mut strongest: Option<Said<'p>> = None;
     for rule in policy.rules() {
-        let (decision, certain) = match rule.fit(facts, part) {
+        let (decision, certain) = match rule.fit(unnamed.facts(rule), part) {
             Fit::No => continue,
             Fit::Maybe if !counts(rule) => continue,
             Fit::Maybe => (Decision::Ask, false),
@@ -135,6 +168,19 @@ impl Said<'_> {
                 by_rule: true,
             };
         }
+        if self.rule.destination {
+            let why = self.rule.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_else(|| ".".into());
+            let reason = format!("{}{why}", nobody_named(&facts.destinations));
+            return Finding {
+                decision: self.decision,
+                rule: self.rule.id.clone(),
+                reason,
+                part: subject,
+                by_organisation: self.rule.layer == Layer::Organisation,
+                firm: self.is_firm(),
+                by_rule: true,
+            };
+        }
         let does = match (self.decision, self.certain) {
             (_, false) => "may be what the rule",
             (Decision::Allow, _) => "is allowed by the rule",
@@ -160,6 +206,28 @@ impl Said<'_> {
             by_organisation: self.rule.layer == Layer::Organisation,
             firm: self.is_firm(),
             by_rule: true,
+        }
+    }
+}
+
+/// Which destination nobody named, and where it comes from.
+fn nobody_named(destinations: &[Destination]) -> String {
+    let Some((first, more)) = destinations.split_first() else { return String::new() };
+    let Destination { argument, value, call, tool } = first;
+    let value = short(value);
+    let more = match more.len() {
+        0 => String::new(),
+        1 => " and one more".into(),
+        n => format!(" and {n} more"),
+    };
+    let what = format!("{value:?} (argument {argument}){more}");
+    match (call, tool) {
+        (Some(call), Some(tool)) => {
+            format!("{what} comes from text that {tool} returned (call {call}), and no person named it")
+        }
+        (Some(call), None) => format!("{what} comes from text in the result of call {call}, and no person named it"),
+        (None, _) => {
+            format!("{what} was named by no person and no server, and this trace has read other people's text")
         }
     }
 }

@@ -7,6 +7,7 @@ mod summing;
 mod writing;
 
 use crate::context_hooks::{ask_hooks, in_short, summary};
+use crate::destinations::acts;
 use crate::effects::{Around, Made, Ruled, probe_tool, run_tool};
 use crate::hub::{Handle, Phase, Waiting};
 use crate::look_back;
@@ -377,10 +378,13 @@ impl Driver {
     /// Takes in where what was said since the last look came from.
     async fn note_origins(&mut self) -> Result<(), DriveError> {
         let (last, from) = (self.machine.state().last, self.noted + 1);
-        // Who may ask servers has to know which of them people named.
+        // Who may ask servers has to know which of them people named, and who acts, to whom.
         let prepared = self.prepared().await?;
         let tools = &self.shared.config.tools;
-        let of_web = |name: &String| tools.doc(name).is_some_and(|doc| doc.origin == Origin::Web);
+        let of_web = |name: &String| {
+            let doc = tools.doc(name).filter(|doc| !doc.internal);
+            doc.is_some_and(|doc| matches!(doc.origin, Origin::Web | Origin::Mcp) || acts(doc.effect))
+        };
         let reaches_out = prepared.rules.allowed_tools.iter().any(of_web);
         let foreign = |id| self.bodies.get(id).is_some_and(|kind| origin_of(kind).is_foreign());
         if self.origins.is_none() && !reaches_out && !(from..=last).any(foreign) {

@@ -65,8 +65,8 @@ impl<'a> Gate<'a> {
                 let verdict = if internal { settled(verdict) } else { self.calls.hold(verdict, self.rules.mode) };
                 let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
-                let (tool, verdict) = (Some(tool), Some(verdict));
-                PlannedCall { tool, verdict, places, origins, offer, ..PlannedCall::default() }
+                let (tool, verdict, destinations) = (Some(tool), Some(verdict), facts.destinations);
+                PlannedCall { tool, verdict, places, origins, destinations, offer, ..PlannedCall::default() }
             }
             Err(problem) => {
                 let tool = self.tools.resolve(name);
@@ -92,13 +92,23 @@ impl<'a> Gate<'a> {
     }
 
     fn judge(&self, tool: &str, facts: &mut CallFacts) -> Verdict {
+        self.complete(facts);
+        self.verdict(tool, facts)
+    }
+
+    /// Adds what the trace and the machine know of a call.
+    fn complete(&self, facts: &mut CallFacts) {
         facts.confined = starts_processes(facts.effect) && self.launcher.support().can_confine();
         if let Some(origins) = &self.origins {
             if origins.is_foreign() {
                 facts.origins = origins.of(&facts.arguments);
             }
+            facts.destinations = origins.destinations.of(facts, &|url| origins.names(url));
             facts.named |= facts.urls.iter().all(|fact| origins.names(&fact.url));
         }
+    }
+
+    fn verdict(&self, tool: &str, facts: &CallFacts) -> Verdict {
         let hands_on = tool != facts.tool && self.rules.allowed_tools.iter().any(|allowed| allowed == tool);
         match hands_on && self.calls.allow(&facts.tool) {
             false => judge(&self.rules, facts),
@@ -119,7 +129,10 @@ impl<'a> Gate<'a> {
         // Whoever may ask a server is not asked about it again because it has moved the page.
         let named = facts.named || facts.urls.iter().any(|from| same_server(&from.url, &to.url));
         let mut facts = CallFacts { urls: vec![to], named, ..facts };
-        let verdict = self.judge(&tool, &mut facts);
+        self.complete(&mut facts);
+        // Where the call goes was judged before it ran; from there on it goes where that server says.
+        facts.destinations.clear();
+        let verdict = self.verdict(&tool, &facts);
         let reason = verdict.reason.trim_end_matches('.');
         match verdict.decision {
             Decision::Allow => Ok(()),

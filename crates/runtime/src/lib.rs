@@ -15,6 +15,7 @@
 
 pub mod artifacts;
 mod context_hooks;
+mod destinations;
 mod driver;
 mod effects;
 pub mod erase;

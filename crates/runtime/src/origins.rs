@@ -4,6 +4,7 @@
 //! Coarse, and never lost: what a result once said is remembered over cuts, summaries and restarts, for it is in the log. A
 //! word that people of the trace said themselves is theirs, and one that a call itself gave is not its result's. A trace that has seen nothing foreign keeps nothing here.
 
+use crate::destinations::Destinations;
 use crate::notes::parted;
 use crate::texts::{Gone, load, parts};
 use mainpath_store::{Scope, Store, StoreError};
@@ -21,6 +22,8 @@ pub(crate) struct Origins {
     seen: u8,
     /// The words of the calls that are under way: a result that says them again has them from here.
     asked: HashMap<CallId, HashSet<u64>>,
+    /// Who named where calls go.
+    pub destinations: Destinations,
 }
 
 /// Words that are kept at most.
@@ -56,13 +59,19 @@ impl Origins {
         if let EventKind::SpecChanged(data) = kind {
             for (origin, text) in parted(&data.spec.instructions) {
                 self.note(origin, text);
+                match origin {
+                    Origin::User => self.destinations.note_said(text),
+                    _ => self.destinations.note_text(text),
+                }
             }
         }
         if let EventKind::Injected(data) = kind {
             data.hooks.iter().for_each(|said| self.note(Origin::Message, &said.text));
+            data.hooks.iter().for_each(|said| self.destinations.note_text(&said.text));
         }
         if let EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), .. }) = kind {
             self.note(Origin::User, arguments);
+            self.destinations.note_said(arguments);
         }
         if let EventKind::ModelFinished(data) = kind {
             self.note_calls(data);
@@ -71,18 +80,52 @@ impl Origins {
             EventKind::CallResolved(data) => self.asked.remove(&data.call),
             _ => None,
         };
-        if origin_of(kind) == Origin::Model {
+        let imported = matches!(kind, EventKind::MessageImported(_));
+        if origin_of(kind) == Origin::Model && !imported {
             return Ok(());
         }
         let mut said = parts(kind).to_vec();
         // What is gone has no words that could be known again.
         load(store, scope, &mut said, &mut Gone::noted()).await?;
-        for part in &said {
+        self.note_destinations(kind, &said);
+        for (at, part) in said.iter().enumerate().filter(|_| !imported) {
             if let Part::Text { text } = part {
-                self.note_but(origin_of(kind), text, asked.as_ref());
+                // What people hand on is not what they say.
+                let origin = if is_typed(kind, at) { origin_of(kind) } else { Origin::Workspace };
+                self.note_but(origin, text, asked.as_ref());
             }
         }
         Ok(())
+    }
+
+    /// Takes in who named where calls go: the texts of an event, with those of blobs in their places.
+    fn note_destinations(&mut self, kind: &EventKind, said: &[Part]) {
+        match kind {
+            EventKind::MessageImported(data) => {
+                let results = said.iter().filter_map(|part| match part {
+                    Part::ToolResult { content, .. } => Some(content),
+                    _ => None,
+                });
+                results.flat_map(|content| texts(content)).for_each(|text| self.destinations.note_text(text));
+                if data.role == Role::User {
+                    texts(said).for_each(|text| self.destinations.note_said(text));
+                }
+            }
+            EventKind::CallResolved(data) if origin_of(kind) != Origin::User => {
+                self.destinations.note_result(data.call, origin_of(kind), texts(said));
+            }
+            _ if origin_of(kind) == Origin::User => {
+                // What was piped in or attached is somebody's text.
+                for (at, part) in said.iter().enumerate() {
+                    match (part, is_typed(kind, at)) {
+                        (Part::Text { text }, true) => self.destinations.note_said(text),
+                        (Part::Text { text }, false) => self.destinations.note_text(text),
+                        _ => {}
+                    }
+                }
+            }
+            _ => texts(said).for_each(|text| self.destinations.note_text(text)),
+        }
     }
 
     /// Takes in the words of a model's calls, until they are answered.
@@ -95,8 +138,11 @@ impl Origins {
             if planned.ended().is_none() {
                 let arguments = planned.arguments.as_ref().unwrap_or(arguments);
                 let mut words = HashSet::new();
-                words_of(&serde_json::from_str(arguments).unwrap_or_default(), &mut words);
-                self.asked.insert(CallId { seq: data.seq, index }, words);
+                let arguments = serde_json::from_str(arguments).unwrap_or_default();
+                words_of(&arguments, &mut words);
+                let call = CallId { seq: data.seq, index };
+                self.asked.insert(call, words);
+                self.destinations.note_call(call, planned.tool.clone(), &arguments);
             }
         }
     }
@@ -141,6 +187,24 @@ impl Origins {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
+
+/// Whether a part of an event is what its author typed, rather than what was piped in or attached.
+fn is_typed(kind: &EventKind, at: usize) -> bool {
+    match kind {
+        EventKind::MessageQueued(MessageQueued { typed: Some(typed), parts, .. }) => {
+            usize::from(*typed) >= parts.len() || usize::from(*typed) == at
+        }
+        _ => true,
+    }
+}
+
+/// The texts among parts.
+fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    })
 }
 
 /// The marks of all texts of a value.
@@ -211,7 +275,7 @@ fn marks_of_use(text: &str) -> HashSet<u64> {
 }
 
 /// The text without case, without letters that nobody sees, and with those of wide forms as they are usually written.
-fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     let unseen = |letter: &char| matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     let usual = |letter: char| match letter {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter),

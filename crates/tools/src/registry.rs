@@ -242,6 +242,9 @@ impl Tools {
             named,
             commands,
             origins: BTreeSet::new(),
+            destinations: Vec::new(),
+            says_read_only: entry.doc.says_read_only,
+            results: entry.doc.origin,
             confined: false,
         };
         Ok(Planned { tool: asked.name.clone(), facts, places })

@@ -157,6 +157,8 @@ pub struct ToolDoc {
     pub output_chars: Option<usize>,
     /// Where its results come from.
     pub origin: Origin,
+    /// Whether whoever offers it says that it changes nothing, whatever `effect` has it count as.
+    pub says_read_only: bool,
     /// Whether a long result is shown to the model once, and by a line afterwards, also where it comes from here.
     pub shown_once: bool,
     /// Not among the tools that models are told of; it can only be called through one that [stands for
@@ -177,6 +179,7 @@ impl ToolDoc {
             rate: None,
             output_chars: None,
             origin: Origin::Workspace,
+            says_read_only: effect.is_read_only(),
             shown_once: false,
             hidden: false,
             internal: false,

@@ -217,6 +217,7 @@ fn wipe_planned(call: &mut PlannedCall) {
     wipe_text(&mut call.answer);
     call.arguments = call.arguments.take().map(|_| "{}".into());
     call.offer = None;
+    call.destinations.iter_mut().for_each(|destination| destination.value = ERASED.into());
     call.places.clear();
     call.verdict.iter_mut().for_each(|verdict| verdict.reason = ERASED.into());
 }

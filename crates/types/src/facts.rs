@@ -214,6 +214,9 @@ pub struct PlannedCall {
     /// Where the arguments came from, coarsely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
+    /// Where its arguments say that it goes, as far as no person and no server's own field says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub destinations: Vec<Destination>,
     /// The narrowest rule that would allow calls like this one, where one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<String>,
@@ -228,6 +231,22 @@ pub struct PlannedCall {
     /// In how many answers the same call has come to the same by now, where the model is told so; else 0.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub repeated: u32,
+}
+
+/// An argument that says where a call goes or to whom (a recipient, an address, an account, an id, a path), whose value was said by
+/// no person of the trace and stands in no field that a server fills.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Destination {
+    /// The argument: its names from the outside in, with dots between.
+    pub argument: String,
+    /// The value, or the address in it.
+    pub value: String,
+    /// The call whose result says it in a text, such as a mail or a page. `None`: no call of this trace does so in these letters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// That call's tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
 }
 
 impl PlannedCall {

@@ -57,6 +57,9 @@ pub struct PolicyCheckArgs {
     /// Where the arguments came from. May be repeated
     #[arg(long, value_enum, value_name = "WHERE")]
     pub origin: Vec<OriginArg>,
+    /// A value of its arguments that comes from somebody's text and that no person named. May be repeated
+    #[arg(long, value_name = "VALUE")]
+    pub from_text: Vec<String>,
     /// What may happen unasked [default: the configuration's]
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,

@@ -12,6 +12,7 @@ mod chat;
 mod commands;
 mod context;
 mod crash;
+mod destinations;
 mod elsewhere;
 mod every_model;
 mod forks;

@@ -52,6 +52,11 @@ impl AddressRule {
     pub fn allows(&self, fact: &UrlFact) -> bool {
         self.0.fit(&Address::new(fact), Reading::Strict) == Fit::Yes
     }
+
+    /// Whether it names a server, or those below a domain, rather than any.
+    pub fn names_server(&self) -> bool {
+        self.0.is_of_one_server()
+    }
 }
 
 /// An address as the one who asks it understands it (url 2.5: the WHATWG rules, as reqwest follows them).
@@ -162,6 +167,11 @@ impl AddressPattern {
         let path = (!path.is_empty()).then(|| Glob::path(path)).transpose()?;
         let scheme = Glob::word(&scheme.to_ascii_lowercase())?;
         Ok(AddressPattern { methods, place: Some(PlacePattern { scheme, host, port, path }) })
+    }
+
+    /// Whether it names a server, or those below a domain.
+    pub fn is_of_one_server(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.host != HostPattern::Any)
     }
 
     /// How well it fits an address.

@@ -45,6 +45,21 @@ impl ArgumentPattern {
     }
 }
 
+impl ArgumentPattern {
+    /// Whether it is about this argument.
+    pub fn is_of(&self, argument: &str) -> bool {
+        self.path.iter().map(String::as_str).eq(argument.split('.'))
+    }
+
+    /// Whether it is about this value of this argument, rather than about any.
+    pub fn names(&self, argument: &str, value: &str) -> bool {
+        self.is_of(argument) && self.value.matches(value) && !self.value.matches(NOTHING_MEANT)
+    }
+}
+
+/// What only a pattern for anything matches.
+const NOTHING_MEANT: &str = "\u{e000}";
+
 fn matches(path: &[String], wanted: &Glob, value: &Value, reading: Reading) -> bool {
     if let Value::Array(elements) = value {
         let mut found = elements.iter().map(|element| matches(path, wanted, element, reading));

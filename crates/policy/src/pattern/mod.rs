@@ -12,12 +12,13 @@ pub use address::AddressRule;
 pub(crate) use command::{Seen, quoted};
 pub(crate) use path::{Place, PlaceText, plain};
 
+use crate::CallFacts;
 use crate::glob::Glob;
 use crate::part::Part;
 use address::AddressPattern;
 use argument::ArgumentPattern;
 use command::CommandPattern;
-use mainpath_types::{TOOL_ALIASES, own_tool_name};
+use mainpath_types::{Destination, TOOL_ALIASES, own_tool_name};
 use path::PathPattern;
 
 /// The longest pattern with its tool, in bytes.
@@ -151,6 +152,27 @@ impl Pattern {
             }
             _ => Fit::No,
         }
+    }
+
+    /// Whether it names the destination of a call of its tool: the argument's value, or the server of the address.
+    pub fn names(&self, facts: &CallFacts, destination: &Destination) -> bool {
+        let in_scope = self.scope == Scope::Tool && self.tool.matches(&facts.tool);
+        in_scope
+            && match &self.what {
+                What::Arguments(patterns) => {
+                    patterns.iter().any(|pattern| pattern.names(&destination.argument, &destination.value))
+                        && patterns.iter().all(|pattern| {
+                            pattern.is_of(&destination.argument)
+                                || pattern.fit(&facts.arguments, Reading::Strict) == Fit::Yes
+                        })
+                }
+                What::Address(pattern) => facts.urls.iter().any(|fact| {
+                    fact.url == destination.value
+                        && pattern.is_of_one_server()
+                        && pattern.fit(&Address::new(fact), Reading::Strict) == Fit::Yes
+                }),
+                _ => false,
+            }
     }
 
     /// Whether it is about calls of just these tools, not about what any tool may do.

@@ -47,7 +47,7 @@ fn a_mistake_is_named_with_its_line_and_what_may_have_been_meant() {
         ),
         (
             "[[rule]]\ndecison = \"allow\"\nmatch = \"a\"",
-            "policy.toml, line 2: unknown field `decison`, expected one of `id`, `decision`, `match`, `origin`, `effect`, `reason`, `always`, `examples`; did you mean \"decision\"?",
+            "policy.toml, line 2: unknown field `decison`, expected one of `id`, `decision`, `match`, `origin`, `effect`, `destination`, `reason`, `always`, `examples`; did you mean \"decision\"?",
         ),
         (
             "[[rules]]\ndecision = \"allow\"\nmatch = \"a\"",
@@ -152,7 +152,7 @@ fn a_rule_of_the_command_line_is_refused_with_its_flag() {
     assert_eq!(refused("bash(git", &mut policy), "--deny: the rule \"bash(git\" lacks its closing )");
     assert_eq!(
         refused("bash(git) if orign = web", &mut policy),
-        "--deny: the condition in \"bash(git) if orign = web\" cannot be read; it looks like: if origin = web"
+        "--deny: the condition in \"bash(git) if orign = web\" cannot be read; it looks like: if origin = web, or: if destination = text"
     );
     assert!(refused("bash(git) if origin = wbe", &mut policy).ends_with("did you mean \"web\"?"));
     assert_eq!(policy.rules().len(), 0);

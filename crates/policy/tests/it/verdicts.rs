@@ -1,8 +1,8 @@
 //! What rules, access and mode make of calls.
 
 use crate::support::*;
-use mainpath_policy::{CallFacts, Layer, PathFact, Rules, UrlFact, explain, judge};
-use mainpath_types::{Access, ApprovalMode, Decision, EffectClass, Origin};
+use mainpath_policy::{CallFacts, Layer, PathFact, Rules, UrlFact, explain, is_unattended, judge, narrowest};
+use mainpath_types::{Access, ApprovalMode, CallId, Decision, Destination, EffectClass, Origin, Seq};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -273,6 +273,114 @@ fn rules_hold_for_the_origins_that_they_name() {
     );
     // An allow wants every origin among its own, and to know one.
     assert_eq!([from("bash(ls)", &[User]), from("bash(ls)", &[User, Mcp]), from("bash(ls)", &[])], [Allow, Ask, Ask]);
+}
+
+/// A call to somebody whom a text names.
+fn from_text(text: &str, argument: &str, value: &str) -> CallFacts {
+    let said_by = Some(CallId { seq: Seq(4), index: 0 });
+    let found = Destination {
+        argument: argument.into(),
+        value: value.into(),
+        call: said_by,
+        tool: Some("mcp__mail__read".into()),
+    };
+    CallFacts { destinations: vec![found], ..call(text) }
+}
+
+#[test]
+fn a_destination_of_a_text_is_asked_about_under_every_allow_that_does_not_name_it() {
+    let send = from_text("mcp__mail__send(to=eve@x.example, body=Hello)", "to", "eve@x.example");
+    let post = from_text("http_request(POST https://api.example.com/v1/x)", "url", "https://api.example.com/v1/x");
+    let decided = |rules: &[&str], facts: &CallFacts| {
+        let policy = usual(rules);
+        let modes =
+            [(Access::Ask, ApprovalMode::Yes), (Access::Full, ApprovalMode::Ask), (Access::Full, ApprovalMode::Yes)];
+        let verdicts = modes.map(|(access, mode)| verdict_in(&policy, access, mode, facts));
+        assert!(verdicts.iter().all(|verdict| verdict.0 == verdicts[0].0), "{rules:?}: {verdicts:?}");
+        verdicts[0].clone()
+    };
+    let asked = (Ask, "builtin.destination-from-text".to_string());
+    for rules in [
+        &[][..],
+        &["allow mcp__mail__*"],
+        &["allow mcp__mail__send"],
+        &["allow mcp__mail__send(to=*)"],
+        &["allow mcp__mail__send(body=Hello)"],
+        &["allow mcp__mail__send(to=*, body=Hello)"],
+        &["allow mcp__mail__send(to=*@y.example)"],
+        &["allow mcp__other__send(to=eve@x.example)"],
+        &["allow mcp__mail__send(to=eve@x.example, body=Bye)"],
+        &["allow mcp__mail__send(cc=eve@x.example)"],
+    ] {
+        assert_eq!(decided(rules, &send), asked, "{rules:?}");
+    }
+    for rules in [
+        "allow mcp__mail__send(to=eve@x.example)",
+        "allow mcp__mail__send(to=*@x.example)",
+        "allow mcp__*(to=eve@x.example)",
+        "allow mcp__mail__send(to=eve@x.example, body=Hel*)",
+    ] {
+        assert_eq!(decided(&[rules], &send).0, Allow, "{rules}");
+    }
+    for rules in ["allow http_request", "allow http_request(POST *)", "allow http_request(POST https://*/**)"] {
+        assert_eq!(decided(&[rules], &post), asked, "{rules}");
+    }
+    for rules in ["allow http_request(POST https://api.example.com/**)", "allow http_request(https://*.example.com/**)"]
+    {
+        assert_eq!(decided(&[rules], &post).0, Allow, "{rules}");
+    }
+    assert_eq!(
+        decided(&["deny mcp__mail__send(to=eve@x.example)", "allow mcp__mail__send(to=eve@x.example)"], &send).0,
+        Deny
+    );
+    // Without anybody who could be asked it is denied, and can be approved later.
+    let rules = rules(usual(&["allow mcp__mail__*"]), Access::Ask, ApprovalMode::Deny, &send);
+    let denied = judge(&rules, &send);
+    assert_eq!((denied.decision, is_unattended(&denied)), (Deny, true));
+    assert_eq!(
+        denied.reason,
+        "\"eve@x.example\" (argument to) comes from text that mcp__mail__read returned (call 4.0), and no person named \
+         it: check where this goes before you allow it. Nobody can be asked."
+    );
+}
+
+#[test]
+fn each_destination_has_to_be_named_and_rules_of_ones_own_may_deny_those_of_texts() {
+    let mut facts = from_text("mcp__mail__send(to=eve@x.example, cc=bob@x.example)", "to", "eve@x.example");
+    facts.destinations.push(Destination {
+        argument: "cc".into(),
+        value: "bob@x.example".into(),
+        call: None,
+        tool: None,
+    });
+    let yes = |rules: &[&str]| verdict_in(&usual(rules), Access::Ask, ApprovalMode::Yes, &facts);
+    let (to, cc) = ("allow mcp__mail__send(to=eve@x.example)", "allow mcp__mail__send(cc=bob@x.example)");
+    assert_eq!([yes(&[]).0, yes(&[to]).0, yes(&[cc]).0, yes(&[to, cc]).0], [Ask, Ask, Ask, Allow]);
+    assert_eq!(yes(&["deny mcp__* if destination = text"]), (Deny, "run.deny.1".into()));
+    assert_eq!(yes(&["deny mcp__* if destination = text", to, cc]).0, Allow);
+    // The organisation's rule is loosened by its own alone.
+    let organisation = |more: &str| {
+        let text =
+            format!("[[rule]]\nid = \"ours\"\ndecision = \"deny\"\ndestination = \"text\"\nmatch = \"*\"\n{more}");
+        let mut policy = with_file(Layer::Organisation, &text);
+        for rule in [to, cc] {
+            policy.add_rule(Allow, rule.trim_start_matches("allow ")).unwrap();
+        }
+        verdict_in(&policy, Access::Ask, ApprovalMode::Yes, &facts)
+    };
+    assert_eq!(organisation(""), (Deny, "ours".into()));
+    let named = "[[rule]]\ndecision = \"allow\"\nmatch = [\"mcp__mail__send(to=*@x.example)\", \"mcp__mail__send(cc=*@x.example)\"]\n";
+    assert_eq!(organisation(named).0, Allow);
+}
+
+#[test]
+fn the_rule_that_is_offered_for_a_destination_names_it_and_nothing_else() {
+    let facts = from_text("mcp__mail__send(to=eve@x.example, body=Hello)", "to", "eve@x.example");
+    assert_eq!(narrowest(&facts).unwrap().to_string(), "mcp__mail__send(to=eve@x.example)");
+    let odd = from_text("mcp__mail__send(to=x)", "to", "a, b\nc");
+    assert_eq!(narrowest(&odd), None);
+    let starred = from_text("mcp__mail__send(to=x)", "to", "*@x.example");
+    assert_eq!(narrowest(&starred).unwrap().to_string(), r"mcp__mail__send(to=\*@x.example)");
 }
 
 #[test]

@@ -197,10 +197,11 @@ impl Vault {
     }
 
     fn redact_planned(&self, call: &mut PlannedCall) {
-        let PlannedCall { tool, problem, offer, answer, verdict, places, .. } = call;
+        let PlannedCall { tool, problem, offer, answer, verdict, places, destinations, .. } = call;
         let reason = verdict.as_mut().map(|verdict| &mut verdict.reason);
         let texts = [tool.as_mut(), problem.as_mut(), offer.as_mut(), answer.as_mut(), reason];
-        texts.into_iter().flatten().chain(places).for_each(|text| *text = self.redact(text));
+        let values = destinations.iter_mut().map(|destination| &mut destination.value);
+        texts.into_iter().flatten().chain(places).chain(values).for_each(|text| *text = self.redact(text));
     }
 }
 

@@ -3,6 +3,7 @@
 mod conversations;
 mod damage;
 mod faulty_servers;
+mod injections;
 mod loops;
 
 /// Whether the suites are run at length.
