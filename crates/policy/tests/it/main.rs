@@ -8,5 +8,6 @@ mod builtin_rules;
 mod bypasses;
 mod files;
 mod hostile;
+mod interface;
 mod support;
 mod verdicts;

@@ -1,0 +1,140 @@
+//! What the crate says beside verdicts: of checks, of explanations, of names, of rules that it proposes.
+
+use crate::support::*;
+use mainpath_policy::*;
+use mainpath_types::{Access, ApprovalMode, CallId, Decision, EffectClass, Seq, Verdict};
+
+#[test]
+fn checks_are_empty_until_there_is_one_and_count_each_run_by_itself() {
+    let parsed = |text: &str| Checks::parse(text, &folders()).unwrap();
+    assert!(Checks::default().is_empty() && parsed("").is_empty());
+    for text in ["[budget]\nturns = 1\n", "[[most]]\ncall = \"bash\"\ncalls = 1\n"] {
+        assert!(!parsed(text).is_empty(), "{text}");
+    }
+    let made = |seq, run| PastCall {
+        call: CallId { seq: Seq(seq), index: 0 },
+        run,
+        facts: call("bash(ls)"),
+        after: Vec::new(),
+    };
+    let run = |run, calls| PastRun { run, turns: 1, calls, tokens: 1, cost: 0 };
+    let breaches = parsed("[[most]]\ncall = \"bash\"\ncalls = 1\n").breaches(
+        &[made(2, 1), made(4, 2), made(6, 2)],
+        &[run(1, 1), run(2, 2)],
+        &folders(),
+    );
+    let of: Vec<_> = breaches.iter().map(|breach| (breach.run, breach.call.unwrap().seq)).collect();
+    assert_eq!(of, [(2, Seq(6))]);
+}
+
+#[test]
+fn who_would_have_been_asked_and_who_is_asked_by_no_rule_is_told_from_verdicts() {
+    let verdict = |decision, rule: &str, reason: &str| Verdict { decision, rule: rule.into(), reason: reason.into() };
+    let facts = call("bash(cargo test)");
+    let judged = |policy: Policy, mode| judge(&rules(policy, Access::Ask, mode, &facts), &facts);
+    let asks = || usual(&["ask bash(cargo *)"]);
+    for (told, unattended, by_default) in [
+        (judged(usual(&[]), ApprovalMode::Ask), false, true),
+        (judged(usual(&[]), ApprovalMode::Deny), true, false),
+        (judged(usual(&[]), ApprovalMode::Yes), false, false),
+        (judged(asks(), ApprovalMode::Ask), false, false),
+        (judged(asks(), ApprovalMode::Deny), true, false),
+        (judged(usual(&["deny bash(cargo *)"]), ApprovalMode::Deny), false, false),
+        (verdict(Decision::Deny, "builtin.ask", "No."), false, false),
+        (verdict(Decision::Ask, "builtin.headless", "Well?"), false, false),
+    ] {
+        assert_eq!((is_unattended(&told), is_asked_by_default(&told)), (unattended, by_default), "{told:?}");
+    }
+}
+
+#[test]
+fn an_explanation_says_of_which_rules_it_is_certain() {
+    let facts = call("bash(git push; git $x)");
+    let policy = bare(&["deny bash(git push)"]);
+    let told = explain(&rules(policy, Access::Ask, ApprovalMode::Ask, &facts), &facts);
+    let certain: Vec<(&str, bool)> = told.rules.iter().take(2).map(|rule| (&*rule.part, rule.certain)).collect();
+    assert_eq!(certain, [("the command \"git push\"", true), ("the command \"git $x\"", false)]);
+    // The line as a whole, which cannot be told, is the third.
+    assert!(told.rules.len() == 3 && !told.rules[2].certain, "{:?}", told.rules);
+}
+
+#[test]
+fn a_rule_that_is_proposed_has_each_pattern_once() {
+    let proposed = |text: &str| narrowest(&call(text)).unwrap().to_string();
+    assert_eq!(proposed("bash(npm ci; npm ci)"), proposed("bash(npm ci)"));
+    assert_eq!(proposed("bash(npm ci; make all)").lines().count(), 2);
+}
+
+#[test]
+fn where_there_is_no_home_nothing_stands_for_it() {
+    let homeless = Folders { workspace: "/work/space".into(), home: String::new() };
+    let mut policy = Policy::new(homeless);
+    policy.add_rule(Decision::Deny, "read(/keys)").unwrap();
+    assert_eq!(verdict(&policy, &call("bash(cat < ~/keys)")).0, Decision::Ask);
+    assert_eq!(verdict(&policy, &call("bash(cat < /keys)")).0, Decision::Deny);
+}
+
+#[test]
+fn what_only_sets_up_the_shell_is_no_reason_to_ask() {
+    let policy = usual(&["allow bash(cargo test *)"]);
+    for (line, decision) in [
+        ("bash(set -euo pipefail; cargo test --all)", Decision::Allow),
+        ("bash(set -e; cargo test --all)", Decision::Allow),
+        ("bash(set -- evil; cargo test --all)", Decision::Ask),
+    ] {
+        assert_eq!(verdict(&policy, &call(line)).0, decision, "{line}");
+    }
+}
+
+#[test]
+fn a_slip_of_the_pen_is_told_where_it_is_likely_to_be_one() {
+    let of_tool = |text: &str| text.parse::<ToolNames>().unwrap().check([]).unwrap_err();
+    for (text, meant) in [("grpe", Some("grep")), ("glxx", None), ("agxxt", Some("agent")), ("agxxx", None)] {
+        let hint = of_tool(text);
+        assert_eq!(hint.contains("did you mean"), meant.is_some(), "{hint}");
+        assert!(meant.is_none_or(|meant| hint.contains(&format!("{meant:?}"))), "{hint}");
+    }
+    let of_key = |key: &str| {
+        let text = format!("[[rule]]\ndecision = \"deny\"\nmatch = [\"bash\"]\n{key} = 1\n");
+        usual(&[]).add_file(Layer::User, "policy.toml", &text).unwrap_err().to_string()
+    };
+    for (key, meant) in [("reaxxn", Some("reason")), ("mxxch", Some("match")), ("ix", Some("id")), ("mxxx", None)] {
+        let hint = of_key(key);
+        assert_eq!(hint.contains("did you mean"), meant.is_some(), "{hint}");
+        assert!(meant.is_none_or(|meant| hint.contains(meant)), "{hint}");
+    }
+}
+
+#[test]
+fn a_call_that_is_written_in_a_line_has_the_effect_of_its_tool() {
+    for (text, effect) in [
+        ("agent(look)", EffectClass::StartChild),
+        ("ask_human(when?)", EffectClass::AskPerson),
+        ("feishu_bot(hello)", EffectClass::MessageSend),
+        ("bash(ls)", EffectClass::ProcessControl),
+        ("grep(x)", EffectClass::ReadOnly),
+        ("write(a)", EffectClass::LocalWrite),
+        ("mcp__a__b(x=1)", EffectClass::SideEffecting),
+    ] {
+        assert_eq!(call(text).effect, effect, "{text}");
+    }
+}
+
+#[test]
+fn an_allow_list_allows_what_fits_its_method_host_and_path() {
+    let list = AddressRule::parse("GET,POST https://api.example.com/v1/**").unwrap();
+    let asks = |method: &str, url: &str| UrlFact { method: method.into(), url: url.into() };
+    for (method, url, allowed) in [
+        ("GET", "https://api.example.com/v1/a/b", true),
+        ("POST", "https://API.example.com:443/v1/a", true),
+        ("DELETE", "https://api.example.com/v1/a", false),
+        ("GET", "http://api.example.com/v1/a", false),
+        ("GET", "https://api.example.com/v2/a", false),
+        ("GET", "https://api.example.com.evil.io/v1/a", false),
+        ("GET", "https://api.example.com@evil.io/v1/a", false),
+        ("GET", "https://api.example.com/v1/../v2/a", false),
+    ] {
+        assert_eq!(list.allows(&asks(method, url)), allowed, "{method} {url}");
+    }
+    assert!(list.names_server() && !AddressRule::parse("GET https://*/**").unwrap().names_server());
+}
