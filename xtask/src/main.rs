@@ -1,6 +1,7 @@
 //! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`.
 
 mod deps;
+mod phrases;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +26,22 @@ fn main() -> ExitCode {
 fn tidy(root: &Path) -> ExitCode {
     let mut files = Vec::new();
     for folder in ["crates", "xtask", "bench"] {
-        walk(&root.join(folder), &mut files);
+        walk(&root.join(folder), "rs", &mut files);
     }
     let mut problems: Vec<String> = Vec::new();
     for file in &files {
         let Ok(text) = fs::read_to_string(file) else { continue };
         let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
         check(&name, &text, &mut problems);
+    }
+    let mut read = documents(root);
+    read.extend(files.iter().filter(|file| file.starts_with(root.join("crates/cli/src"))).cloned());
+    for file in &read {
+        let Ok(text) = fs::read_to_string(file) else { continue };
+        let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        for (line, phrase, instead) in phrases::found(&name, &text) {
+            problems.push(format!("{name}:{line} says {phrase:?}: write plainly ({instead})"));
+        }
     }
     for problem in &problems {
         eprintln!("tidy: {problem}");
@@ -80,14 +90,23 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
     }
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+/// What people read beside the program: the pages at the top and in docs/, and the reasons of the rules.
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let pages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"];
+    let mut documents: Vec<PathBuf> = pages.iter().map(|page| root.join(page)).collect();
+    documents.push(root.join("crates/policy/src/builtin.toml"));
+    walk(&root.join("docs"), "md", &mut documents);
+    documents
+}
+
+fn walk(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() && !path.ends_with("target") {
-            walk(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            walk(&path, extension, files);
+        } else if path.extension().is_some_and(|found| found == extension) {
             files.push(path);
         }
     }

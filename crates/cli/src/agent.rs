@@ -135,7 +135,7 @@ fn read_prompt(name: &str, home: &Home) -> Result<String, Failure> {
     let file = home.config_dir().join("prompts").join(format!("{name}.md"));
     if name.starts_with('.') || !name.chars().all(fits) {
         return Err(Failure::usage(format!(
-            "--prompt: {name:?} is no name of a file in {}",
+            "--prompt: {name:?} is not a name of a file in {}",
             home.config_dir().join("prompts").display()
         )));
     }
@@ -250,7 +250,7 @@ fn set_access(spec: &mut Spec, args: &AgentArgs) {
 fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
     let bad = |why: String| Failure::usage(format!("the output schema {} cannot be used: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-    let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is no JSON: {error}")))?;
+    let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON: {error}")))?;
     check_schema(&schema).map_err(bad)?;
     Ok(schema)
 }
@@ -318,8 +318,8 @@ fn priced(spec: &Spec, app: &App) -> Result<(), Failure> {
     let Some(model) = unpriced.next() else { return Ok(()) };
     let file = app.logs.home.config_dir().join("models.toml");
     Err(Failure::usage(format!(
-        "a limit in money (--max-cost) does nothing for {model}, as no price of it is known; say what a million tokens \
-         cost in {}, $1.25 being 1250000: model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",
+        "--max-cost needs the price of {model}, which is unknown; set the price of a million tokens \
+         in {} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",
         file.display()
     )))
 }
@@ -348,7 +348,7 @@ fn shares(shares: Shares) -> Result<Shares, Failure> {
     let sum: u32 = [system, summary, recent, current].into_iter().map(u32::from).sum();
     if sum > 100 || recent == 0 || current == 0 || summary == 0 {
         let wrong = format!("[shares] of the configuration: {system} + {summary} + {recent} + {current} is {sum}");
-        return Err(Failure::usage(format!("{wrong}; together they may be 100, and none but system may be 0")));
+        return Err(Failure::usage(format!("{wrong}; together they may be at most 100, and only system may be 0")));
     }
     Ok(shares)
 }

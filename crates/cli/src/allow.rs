@@ -30,12 +30,12 @@ pub fn why(verdict: &Verdict) -> String {
 /// Where the paths of a call lead, if that is not where they are written.
 pub fn leads(places: &[String]) -> Option<String> {
     let places: Vec<String> = places.iter().map(|place| plain(place)).collect();
-    (!places.is_empty()).then(|| format!("what it names leads to {}", places.join(" and ")))
+    (!places.is_empty()).then(|| format!("it links to {}", places.join(" and ")))
 }
 
 /// The rule that an approval would make with `--for`.
 pub fn offered(rule: &str) -> String {
-    format!("rule, with --for trace or --for always: {}", in_a_line(rule))
+    format!("with --for trace or --for always this becomes a rule: {}", in_a_line(rule))
 }
 
 /// Writes a rule that allows something into the user's own rules. Gives the file. Errors: the file's rules are wrong, or it

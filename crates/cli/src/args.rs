@@ -36,7 +36,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Runs LLM agents that can be watched, stopped, rewound, resumed and replayed.
+/// Run LLM agents that you can watch, stop, rewind, resume and replay.
 #[derive(Parser, Debug)]
 #[command(name = "mainpath", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
@@ -53,86 +53,86 @@ pub enum Command {
     Run(RunArgs),
     /// Talk with an agent in this folder; in a terminal, `mainpath` alone does the same
     Chat(ChatArgs),
-    /// Carry on with a trace: after a crash, a stop, a limit or an approval
+    /// Continue a trace after a crash, a stop, a limit or an approval
     Resume(ResumeArgs),
     /// List the traces, newest first
     Ls(LsArgs),
-    /// The index that `ls` and its search use
+    /// Manage the index that `ls` and its search use
     #[command(subcommand)]
     Index(IndexCommand),
-    /// Show a trace: its main path, all of its tree, or its events
+    /// Show a trace: its main path, its whole tree, or its events
     Show(ShowArgs),
-    /// Say where every token of a request goes, and what was left out and why
+    /// Show what each token of a request is used for, and what was left out and why
     Context(ContextArgs),
-    /// Summarise the older part of a trace, so that its requests become smaller
+    /// Replace older messages with a summary, so that requests become smaller
     Compact(CompactArgs),
-    /// End the run of a trace at the next checkpoint
+    /// Stop the run at the next checkpoint
     Stop(OneTrace),
-    /// Say something to a run now: after the running tool, in place of what it had planned
+    /// Redirect a run: waits for the running tool, skips the calls after it
     Steer(SayArgs),
-    /// Say something to a trace after the present run
+    /// Queue a message for after the current run
     Next(SayArgs),
-    /// End the running call; the agent goes on
+    /// Stop the running call; the agent continues
     Interrupt(InterruptArgs),
-    /// Begin the conversation anew; the agent knows nothing of what was said before
+    /// Start the conversation over; the agent forgets what was said, the log keeps it
     Clear(OneTrace),
-    /// Show the plan of a trace, or change it, whoever drives it
+    /// Show or change the plan of a trace, also while another process runs it
     Goal(GoalArgs),
-    /// Keep a sentence in sight of the agent, in these words, however much else is left out
+    /// Pin a sentence: the agent always sees it, word for word
     Pin(PinArgs),
-    /// Approve a call that waits
+    /// Approve a pending call
     Approve(ApproveArgs),
-    /// Deny a call that waits
+    /// Deny a pending call
     Deny(DenyArgs),
-    /// Go back to a message and answer it again, or go on from there with another task
+    /// Go back to a message and answer it again, or continue from there with another task
     Rewind(RewindArgs),
     /// Answer the last message again
     Regenerate(RegenerateArgs),
-    /// Go on from a message in another trace, which begins as this one did
+    /// Copy a trace up to a message and continue in the copy
     Fork(ForkArgs),
-    /// Put files back to what they were at a message, and leave the conversation as it is
+    /// Restore files as they were at a message; the conversation stays
     Restore(RestoreArgs),
-    /// Compute views and requests again and compare them with what was recorded
+    /// Recompute views and requests and compare them with the record
     Replay(ReplayArgs),
-    /// Check that a log is whole and unchanged
+    /// Check that a log is complete and unchanged
     Verify(OneTrace),
-    /// Watch a trace live, whichever process runs it
+    /// Watch a trace live, from any process
     Watch(WatchArgs),
-    /// Write a trace for people or for other programs
+    /// Export a trace for people or for other programs
     Export(ExportArgs),
-    /// Take in a conversation that was held elsewhere, as a new trace
+    /// Import a conversation from another system as a new trace
     Import(Box<ImportArgs>),
     /// Named conversations
     #[command(subcommand)]
     Session(Box<SessionCommand>),
-    /// Remove a trace with all its files
+    /// Remove traces with all their files
     Rm(RmArgs),
-    /// Remove old traces by age and number, and the blobs that nothing names any more
+    /// Remove old traces by age and number, and unreferenced blobs
     Purge(PurgeArgs),
-    /// Erase what was said for good; the log still verifies, and says that it was done
+    /// Erase the text of messages for good; the log still verifies and records the erasure
     Erase(EraseArgs),
-    /// Count what each tool did: calls, successes, errors, denials, time
+    /// Show how runs ended, and calls, errors, time, tokens and cost by tool, model and day
     Stats(StatsArgs),
-    /// List providers and models: what is usable now, what is missing, what they can do and cost
+    /// List providers and models: what you can use now, what is missing, abilities and prices
     Models(ModelsArgs),
-    /// Run a command within bounds: its files, its network, its processes
+    /// Run a command in the sandbox
     Sandbox(SandboxArgs),
-    /// List the tools of agents: what they can do, their limits and schemas, and what switches on the rest
+    /// List the tools: what they do, their limits and schemas, and how to enable the rest
     Tools(ToolsArgs),
-    /// MCP servers: list, trust and try those that agents use, or serve Mainpath over MCP
+    /// List, trust and test MCP servers, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(McpCommand),
     /// Print the JSON Schema of a public type, or of all
     Schema(SchemaArgs),
-    /// Say which rules hold, and what they make of a call
+    /// List the rules, or check how they decide on a call
     Policy(PolicyArgs),
     /// Check your setup
     Doctor,
-    /// Every key of config.toml, its value, and where that comes from
+    /// Show every key of config.toml, its value, and where it comes from
     Config(ConfigArgs),
-    /// Print completions for a shell, such as: mainpath completions bash > ~/.local/share/bash-completion/completions/mainpath
+    /// Print shell completions, e.g. mainpath completions bash > ~/.local/share/bash-completion/completions/mainpath
     Completions(CompletionsArgs),
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write the pages of all commands
     Man(ManArgs),
 }
 
@@ -150,14 +150,14 @@ pub struct ConfigArgs {
 /// `mainpath completions`
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
-    /// For which shell
+    /// The shell
     pub shell: clap_complete::Shell,
 }
 
 /// `mainpath man`
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// Write one page for each command into this folder
+    /// Write a page for each command into this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -165,19 +165,19 @@ pub struct ManArgs {
 /// `mainpath run`
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// The task. What comes on standard input is added as context; `-` reads the task from there
+    /// The task. Standard input is added as context; `-` reads the task from it
     pub task: Option<String>,
     /// Continue the last trace of this folder; skips demo runs once you have set up a model
     #[arg(short, long, conflicts_with = "trace")]
     pub r#continue: bool,
-    /// Continue this trace (its id, or a part that no other id has)
+    /// Continue this trace (its id or a unique part of it)
     #[arg(long, value_name = "ID")]
     pub trace: Option<String>,
-    /// A conversation that was held elsewhere, as `import` reads it (`-` is standard input), begins the trace: its last message is
-    /// answered, or the task is. What it says to the system becomes instructions of the trace
+    /// Start from a conversation in a file, in any format that `import` reads (`-` is standard input), and answer its last message
+    /// or the task. Its system messages become instructions of the trace
     #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "continue"])]
     pub messages: Option<PathBuf>,
-    /// Continue this session; a new one, and one whose time is over, begins with a new trace
+    /// Continue the session with this name; a new or expired session starts a new trace
     #[arg(long, value_name = "NAME", conflicts_with_all = ["trace", "continue"])]
     pub session: Option<String>,
     #[command(flatten)]
@@ -191,7 +191,7 @@ pub struct RunArgs {
 /// `mainpath chat`
 #[derive(Args, Debug)]
 pub struct ChatArgs {
-    /// Begin another conversation instead of continuing the last one of this folder
+    /// Start a new conversation instead of continuing the last one of this folder
     #[arg(long)]
     pub new: bool,
     #[command(flatten)]
@@ -201,10 +201,10 @@ pub struct ChatArgs {
 /// Where things are printed.
 #[derive(Args, Debug, Default)]
 pub struct OutputArgs {
-    /// Print the events, one JSON line each, and nothing else on standard output
+    /// Print events as JSON lines on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Write the final answer to this file as well
+    /// Also write the final answer to this file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Whether the trace was named before.
@@ -215,7 +215,7 @@ pub struct OutputArgs {
 /// `mainpath resume`
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
     #[command(flatten)]
     pub agent: AgentArgs,
@@ -226,17 +226,17 @@ pub struct ResumeArgs {
 /// A command about one trace.
 #[derive(Args, Debug)]
 pub struct OneTrace {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
 }
 
 /// `mainpath sandbox`
 #[derive(Args, Debug)]
 pub struct SandboxArgs {
-    /// The folder that the command may change [default: the current one]
+    /// The folder that the command may change [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// What the command may do with files
+    /// What the command may do to files
     #[arg(long, value_enum, default_value_t)]
     pub mode: ModeArg,
     /// Whether the command may use the network
@@ -252,7 +252,7 @@ pub fn dollars(text: &str) -> Result<Micros, String> {
     let (whole, rest) =
         text.trim().trim_start_matches('$').split_once('.').unwrap_or((text.trim().trim_start_matches('$'), ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let wrong = || "an amount in dollars such as 2 or 0.50 is wanted".to_string();
+    let wrong = || "expected an amount in dollars, such as 2 or 0.50".to_string();
     if (whole.is_empty() && rest.is_empty()) || !digits(whole) || !digits(rest) || rest.len() > 6 {
         return Err(wrong());
     }
@@ -262,7 +262,7 @@ pub fn dollars(text: &str) -> Result<Micros, String> {
 /// A time such as `90s`, `10m` or `90` for seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let time = any_duration(text)?;
-    if time.is_zero() { Err("it must be longer than nothing".into()) } else { Ok(time) }
+    if time.is_zero() { Err("it must be longer than 0".into()) } else { Ok(time) }
 }
 
 /// The same, also of no length.

@@ -89,7 +89,7 @@ fn is_reopened(mail: &[(Millis, Mail)], call: CallId) -> bool {
     mail.iter().any(|(_, mail)| matches!(mail, Mail::Reopen { call: of, .. } if *of == call))
 }
 
-/// Why no call of a trace waits for an approval: it was given, its tool is missing, or nothing was asked.
+/// Why no call of a trace needs approval: it was given, its tool is missing, or nothing was asked.
 pub async fn none_waits(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Result<String, Failure> {
     let trace = &state.trace;
     let mail = unread(logs, trace, state).await?;
@@ -99,7 +99,7 @@ pub async fn none_waits(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Resu
     let of = denied_lately(state, bodies).last();
     match of.and_then(|call| Some((call, lacking(call, bodies)?))) {
         Some((call, tool)) => lacks(logs, trace, call, tool).await,
-        None => Ok(format!("no call of {trace} waits for an approval")),
+        None => Ok(format!("nothing to approve in {trace}")),
     }
 }
 
@@ -108,10 +108,7 @@ async fn lacks(logs: &Logs, trace: &TraceId, call: &Call, tool: &str) -> Result<
     let (log, ..) = logs.read(trace).await?;
     let id = call.id;
     let how = with_tool(trace, spec_of(&log), tool);
-    Ok(format!(
-        "call {id} was denied because {} is not among the tools of this run; to have it called again: {how}",
-        plain(tool)
-    ))
+    Ok(format!("call {id} was denied because {} is not among the tools of this run; to add it: {how}", plain(tool)))
 }
 
 /// Why a call that is there does not wait for an approval; `None` if it was denied and can be approved.
@@ -121,14 +118,14 @@ pub async fn why_not(
     call: &Call,
 ) -> Result<Option<String>, Failure> {
     let (trace, id, what) = (&state.trace, call.id, what(call, bodies));
-    let then = format!("it goes on with: mainpath resume {trace}");
+    let then = format!("continue with: mainpath resume {trace}");
     if is_denied(call) {
         if let Some(tool) = lacking(call, bodies) {
             return lacks(logs, trace, call, tool).await.map(Some);
         }
         if call.tool.is_none() {
             return Ok(Some(format!(
-                "call {id} ({what}) is denied by a rule, which an approval does not change: mainpath policy list"
+                "call {id} ({what}) is denied by a rule, and approving cannot change that; see mainpath policy list"
             )));
         }
         let is_read = !is_reopened(&unread(logs, trace, state).await?, id);
@@ -137,14 +134,14 @@ pub async fn why_not(
     let made = if call.reopened { made_as(logs, trace, id).await? } else { None };
     let why = match call.state {
         _ if made.is_some() => "has been approved already".to_string(),
-        CallState::Done(_) if call.attempt > 0 => "has been made already".into(),
+        CallState::Done(_) if call.attempt > 0 => "has already run".into(),
         CallState::Done(_) if call.reopened => format!("has been approved already; {then}"),
         CallState::Done(Resolution::Denied) => "has been denied already".into(),
         CallState::Done(_) => "has ended already".into(),
         CallState::Started | CallState::Cancelling(_) | CallState::Probing => "is running already".into(),
-        CallState::Asked | CallState::Ready => "does not wait for an approval".into(),
+        CallState::Asked | CallState::Ready => "is not waiting for approval".into(),
     };
-    let made = made.map(|made| format!(", and was made as call {made}")).unwrap_or_default();
+    let made = made.map(|made| format!(", and ran as call {made}")).unwrap_or_default();
     Ok(Some(format!("call {id} ({what}) {why}{made}")))
 }
 
@@ -208,27 +205,27 @@ impl Asked {
     pub fn question(&self, trace: &TraceId) -> Option<String> {
         let Asked { call, what, .. } = self;
         let how = format!("at its terminal, or mainpath approve {trace} --call {call}");
-        (self.standing == Standing::Open).then(|| format!("call {call} ({what}) waits for an approval: {how}"))
+        (self.standing == Standing::Open).then(|| format!("call {call} ({what}) needs approval: {how}"))
     }
 
     /// A line for people: what is to be done, or what has been.
     pub fn line(&self, trace: &TraceId) -> String {
         let Asked { call, what, standing, .. } = self;
-        let then = format!("it goes on with: mainpath resume {trace}");
+        let then = format!("continue with: mainpath resume {trace}");
         match standing {
             Standing::Open => {
                 let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
-                format!("call {call} ({what}) waits for an approval: {how}")
+                format!("call {call} ({what}) needs approval: {how}")
             }
             Standing::Approved => format!("call {call} ({what}) has been approved and has not started; {then}"),
             Standing::Denied => format!("call {call} ({what}) has been denied; {then}"),
             Standing::Over => {
                 let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
-                format!("call {call} ({what}) was denied; to have it made after all: {how}")
+                format!("call {call} ({what}) was denied; to run it after all: {how}")
             }
             Standing::Expired(due) => {
                 let due = format_time(*due);
-                format!("call {call} ({what}) has expired: nobody decided on it by {due}, so it is denied; {then}")
+                format!("call {call} ({what}) expired: nobody answered by {due}, so it is denied; {then}")
             }
         }
     }

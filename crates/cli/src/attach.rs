@@ -81,8 +81,8 @@ fn one(
                 return Ok((Part::text(text), format!("{} as text", plain(&attachment.line()))));
             }
             (false, Attachments::Refuse) => {
-                let how = "use one that does, or --attachments text to send a description instead";
-                return Err(Failure::usage(format!("the model {model} takes no {what}; {how}")));
+                let how = "use another model, or --attachments text to send it as text";
+                return Err(Failure::usage(format!("the model {model} does not accept {what}; {how}")));
             }
         }
     }
@@ -183,8 +183,7 @@ mod tests {
             one(("--file", url), ("a:b", abilities, Vendor::OpenAi), otherwise)
         };
         let refused = tried(deaf, Attachments::Refuse).unwrap_err();
-        let why =
-            "the model a:b takes no audio; use one that does, or --attachments text to send a description instead";
+        let why = "the model a:b takes no audio; use another model, or --attachments text to send it as text";
         assert_eq!((refused.exit, refused.message.as_str()), (crate::exit::Exit::Usage, why));
         let line = "[audio https://example.com/a.mp3]";
         let named = tried(deaf, Attachments::Text).unwrap();

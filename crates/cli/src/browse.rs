@@ -60,13 +60,13 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     } else {
         let then = match says_first(&logs, &log, &state).await? {
             Some(how) => how,
-            None if log.read_only() => format!("its process ended; mainpath fork {trace} goes on in another trace"),
+            None if log.read_only() => format!("its process ended; to continue in a copy: mainpath fork {trace}"),
             None => format!("its process ended; mainpath resume {trace}"),
         };
         path(&logs, (&trace, is_driven, &then), &log.events, &state, &bodies).await?;
     }
     if let Some(damage) = &log.damage {
-        return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
+        return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
     }
     if let Some(torn) = logs.torn(&trace, &log) {
         eprintln!("! {torn}: not shown");
@@ -100,7 +100,7 @@ async fn path(
         _ => None,
     });
     out(&format!("trace   {trace}"))?;
-    let reason = state.finished.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.as_str()));
+    let reason = state.finished.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
     out(&match standing(status(state), is_driven) {
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
@@ -289,13 +289,13 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     out(&format!("checked: the chain, {blobs} ({bytes}), {mail}"))?;
     match report.erased.len() {
         0 => {}
-        1 => out("1 event was erased; its place in the chain holds")?,
-        n => out(&format!("{n} events were erased; their place in the chain holds"))?,
+        1 => out("1 event was erased; the chain still verifies")?,
+        n => out(&format!("{n} events were erased; the chain still verifies"))?,
     }
     let damage = report.damage.map(|damage| damage.to_string());
     let faults: Vec<String> = damage.into_iter().chain(report.faults).collect();
     if faults.is_empty() {
-        out("the chain holds")?;
+        out("the chain verifies")?;
     }
     for fault in &faults {
         out(&format!("damaged: {}", plain(fault)))?;
@@ -321,7 +321,7 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;
     if found.erased > 0 {
         let erased = count(found.erased as u64, "request");
-        out(&format!("{erased} showed what was erased since, and cannot be compared"))?;
+        out(&format!("{erased} contained messages that were erased since, and cannot be compared"))?;
     }
     if found.unanswered > 0 {
         let unanswered = were(found.unanswered as u64, "request");
@@ -329,21 +329,21 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     }
     if found.outdated > 0 {
         let views = were(found.outdated as u64, "view");
-        let now = if args.dry_run { "replay without --dry-run writes them anew" } else { "they are written anew" };
-        out(&format!("{views} in the form of another version of Mainpath and not compared; {now}"))?;
+        let now = if args.dry_run { "replay without --dry-run rewrites them" } else { "rewritten" };
+        out(&format!("{views} written by another version of Mainpath, not compared; {now}"))?;
     }
     let (one, many) = if args.dry_run {
-        let how = "replay without --dry-run writes";
-        (format!("{how} it anew"), format!("{how} them"))
+        let how = "replay without --dry-run";
+        (format!("{how} rewrites it"), format!("{how} writes them"))
     } else {
-        ("it is written anew".into(), "they are written anew".into())
+        ("rewritten".into(), "rewritten".into())
     };
     if !found.missing.is_empty() {
         let missing = were(found.missing.len() as u64, "view");
         out(&format!("{missing} missing ({}); {many}", plain(&found.missing.join(", "))))?;
     }
     for name in &found.wrong {
-        out(&format!("differs: the view {} was not what the log says; {one}", plain(name)))?;
+        out(&format!("differs: the view {} did not match the log; {one}", plain(name)))?;
     }
     for line in &found.differences {
         out(&format!("differs: {}", plain(line)))?;

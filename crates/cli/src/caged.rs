@@ -49,7 +49,7 @@ impl Process for Running {
                     Some(format!("its sandbox cannot be made: {why}; mainpath doctor says what is missing"))
                 }
                 How::Failed(number) => {
-                    Some(format!("its program cannot be started: {}", io::Error::from_raw_os_error(number)))
+                    Some(format!("its program cannot start: {}", io::Error::from_raw_os_error(number)))
                 }
                 How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => None,
             }

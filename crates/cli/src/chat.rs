@@ -20,9 +20,9 @@ use std::path::Path;
 
 /// What can be typed between two runs.
 const HELP: [&str; 3] = [
-    "/new          begin another conversation in this folder",
-    "/help         this",
-    "Ctrl-D        leave; the conversation goes on with mainpath in this folder",
+    "/new          start a new conversation in this folder",
+    "/help         show this list",
+    "Ctrl-D        leave; to continue later: mainpath in this folder",
 ];
 
 /// `mainpath chat`
@@ -78,7 +78,7 @@ impl Chat<'_> {
         match known {
             Some(row) => {
                 let model = self.model.get_or_insert_with(|| row.model.clone());
-                eprintln!("continuing {} with {}; /new begins another conversation", plain(&name(&row)), plain(model));
+                eprintln!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model));
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.models.registry());
@@ -91,7 +91,7 @@ impl Chat<'_> {
                 self.model = Some(model);
             }
         }
-        eprintln!("/help lists what can be typed; Ctrl-D leaves");
+        eprintln!("/help lists the commands; Ctrl-D leaves");
         Ok(())
     }
 
@@ -108,23 +108,25 @@ impl Chat<'_> {
                 }
                 Typed::Unknown(word) if word == "/new" => {
                     self.trace = None;
-                    eprintln!("a new conversation begins with your next message");
+                    eprintln!("your next message starts a new conversation");
                     continue;
                 }
                 Typed::Clear => {
                     self.trace = None;
-                    eprintln!("the agent knows nothing of what was said; it is kept: mainpath ls");
+                    eprintln!(
+                        "cleared: your next message starts a new conversation; the old one is kept (mainpath ls)"
+                    );
                     continue;
                 }
                 Typed::Steer(text) | Typed::Next(text) => text,
                 // A short yes is an answer to the agent.
                 Typed::Late => line,
                 Typed::Unknown(word) | Typed::Bare(word) => {
-                    eprintln!("{} says nothing here; /help lists what does", plain(&word));
+                    eprintln!("{} has no effect here; /help lists the commands", plain(&word));
                     continue;
                 }
                 Typed::Esc | Typed::Compact(_) | Typed::Pin(_) => {
-                    eprintln!("nothing is running; {} works while it does", plain(line.trim()));
+                    eprintln!("nothing is running; {} works only during a run", plain(line.trim()));
                     continue;
                 }
             };
@@ -138,7 +140,7 @@ impl Chat<'_> {
             }
         }
         if let Some(trace) = &self.trace {
-            eprintln!("trace {trace}; mainpath in this folder goes on with it");
+            eprintln!("trace {trace}; to continue: mainpath in this folder");
         }
         Ok(Exit::Ok)
     }

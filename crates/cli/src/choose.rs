@@ -30,21 +30,21 @@ pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) 
         return Chosen { model, note: None, is_demo: false };
     }
     let found = |model: String, why: String| {
-        let note = format!("using {model}, {why}; --model or MAINPATH_MODEL names another");
+        let note = format!("using {model}, {why}; choose another with --model or MAINPATH_MODEL");
         Chosen { model, note: Some(note), is_demo: false }
     };
     for provider in registry.providers() {
         if let (Some(model), Some((variable, _))) = (&provider.default_model, provider.key(&env)) {
-            return found(format!("{}:{model}", provider.name), format!("as {variable} is set"));
+            return found(format!("{}:{model}", provider.name), format!("because {variable} is set"));
         }
     }
     let servers = local_servers(registry, &env).await;
     if let Some((model, at)) = servers.iter().find_map(|server| Some((server.model()?, &server.at))) {
-        return found(model, format!("which was found at {at}"));
+        return found(model, format!("found at {at}"));
     }
     let note = "no model is set, so a SCRIPTED model plays a fixed demonstration with real tools in a temporary folder; \
                 your task is ignored. For a real model: --model openai-compatible:URL#NAME, or set \
-                MAINPATH_MODEL or a provider's key; `mainpath models` says which";
+                MAINPATH_MODEL or a provider's key; see `mainpath models`";
     Chosen { model: "scripted".into(), note: Some(note.into()), is_demo: true }
 }
 
@@ -65,9 +65,9 @@ pub fn unknown(model: &str, app: &App) -> Option<String> {
     }
     let (window, output) = sizes(&facts, &app.logs.home.config);
     let (window, output) = (number(window.into()), number(output.into()));
-    let price = if facts.price.is_none() { " and no price" } else { "" };
+    let price = if facts.price.is_none() { ", no price" } else { "" };
     Some(format!(
-        "unknown model {model}: using a window of {window} tokens, answers of {output}{price}; to say what is right: \
+        "unknown model {model}: assuming a window of {window} tokens, answers up to {output}{price}; to set the right values: \
          mainpath models add {model} --context-window 65536"
     ))
 }

@@ -52,7 +52,7 @@ pub async fn compare(logs: &Logs, a: &str, b: &str) -> Result<Exit, Failure> {
     let keys = |side: &Side| side.path.iter().map(|said| (said.who, said.text.clone())).collect::<Vec<_>>();
     let ops = capture_diff_slices(Algorithm::Myers, &keys(&a), &keys(&b));
     if ops.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
-        out("\ntheir main paths say the same")?;
+        out("\nthe main paths are identical")?;
     }
     for op in ops {
         let (of_a, of_b) = (op.old_range(), op.new_range());
@@ -92,7 +92,7 @@ async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
         EventKind::Forked(data) => Some((data.from.clone(), data.at)),
         _ => None,
     });
-    let reason = state.finished.map(|reason| format!(" ({})", reason.as_str())).unwrap_or_default();
+    let reason = state.finished.map(|reason| format!(" ({})", reason.words())).unwrap_or_default();
     let status = format!("{}{reason}", views::status(&state));
     let model = plain(spec.unwrap_or("no model yet"));
     let figures = counted(&state, &bodies);
@@ -131,7 +131,7 @@ fn counted(state: &State, bodies: &dyn Bodies) -> Vec<(&'static str, String)> {
         ("tokens out", number(usage.output)),
         ("cost", if cost == 0 { "-".into() } else { money(cost) }),
         ("working time", span(took)),
-        ("spent in all", spent),
+        ("total", spent),
     ]
 }
 

@@ -190,7 +190,7 @@ impl ConfigFile {
         for (kind, names) in [("hook", hooks), ("context hook", context)] {
             let mut seen = BTreeSet::new();
             if let Some(second) = names.into_iter().find(|name| !seen.insert(name.get_ref())) {
-                let wrong = format!("there is another {kind} with the name {:?}; give each its own", second.get_ref());
+                let wrong = format!("two {kind}s have the name {:?}; give each its own name", second.get_ref());
                 return Err((second.span().start, wrong));
             }
         }
@@ -212,7 +212,7 @@ impl ConfigFile {
             let names: ToolNames = name.get_ref().parse().map_err(wrong)?;
             names.check(tools.clone()).map_err(wrong)?;
             if let Some(one) = names.one().filter(|one| !seen.insert(one.to_string())) {
-                return Err(wrong(format!("{one} is limited twice, once by another name of it")));
+                return Err(wrong(format!("{one} has two limits, one under another name of it")));
             }
         }
         Ok(())
@@ -275,7 +275,7 @@ pub struct Time(pub Millis);
 impl TryFrom<String> for Time {
     type Error = String;
     fn try_from(text: String) -> Result<Time, String> {
-        let time = crate::args::duration(&text).map_err(|why| format!("{text:?} is no time: {why}"))?;
+        let time = crate::args::duration(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
         Ok(Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
     }
 }
@@ -411,7 +411,7 @@ fn handle_key(data: &Path) -> Result<[u8; 32], Failure> {
         Ok(bytes) => <[u8; 32]>::try_from(bytes).map(Some).map_err(|bytes| {
             let size = bytes.len();
             Failure::error(format!(
-                "{} has {size} bytes instead of 32; remove it, and another is drawn",
+                "{} has {size} bytes instead of 32; remove it, and Mainpath makes a new one",
                 file.display()
             ))
         }),
@@ -422,7 +422,7 @@ fn handle_key(data: &Path) -> Result<[u8; 32], Failure> {
         return Ok(key);
     }
     let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| Failure::error(format!("no random numbers can be had: {error}")))?;
+    getrandom::fill(&mut key).map_err(|error| Failure::error(format!("no random numbers available: {error}")))?;
     // Whole, and by the first who comes. Where nothing can be written, no log is written either.
     let part = data.join(format!("handles.key.{}", std::process::id()));
     let written = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);

@@ -51,7 +51,7 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let trace = logs.find(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if state.tree.head.is_none() {
-        return Err(Failure::error(format!("nothing has been said in {trace} yet: there is nothing to summarise")));
+        return Err(Failure::error(format!("{trace} has no messages yet, so there is nothing to summarise")));
     }
     let before = state.tree.shown_tokens(state.tree.head);
     let hint = args.hint.filter(|hint| !hint.trim().is_empty());
@@ -63,7 +63,7 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let Some(app) = here else {
         let when = match driven_elsewhere(&logs, &trace)? {
             true => "before its next turn".into(),
-            false => format!("when its run goes on: mainpath resume {trace}"),
+            false => format!("when its run continues: mainpath resume {trace}"),
         };
         out(&format!("{trace} will be summarised {when}"))?;
         return Ok(Exit::Ok);
@@ -80,11 +80,11 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
         Some(Ok(data)) => {
             let after = state.tree.shown_tokens(state.tree.head);
             let by = if data.text.is_some() { "by rules" } else { "by the model" };
-            out(&format!("{trace} is summarised {by}: {} tokens instead of {}", number(after), number(before)))?;
+            out(&format!("{trace} was summarised {by}: {} tokens instead of {}", number(after), number(before)))?;
             Ok(Exit::Ok)
         }
         Some(Err(reason)) => {
-            Err(Failure::error(format!("{trace} was not summarised: its run ended before ({})", reason.as_str())))
+            Err(Failure::error(format!("{trace} was not summarised: the run ended first ({})", reason.words())))
         }
         None => Err(Failure::error(format!("{trace} was not summarised: a summary would not be shorter"))),
     }
@@ -98,8 +98,8 @@ fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<
         Some(turn) => {
             1 + events.iter().rposition(is_asked).ok_or_else(|| {
                 Failure::usage(match events.last().map_or(0, |event| event.turn) {
-                    0 => format!("{trace} has no turn {turn}: nothing was asked of a model yet"),
-                    last => format!("{trace} has no turn {turn}: it has {last}, from 1 on"),
+                    0 => format!("{trace} has no turn {turn}: no model request was made yet"),
+                    last => format!("{trace} has no turn {turn}: it has turns 1 to {last}"),
                 })
             })?
         }
@@ -107,7 +107,7 @@ fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<
     let (known, later) = events.split_at(upto);
     let mut state = State::new(trace.clone());
     known.iter().for_each(|event| apply(&mut state, event));
-    let nothing = || Failure::error(format!("nothing has been said in {trace} yet"));
+    let nothing = || Failure::error(format!("{trace} has no messages yet"));
     let layout = layout(&state).filter(|_| !state.tree.is_empty()).ok_or_else(nothing)?;
     let event = state.coming_spec().map(|spec| spec.event);
     let spec = known.iter().rev().find_map(|one| match &one.kind {
@@ -119,7 +119,7 @@ fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<
         EventKind::ModelFinished(data) if Some(data.request) == request && data.counted => Some(data.usage.input),
         _ => None,
     });
-    let spec = spec.ok_or_else(|| Failure::error(format!("the agent of {trace} was erased")))?;
+    let spec = spec.ok_or_else(|| Failure::error(format!("the settings of {trace} were erased")))?;
     Ok(Look { state, bodies, spec, layout, counted })
 }
 
@@ -171,11 +171,11 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         format!("{trace} · turn {} · {request} · {}", state.turn_number, plain(&look.spec.model)),
         room(look),
         format!(
-            "margin: sizes are estimates, so 1 token of them counts as {}.{:02} of the model's",
+            "margin: sizes are estimates: 1 estimated token counts as {}.{:02} tokens",
             layout.per_mille / 1_000,
             layout.per_mille % 1_000 / 10
         ),
-        format!("nearly full at {}: then it is cut or summarised", number(layout.full)),
+        format!("nearly full at {}: older messages are then left out or summarised", number(layout.full)),
         String::new(),
         format!("{:<9}{:>10}{:>10}   of the window", "section", "tokens", "share"),
     ];
@@ -183,6 +183,9 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         let over = if tokens > share { "  over its share" } else { "" };
         let bar = bar(*tokens, layout.most, width.saturating_sub(54).min(60));
         lines.push(format!("{:<9}{:>10}{:>10}   {bar}{over}", section.as_str(), number(*tokens), number(*share)));
+    }
+    if layout.sections.iter().any(|(_, share, tokens)| tokens > share) {
+        lines.push("over its share: allowed until the request is nearly full".into());
     }
     let free = layout.most.saturating_sub(estimate);
     let counted = look.counted.map_or(String::new(), |count| format!("   the vendor counted {}", number(count)));
@@ -214,7 +217,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         let shrunk = if left.shown > 0 { format!(" → {}", number(left.shown)) } else { String::new() };
         let unheld = match left.demands {
             0 => String::new(),
-            n => format!("; {n} with demands, for all of which [shares] summary has no room"),
+            n => format!("; {n} with requirements that do not all fit into the summary (key: [shares] summary)"),
         };
         let why = why(look.bodies, left.by);
         let line = format!("   {messages:<20}{:>9}{shrunk}  {why}{unheld}", number(left.tokens));
@@ -289,17 +292,17 @@ fn kind(item: &Item) -> (&'static str, &'static str) {
         Item::Result { shown: Shown::Whole, .. } => ("result", ""),
         Item::Result { shown: Shown::Line, .. } => ("result", "long-term line"),
         Item::Result { shown: Shown::Excerpt(_), .. } => ("result", "excerpt"),
-        Item::Demands { most: None, .. } => ("user", "what it demands"),
-        Item::Demands { most: Some(_), .. } => ("user", "some of what it demands"),
+        Item::Demands { most: None, .. } => ("user", "its requirements"),
+        Item::Demands { most: Some(_), .. } => ("user", "some of its requirements"),
         Item::Malformed { .. } => ("malformed answer", ""),
-        Item::RepairPrompt { .. } => ("repair asked for", ""),
+        Item::RepairPrompt { .. } => ("retry prompt", ""),
         Item::Injected { .. } => ("reminder", ""),
         Item::Summary { .. } => ("summary", ""),
-        Item::ReflectPrompt { .. } => ("reflection asked for", ""),
-        Item::SummaryPrompt { .. } => ("summary asked for", ""),
+        Item::ReflectPrompt { .. } => ("reflection prompt", ""),
+        Item::SummaryPrompt { .. } => ("summary prompt", ""),
         Item::Recalled { .. } => ("recalled result", ""),
         Item::Standing { .. } => ("plan and budgets now", ""),
-        Item::LastAnswer => ("last answer asked for", ""),
+        Item::LastAnswer => ("last answer prompt", ""),
     }
 }
 
@@ -308,16 +311,16 @@ fn why(bodies: &Log, event: EventId) -> String {
     let why = match bodies.get(event) {
         Some(EventKind::Compacted(data)) if data.text.is_some() => "summarised by rules",
         Some(EventKind::Compacted(data)) if data.floor.as_ref().is_some_and(|floor| floor.all) => {
-            "summarised by rules, as the model's summary tells nothing"
+            "summarised by rules, as the model's summary was empty"
         }
         Some(EventKind::Compacted(_)) => "summarised by the model",
         Some(EventKind::ContextCut(data)) => match data.cause {
             CutCause::Window => "more messages than the window holds",
             CutCause::Overflow => "the request did not fit",
-            CutCause::Expand => "left out when more was shown",
+            CutCause::Expand => "left out to make room for older messages",
             CutCause::Goals => "its goal is finished",
             CutCause::Full => "the window was nearly full",
-            CutCause::Once => "shown once, as its tool wants",
+            CutCause::Once => "its tool's results are shown once",
         },
         _ => "erased",
     };
@@ -343,11 +346,11 @@ fn gist(message: &Message) -> String {
     parts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A share of the whole as a bar and in hundredths.
+/// A share of the whole as a bar and in percent.
 fn bar(tokens: u64, most: u64, width: usize) -> String {
-    let hundredths = tokens.saturating_mul(100) / most.max(1);
+    let percent = tokens.saturating_mul(100) / most.max(1);
     let filled = usize::try_from(tokens.saturating_mul(width as u64) / most.max(1)).unwrap_or(width).min(width);
-    format!("{}{} {hundredths:>3} %", "█".repeat(filled), "·".repeat(width - filled))
+    format!("{}{} {percent:>3} %", "█".repeat(filled), "·".repeat(width - filled))
 }
 
 /// The same for a name, whose end tells more than its middle.

@@ -30,8 +30,8 @@ pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
     }
     // Where nobody drives it, what is open is closed here, so that it can be resumed or rewound at once.
     match tell(&logs, &trace, &Mail::Stop).await? {
-        Told::Driver => out(&format!("{trace} stops at its next checkpoint"))?,
-        Told::Here => out(&format!("{trace} is stopped"))?,
+        Told::Driver => out(&format!("{trace} stops at the next checkpoint"))?,
+        Told::Here => out(&format!("{trace} has stopped"))?,
     }
     Ok(Exit::Ok)
 }
@@ -87,48 +87,45 @@ pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
     if said_here && let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
         // What had waited joined it when its run began.
         forget_said(&logs, &trace, false).await;
-        out(&format!("{trace} ends its run and is cleared"))?;
+        out(&format!("{trace} stops its run and is then cleared"))?;
         pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
         return Ok(Exit::Ok);
     }
     // What waits for the results of calls was said before as well, and mirrors show it.
     forget_said(&logs, &trace, waits).await;
-    out(&format!(
-        "{trace} is cleared: the agent knows nothing of what was said; mainpath run --trace {trace} \"TASK\" begins anew"
-    ))?;
+    out(&format!("{trace} is cleared; to start over: mainpath run --trace {trace} \"TASK\""))?;
     pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
     Ok(Exit::Ok)
 }
 
 /// `mainpath steer`
 pub async fn steer(args: SayArgs) -> Result<Exit, Failure> {
-    say(args, MessageMode::Steer, "reads it after the running tool; calls that have not started are skipped").await
+    say(args, MessageMode::Steer, "reads it when the running tool finishes and skips calls that have not started").await
 }
 
 /// `mainpath next`
 pub async fn next(args: SayArgs) -> Result<Exit, Failure> {
-    say(args, MessageMode::FollowUp, "reads it after this run").await
+    say(args, MessageMode::FollowUp, "reads it after the current run").await
 }
 
 async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failure> {
     let text = if args.text == "-" { read_all()? } else { args.text };
     if text.trim().is_empty() {
-        return Err(Failure::usage("there is nothing to say: give the words, or - to read them from standard input"));
+        return Err(Failure::usage("the message is empty; give a text, or - to read it from standard input"));
     }
     let logs = Logs::look()?;
     let trace = logs.find(Some(&args.trace)).await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
     if state.coming_spec().is_none() {
-        let how =
-            format!("trace {trace} never got as far as a task; give it one: mainpath run --trace {trace} \"TASK\"");
+        let how = format!("trace {trace} has no task yet; give it one: mainpath run --trace {trace} \"TASK\"");
         return Err(Failure::error(how));
     }
     logs.send(&trace, &Mail::say(mode, text)).await?;
     if driven_elsewhere(&logs, &trace)? {
         out(&format!("{trace} {when}"))?;
     } else {
-        out(&format!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}"))?;
+        out(&format!("queued; {trace} is not running: mainpath resume {trace}"))?;
     }
     Ok(Exit::Ok)
 }
@@ -145,19 +142,20 @@ pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
     let list = || running.iter().map(|(call, tool)| format!("{call} ({tool})")).collect::<Vec<_>>().join(", ");
     let (call, tool) = match (args.call, running.as_slice()) {
         (_, []) => {
-            return Err(Failure::error(format!("no call of {trace} is running; mainpath stop {trace} ends its run")));
+            return Err(Failure::error(format!(
+                "no call of {trace} is running; to stop the run: mainpath stop {trace}"
+            )));
         }
-        (Some(wanted), _) => running
-            .iter()
-            .find(|(call, _)| *call == wanted)
-            .ok_or_else(|| Failure::error(format!("call {wanted} of {trace} is not running; these are: {}", list())))?,
+        (Some(wanted), _) => running.iter().find(|(call, _)| *call == wanted).ok_or_else(|| {
+            Failure::error(format!("call {wanted} of {trace} is not running; running calls: {}", list()))
+        })?,
         (None, [only]) => only,
         (None, _) => {
-            return Err(Failure::usage(format!("several calls of {trace} are running: {}; name one", list())));
+            return Err(Failure::usage(format!("several calls of {trace} are running: {}; choose one", list())));
         }
     };
     logs.send(&trace, &Mail::Interrupt { call: *call }).await?;
-    out(&format!("call {call} ({tool}) of {trace} is being ended; the agent goes on"))?;
+    out(&format!("stopping call {call} ({tool}) of {trace}; the agent continues"))?;
     Ok(Exit::Ok)
 }
 
@@ -171,7 +169,9 @@ pub fn running(state: &State) -> Vec<(CallId, String)> {
 /// Nothing that is sent to a trace is read where its log cannot be written.
 fn readable(log: &ReadLog) -> Result<(), Failure> {
     match (&log.damage, log.newer) {
-        (Some(damage), _) => Err(Failure::error(format!("the log is damaged: {damage}; it can be read up to there"))),
+        (Some(damage), _) => {
+            Err(Failure::error(format!("the log is damaged: {damage}; everything before that can be read")))
+        }
         (None, true) => Err(Failure::error("the log was written by a newer Mainpath; use that one")),
         (None, false) => Ok(()),
     }
@@ -203,14 +203,18 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     if args.reach != Reach::Once {
         let (log, ..) = logs.read(&trace).await?;
         let narrow = offer(&log.events, call).ok_or_else(|| {
-            Failure::error(format!("no rule is narrow enough for call {call} of {trace}; approve it once"))
+            Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
         })?;
         for line in narrow.lines() {
             out(&format!("rule: {}", plain(line)))?;
         }
         if args.reach == Reach::Always {
             let file = keep(&logs.home, &narrow, (&trace, call))?;
-            out(&format!("{} is allowed from now on: see {}", in_a_line(&narrow), file.display()))?;
+            out(&format!(
+                "{} is allowed in every trace from now on; the rule is in {}",
+                in_a_line(&narrow),
+                file.display()
+            ))?;
         } else {
             out(&format!("{} is allowed in {trace}", in_a_line(&narrow)))?;
         }
@@ -253,7 +257,7 @@ async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str) -> Resul
     if driven_elsewhere(logs, trace)? {
         out(done)?;
     } else {
-        out(&format!("{done}; if nobody is running it, go on with: mainpath resume {trace}"))?;
+        out(&format!("{done}; if it is not running, continue with: mainpath resume {trace}"))?;
     }
     Ok(Exit::Ok)
 }
@@ -282,11 +286,11 @@ async fn undecided(
         let why = match state.calls.get(call) {
             None => Some(format!("there is no call {call} in {trace}")),
             Some(row) if wanted == Standing::Approved => why_not(logs, (&state, &bodies), row).await?,
-            Some(row) => Some(format!("call {call} ({}) does not wait for an approval", what(row, &bodies))),
+            Some(row) => Some(format!("call {call} ({}) is not waiting for approval", what(row, &bodies))),
         };
         let Some(why) = why else { return Ok((trace, call)) };
         let others =
-            if asked.iter().any(|one| may(&one)) { format!("; these wait: {}", list(&asked)) } else { String::new() };
+            if asked.iter().any(|one| may(&one)) { format!("; waiting: {}", list(&asked)) } else { String::new() };
         return Err(Failure::error(format!("{why}{others}")));
     }
     // What waits comes first; what was denied can be approved all the same.
@@ -297,7 +301,7 @@ async fn undecided(
         ([only], _) => Ok((trace, only.call)),
         ([], Some(decided)) => Err(Failure::error(decided.line(&trace))),
         ([], None) => Err(Failure::error(none_waits(logs, &state, &bodies).await?)),
-        _ => Err(Failure::usage(format!("several calls of {trace} {how}: {}; name one with --call", list(all)))),
+        _ => Err(Failure::usage(format!("several calls of {trace} {how}: {}; choose one with --call", list(all)))),
     }
 }
 
@@ -306,7 +310,7 @@ pub async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str)
     let (log, state, _) = app.logs.read(trace).await?;
     let wrong = |why: String| {
         let why = why.replace("\n- ", " ").replace('\n', ". ");
-        Failure::error(format!("{}; call {call} of {trace} goes on waiting", why.trim_end_matches('.')))
+        Failure::error(format!("{}; call {call} of {trace} is still waiting", why.trim_end_matches('.')))
     };
     let Some(tool) = state.calls.get(call).and_then(|call| call.tool.as_deref()) else { return Ok(()) };
     if app.tools.doc(tool).is_some() {

@@ -30,7 +30,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
         let (known, trace) = held.for_run(&app.logs, name)?;
         if let Some(trace) = trace {
             return Err(Failure::usage(format!(
-                "the session {name} goes on with trace {trace}; add messages to it with mainpath session persist {name}, or \
+                "the session {name} has the trace {trace}; add messages to it with mainpath session persist {name}, or \
                  name another session"
             )));
         }
@@ -40,10 +40,10 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let history = messages.heal(false);
     tell(&history.healed);
     match (history.messages.last(), &task) {
-        (None, _) => return Err(Failure::error(format!("{name} holds nothing that could be answered"))),
+        (None, _) => return Err(Failure::error(format!("{name} has no messages to answer"))),
         (Some(last), None) if last.role != Role::User => {
             return Err(Failure::usage(format!(
-                "{name}: the last message is not a person's, so there is nothing to answer; add a task: mainpath run \
+                "{name}: the last message is not from a user, so there is nothing to answer; add a task: mainpath run \
                  --messages {name} \"TASK\""
             )));
         }
@@ -51,14 +51,12 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     }
     let chosen = choose_model(agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
     if chosen.is_demo {
-        return Err(Failure::usage("there is no model that could answer; name one with --model (see mainpath models)"));
+        return Err(Failure::usage("no model is set; choose one with --model (see mainpath models)"));
     }
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     if task.is_none() && !attached.parts.is_empty() {
-        return Err(Failure::usage(
-            "what is attached belongs to a task: mainpath run --messages FILE --file … \"TASK\"",
-        ));
+        return Err(Failure::usage("attachments need a task: mainpath run --messages FILE --file … \"TASK\""));
     }
     if let Some(note) = chosen.note.filter(|_| !args.output.json) {
         eprintln!("mainpath: {note}");
@@ -72,7 +70,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let whose = (&app.logs.scope, &app.vault);
     let taken = import(&*app.logs.store, whose, &trace, Some(spec), from).await?;
     if !args.output.json {
-        eprintln!("· {} taken in from {name}", were(taken as u64, "message"));
+        eprintln!("· {} imported from {name}", were(taken as u64, "message"));
     }
     if let (Some(held), Some(session)) = (&held, &mut session) {
         held.point(session, &trace)?;
@@ -115,7 +113,9 @@ fn check_attached(name: &str, messages: &mut Loose) -> Result<(), Failure> {
 fn task(args: &RunArgs, file: &Path) -> Result<Option<Task>, Failure> {
     let typed = args.task.as_deref().filter(|task| !task.trim().is_empty());
     if typed == Some("-") {
-        return Err(Failure::usage("with --messages the task is written out; standard input may hold the messages"));
+        return Err(Failure::usage(
+            "with --messages, give the task as an argument; standard input may hold the messages",
+        ));
     }
     let Some(typed) = typed else { return Ok(None) };
     let piped = if file != Path::new("-") && has_input() { Some(read_all()?) } else { None };

@@ -25,10 +25,13 @@ pub async fn doctor() -> Result<Exit, Failure> {
         Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.logs.home.data.display())),
         Err(error) => say(false, format!("data in {} cannot be written: {error}", app.logs.home.data.display())),
     }?;
-    let config = if app.logs.home.config_file.exists() { "" } else { " (not there; defaults apply)" };
+    let config = if app.logs.home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
     say(true, format!("configuration {}{config}", app.logs.home.config_file.display()))?;
     let chosen = choose_model(None, &app.logs.home, app.models.registry()).await;
     match app.models.find(&chosen.model) {
+        Ok(_) if chosen.is_demo => {
+            out("warn no model is set up, so runs play a demonstration; mainpath models lists them")
+        }
         Ok(_) => say(
             true,
             format!("model {}{}", chosen.model, chosen.note.map(|note| format!(": {note}")).unwrap_or_default()),
@@ -37,13 +40,12 @@ pub async fn doctor() -> Result<Exit, Failure> {
     }?;
     // One that JSON writes otherwise is there twice.
     let names: BTreeSet<&str> = app.vault.names().collect();
-    let known =
-        if names.is_empty() { "none by name".to_string() } else { names.into_iter().collect::<Vec<_>>().join(", ") };
+    let known = if names.is_empty() { "none".to_string() } else { names.into_iter().collect::<Vec<_>>().join(", ") };
     say(true, format!("secrets kept out of logs and prompts: {known}"))?;
     let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
     match shell {
         Some(shell) => say(true, format!("bash runs under {shell}")),
-        None => say(false, "there is no shell for the bash tool: install bash".into()),
+        None => say(false, "no shell found for the bash tool: install bash".into()),
     }?;
     let support = Launcher::current_exe().support();
     for part in &support.parts {
@@ -55,8 +57,8 @@ pub async fn doctor() -> Result<Exit, Failure> {
     }
     if !support.can_confine() {
         out(
-            "warn commands are NOT sandboxed here: an allowed one can do whatever you can do, also outside the workspace. They \
-             are asked for in a terminal and denied without one, unless --yes is given",
+            "warn commands are NOT sandboxed here: an allowed command can do whatever you can, also outside the workspace. \
+             Mainpath asks about each one in a terminal, and denies it without one, unless you give --yes",
         )?;
     }
     Ok(if fine { Exit::Ok } else { Exit::Error })

@@ -28,7 +28,7 @@ pub async fn adopt_unknown(app: &App, held: &Held, name: &str, agent: &AgentArgs
         Ok(Some(_)) => drop(take_in(app, held, fresh(&app.logs, name, None, None), agent).await?),
         Err(error) => {
             eprintln!(
-                "! whether another machine holds {name} cannot be seen, so it begins here: {}",
+                "! cannot check whether another machine has {name}, so it starts here: {}",
                 plain(&error.to_string())
             );
         }
@@ -44,7 +44,7 @@ pub async fn take_over(app: &App, held: &Held, name: &str) -> Result<Exit, Failu
     };
     match take_in(app, held, session, &AgentArgs::default()).await? {
         true => Ok(Exit::Ok),
-        false => Err(Failure::error(format!("the mirror holds nothing of {name} that another machine has said"))),
+        false => Err(Failure::error(format!("the mirror has no messages of {name} from another machine"))),
     }
 }
 
@@ -58,18 +58,18 @@ async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> 
     let Some(adopted) = adopt(&held.around(&app.logs, &app.vault), session, begin).await? else { return Ok(false) };
     let Adopted { session, from, messages, lost, left_behind, healed } = adopted;
     if session.trace.is_none() {
-        eprintln!("! the session {name} was cleared on another machine (trace {from} there): it begins anew here");
+        eprintln!("! the session {name} was cleared on another machine (trace {from} there): it starts over here");
         return Ok(true);
     }
     views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
     let taken = were(messages as u64, "message");
     eprintln!(
-        "! the session {name} was held on another machine (trace {from} there): {taken} taken in as trace {trace}"
+        "! the session {name} was held on another machine (trace {from} there): {taken} imported as trace {trace}"
     );
     tell_lost(&name, &from, lost);
     if left_behind > 0 {
         let lie = were(left_behind as u64, "attachment");
-        eprintln!("! {lie} left there; a line stands for each");
+        eprintln!("! {lie} left there; each is replaced by a line of text");
     }
     healed.iter().for_each(|healed| eprintln!("! {healed}"));
     // From here on the mirror is of this trace, so that the other machine sees that somebody has gone on.
@@ -128,11 +128,11 @@ pub async fn show(held: &Held, args: &SessionShowArgs, unknown: SessionError) ->
     }
     out(&format!("{name:<24} {:<28} on another machine", trace.as_str()))?;
     if kept.is_empty() {
-        out(&format!("  cleared there; mainpath run --session {name} \"TASK\" begins it anew here"))?;
+        out(&format!("  cleared there; mainpath run --session {name} \"TASK\" starts it over here"))?;
         return Ok(Exit::Ok);
     }
     out(&format!(
-        "  {messages} messages in the mirror; mainpath run --session {name} \"TASK\" goes on with them here"
+        "  {messages} messages in the mirror; mainpath run --session {name} \"TASK\" continues with them here"
     ))?;
     Ok(Exit::Ok)
 }
@@ -145,7 +145,7 @@ pub async fn remove(held: &Held, name: &str, unknown: SessionError) -> Result<Ex
         Ok(None) => return Err(unknown.into()),
         Ok(Some(kept)) if !kept.is_empty() => {
             let problem =
-                format!("the session {name} is held on another machine (trace {}): remove it there", kept.trace);
+                format!("the session {name} belongs to another machine (trace {}): remove it there", kept.trace);
             return Err(Failure::error(problem));
         }
         Err(_) | Ok(Some(_)) => {}

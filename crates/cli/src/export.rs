@@ -34,7 +34,9 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     }
     let extent = if args.shown { Extent::Shown } else { Extent::Said };
     if args.shown && matches!(args.format, ExportArg::AgentRun | ExportArg::TraceDir) {
-        return Err(Failure::usage("--shown goes with conversations; agent-run and trace-dir hold all of a trace"));
+        return Err(Failure::usage(
+            "--shown works with conversation formats; agent-run and trace-dir always export everything",
+        ));
     }
     let one = Export { logs: &logs, trace: &trace, log: &log, state: &state, bodies: &bodies, extent };
     let format = |format: MessagesArg| async move {
@@ -295,7 +297,7 @@ impl Export<'_> {
         let folder = out_dir.unwrap_or(Path::new(usual)).join(self.trace.as_str());
         if folder.exists() {
             return Err(Failure::usage(format!(
-                "{} is there already; remove it, or export elsewhere with --out",
+                "{} already exists; remove it, or export elsewhere with --out",
                 folder.display()
             )));
         }

@@ -119,7 +119,7 @@ impl<'a> Follow<'a> {
             let asking = self.asked.is_some();
             let hears = asking || self.attended && !self.lines.ended;
             tokio::select! {
-                changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime is gone"))?,
+                changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime has ended"))?,
                 live = watcher.next() => self.print(&live?).await,
                 line = self.lines.next(), if hears => match line {
                     Some(line) if !asking || line.starts_with('/') => {
@@ -178,7 +178,7 @@ impl<'a> Follow<'a> {
             if error.kind() != ErrorKind::BrokenPipe {
                 let trace = &self.trace;
                 let line = format!(
-                    "standard output cannot be written ({error}); the run goes on, and mainpath watch {trace} shows it"
+                    "standard output cannot be written ({error}); the run continues; to follow it: mainpath watch {trace}"
                 );
                 self.say(&line);
             }
@@ -216,10 +216,10 @@ impl<'a> Follow<'a> {
     async fn stop(&mut self, again: &str) -> Result<Option<Exit>, Failure> {
         self.stops += 1;
         if self.stops > 1 || self.asked.is_some() {
-            self.say(&format!("interrupted; go on with mainpath resume {}", self.trace));
+            self.say(&format!("interrupted; continue with mainpath resume {}", self.trace));
             return Ok(Some(Exit::Interrupted));
         }
-        self.say(&format!("stopping at the next checkpoint; {again} ends at once"));
+        self.say(&format!("stopping at the next checkpoint; {again} stops at once"));
         self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
         Ok(None)
     }
@@ -234,7 +234,7 @@ impl<'a> Follow<'a> {
         if state.cleared > Seq(0) && state.tree.head.is_none() {
             forget_said(&self.app.logs, &self.trace, false).await;
             self.say(&format!(
-                "the conversation was cleared, so there is no answer; mainpath run --trace {} \"TASK\" begins anew",
+                "the conversation was cleared, so there is no answer; to start over: mainpath run --trace {} \"TASK\"",
                 self.trace
             ));
             return Ok(Exit::Interrupted);
@@ -257,8 +257,9 @@ impl<'a> Follow<'a> {
         let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
         if end.reason != FinishReason::Final {
             let ended = match end.reason {
-                FinishReason::MaxOutput => "the answer was cut off at the model's output limit (max_output)".into(),
-                reason => format!("the run ended with {}", reason.as_str()),
+                FinishReason::MaxOutput => "the answer was cut off at the model's output limit".into(),
+                FinishReason::Stopped => "stopped".into(),
+                reason => format!("the run ended: {}", reason.words()),
             };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
@@ -272,8 +273,10 @@ impl<'a> Follow<'a> {
 
     /// That a run has ended and standard output did not take what it said.
     fn unwritten(&self, error: &std::io::Error) -> Failure {
-        let how =
-            format!("the run has ended, but standard output cannot be written ({error}); mainpath show {}", self.trace);
+        let how = format!(
+            "the run has ended, but standard output cannot be written ({error}); to see the answer: mainpath show {}",
+            self.trace
+        );
         Failure::error(how)
     }
 
@@ -301,30 +304,30 @@ impl<'a> Follow<'a> {
 /// What to do after a run has ended without an answer.
 fn next((state, bodies): (&State, &dyn Bodies), spec: Option<&Spec>) -> String {
     let trace = &state.trace;
-    let larger = format!("go on with a larger window: mainpath resume {trace} --model MODEL");
+    let larger = format!("continue with a larger window: mainpath resume {trace} --model MODEL");
     match what_helps(state, bodies) {
-        Help::GoOn => format!("go on with mainpath resume {trace}"),
+        Help::GoOn => format!("continue with mainpath resume {trace}"),
         Help::Approve(call) => {
             format!("approve call {call}: mainpath approve {trace} --call {call} && mainpath resume {trace}")
         }
         Help::Allow(call) => {
-            format!("a rule denies call {call} (mainpath policy list); with other rules: mainpath resume {trace}")
+            format!("a rule denies call {call}; change the rules (mainpath policy list), then mainpath resume {trace}")
         }
         Help::Give(call) => {
             let tool = state.calls.get(call).and_then(|call| lacking(call, bodies)).unwrap_or_default();
-            format!("{} is not among the tools of this run; with it: {}", plain(tool), with_tool(trace, spec, tool))
+            format!("{} is not among the tools of this run; to add it: {}", plain(tool), with_tool(trace, spec, tool))
         }
         Help::Shorten => format!(
-            "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or begin anew with /clear in it"
+            "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or start over with /clear in the run"
         ),
-        Help::Window => format!("instructions and tools alone are larger than the window: give fewer, or {larger}"),
+        Help::Window => format!("instructions and tools alone are larger than the window: use fewer, or {larger}"),
         Help::Smaller { message, after, .. } => {
             let instead = match after {
                 None => "mainpath run \"TASK\"".into(),
                 Some(after) => format!("mainpath rewind {trace} --to {after} \"TASK\""),
             };
             format!(
-                "message {message} alone is too large: say less ({instead}; a file that is only named there is read in parts), \
+                "message {message} alone is too large: shorten it ({instead}; name a file instead of pasting it, and it is read in parts), \
                  or {larger}"
             )
         }

@@ -48,7 +48,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
     let (_, mut state, _) = logs.read(trace).await?;
     let pins = ops.iter().all(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
     let stays = if pins { "the pins of" } else { "the plan of" };
-    let are = if pins { "are as they were" } else { "is as it was" };
+    let are = if pins { "are unchanged" } else { "is unchanged" };
     let refused = |why: &dyn std::fmt::Display| Failure::error(format!("{stays} {trace} {are}: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
     // Where nobody works, the plan is changed here and now.
@@ -68,7 +68,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
         Some(EventKind::MailRefused(data)) => Err(refused(&data.problem)),
         Some(_) => Ok(true),
         None => {
-            out(&format!("sent to {trace}, which reads it when it goes on: mainpath resume {trace}"))?;
+            out(&format!("queued; {trace} reads it when it continues: mainpath resume {trace}"))?;
             Ok(false)
         }
     }
@@ -82,7 +82,7 @@ async fn show(logs: &Logs, (log, state): (&ReadLog, &State), full: bool, json: b
         return Ok(Exit::Ok);
     }
     if let Some(task) = task_alone(log, state).filter(|_| !full && state.run.is_none()) {
-        out(&format!("no plan was made; the work counts for the task: {}", short(task, 400)))?;
+        out(&format!("no plan; the task: {}", short(task, 400)))?;
         return Ok(Exit::Ok);
     }
     let view = if full { state.goals.full_view() } else { state.goals.short_view() };
@@ -149,13 +149,13 @@ fn patch(args: &PatchArgs) -> Result<Vec<GoalOp>, Failure> {
             reason: args.reason.clone(),
             status: args.status.map(GoalStatus::from),
         }),
-        Some(_) => return Err(Failure::usage("say what changes: --description, --reason or --status")),
+        Some(_) => return Err(Failure::usage("nothing to change; give --description, --reason or --status")),
         None => None,
     };
     let ops: Vec<GoalOp> = terms.into_iter().chain(goal).collect();
     match ops.is_empty() {
         true => Err(Failure::usage(
-            "say what changes: a goal with --description, --reason or --status, or the plan with \
+            "nothing to change; give a goal with --description, --reason or --status, or the plan with \
                                     --mission, --assumption or --constraint",
         )),
         false => Ok(ops),

@@ -75,7 +75,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
         tell(one, args.json)?;
     }
     if !args.json {
-        out(&format!("{trace}: {} judged; {changed} would be judged otherwise now", were(all as u64, "call")))?;
+        out(&format!("{trace}: {} checked; {changed} would be decided differently now", were(all as u64, "call")))?;
     }
     let home = std::env::var("HOME").unwrap_or_default();
     let folders = Folders { workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(), home };
@@ -86,10 +86,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     if checks.budget.cost.is_some()
         && let Some(model) = unpriced(&app, &log.events)
     {
-        return Err(Failure::usage(format!(
-            "a limit in money (--max-cost) says nothing of {}, as no price of it was known",
-            plain(model)
-        )));
+        return Err(Failure::usage(format!("--max-cost needs the price of {}, which is unknown", plain(model))));
     }
     let known: Vec<String> = tools
         .specs()
@@ -109,7 +106,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
     }
     if !args.json {
         out(&match breaches.len() {
-            0 => "every check holds".into(),
+            0 => "all checks passed".into(),
             n => format!("{} broken", were(n as u64, "check")),
         })?;
     }
@@ -143,7 +140,7 @@ fn checks(args: &PolicyReplayArgs, folders: &Folders) -> Result<Checks, Failure>
     }
     for pair in args.most.chunks(2) {
         if let [call, most] = pair {
-            let bad = |_| Failure::usage(format!("--most {call}: {most:?} is no number"));
+            let bad = |_| Failure::usage(format!("--most {call}: {most:?} is not a number"));
             checks.most(call, most.parse().map_err(bad)?, folders).map_err(Failure::usage)?;
         }
     }
@@ -236,7 +233,7 @@ fn tell(one: &Judged<'_>, as_json: bool) -> Result<(), Failure> {
         return out(&line.to_string());
     }
     let said = |verdict: &Verdict| format!("{} by {}", verdict.decision.as_str(), verdict.rule);
-    let now = now.as_ref().map_or("it can no longer be judged".into(), said);
+    let now = now.as_ref().map_or("cannot be checked any more".into(), said);
     out(&format!("{call} {}: {}", plain(tool), short(&gist(arguments), 80)))?;
     out(&format!("    then {}, now {now}", said(then)))
 }

@@ -48,7 +48,7 @@ impl HookEntry {
             return wrong("needs a name of letters, digits, - and _");
         }
         if self.on.is_empty() {
-            return wrong("is called nowhere: give it on = [\"before_tool\"] or the like");
+            return wrong("is never called: set on, such as on = [\"before_tool\"]");
         }
         let timeout = self.timeout.map_or(Duration::from_secs(10), |time| Duration::from_millis(time.0));
         let called = Called { command: &self.command, url: self.url.as_ref(), headers: &self.headers, timeout };
@@ -125,7 +125,7 @@ impl Called<'_> {
                 Err(why) => Err(format!("cannot be called: {why}")),
             },
             (None, true) => Err("has no command".into()),
-            (Some(_), false) => Err("has a command and a url; one of them is enough".into()),
+            (Some(_), false) => Err("has both a command and a url; use one".into()),
         }
     }
 }
@@ -173,7 +173,7 @@ impl HookRunner for Runner {
             if bytes.trim_ascii().is_empty() {
                 return Ok(Value::Null);
             }
-            serde_json::from_slice(&bytes).map_err(|error| format!("its answer is no JSON: {error}"))
+            serde_json::from_slice(&bytes).map_err(|error| format!("its answer is not JSON: {error}"))
         })
     }
 }
@@ -189,7 +189,7 @@ impl ContextHook for Runner {
             match object.get("text") {
                 None | Some(Value::Null) => Ok(String::new()),
                 Some(Value::String(text)) => Ok(text.clone()),
-                Some(_) => Err("the \"text\" of its answer is no text".into()),
+                Some(_) => Err("the \"text\" of its answer is not a string".into()),
             }
         })
     }
@@ -198,5 +198,5 @@ impl ContextHook for Runner {
 /// The last line that says something, of the first text that has one.
 fn last_line(texts: [Cow<'_, str>; 2]) -> String {
     let line = texts.iter().find_map(|text| text.lines().rfind(|line| !line.trim().is_empty()));
-    line.unwrap_or("it said nothing").chars().take(200).collect()
+    line.unwrap_or("it printed nothing").chars().take(200).collect()
 }

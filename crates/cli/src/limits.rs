@@ -48,7 +48,7 @@ struct TimeLimit(Millis);
 impl TryFrom<String> for TimeLimit {
     type Error = String;
     fn try_from(text: String) -> Result<TimeLimit, String> {
-        let time = time_limit(&text).map_err(|why| format!("{text:?} is no time: {why}"))?;
+        let time = time_limit(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
         Ok(TimeLimit(ms(time)))
     }
 }

@@ -56,7 +56,7 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
     let gone: BTreeSet<TraceId> = gone.into_iter().map(|row| row.trace).chain(unlisted).collect();
     let lost: Vec<(&TraceId, String)> = gone.iter().filter_map(|trace| Some((trace, logs.lost(trace)?))).collect();
     if all == 0 && lost.is_empty() && !args.json {
-        eprintln!("no traces yet; `mainpath run \"TASK\"` makes one");
+        eprintln!("no traces yet; start one with `mainpath run \"TASK\"`");
     }
     for mut row in rows {
         stand(&logs, &mut row).await;
@@ -130,7 +130,7 @@ fn line(row: &Row) -> String {
     let age = span(system_clock().saturating_sub(row.modified));
     let is_over = !matches!(row.status.as_str(), "running" | INTERRUPTED | "waiting" | "damaged");
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
-    let status = reason.map_or(row.status.as_str(), |reason| reason.as_str());
+    let status = reason.map_or(row.status.as_str(), |reason| reason.words());
     let turns = if row.turns == 1 { "turn " } else { "turns" };
     let task = short(&row.task, 60);
     match output_columns() {
@@ -162,7 +162,7 @@ async fn search(logs: &Logs, query: &str, args: &LsArgs) -> Result<Exit, Failure
         return Ok(if hits.is_empty() { Exit::Error } else { Exit::Ok });
     }
     if hits.is_empty() {
-        return Err(Failure::error(format!("nobody said {query:?} in any trace")));
+        return Err(Failure::error(format!("no message contains {query:?}")));
     }
     let face = Face::of_output();
     let mut shown = 0;

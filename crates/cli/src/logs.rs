@@ -52,7 +52,8 @@ impl Logs {
             let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
             let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
             let newest = newest.or_else(lost);
-            return newest.ok_or_else(|| Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
+            return newest
+                .ok_or_else(|| Failure::error("there are no traces yet; start one with `mainpath run \"TASK\"`"));
         };
         // Looked at by its name alone: there may be a great many.
         let names = self.store.names(&self.scope)?.into_iter();
@@ -73,7 +74,7 @@ impl Logs {
                 found.sort_unstable();
                 let newest: Vec<&str> = found.iter().rev().take(3).map(TraceId::as_str).collect();
                 let newest = newest.join(", ");
-                Err(Failure::error(format!("{n} traces have {wanted:?} in their id ({newest}, …); give more of it")))
+                Err(Failure::error(format!("{n} traces have {wanted:?} in their id ({newest}, …); give a longer part")))
             }
         }
     }
@@ -161,7 +162,7 @@ impl Logs {
 
 /// Tells what is wrong where that is no reason to stop.
 fn passed_over(wrong: &Failure) {
-    eprintln!("! {}; no agent starts until that is put right", plain(&hidden(&wrong.message)));
+    eprintln!("! {}; no agent starts until you fix that", plain(&hidden(&wrong.message)));
 }
 
 /// The newest spec of a log.

@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         Some(_) | None => {}
     }
     // What a defect says may quote what it stumbled over.
-    std::panic::set_hook(Box::new(|panic| eprintln!("mainpath: a defect: {}", config::hidden(&panic.to_string()))));
+    std::panic::set_hook(Box::new(|panic| eprintln!("mainpath: a bug: {}", config::hidden(&panic.to_string()))));
     // In a terminal nothing more need be said.
     let bare = std::env::args_os().len() < 2 && follow::is_attended();
     let cli = match if bare { Cli::try_parse_from(["mainpath", "chat"]) } else { Cli::try_parse() } {
@@ -116,7 +116,7 @@ fn misused(error: &clap::Error) -> Exit {
         return if is_help { Exit::Usage } else { Exit::Ok };
     }
     if let Some(number) = negative(error) {
-        eprintln!("mainpath: {number} is less than nothing; give a number from 0 on");
+        eprintln!("mainpath: {number} is negative; give 0 or more");
         return Exit::Usage;
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -157,7 +157,7 @@ fn has_room_for_files() -> Result<(), Failure> {
     let open = |_| std::fs::File::open("/dev/null");
     let Err(error) = (0..FILES).map(open).collect::<Result<Vec<_>, _>>() else { return Ok(()) };
     let most = getrlimit(Resource::Nofile).current.map_or_else(String::new, |most| format!("; the limit is {most}"));
-    Err(Failure::error(format!("{FILES} more files cannot be opened ({error}{most}); raise it with ulimit -n 1024")))
+    Err(Failure::error(format!("cannot open {FILES} more files ({error}{most}); raise the limit with ulimit -n 1024")))
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {

@@ -30,7 +30,7 @@ pub async fn mcp(command: McpCommand) -> Result<Exit, Failure> {
 /// What an agent calls is not a person's word.
 pub fn person_only(what: &str) -> Result<(), Failure> {
     match std::env::var_os("MAINPATH_CALL") {
-        Some(_) => Err(Failure::error(format!("an agent's tool cannot {what}; a person can"))),
+        Some(_) => Err(Failure::error(format!("agents cannot {what}; run this command yourself"))),
         None => Ok(()),
     }
 }
@@ -42,7 +42,7 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
     servers.warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
     let files: Vec<String> = servers.servers.iter().map(|server| server.file.display().to_string()).collect();
     if files.is_empty() && !args.json {
-        out(&format!("no MCP servers; they are named in {} or .mcp.json", app.logs.home.config_file.display()))?;
+        out(&format!("no MCP servers; add them to {} or .mcp.json", app.logs.home.config_file.display()))?;
     }
     let mcp = servers::start(&app, &workspace, servers, |notice| eprintln!("! {}", plain(notice))).await?;
     let mut fine = true;
@@ -50,7 +50,7 @@ async fn list(args: McpListArgs) -> Result<Exit, Failure> {
         let (state, about) = match &server.state {
             State::Ready { protocol, about, .. } => ("ready", format!("{about}, protocol {protocol}")),
             State::Failed(why) => ("failed", why.clone()),
-            State::Untrusted => ("untrusted", format!("not approved; look at it with mainpath mcp trust ({file})")),
+            State::Untrusted => ("untrusted", format!("not approved; review it with mainpath mcp trust ({file})")),
             State::Disabled => ("disabled", file.clone()),
         };
         fine &= state != "failed";
@@ -97,8 +97,8 @@ fn trust(args: &McpTrustArgs) -> Result<Exit, Failure> {
             }
         }
         match waiting {
-            0 => out("no MCP server waits for an approval")?,
-            _ => out("to approve one as it stands here: mainpath mcp trust SERVER")?,
+            0 => out("no MCP server needs approval")?,
+            _ => out("to approve one as shown here: mainpath mcp trust SERVER")?,
         }
     }
     Ok(Exit::Ok)
@@ -135,7 +135,7 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
         Some(tool) => (tool.clone(), args.arguments.clone()),
         None if app.tools.resolve("use_tool").is_some() => {
             let inner: Value = serde_json::from_str(&args.arguments)
-                .map_err(|error| Failure::usage(format!("the arguments are no JSON: {error}")))?;
+                .map_err(|error| Failure::usage(format!("the arguments are not JSON: {error}")))?;
             ("use_tool".into(), json!({"name": prefixed, "arguments": inner}).to_string())
         }
         None => return Err(Failure::usage(format!("the MCP server {:?} has no tool {:?}", args.server, args.tool))),

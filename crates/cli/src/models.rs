@@ -80,7 +80,7 @@ fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
             Ok(()) => Ok(new),
             Err(problem) => {
                 // Its list may be written in one line, which cannot be added to from outside.
-                let how = format!("put it into the list of {} yourself: {}", file.display(), toml::Value::Table(entry));
+                let how = format!("add it to the list in {} yourself: {}", file.display(), toml::Value::Table(entry));
                 Err(Failure::error(format!("{}; {how}", plain(&problem.message).replace('\n', " "))))
             }
         }
@@ -151,7 +151,7 @@ fn state(registry: &Registry, provider: &ProviderProfile, server: Option<&LocalS
         return match server {
             Some(LocalServer { at, models: Some(_), .. }) => Ok(format!("answers at {at}")),
             Some(LocalServer { at, models: None, .. }) => Err(format!("not running ({at})")),
-            None => Err("it was not asked".into()),
+            None => Err("not checked".into()),
         };
     }
     let at = provider.address_variable(&env).map(|(variable, _)| format!(", at the address in {variable}"));
@@ -165,7 +165,7 @@ fn show(listed: &Listed<'_>) -> Result<(), Failure> {
         Err(missing) => ("-", missing),
     };
     let of = listed.provider.models_of.as_ref().filter(|_| listed.models.is_empty());
-    let of = of.map(|of| format!("; it has the models of {of}")).unwrap_or_default();
+    let of = of.map(|of| format!("; same models as {of}")).unwrap_or_default();
     out(&format!("{mark} {}: {}{of}", listed.provider.name, plain(state)))?;
     for (model, facts) in &listed.models {
         let window = format!("{}{}", size(facts.context_window), if facts.known { "" } else { "?" });

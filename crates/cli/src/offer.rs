@@ -32,7 +32,7 @@ pub fn allowed(args: &AgentArgs, config: &ConfigFile, tools: &Tools) -> Result<V
             return Err(wrong(format!("{own} is named twice")));
         }
         if read.one().is_some() && !own.starts_with(MCP) && !known().any(|tool| tool == own) {
-            return Err(wrong(format!("{own} is off here; `mainpath tools {own}` says what switches it on")));
+            return Err(wrong(format!("{own} is off here; to enable it see `mainpath tools {own}`")));
         }
         seen.push(own);
     }

@@ -28,7 +28,7 @@ pub async fn pin(args: PinArgs) -> Result<Exit, Failure> {
     let (_, state, _) = logs.read(&trace).await?;
     let pinned = &state.goals.terms.pinned;
     if pinned.is_empty() {
-        out(&format!("nothing is pinned in {trace}; mainpath pin {trace} \"…\" pins a sentence"))?;
+        out(&format!("{trace} has no pins; to pin a sentence: mainpath pin {trace} \"…\""))?;
     }
     (1..).zip(pinned).try_for_each(|(number, text): (u32, &String)| out(&plain(&format!("{number}. {text}"))))?;
     Ok(Exit::Ok)
@@ -37,8 +37,7 @@ pub async fn pin(args: PinArgs) -> Result<Exit, Failure> {
 /// What was said in a message. Errors: there is none with this number, or it has no text.
 async fn words_of(logs: &Logs, trace: &TraceId, seq: Seq) -> Result<String, Failure> {
     let (log, state, _) = logs.read(trace).await?;
-    let none =
-        || Failure::error(format!("there is no message {seq} with a text in {trace}; mainpath show has the numbers"));
+    let none = || Failure::error(format!("{trace} has no message {seq} with text; mainpath show lists the numbers"));
     let event = state.tree.node(seq).ok_or_else(none)?.event;
     let mut bodies = mainpath_core::Log::default();
     bodies.extend(&log.events);

@@ -121,7 +121,7 @@ fn read(file: &Path) -> Result<Option<String>, Failure> {
     };
     // A pipe in a strange repository would keep the one who opens it waiting.
     if !known.is_file() {
-        return Err(bad("it is no file".into()));
+        return Err(bad("it is not a file".into()));
     }
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
@@ -142,7 +142,7 @@ pub fn untrusted(policy: &Policy) -> Option<String> {
     let what = if ignored == 1 { "a rule" } else { "rules" };
     (ignored > 0).then(|| {
         format!(
-            "{PROJECT_FILE} allows something by {what} that you have not trusted; it only tightens until you do: \
+            "{PROJECT_FILE} allows something by {what}, but you have not trusted it; only its asks and denials apply: \
              mainpath policy trust"
         )
     })
@@ -254,15 +254,15 @@ fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
     out(&format!("{}: {}", verdict.decision.as_str(), plain(call)))?;
     out(&format!("  by {}: {}", verdict.rule, plain(&verdict.reason)))?;
     if found.parts.len() > 1 {
-        out("its parts:")?;
+        out("parts:")?;
         for part in &found.parts {
             out(&format!("  {}: {}, by {}", part.decision.as_str(), plain(&part.part), part.rule))?;
         }
     }
     if !found.rules.is_empty() {
-        out("the rules that apply, layer by layer:")?;
+        out("matching rules, by layer:")?;
         for rule in &found.rules {
-            let maybe = if rule.certain { "" } else { " (perhaps: not all of it is written out)" };
+            let maybe = if rule.certain { "" } else { " (maybe: not all of it is known before it runs)" };
             let (layer, decision) = (rule.layer.prefix(), rule.decision.as_str());
             out(&format!("  {layer}: {decision} by {}, for {}{maybe}", rule.rule, plain(&rule.part)))?;
         }
@@ -299,7 +299,7 @@ fn as_line(rule: &Rule) -> String {
         (false, _) => format!(" if origin = {}", origins.join(", ")),
     };
     let always = if rule.always { " always" } else { "" };
-    let ignored = rule.ignored.map(|why| format!(" [does not hold: {why}]")).unwrap_or_default();
+    let ignored = rule.ignored.map(|why| format!(" [ignored: {why}]")).unwrap_or_default();
     let matches = rule.matches.join(", ");
     format!("{}: {}{always} {}: {matches}{origins}{ignored}", rule.layer.prefix(), rule.decision.as_str(), rule.id)
 }
@@ -313,7 +313,7 @@ fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
     if args.revoke {
         let known = trusted.remove(&folder).is_some();
         save(&sources, &trusted)?;
-        out(&format!("{folder} {}", if known { "is not trusted any more" } else { "was not trusted" }))?;
+        out(&format!("{folder} {}", if known { "is no longer trusted" } else { "was not trusted" }))?;
         return Ok(Exit::Ok);
     }
     let Some(text) = read(&file)? else {
@@ -325,7 +325,7 @@ fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
     }
     trusted.insert(folder, hash(&text));
     save(&sources, &trusted)?;
-    out(&format!("{} is trusted as it is now; a change ends that", file.display()))?;
+    out(&format!("{} is trusted in its present text; trust it again after a change", file.display()))?;
     Ok(Exit::Ok)
 }
 

@@ -113,7 +113,7 @@ fn changes(ops: &[GoalOp]) -> &'static str {
     let unpins = |op: &GoalOp| matches!(op, GoalOp::Unpin { .. });
     match ops {
         ops if ops.iter().all(pins) => "has pinned a sentence",
-        ops if ops.iter().all(unpins) => "has taken a pin off",
+        ops if ops.iter().all(unpins) => "has removed a pin",
         ops if ops.iter().all(|op| pins(op) || unpins(op)) => "has changed the pins",
         _ => "has changed the plan",
     }
@@ -249,12 +249,12 @@ impl Printer {
             EventKind::ModelMalformed(data) => {
                 self.used += data.spent();
                 // Only on the main path is a repair asked for, and once.
-                let next = if self.branch.is_none() { " Asking again." } else { "" };
+                let next = if self.branch.is_none() { " Retrying." } else { "" };
                 self.branch.get_or_insert(BranchKind::Repair);
                 self.tries.0 = 0;
                 self.streamed.clear();
                 if !quiet {
-                    self.line("!", &format!("the model's answer could not be used: {}{next}", data.problem));
+                    self.line("!", &format!("invalid answer from the model: {}{next}", data.problem));
                 }
             }
             EventKind::ModelFailed(data) => {
@@ -262,14 +262,14 @@ impl Printer {
                 self.tries.0 += 1;
                 let (failed, most) = self.tries;
                 let wait = data.retry_at.map(|at| span(at.saturating_sub(event.ts)));
-                let stop = if self.shows_words { "mainpath stop ends the run" } else { "Ctrl-C stops" };
+                let stop = if self.shows_words { "to stop: mainpath stop" } else { "Ctrl-C stops" };
                 let next = match (wait, data.remedy) {
                     (Some(wait), _) => {
-                        Some(format!("trying again in {wait} (try {} of {}; {stop})", failed + 1, most + 1))
+                        Some(format!("retrying in {wait} (attempt {} of {}; {stop})", failed + 1, most + 1))
                     }
-                    (None, Some(Remedy::Minimal)) => Some("trying once more with the last message alone".into()),
-                    (None, Some(Remedy::Cut)) => Some("leaving out what can be left out".into()),
-                    (None, Some(Remedy::Fallback)) => Some("going on with the next model".into()),
+                    (None, Some(Remedy::Minimal)) => Some("retrying with the last message only".into()),
+                    (None, Some(Remedy::Cut)) => Some("retrying without older messages".into()),
+                    (None, Some(Remedy::Fallback)) => Some("switching to the next model".into()),
                     (None, None) => None,
                 };
                 if let Some(next) = next.filter(|_| !quiet) {
@@ -278,7 +278,7 @@ impl Printer {
                 self.streamed.clear();
             }
             EventKind::RunClosing(RunClosing { by: Some(by), why: Some(why), .. }) if !quiet => {
-                self.line("✗", &format!("{} does not let the run go on: {}", by.as_str(), short(why, 200)));
+                self.line("✗", &format!("{} stopped the run: {}", by.as_str(), short(why, 200)));
             }
             EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(arguments), .. }) => {
                 if let Some(made) = self.calls.get_mut(call) {
@@ -289,7 +289,7 @@ impl Printer {
                 let (of, made) = (data.of, self.call(data.of));
                 if !quiet {
                     let what = format!("{}: {}", short(&made.name, 40), gist(&made.arguments));
-                    self.line("→", &format!("{what} (call {of}, which was denied, is made now)"));
+                    self.line("→", &format!("{what} (approved after the denial of call {of})"));
                 }
                 self.calls.insert(data.made(), made);
             }
@@ -307,14 +307,14 @@ impl Printer {
             EventKind::RunClosing(RunClosing { by: None, why: Some(why), .. }) if !quiet => {
                 self.line("✗", &short(why, 300));
             }
-            EventKind::Injected(_) if !quiet => self.line("·", "reminded of its plan and its budgets"),
+            EventKind::Injected(_) if !quiet => self.line("·", "reminder sent: plan and budgets"),
             EventKind::GoalsChanged(data) if !quiet => {
                 self.line("·", &format!("{} {}", data.by.as_str(), changes(&data.ops)));
             }
             EventKind::MessageJoined(_) if !quiet => self.end_line(),
             EventKind::Rewound(data) if !quiet => {
-                let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("at #{head}"));
-                self.line("·", &format!("rewound; the conversation goes on {head}"));
+                let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("after #{head}"));
+                self.line("·", &format!("rewound; the conversation continues {head}"));
             }
             EventKind::Forked(data) if !quiet => {
                 self.line("·", &format!("a fork of {} at #{}", data.from, data.at));
@@ -322,10 +322,10 @@ impl Printer {
             EventKind::FilesRestored(data) if !quiet => {
                 self.line("·", &format!("{} put back", were(data.changes.len() as u64, "file")));
             }
-            EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation begins anew"),
+            EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation starts over"),
             EventKind::MessageQueued(data) if !quiet => match data.mode {
-                MessageMode::Steer => self.said("steered", &data.parts, 100),
-                MessageMode::FollowUp => self.said("for after this run", &data.parts, 100),
+                MessageMode::Steer => self.said("steering", &data.parts, 100),
+                MessageMode::FollowUp => self.said("queued", &data.parts, 100),
                 MessageMode::Message if self.shows_words => self.said("said", &data.parts, 300),
                 MessageMode::Message => {}
             },
@@ -338,14 +338,17 @@ impl Printer {
                 let kept = &data.kept;
                 self.line(
                     "!",
-                    &format!("a torn last line of {} was cut off and kept in {kept}", count(data.bytes, "byte")),
+                    &format!(
+                        "an incomplete last line of {} was removed from the log and kept in {kept}",
+                        count(data.bytes, "byte")
+                    ),
                 );
             }
             EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
             EventKind::RunFinished(data) if !quiet => {
                 (self.branch, self.tries.0) = (None, 0);
                 let spent = spent(data.spent());
-                let (reason, turns, calls) = (data.reason.as_str(), data.turns, data.calls);
+                let (reason, turns, calls) = (data.reason.words(), data.turns, data.calls);
                 self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {spent}"));
             }
             _ => {}
@@ -400,7 +403,7 @@ impl Printer {
             let broken = answer.chars().filter(|letter| *letter == char::REPLACEMENT_CHARACTER).count();
             if broken > 0 {
                 let letters = were(broken as u64, "character");
-                self.line("!", &format!("{letters} not readable in what the server sent; \u{fffd} stands for each"));
+                self.line("!", &format!("{letters} unreadable in the server's answer; each is shown as \u{fffd}"));
             }
         }
     }
@@ -431,7 +434,7 @@ impl Printer {
             }
             Resolution::Skipped => self.line("✗", &format!("{name} was skipped")),
             Resolution::Interrupted => self.line("✗", &format!("{name} was interrupted")),
-            Resolution::Unknown => self.line("✗", &format!("{name}: nobody can tell whether it was done")),
+            Resolution::Unknown => self.line("✗", &format!("{name}: unknown whether it took effect")),
         }
         for notice in data.output.iter().flat_map(|output| &output.notices) {
             self.line("!", notice);

@@ -18,15 +18,15 @@ const ROWS: usize = 60;
 const WIDTH: usize = 80;
 
 /// What the words that a question takes mean.
-const HELP: &str = "  y          make this call
-  n WHY      do not make it, and tell the agent why
-  t          make it, and calls that the rule above allows, in this trace
-  w          the same, from now on in every trace
-  e NEW      make it with another command, or other arguments as JSON
-  a          make it, and all that follow in this run
-  d          show all of it
-  l          decide later: mainpath approve, mainpath deny
-  /steer …   say something to the agent now
+const HELP: &str = "  y          allow this call
+  n WHY      deny it, and tell the agent why
+  t          allow it, and calls like it (the rule above) in this trace
+  w          the same in every trace, from now on
+  e NEW      run it with another command, or other arguments as JSON
+  a          allow it, and every later call in this run
+  d          show the whole call
+  l          decide later with mainpath approve or mainpath deny
+  /steer …   send the agent a message now
 ";
 
 /// The same in a line.
@@ -81,7 +81,7 @@ impl Follow<'_> {
                 let which = if calls.len() > 1 { format!(" --call {call}") } else { String::new() };
                 let made = self.printer.call(*call);
                 self.say(&format!(
-                    "call {call} ({}: {}) waits for an approval: mainpath approve {trace}{which} && mainpath resume {trace}",
+                    "call {call} ({}: {}) needs approval: mainpath approve {trace}{which} && mainpath resume {trace}",
                     plain(&made.name),
                     gist(&made.arguments)
                 ));
@@ -106,7 +106,7 @@ impl Follow<'_> {
             self.unseen = lines.len() - shown;
             if self.unseen > 0 {
                 let more = count(self.unseen as u64, "more line");
-                eprintln!("  │ … {more}: [d]etails shows all, and only then it can be allowed");
+                eprintln!("  │ … {more}: press d to see all before you can allow it");
             }
             for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
                 eprintln!("  {line}");
@@ -114,7 +114,7 @@ impl Follow<'_> {
             let foreign: Vec<&str> =
                 made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();
             if !foreign.is_empty() {
-                eprintln!("  its words come from {}", foreign.join(" and "));
+                eprintln!("  contains text from {}", foreign.join(" and "));
             }
             made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
             self.ask_for_word("", made.offer.is_some());
@@ -143,7 +143,7 @@ impl Follow<'_> {
     /// The words that a question takes.
     fn ask_for_word(&self, before: &str, has_rule: bool) {
         let seen = if self.unseen > 0 { "[d]etails" } else { "[y]es" };
-        let rule = if has_rule && self.unseen == 0 { "the rule for this [t]race, al[w]ays, " } else { "" };
+        let rule = if has_rule && self.unseen == 0 { "for this [t]race, al[w]ays, " } else { "" };
         let all = if self.unseen > 0 { "" } else { "[e]dit …, [a]ll in this run, " };
         self.ask(&format!("{before}  {seen}, [n]o (and why), {rule}{all}[l]ater, [?]: "));
     }
@@ -171,19 +171,23 @@ impl Follow<'_> {
                 return Ok(None);
             }
             _ if allows && self.unseen > 0 => {
-                let unseen = format!("  {} not shown yet;", were(self.unseen as u64, "line"));
+                let unseen = format!("  {} not shown yet; press d first;", were(self.unseen as u64, "line"));
                 self.ask_for_word(&unseen, made.offer.is_some());
                 return Ok(None);
             }
             Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
-                self.ask("  no rule is narrow enough for this call; y, n, e, a or l: ");
+                self.ask("  no narrow rule can cover this call; y, n, e, a or l: ");
                 return Ok(None);
             }
             Said::Trace => self.with_rule(call),
             Said::Always => {
                 let rule = self.printer.call(call).offer.unwrap_or_default();
                 let file = keep(&self.app.logs.home, &rule, (&self.trace, call))?;
-                self.say(&format!("{} is allowed from now on: see {}", in_a_line(&rule), file.display()));
+                self.say(&format!(
+                    "{} is allowed in every trace from now on; the rule is in {}",
+                    in_a_line(&rule),
+                    file.display()
+                ));
                 self.with_rule(call)
             }
             Said::Edit(text) => match edited(&made.arguments, &text) {
@@ -195,13 +199,13 @@ impl Follow<'_> {
                     }
                 },
                 None => {
-                    self.ask("  e needs the arguments as a JSON object: ");
+                    self.ask("  e needs a new command, or arguments as a JSON object: ");
                     return Ok(None);
                 }
             },
             Said::Later => {
                 self.say(&format!(
-                    "left waiting; decide with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}",
+                    "left pending; decide later with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}",
                     trace = self.trace
                 ));
                 return Ok(Some(Exit::ApprovalNeeded));
@@ -245,7 +249,7 @@ fn said_by(origin: Origin) -> &'static str {
     match origin {
         Origin::Web => "the web",
         Origin::Mcp => "an MCP server",
-        Origin::Message => "somebody's message",
+        Origin::Message => "another agent's message",
         Origin::User | Origin::Workspace | Origin::Model => "here",
     }
 }

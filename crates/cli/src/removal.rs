@@ -8,7 +8,7 @@ use crate::follow::is_attended;
 use crate::logs::Logs;
 use crate::mcp::person_only;
 use crate::session::{Held, settled};
-use crate::text::{number, plain, span};
+use crate::text::{count, number, plain, span};
 use mainpath_core::{EffectKey, Machine, pending};
 use mainpath_index::Index;
 use mainpath_runtime::erase::{Done, Kin, What, copies, erase as take_out, erase_everywhere};
@@ -63,7 +63,7 @@ pub async fn rm(args: RmArgs) -> Result<Exit, Failure> {
 /// All went well, unless words may be left somewhere.
 fn unless(left: Vec<String>) -> Result<Exit, Failure> {
     for place in &left {
-        eprintln!("! what was said may still be in a mirror: {}", plain(place));
+        eprintln!("! the messages may still be in a mirror: {}", plain(place));
     }
     Ok(if left.is_empty() { Exit::Ok } else { Exit::Error })
 }
@@ -93,15 +93,15 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     }
     for (why, n) in needed {
         out(&match n {
-            1 => format!("1 trace stays: {}", why.of_one()),
-            n => format!("{} traces stay: {}", number(n), why.of_many()),
+            1 => format!("1 trace is kept: {}", why.of_one()),
+            n => format!("{} traces are kept: {}", number(n), why.of_many()),
         })?;
     }
     let mut removed = Vec::new();
     let mut problem = None;
     for trace in &old {
         if logs.is_driven(trace)? {
-            out(&format!("{trace} is being run and stays"))?;
+            out(&format!("{trace} is running and is kept"))?;
             continue;
         }
         if args.dry_run {
@@ -110,7 +110,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
         }
         match logs.store.remove(&logs.scope, trace).await {
             Ok(()) => removed.push(trace.clone()),
-            Err(StoreError::Held { .. }) => out(&format!("{trace} is being run and stays"))?,
+            Err(StoreError::Held { .. }) => out(&format!("{trace} is running and is kept"))?,
             // Somebody else has removed it meanwhile.
             Err(StoreError::NotFound { .. }) => {}
             Err(error) => {
@@ -143,16 +143,16 @@ enum Needed {
 impl Needed {
     fn of_one(self) -> &'static str {
         match self {
-            Needed::Person => "it waits for an approval or an answer",
-            Needed::Mail => "it has mail that was not read yet",
+            Needed::Person => "it is waiting for an approval or an answer",
+            Needed::Mail => "it has unread messages",
             Needed::Session => "a session points to it",
         }
     }
 
     fn of_many(self) -> &'static str {
         match self {
-            Needed::Person => "they wait for an approval or an answer",
-            Needed::Mail => "they have mail that was not read yet",
+            Needed::Person => "they are waiting for an approval or an answer",
+            Needed::Mail => "they have unread messages",
             Needed::Session => "sessions point to them",
         }
     }
@@ -208,7 +208,7 @@ async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
     let sweep = Sweep { grace: GRACE, only: None, dry_run };
     let collected = logs.store.collect_blobs(&logs.scope, sweep).await.map_err(|error| match error {
         StoreError::LogMissing { .. } | StoreError::NotAFile { .. } => {
-            Failure::error(format!("no blobs are removed, as nobody knows which are needed: {error}"))
+            Failure::error(format!("no blobs were removed, because a log cannot be read: {error}"))
         }
         error => error.into(),
     });
@@ -218,23 +218,23 @@ async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
         (false, 1) => "was removed",
         (false, _) => "were removed",
     };
-    out(&format!("{} that nothing names {what}, {} bytes", blobs(removed), number(bytes)))?;
+    out(&format!("{} {what}, {} bytes", count(removed, "unreferenced blob"), number(bytes)))?;
     if young > 0 {
         let grace = span(u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX));
         let (is, stay) = if young == 1 { ("is", "stays") } else { ("are", "stay") };
-        out(&format!("{} more {is} younger than {grace} and {stay} until the next purge", number(young)))?;
+        out(&format!("{} more {is} younger than {grace} and {stay} until a later purge", number(young)))?;
     }
     Ok(Exit::Ok)
 }
 
 /// `mainpath erase`
 pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
-    person_only("erase what was said")?;
+    person_only("erase messages")?;
     let app = App::open()?;
     let held = Held::new(&app.logs)?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (what, words) = if args.all {
-        (What::All, format!("all that was said in {trace}"))
+        (What::All, format!("all messages of {trace}"))
     } else {
         let list = args.message.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         (What::Messages(args.message), format!("message {list} of {trace}"))
@@ -266,10 +266,10 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     for copy in copies.iter().filter(|_| !args.forks) {
         let kin = match copy.kin {
             Kin::Fork => "a fork of it",
-            Kin::Parent => "of which it is a fork",
+            Kin::Parent => "the trace that it was forked from",
             Kin::Sibling => "a fork of the same trace",
         };
-        out(&format!("the same words are in {}, {kin}; --forks erases them there as well", copy.trace))?;
+        out(&format!("the same messages are in {}, {kin}; --forks erases them there too", copy.trace))?;
     }
     let told = unless(left);
     done?;
@@ -280,16 +280,16 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
 fn told(logs: &Logs, trace: &TraceId, done: &Done) -> Result<(), Failure> {
     Index::forget(&logs.store, &logs.scope, std::slice::from_ref(trace))?;
     let events = if done.events == 1 { "1 event".into() } else { format!("{} events", number(done.events as u64)) };
-    out(&format!("the words of {events} of {trace} are erased; its log still verifies"))?;
+    out(&format!("{events} of {trace} erased; the log still verifies"))?;
     if done.blobs.removed > 0 {
-        out(&format!("{} with {} bytes went with them", blobs(done.blobs.removed), number(done.blobs.bytes)))?;
+        out(&format!("{} with {} bytes removed", blobs(done.blobs.removed), number(done.blobs.bytes)))?;
     }
     if done.blobs.young > 0 {
         let (verb, them) = if done.blobs.young == 1 { ("is", "it") } else { ("are", "them") };
         out(&format!("{} {verb} seconds old; mainpath purge removes {them} later", blobs(done.blobs.young)))?;
     }
     for seq in &done.summaries {
-        out(&format!("#{seq} is a summary that was made of it; see whether it has to go as well"))?;
+        out(&format!("#{seq} is a summary of it; check whether to erase that too"))?;
     }
     Ok(())
 }
@@ -311,7 +311,7 @@ fn confirm(yes: bool, what: &str) -> Result<(), Failure> {
         return Ok(());
     }
     if !is_attended() {
-        return Err(Failure::usage(format!("nobody can be asked whether to {what}: say --yes")));
+        return Err(Failure::usage(format!("cannot ask whether to {what} (non-interactive): give --yes")));
     }
     eprint!("{what}? [y]es, [n]o: ");
     let mut line = String::new();

@@ -22,21 +22,23 @@ const DIFF_LINES: usize = 200;
 pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     let PointArgs { to, turn, goal } = args.point;
     if to.is_none() && turn.is_none() && goal.is_none() && !args.undo {
-        return Err(Failure::usage("to when? mainpath restore TRACE --to MESSAGE, --turn N, --goal N or --undo"));
+        return Err(Failure::usage(
+            "give a message, a turn or a goal: mainpath restore TRACE --to MESSAGE, --turn N, --goal N or --undo",
+        ));
     }
     let app = App::open()?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     let then = if args.undo {
         let restore = log.events.iter().rev().find(|event| matches!(event.kind, EventKind::FilesRestored(_)));
-        let none = || Failure::error(format!("no files of {trace} were ever put back"));
+        let none = || Failure::error(format!("{trace} has no restore to undo"));
         Then::Before(restore.ok_or_else(none)?.id)
     } else {
         Then::After(reached(&trace, &log, point(&trace, &log, &state, args.point)?)?)
     };
     let unseen = if args.undo { 0 } else { ran_unseen(&log.events, then) };
     let Some(files) = workspace_of(&app.logs, &log)? else {
-        return Err(Failure::error(format!("trace {trace} never had a workspace")));
+        return Err(Failure::error(format!("trace {trace} has no workspace")));
     };
     let plans = plan(&*app.logs.store, &app.logs.scope, &files, (&log.events, then)).await?;
     if args.dry_run {
@@ -99,9 +101,9 @@ pub async fn before_going_on(
             if !quiet {
                 let them = if changed == 1 { "it" } else { "them" };
                 let does = if plans.iter().any(|plan| plan.fate == Fate::Restore) {
-                    format!("--files puts {them} back")
+                    format!("--files restores {them}")
                 } else {
-                    format!("--files leaves {them}, as no call did it")
+                    format!("--files keeps {them}, as no call changed {them}")
                 };
                 eprintln!("! {} changed since; {does}", were(changed as u64, "file"));
             }
@@ -126,7 +128,7 @@ async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize, unseen: usize) 
     }
     loop {
         eprint!(
-            "  {} changed since: put back what calls have changed? [y]es, [n]o, [s]how: ",
+            "  {} changed since: restore what calls have changed? [y]es, [n]o, [s]how: ",
             were(changed as u64, "file")
         );
         let mut line = String::new();
@@ -160,27 +162,27 @@ fn told(plans: &[FilePlan], unseen: usize) -> Vec<String> {
 /// What there is to say where nothing has changed, or nobody knows whether it has.
 fn told_besides(is_same: bool, unseen: usize) -> Vec<String> {
     let same = match unseen {
-        0 => "every file is as it was then",
-        _ => "every file that calls have written is as it was then",
+        0 => "no file has changed since",
+        _ => "no file that calls have written has changed since",
     };
     let commands =
         if unseen == 1 { "1 command has".into() } else { format!("{} commands have", number(unseen as u64)) };
-    let unknown = format!("{commands} run since without --snapshots: what else was changed is not known");
+    let unknown = format!("{commands} run since without --snapshots: other changes are not known");
     let same = Some(same.to_string()).filter(|_| is_same);
     same.into_iter().chain(Some(unknown).filter(|_| unseen > 0)).collect()
 }
 
 fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
     let path = plain(&plan.path);
-    let otherwise = if plan.otherwise { "; somebody else had changed it before a call did" } else { "" };
+    let otherwise = if plan.otherwise { "; somebody else had changed it first" } else { "" };
     match (&plan.fate, &plan.then) {
         (Fate::Restore, FileState::Absent) => format!("{path}: {removed}{otherwise}"),
         (Fate::Restore, _) => format!("{path}: {back}{otherwise}"),
         (Fate::Same, _) => format!("{path}: as it was"),
         (Fate::Foreign, _) => {
-            format!("{path}: left, as somebody else has changed it since; --force overwrites it")
+            format!("{path}: kept, because somebody else has changed it since; --force overwrites it")
         }
-        (Fate::Lost(why), _) => format!("{path}: left: {}", plain(why)),
+        (Fate::Lost(why), _) => format!("{path}: kept: {}", plain(why)),
     }
 }
 
@@ -215,7 +217,7 @@ fn link_to(target: &[u8]) -> Vec<u8> {
 fn diff(path: &str, now: &[u8], then: &[u8]) -> String {
     let (Ok(now), Ok(then)) = (std::str::from_utf8(now), std::str::from_utf8(then)) else {
         let (now, then) = (count(now.len() as u64, "byte"), number(then.len() as u64));
-        return format!("    no text: {now} now, {then} then");
+        return format!("    not text: {now} now, {then} then");
     };
     let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(now, then);
     let text = diff.unified_diff().header(&format!("{path} (now)"), &format!("{path} (then)")).to_string();

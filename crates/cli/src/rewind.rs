@@ -25,7 +25,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
         reached(&trace, &log, after)?;
         let task = task.map(|task| format!(" {}", quoted(&task))).unwrap_or_default();
         return Err(Failure::usage(format!(
-            "message {after} of {trace} is not on the main path; go on from it in a fork: mainpath fork {trace} --at {after}{task}"
+            "message {after} of {trace} is not on the main path; continue from it in a fork: mainpath fork {trace} --at {after}{task}"
         )));
     }
     if after == Seq(0) && task.is_none() {
@@ -44,7 +44,7 @@ pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     keep_yes(&mut args.agent, &log, &state);
-    let after = state.tree.head.ok_or_else(|| Failure::error(format!("nothing was said in {trace} yet")))?;
+    let after = state.tree.head.ok_or_else(|| Failure::error(format!("{trace} has no messages yet")))?;
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
 }
 
@@ -78,10 +78,11 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     before_going_on(&app, (&new, &from), &log, at, args.files, args.output.json).await?;
     // Past the results of its calls, if it made any.
     let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
-    let why = if head == at { String::new() } else { format!(", since #{at} made calls and their results go with it") };
+    let why =
+        if head == at { String::new() } else { format!(", because #{at} made calls and their results belong to it") };
     if args.no_run {
         eprintln!(
-            "forked {from} at #{head}{why}; go on with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
+            "forked {from} at #{head}{why}; continue with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
         );
         out(new.as_str())?;
         return Ok(Exit::Ok);
@@ -102,7 +103,7 @@ pub fn point(trace: &TraceId, log: &ReadLog, state: &State, args: PointArgs) -> 
     if let Some(number) = args.turn {
         return turn(log, state, number).ok_or_else(|| {
             let last = state.turn_number;
-            Failure::usage(format!("trace {trace} has no answer of a turn {number}; its last turn is {last}"))
+            Failure::usage(format!("trace {trace} has no turn {number}; its last turn is {last}"))
         });
     }
     if let Some(number) = args.goal {

@@ -77,7 +77,7 @@ pub async fn begin(
             return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
         }
         if let Some(damage) = &log.damage {
-            return Err(Failure::error(format!("the log is damaged: {damage}; nothing can be read before that")));
+            return Err(Failure::error(format!("the log is damaged: {damage}; nothing before that can be read")));
         }
         // It was killed before anything was said in it: this is its first message.
         known = Some(trace);
@@ -109,7 +109,7 @@ pub async fn begin(
             eprintln!("mainpath: {note}");
         }
         if demo {
-            eprintln!("mainpath: it works in {}", workspace.display());
+            eprintln!("mainpath: the folder is {}", workspace.display());
         }
     }
     warn(app, &chosen.model, &args.output);
@@ -131,7 +131,7 @@ async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
     let here = agent::workspace(args.agent.workspace.as_deref())?;
     let rows = rows(&app.logs).await?;
     let Some(newest) = rows.first() else {
-        return Err(Failure::error("there are no traces yet; `mainpath run \"TASK\"` makes one"));
+        return Err(Failure::error("there are no traces yet; start one with `mainpath run \"TASK\"`"));
     };
     if let Some(row) = rows.iter().find(|row| Path::new(&row.workspace) == here) {
         return Ok(row.trace.clone());
@@ -145,14 +145,14 @@ async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
     let place = plain(&here.display().to_string());
     let elsewhere = match rows.iter().find(|row| !is_demo(app, &row.trace, &row.workspace)) {
         Some(row) => format!(
-            "the last one, {}, works in {}: mainpath run --trace {} \"TASK\"",
+            "the last one, {}, is in {}: mainpath run --trace {} \"TASK\"",
             name(row),
             plain(&row.workspace),
             row.trace
         ),
-        None => "mainpath run \"TASK\" begins one".into(),
+        None => "start one with mainpath run \"TASK\"".into(),
     };
-    Err(Failure::error(format!("no trace works in {place} yet; {elsewhere}")))
+    Err(Failure::error(format!("no trace in {place} yet; {elsewhere}")))
 }
 
 /// Whether a trace is the scripted demonstration, by the folder in which it works.
@@ -184,8 +184,9 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         (None, Some(FinishReason::Final), _)
             if state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() =>
         {
-            let how =
-                format!("trace {trace} ended with its final answer; go on with mainpath run --trace {trace} \"TASK\"");
+            let how = format!(
+                "trace {trace} ended with its final answer; continue with mainpath run --trace {trace} \"TASK\""
+            );
             return Err(Failure::error(how));
         }
         (None, Some(FinishReason::Final), _) => None,
@@ -212,7 +213,7 @@ pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Opt
         return Ok(None);
     }
     let trace = &state.trace;
-    let how = "ended before its first message; give it one: mainpath run --trace";
+    let how = "has no message yet; give it one: mainpath run --trace";
     Ok(Some(format!("trace {trace} {how} {trace} \"TASK\"")))
 }
 
@@ -240,11 +241,10 @@ pub async fn go_on(
     }
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!(
-            "the log is damaged: {damage}; it can be read up to there, and mainpath fork {trace} goes on from there in another trace"
+            "the log is damaged: {damage}; everything before that can be read; to continue from there in a copy: mainpath fork {trace}"
         )));
     }
-    let spec = spec_of(&log)
-        .ok_or_else(|| Failure::error(format!("trace {trace} never got as far as a task; start a new one")))?;
+    let spec = spec_of(&log).ok_or_else(|| Failure::error(format!("trace {trace} has no task; start a new one")))?;
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
     let rules = spec.rules.clone().with(&app.sources.run);
@@ -261,10 +261,10 @@ pub async fn go_on(
     announce(trace, output);
     if !log.erased.is_empty() && !output.json {
         let (events, places) = match log.erased.len() {
-            1 => ("1 event".into(), "its place"),
-            n => (format!("{n} events"), "their places"),
+            1 => ("1 event of this trace was".into(), "its place"),
+            n => (format!("{n} events of this trace were"), "their places"),
         };
-        eprintln!("! the words of {events} of this trace were erased; the model sees {ERASED} in {places}");
+        eprintln!("! {events} erased; the model sees {ERASED} in {places}");
     }
     if let Some(spec) = agent::changed(spec, agent, app, &policy, mode)? {
         if agent.model.is_some() {
@@ -275,7 +275,7 @@ pub async fn go_on(
     if let Some(mail) = &mail {
         runtime.send(&app.logs.scope, trace, mail).await?;
     } else if nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
-        return Err(Failure::error(format!("trace {trace} has nothing to carry on with")));
+        return Err(Failure::error(format!("trace {trace} has nothing to continue")));
     }
     if says_yes {
         approve_waiting(app, &runtime, trace, output).await?;
@@ -376,7 +376,7 @@ fn task(argument: Option<&str>) -> Result<Task, Failure> {
     match (argument.filter(|text| *text != "-" && !text.trim().is_empty()), piped) {
         (Some(task), piped) => Ok(Task { typed: task.into(), piped }),
         (None, Some(task)) => Ok(Task { typed: task, piped: None }),
-        (None, None) => Err(Failure::usage("there is no task: mainpath run \"TASK\", or the task on standard input")),
+        (None, None) => Err(Failure::usage("no task given: mainpath run \"TASK\", or give it on standard input")),
     }
 }
 
@@ -392,9 +392,7 @@ pub fn read_all() -> Result<String, Failure> {
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(2));
         if !waiting.load(Ordering::Acquire) {
-            eprintln!(
-                "mainpath: waiting for the end of standard input (give it </dev/null if there is nothing to read)"
-            );
+            eprintln!("mainpath: waiting for standard input to end (add </dev/null if there is none)");
         }
     });
     let mut bytes = Vec::new();

@@ -35,13 +35,13 @@ pub fn sandbox(args: &SandboxArgs) -> Result<ExitCode, Failure> {
         How::Failed(number) => {
             let error = io::Error::from_raw_os_error(number);
             let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
-            (code, Some(format!("{name} cannot be started: {error}")))
+            (code, Some(format!("{name} cannot start: {error}")))
         }
         How::Refused(why) => {
             let advice = "`mainpath doctor` says what is missing";
             (NOT_CONFINED, Some(format!("the sandbox cannot be made, so {name} was not started: {why}; {advice}")))
         }
-        How::StillRunning | How::Lost => (NOT_CONFINED, Some(format!("{name} was ended from outside"))),
+        How::StillRunning | How::Lost => (NOT_CONFINED, Some(format!("{name} was killed"))),
     };
     if let Some(problem) = problem {
         eprintln!("mainpath: {}", plain(&problem));

@@ -63,7 +63,7 @@ fn said(failure: impl Into<Failure>) -> String {
 impl Served {
     async fn begin(&self, start: RunStart) -> Result<Value, String> {
         if start.task.trim().is_empty() {
-            return Err("there is no task".into());
+            return Err("no task given".into());
         }
         let app = &self.app;
         let named = start.model.as_deref().or(self.args.model.as_deref());
@@ -87,7 +87,7 @@ impl Served {
     fn own(&self, trace: &str) -> Result<TraceId, String> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let found = started.keys().find(|known| known.as_str() == trace).cloned();
-        found.ok_or_else(|| format!("no run {:?} was started here", plain(trace)))
+        found.ok_or_else(|| format!("this server started no run {:?}", plain(trace)))
     }
 
     /// Stops what goes on at the next checkpoint; what waits for a decision goes on waiting. `again` ends at once.
@@ -101,7 +101,7 @@ impl Served {
             return;
         }
         let runs = if running.len() == 1 { "a run".into() } else { format!("{} runs", running.len()) };
-        eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} ends at once");
+        eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} stops at once");
         for trace in &running {
             if let Err(error) = self.runtime.send(scope, trace, &Mail::Stop).await {
                 eprintln!("! {trace} cannot be stopped: {}", plain(&error.to_string()));
@@ -119,7 +119,7 @@ impl Served {
             () = ends => {}
             _ = signals.next() => {}
         }
-        running.iter().for_each(|trace| eprintln!("mainpath: go on with mainpath resume {trace}"));
+        running.iter().for_each(|trace| eprintln!("mainpath: continue with mainpath resume {trace}"));
     }
 
     /// Waits until nothing of a run goes on.
@@ -168,7 +168,7 @@ impl Served {
             RunDecision::Answer => Waiting::Answer(call),
         };
         if !matches!(&phase, Phase::Parked(waiting) if waiting.contains(&wanted)) {
-            return Err(format!("call {call} of {trace} does not wait for that; see run_status"));
+            return Err(format!("call {call} of {trace} is not waiting for that; see run_status"));
         }
         let mail = match decision {
             RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },

@@ -91,9 +91,9 @@ fn ask(logs: &Logs, workspace: &Path, servers: &Servers) -> Result<(), Failure> 
         if server.entry.disabled || trust.has(workspace, server).map_err(Failure::error)? {
             continue;
         }
-        eprintln!("? {} names an MCP server that agents would start: {}", server.file.display(), plain(&server.name));
+        eprintln!("? {} lists an MCP server that agents would start: {}", server.file.display(), plain(&server.name));
         server.described().lines().for_each(|line| eprintln!("  │ {}", plain(line)));
-        eprint!("  approve it as it is? [y]es, [n]o: ");
+        eprint!("  approve it? [y]es, [n]o: ");
         let _ = std::io::stderr().flush();
         let mut line = String::new();
         std::io::stdin().read_line(&mut line)?;

@@ -80,7 +80,7 @@ impl Held {
         let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
             None => Box::new(FilePlace::new(folder.clone())),
             Some(mirror) if !["sqlite:", "redis:"].iter().any(|kind| mirror.starts_with(kind)) => {
-                let problem = "mirror is sqlite:FILE or redis://HOST:PORT/DATABASE, and nothing else";
+                let problem = "mirror must be sqlite:FILE or redis://HOST:PORT/DATABASE";
                 return Err(wrong(problem.into()));
             }
             Some(mirror) => match mirror.strip_prefix("sqlite:") {
@@ -148,7 +148,7 @@ impl Held {
         if let Ok(Prepared { unmirrored: Some(problem), .. }) =
             prepare(&self.around(&app.logs, &app.vault), &session).await
         {
-            eprintln!("! what was said is safe, but not mirrored: {}", plain(&problem));
+            eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));
         }
     }
 }
@@ -193,9 +193,7 @@ async fn look(command: SessionCommand) -> Result<Exit, Failure> {
             let elsewhere = elsewhere::list(&held, args.json).await?;
             broken += usize::from(elsewhere.is_none());
             if has_none && elsewhere == Some(0) && !args.json {
-                eprintln!(
-                    "no sessions yet; mainpath session new NAME makes one, and so does mainpath run --session NAME"
-                );
+                eprintln!("no sessions yet; create one with mainpath session new NAME or mainpath run --session NAME");
             }
             Ok(if broken == 0 { Exit::Ok } else { Exit::Error })
         }
@@ -238,7 +236,7 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
             // As long as the mirror cannot be reached, the session is there to try again.
             held.place.remove(&args.name).await?;
             held.sessions.remove(&args.name)?;
-            out(&format!("{} is removed; its trace stays", args.name)).map(|()| Exit::Ok)
+            out(&format!("{} is removed; its trace is kept", args.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Prepare(args) => {
             let mut session = match held.sessions.get(&args.name) {
@@ -248,7 +246,7 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
             session.window = args.window.unwrap_or(session.window);
             let prepared = prepare(&held.around(&app.logs, &app.vault), &session).await?;
             if prepared.expired {
-                eprintln!("{} was last used too long ago and begins anew", session.name);
+                eprintln!("{} has expired and starts over", session.name);
             }
             if let Some(problem) = &prepared.unmirrored {
                 eprintln!("! {}", plain(problem));
@@ -304,8 +302,8 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
         1 => "the last message".into(),
         window => format!("the last {window} messages"),
     };
-    let ttl = session.ttl_ms.map_or("no expiry".into(), |ttl| format!("starts over {} after its last use", span(ttl)));
-    out(&format!("  prepares {window}; {ttl}"))?;
+    let ttl = session.ttl_ms.map_or("no expiry".into(), |ttl| format!("expires {} after its last use", span(ttl)));
+    out(&format!("  window: {window}; {ttl}"))?;
     if let Some(trace) = session.trace.filter(|trace| logs.is_there(trace)) {
         match held.sessions.waiting(&trace)?.unanswered() {
             0 => {}
@@ -346,7 +344,7 @@ pub fn messages_of(file: Option<&Path>, format: Option<HistoryFormat>) -> Result
     let (name, text) = text(file)?;
     let messages = Loose::read(format, &text).map_err(|error| Failure::error(format!("{name}: {error}")))?;
     if messages.is_empty() {
-        return Err(Failure::error(format!("{name} holds no messages")));
+        return Err(Failure::error(format!("{name} has no messages")));
     }
     Ok((name, messages))
 }
@@ -377,14 +375,14 @@ async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, F
         |error| match error {
             SessionError::Nothing => {
                 tell(&healed);
-                Failure::error(format!("{name} holds nothing that could be added"))
+                Failure::error(format!("{name} has no messages to add"))
             }
             error => error.into(),
         },
     )?;
     tell(&added.healed);
     if let Some(problem) = added.unmirrored {
-        eprintln!("! the messages are safe, but not mirrored: {}", plain(&problem));
+        eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));
     }
     let whose = if added.is_new { "the new trace" } else { "trace" };
     out(&format!("{} added to {whose} {}", messages_were(added.messages), added.trace))?;
@@ -426,7 +424,7 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let history = messages.heal(false);
     tell(&history.healed);
     if history.messages.is_empty() {
-        return Err(Failure::error(format!("{name} holds nothing that could be added")));
+        return Err(Failure::error(format!("{name} has no messages to add")));
     }
     let spec = spec(&app, &agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
@@ -444,9 +442,9 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let open = if state.tree.is_answered() {
         String::new()
     } else {
-        format!(", or have the last one answered: mainpath resume {trace}")
+        format!(", or answer the last one: mainpath resume {trace}")
     };
-    eprintln!("{messages} taken in; go on with mainpath run --trace {trace} \"TASK\"{open}");
+    eprintln!("{messages} imported; continue with mainpath run --trace {trace} \"TASK\"{open}");
     out(trace.as_str()).map(|()| Exit::Ok)
 }
 

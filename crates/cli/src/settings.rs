@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
 const KEYS: [(&str, &str); 66] = [
-    ("model", "the first that is found"),
+    ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
     ("context_window", "the model's"),

@@ -20,7 +20,7 @@ struct Stats {
     traces: usize,
     runs: u64,
     going_on: u64,
-    reasons: BTreeMap<&'static str, u64>,
+    reasons: BTreeMap<FinishReason, u64>,
     counts: Counts,
     days: BTreeMap<String, Day>,
 }
@@ -81,7 +81,7 @@ impl Stats {
             stats.runs += 1;
             day.runs += 1;
             match run.reason {
-                Some(reason) => *stats.reasons.entry(reason.as_str()).or_default() += 1,
+                Some(reason) => *stats.reasons.entry(reason).or_default() += 1,
                 None => stats.going_on += 1,
             }
             day.failed += u64::from(run.reason.is_some_and(is_failure));
@@ -130,7 +130,7 @@ impl Stats {
     fn table(&self, of_all: bool, since: Millis) -> Result<(), Failure> {
         let many = if of_all { format!(" in {}", count(self.traces as u64, "trace")) } else { String::new() };
         match self.counts.tools.is_empty() {
-            true => out(&format!("no tool was called{many}"))?,
+            true => out(&format!("no tool calls{many}"))?,
             false => {
                 let (success, denied) = ("success", "denied");
                 out(&format!(
@@ -142,7 +142,7 @@ impl Stats {
         self.counts.tools.iter().try_for_each(|(tool, stats)| out(&of_tool(tool, stats)))?;
         if self.runs == 0 {
             let after = if since > 0 { format!(" since {}", format_time(since)) } else { String::new() };
-            return out(&format!("\nno run began{after}"));
+            return out(&format!("\nno runs{after}"));
         }
         if !self.counts.models.is_empty() {
             let head = ["requests", "failed", "mean", "longest", "tokens in", "out", "cost"];
@@ -166,13 +166,13 @@ impl Stats {
         }
         let (ended, failed) = self.ended();
         let mut reasons: Vec<String> =
-            self.reasons.iter().map(|(reason, runs)| format!("{reason} {}", number(*runs))).collect();
-        reasons.extend((self.going_on > 0).then(|| format!("not ended {}", number(self.going_on))));
+            self.reasons.iter().map(|(reason, runs)| format!("{} {}", reason.words(), number(*runs))).collect();
+        reasons.extend((self.going_on > 0).then(|| format!("running {}", number(self.going_on))));
         out(&format!("\n{}: {}; {} failed", count(self.runs, "run"), reasons.join(", "), percent(failed, ended)))?;
         let (mean, longest) = times(&self.counts.turns);
         let turns = count(self.counts.turns.count, "turn");
         out(&format!("{turns}, {mean} each, the longest {longest}; {} of work", span(self.counts.ms)))?;
-        let estimated = if self.counts.spent().about { "; ~ marks what was estimated in part" } else { "" };
+        let estimated = if self.counts.spent().about { "; ~ marks estimates" } else { "" };
         out(&format!("tokens {}{estimated}", crate::text::spent(self.counts.spent())))
     }
 }

@@ -58,8 +58,10 @@ pub fn told(error: &clap::Error, words: &[String]) -> Option<String> {
                 at.get_subcommands().flat_map(|one| std::iter::once(one.get_name()).chain(one.get_all_aliases()));
             let other = OTHER_WORDS.iter().filter(|_| path == "mainpath").find(|(word, _)| *word == wrong);
             let near = other.map(|(_, meant)| *meant).or_else(|| nearest(&wrong, names));
-            let hint = near
-                .map_or_else(|| "; its commands:".to_string(), |near| format!("; did you mean {path} {near}? All:"));
+            let hint = near.map_or_else(
+                || "; its commands:".to_string(),
+                |near| format!("; did you mean {path} {near}? All commands:"),
+            );
             Some(format!("{path} has no command {wrong:?}{hint} {path} --help"))
         }
         ErrorKind::UnknownArgument => {
@@ -68,7 +70,7 @@ pub fn told(error: &clap::Error, words: &[String]) -> Option<String> {
             let name = wrong.trim_start_matches('-').split('=').next().unwrap_or_default();
             let longs = at.get_arguments().filter_map(|one| one.get_long());
             let hint = nearest(name, longs).map_or_else(String::new, |near| format!("; did you mean --{near}?"));
-            let dash = if wrong.starts_with("--") { "" } else { "; -- stands before words that begin with a dash" };
+            let dash = if wrong.starts_with("--") { "" } else { "; put -- before words that begin with a dash" };
             Some(format!("{path} has no option {wrong}{hint}{dash} (see {path} --help)"))
         }
         _ => None,

@@ -121,10 +121,10 @@ pub const GIST: usize = 100;
 pub fn pins_went(trace: &TraceId, pins: usize) -> Option<String> {
     let them = match pins {
         0 => return None,
-        1 => "1 pin went with it".into(),
-        pins => format!("{} pins went with it", number(pins as u64)),
+        1 => "1 pin was removed too".into(),
+        pins => format!("{} pins were removed too", number(pins as u64)),
     };
-    Some(format!("{them}; to pin what still holds: mainpath pin {trace} \"…\""))
+    Some(format!("{them}; to pin again: mainpath pin {trace} \"…\""))
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ fn put(tools: &Tools, name: &str, doc: ToolDoc, schema: Value, tool: Arc<dyn Dyn
 fn external(tools: &Tools, client: &Client, config: &ExternalConfig, secret: Secret<'_>) -> Result<(), NotReady> {
     let (name, schema) = (&config.name, config.input_schema.0.clone());
     if tools.resolve(name).is_some() {
-        return Err(NotReady(format!("there is already a tool that {name:?} means; choose another name")));
+        return Err(NotReady(format!("{name:?} already names a tool; choose another name")));
     }
     let tool = External::new(client, config, secret)?;
     put(tools, name, tool.doc(), schema, Arc::new(tool))

@@ -50,8 +50,8 @@ pub async fn tools(args: ToolsArgs) -> Result<Exit, Failure> {
     listed.iter().try_for_each(|(name, tool)| line(name, tool))?;
     out("")?;
     out("+ on   - off   ! something is missing")?;
-    out("mainpath tools NAME says more of a tool: its schema, or what switches it on")?;
-    out(&format!("switched on in {config}"))?;
+    out("mainpath tools NAME shows the schema of a tool, or how to enable it")?;
+    out(&format!("enabled in {config}"))?;
     Ok(Exit::Ok)
 }
 
@@ -89,7 +89,7 @@ fn describe(name: &str, tool: &Listed, config: &str, own: ToolLimit) -> Result<(
         }
         Listed::Unready(why) => out(&format!("! {name}: {}\n", plain(why))),
         Listed::Off(optional) => out(&format!(
-            "- {name}: {}. It is off; this in {config} switches it on:\n\n{}",
+            "- {name}: {}. Off by default; to enable it, add to {config}:\n\n{}",
             optional.what, optional.how
         )),
     }

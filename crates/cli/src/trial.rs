@@ -15,16 +15,16 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// Asks for a model until one answers. Errors: the person gives up.
 pub async fn first_model(app: &App) -> Result<String, Failure> {
-    eprintln!("No model is set up yet. Name one, for example:");
+    eprintln!("No model is set up yet. Choose one, for example:");
     eprintln!("  openai-compatible:http://127.0.0.1:11434/v1#qwen3    a server on this machine");
     eprintln!(
         "  openai:NAME, anthropic:NAME, …                        with the key in OPENAI_API_KEY, ANTHROPIC_API_KEY, …"
     );
-    eprintln!("`mainpath models` lists them. An empty line leaves.");
+    eprintln!("`mainpath models` lists them. Press Enter to leave.");
     loop {
         let model = line("model: ")?;
         if model.is_empty() {
-            return Err(Failure::usage("there is no model; mainpath models lists what can be used"));
+            return Err(Failure::usage("no model chosen; mainpath models lists them"));
         }
         if let Err(failure) = check_model(&model, app.models.registry()) {
             eprintln!("✗ {}", plain(&failure.message));
@@ -38,7 +38,7 @@ pub async fn first_model(app: &App) -> Result<String, Failure> {
                 continue;
             }
         }
-        if matches!(line("use it from now on, in every folder? [y]es, [n]o: ")?.as_str(), "y" | "yes") {
+        if matches!(line("make it the default for every folder? [y]es, [n]o: ")?.as_str(), "y" | "yes") {
             keep(app, &model)?;
         }
         return Ok(model);
@@ -68,7 +68,7 @@ async fn answers(app: &App, model: &str) -> Result<String, String> {
     let call = Call { body, head: &request.head, request: 1 };
     let mut unheard = |_| {};
     let reply = tokio::time::timeout(LONGEST, provider.call(call, &mut unheard));
-    let reply = reply.await.map_err(|_| "it did not answer within a minute".to_string())?;
+    let reply = reply.await.map_err(|_| "no answer within a minute".to_string())?;
     reply.map(|reply| text_of(&reply.parts)).map_err(|error| error.message)
 }
 
@@ -77,6 +77,6 @@ fn keep(app: &App, model: &str) -> Result<(), Failure> {
     let file = &app.logs.home.config_file;
     let entry = toml::Table::from_iter([("model".into(), model.into())]);
     rewrite(file, |old| Ok(format!("{entry}{old}")))?;
-    eprintln!("· model = {model:?} is in {}", file.display());
+    eprintln!("· saved model = {model:?} in {}", file.display());
     Ok(())
 }

@@ -36,13 +36,13 @@ pub enum Typed {
 
 /// The words, for people.
 pub const HELP: [&str; 7] = [
-    "/steer TEXT   say it now: after the running tool; calls that have not started are skipped",
-    "/next TEXT    say it after this run (so does a line without a word like these)",
-    "/esc          end the running call; where none runs, the run",
-    "/compact      put a summary in the place of what was said; /compact TEXT says what matters in it",
-    "/pin TEXT     keep this in sight of the agent, in these words, whatever else is left out",
-    "/clear        end the run and begin the conversation anew",
-    "/help         this",
+    "/steer TEXT   redirect the run: waits for the running tool, skips the calls after it",
+    "/next TEXT    queue it for after this run (same as a line without a command)",
+    "/esc          stop the running call, or the run if no call is running",
+    "/compact      replace older messages with a summary; /compact TEXT says what it should keep",
+    "/pin TEXT     pin a sentence: the agent always sees it, word for word",
+    "/clear        stop the run and start the conversation over",
+    "/help         show this list",
 ];
 
 /// What a line means.
@@ -72,13 +72,15 @@ impl Follow<'_> {
     pub async fn typed(&mut self, line: &str) -> Result<bool, Failure> {
         let (mail, told) = match read(line) {
             Typed::Empty => return Ok(false),
-            Typed::Steer(text) => (said(MessageMode::Steer, text), "it is read after the running tool".to_string()),
+            Typed::Steer(text) => {
+                (said(MessageMode::Steer, text), "steering: applied when the current tool finishes".to_string())
+            }
             Typed::Next(text) => {
-                (said(MessageMode::FollowUp, text), "it is read after this run; /steer TEXT says something now".into())
+                (said(MessageMode::FollowUp, text), "queued; use /steer TEXT to redirect the run now".into())
             }
             Typed::Pin(text) => (Mail::Goals { ops: vec![GoalOp::Pin { text }] }, "pinned".to_string()),
-            Typed::Compact(hint) => (Mail::Compact { hint }, "making room after this turn".into()),
-            Typed::Clear => (Mail::Clear, "ending the run, then the conversation begins anew".into()),
+            Typed::Compact(hint) => (Mail::Compact { hint }, "summarising after this turn".into()),
+            Typed::Clear => (Mail::Clear, "stopping the run, then the conversation starts over".into()),
             Typed::Esc => {
                 let (_, state, _) = self.app.logs.read(&self.trace).await?;
                 let mut running = running(&state);
@@ -88,8 +90,8 @@ impl Follow<'_> {
                 }
                 let names: Vec<String> = running.iter().map(|(call, tool)| format!("call {call} ({tool})")).collect();
                 match running.drain(..).next() {
-                    Some((call, _)) => (Mail::Interrupt { call }, format!("ending {}", names.join(", "))),
-                    None => (Mail::Stop, "no call is running: stopping the run at the next checkpoint".into()),
+                    Some((call, _)) => (Mail::Interrupt { call }, format!("stopping {}", names.join(", "))),
+                    None => (Mail::Stop, "no call is running; stopping the run at the next checkpoint".into()),
                 }
             }
             Typed::Help => {
@@ -97,15 +99,15 @@ impl Follow<'_> {
                 return Ok(false);
             }
             Typed::Bare(word) => {
-                self.say(&format!("{word} needs the words: {word} TEXT"));
+                self.say(&format!("{word} needs a text: {word} TEXT"));
                 return Ok(false);
             }
             Typed::Unknown(word) => {
-                self.say(&format!("there is no {word}; /help lists what there is"));
+                self.say(&format!("there is no {word}; /help lists the commands"));
                 return Ok(false);
             }
             Typed::Late => {
-                self.say("nothing is asked now, so that says nothing; /help lists what can be typed");
+                self.say("no question is open; ignored (/help lists the commands)");
                 return Ok(false);
             }
         };

@@ -22,7 +22,7 @@ pub async fn waiting(
     });
     let mut lines: Vec<String> = queued.collect();
     lines.extend(unread(logs, trace, state).await?.iter().filter_map(|(_, mail)| wanted(mail)));
-    Ok(lines.iter().map(|line| format!("waits to be read: {line}")).collect())
+    Ok(lines.iter().map(|line| format!("unread: {line}")).collect())
 }
 
 fn said(mode: MessageMode, parts: &[Part]) -> String {
@@ -39,7 +39,7 @@ fn wanted(mail: &Mail) -> Option<String> {
         Mail::Message { mode, parts, .. } => said(*mode, parts),
         Mail::Rewind { after, parts: Some(parts) } => format!("rewind to #{after}, {}", short(&text_of(parts), 300)),
         Mail::Rewind { after, parts: None } => format!("rewind to #{after}"),
-        Mail::SetSpec { .. } => "other settings".into(),
+        Mail::SetSpec { .. } => "new settings".into(),
         Mail::Continue => "resume".into(),
         Mail::Clear => "clear".into(),
         Mail::Stop => "stop".into(),

@@ -56,7 +56,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             return Ok(Exit::Ok);
         }
         if let Some(damage) = damage {
-            return Err(Failure::error(format!("the log is damaged: {damage}; it was read up to there")));
+            return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
         }
         let over = state.run.is_none() && state.runs > 0 && state.queues.is_empty();
         if over && !args.follow {
@@ -80,7 +80,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             () = tokio::time::sleep(LOOK) => None,
         };
         let driven = match changed {
-            Some(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log is no longer watched"))?,
+            Some(changed) => changed.map(|()| true).map_err(|_| Failure::error("the log can no longer be watched"))?,
             None => {
                 let is_driven = logs.is_driven(&trace)?;
                 // Nothing has happened for a while: perhaps somebody is asked.
@@ -157,7 +157,7 @@ async fn abandoned(logs: &Logs, log: &ReadLog, state: &State) -> Result<Exit, Fa
     }
     match says_first(logs, log, state).await? {
         Some(how) => eprintln!("{how}"),
-        None => eprintln!("nobody is running {trace}: mainpath resume {trace}"),
+        None => eprintln!("{trace} is not running; continue with: mainpath resume {trace}"),
     }
     Ok(Exit::Interrupted)
 }

@@ -31,7 +31,7 @@ pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failur
     match waiting.as_slice() {
         [] => logs.find(None).await,
         [one] => Ok(one.trace.clone()),
-        more => Err(Failure::usage(format!("calls of several traces wait; name one: {}", names(more)))),
+        more => Err(Failure::usage(format!("several traces are waiting for approval; choose one: {}", names(more)))),
     }
 }
 
@@ -45,7 +45,7 @@ pub async fn surely(logs: &Logs, named: Option<&str>, what: &str) -> Result<Trac
     let [newest, _, ..] = found.as_slice() else { return logs.find(None).await };
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         let all = names(&found);
-        return Err(Failure::usage(format!("there are several traces; name the one to {what}: {all}")));
+        return Err(Failure::usage(format!("there are several traces; choose the one to {what}: {all}")));
     }
     eprint!("{what} {}? [y]es, [n]o: ", name(newest));
     let mut line = String::new();
@@ -53,7 +53,7 @@ pub async fn surely(logs: &Logs, named: Option<&str>, what: &str) -> Result<Trac
     match line.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(newest.trace.clone()),
         _ => Err(Failure::usage(format!(
-            "nothing was done; the others are {}",
+            "nothing was done; the other traces: {}",
             names(found.get(1..).unwrap_or_default())
         ))),
     }

@@ -92,7 +92,7 @@ pub fn changes(lines: &mut Vec<String>, before: &str, after: &str) {
         }
     }
     if lines.is_empty() {
-        lines.push("(the file is that already)".into());
+        lines.push("(the file already has this content)".into());
     }
 }
 
@@ -157,6 +157,6 @@ mod tests {
         assert_eq!(whole(write, Some(folder.path())), expected);
         assert_eq!(whole(r#"{"path":"b","content":"x\n"}"#, Some(folder.path())), ["path: b", "+ x"]);
         let same = r#"{"path":"a","content":"1\n2\n3\n4\n5\n6\n7\n8\n"}"#;
-        assert_eq!(whole(same, Some(folder.path())), ["path: a", "(the file is that already)"]);
+        assert_eq!(whole(same, Some(folder.path())), ["path: a", "(the file already has this content)"]);
     }
 }

@@ -39,7 +39,7 @@ pub enum Refusal {
     #[error("call {0} is in another attempt than {1}")]
     WrongAttempt(CallId, u32),
     /// A call that was denied is denied by a rule now as well.
-    #[error("call {0} is denied by the rule {1} now as well: an approval does not change rules")]
+    #[error("call {0} is now denied by the rule {1}; approving cannot override a rule")]
     StillDenied(CallId, String),
     /// The call does not wait for that.
     #[error("call {0} is not waiting for that")]
@@ -57,7 +57,7 @@ pub enum Refusal {
     #[error("message {0} is not on the main path: fork the trace there instead")]
     OffPath(Seq),
     /// The last thing said is a final answer, or nothing was said.
-    #[error("there is nothing to go on with: say something")]
+    #[error("nothing to continue; send a message")]
     NothingOpen,
     /// There is nothing before the first message to answer.
     #[error("a rewind to before the first message needs a new message")]

@@ -135,9 +135,7 @@ impl Progress {
             });
         }
         if self.seen.iter().any(|seen| seen.times > seen.result.allowance(most)) {
-            return Some(
-                "the same call with the same result was made again and again, also after the model was told so".into(),
-            );
+            return Some("the same call returned the same result again and again, even after a warning".into());
         }
         if self.fruitless >= most.saturating_mul(SEVERAL) {
             return Some(format!("no call succeeded in {} turns", self.fruitless));

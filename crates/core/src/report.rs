@@ -50,7 +50,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
             _ => {}
         }
     }
-    let mut text = format!("The run ended before a final answer ({}).\n\nDone: ", reason.as_str());
+    let mut text = format!("The run ended before a final answer ({}).\n\nDone: ", reason.words());
     let counts: Vec<String> = done.iter().map(|(name, times)| format!("{name} × {times}")).collect();
     text.push_str(&if state.calls.iter().next().is_none() {
         "no tools were run".into()
@@ -67,7 +67,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     text.push_str(match ended_by {
         _ if is_limited => "the conversation does not fit the limit in characters.",
         Some(EventKind::Forked(_)) => {
-            "this is a fork from the middle of a run, and what was open there is not open here."
+            "this fork starts in the middle of a run; calls that were open there are not open here."
         }
         _ => blocker(reason),
     });
@@ -76,7 +76,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
         _ => None,
     };
     if let Some(why) = why {
-        text.push_str(&format!(" To be exact: {why}."));
+        text.push_str(&format!(" Details: {why}."));
     }
     if let Some(name) = failed {
         text.push_str(&format!(" The last failure was in {name}."));
@@ -204,7 +204,7 @@ fn denied_by(bodies: &dyn Bodies, call: &Call) -> String {
             planned.and_then(|planned| planned.verdict.as_ref()).map(|verdict| verdict.rule.clone())
         }
         Some(EventKind::CallResolved(data)) => match data.cause {
-            ResolveCause::ApprovalExpired => Some("nobody's decision in time".into()),
+            ResolveCause::ApprovalExpired => Some("timeout: nobody answered in time".into()),
             _ => data.by.as_ref().map(ToString::to_string),
         },
         _ => None,
@@ -233,14 +233,14 @@ fn blocker(reason: FinishReason) -> &'static str {
         MoneyBudget => "the money budget.",
         MaxOutput => "the model's output limit cut its answer off.",
         ContextLimit => "the conversation does not fit the model's window.",
-        RepeatedFailure => "the run went round in circles.",
-        ProtocolError => "the model did not keep to the form of answer, also when asked again.",
+        RepeatedFailure => "the run was stuck in a loop.",
+        ProtocolError => "the model did not keep to the answer format, even after a retry.",
         SchemaError => "the answer did not match its schema.",
-        ApprovalNeeded => "a call needs an approval and nobody was there to give it.",
-        Denied => "a hook of the owner's does not let it go on.",
+        ApprovalNeeded => "a call needs approval, and the run is non-interactive.",
+        Denied => "a hook stopped the run.",
         ModelError => "the model could not be reached or refused the request.",
         ToolError => "a tool failed for good.",
-        InternalError => "a defect of Mainpath.",
+        InternalError => "a bug in Mainpath.",
     }
 }
 
@@ -250,14 +250,14 @@ fn advice(reason: FinishReason) -> &'static str {
         Final => "nothing.",
         Stopped | Timeout | MaxTurns | MaxToolCalls | MaxScriptRuns => "continue the trace; limits count per run.",
         TokenBudget | MoneyBudget => "continue the trace with a larger budget.",
-        MaxOutput => "continue the trace, so that the model goes on with its answer.",
+        MaxOutput => "continue the trace, so that the model can finish its answer.",
         ContextLimit => "rewind, compact or clear the conversation, or use a model with a larger window.",
-        RepeatedFailure | ToolError => "look at the failure, then continue with an instruction.",
+        RepeatedFailure | ToolError => "look at the failure, then continue the trace with an instruction.",
         ProtocolError | SchemaError => "use another model or another protocol.",
-        ApprovalNeeded => "approve the call, or continue with an instruction.",
-        Denied => "see what the hook said, then continue the trace.",
+        ApprovalNeeded => "approve the call, or continue the trace with an instruction.",
+        Denied => "read what the hook said, then continue the trace.",
         ModelError => "check the model server and the key, then resume the trace.",
-        InternalError => "report it with the trace.",
+        InternalError => "please report it with the trace.",
     }
 }
 

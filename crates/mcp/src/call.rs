@@ -94,7 +94,7 @@ impl Link {
                         .collect::<Result<_, _>>()?;
                     request.answer((!known.is_empty()).then_some(known), request_state);
                 }
-                _ => return Err(Failed::Strange("it answered with something else than was asked for".into())),
+                _ => return Err(Failed::Strange("its answer does not match the request".into())),
             }
         }
         Err(Failed::Strange(format!("it asked back {ROUNDS} times")))
@@ -140,7 +140,7 @@ impl Link {
         let answer = match asked {
             InputRequest::ListRoots(_) => serde_json::to_value(self.handler().roots()),
             InputRequest::Elicitation(_) => serde_json::to_value(ElicitResult::new(ElicitationAction::Decline)),
-            _ => return Err(Failed::Strange("it asked for something that is not given here: a model's answer".into())),
+            _ => return Err(Failed::Strange("it asked for a model's answer, which is not supported".into())),
         };
         answer.map_err(|error| Failed::Strange(error.to_string()))
     }

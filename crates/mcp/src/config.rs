@@ -235,13 +235,13 @@ fn configured(name: &str, file: &Path, entry: Entry, foreign: bool) -> Result<Co
 fn check(entry: &Entry) -> Result<(), String> {
     match (&entry.command, &entry.url, entry.kind.as_deref()) {
         (_, _, Some("sse")) => {
-            return Err("the type sse is the transport of 2024, which is not spoken here; use http".into());
+            return Err("the type sse is the old transport of 2024, which is not supported; use http".into());
         }
         (_, _, Some(kind)) if !matches!(kind, "stdio" | "http" | "streamable-http") => {
             return Err(format!("the type {kind:?} is not known; there are stdio and http"));
         }
-        (Some(_), Some(_), _) => return Err("it has a command and a url; it can have one of them".into()),
-        (None, None, _) => return Err("it has neither a command nor a url".into()),
+        (Some(_), Some(_), _) => return Err("it has both a command and a url; use one".into()),
+        (None, None, _) => return Err("it needs a command or a url".into()),
         (Some(_), None, Some("http" | "streamable-http")) => return Err("the type http needs a url".into()),
         (None, Some(_), Some("stdio")) => return Err("the type stdio needs a command".into()),
         (Some(command), None, _) if command.is_empty() => return Err("the command is empty".into()),

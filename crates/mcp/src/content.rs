@@ -98,7 +98,7 @@ impl<'a> Gathered<'a> {
             return;
         }
         let Ok(bytes) = STANDARD.decode(data) else {
-            return self.text(&format!("[a {kind} ({media_type}) that is no base64]"));
+            return self.text(&format!("[a {kind} ({media_type}) that is not base64]"));
         };
         if media_type.starts_with("image/") {
             // The narrowest limits: the log must stay one that any model can be asked with.

@@ -69,7 +69,7 @@ impl Link {
         };
         match tokio::time::timeout(limit, opening).await {
             Ok(done) => done.map_err(NoLink),
-            Err(_) => Err(NoLink(format!("it did not come up within {} s{}", limit.as_secs(), hint(server)))),
+            Err(_) => Err(NoLink(format!("it did not start within {} s{}", limit.as_secs(), hint(server)))),
         }
     }
 
@@ -115,7 +115,7 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
         let start = plan(server, around).map_err(Attempt::Unusable)?;
         let started = around.starter.start(&start).map_err(|error| {
             let program = start.words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-            Attempt::Unusable(format!("its program {program:?} cannot be started: {error}"))
+            Attempt::Unusable(format!("its program {program:?} cannot start: {error}"))
         })?;
         let Started { input, output, errors, process } = started;
         let said = Said::listen(errors);
@@ -182,14 +182,15 @@ fn http(
     around: &Around,
 ) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
     let url = expand(server.entry.url.as_deref().unwrap_or_default(), &*around.variables)?;
-    let parsed = reqwest::Url::parse(&url).map_err(|error| format!("its url is none: {error}"))?;
+    let parsed = reqwest::Url::parse(&url).map_err(|error| format!("its url is invalid: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(format!("its url begins with {}:, not with http: or https:", parsed.scheme()));
     }
     let mut headers = HashMap::new();
     for (name, value) in &server.entry.headers {
         let value = expand(value, &*around.variables).map_err(|why| format!("its header {name:?}: {why}"))?;
-        let name = reqwest::header::HeaderName::try_from(name).map_err(|_| format!("{name:?} is no header's name"))?;
+        let name =
+            reqwest::header::HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a header's name"))?;
         let value = reqwest::header::HeaderValue::try_from(value)
             .map_err(|_| format!("the value of its header {:?} has characters that none can have", name.as_str()))?;
         headers.insert(name, value);

@@ -53,7 +53,7 @@ pub(crate) async fn offers(server: &Arc<Server>, link: &Link) -> Result<(Vec<(St
             }
             match offer(server, tool) {
                 Ok((name, _)) if offers.iter().any(|(other, _)| *other == name) => {
-                    notes.push(format!("it names the tool {shown:?} twice; the first is taken"));
+                    notes.push(format!("it names the tool {shown:?} twice; the first is used"));
                 }
                 Ok(offer) => offers.push(offer),
                 Err(why) => notes.push(format!("its tool {shown:?} is left out: its schema: {why}")),
@@ -309,7 +309,7 @@ impl OwnTool {
 }
 
 fn strange() -> ToolOutput {
-    ToolOutput::failed("server_error", "The MCP server answered with something else than was asked for.")
+    ToolOutput::failed("server_error", "The MCP server's answer does not match the request.")
 }
 
 fn as_json(value: &impl serde::Serialize) -> String {

@@ -13,7 +13,7 @@ pub(crate) fn expand(text: &str, look_up: &dyn Fn(&str) -> Option<String>) -> Re
         };
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err(format!("${{{inside}}} is no variable; write ${{NAME}} or ${{NAME:-DEFAULT}}"));
+            return Err(format!("${{{inside}}} is not a variable; write ${{NAME}} or ${{NAME:-DEFAULT}}"));
         }
         let value = look_up(name).filter(|value| default.is_none() || !value.is_empty());
         let value = value.or_else(|| default.map(String::from));
@@ -58,7 +58,7 @@ mod tests {
     fn what_is_no_variable_or_not_set_is_an_error() {
         assert_eq!(expanded("${B}"), Err("the environment variable B is not set".into()));
         assert_eq!(expanded("${A"), Err("a ${ without its }".into()));
-        assert_eq!(expanded("${}"), Err("${} is no variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
-        assert_eq!(expanded("${a b}"), Err("${a b} is no variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
+        assert_eq!(expanded("${}"), Err("${} is not a variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
+        assert_eq!(expanded("${a b}"), Err("${a b} is not a variable; write ${NAME} or ${NAME:-DEFAULT}".into()));
     }
 }

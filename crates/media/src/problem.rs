@@ -33,7 +33,7 @@ pub enum Problem {
         found: &'static str,
     },
     /// An address that cannot be one.
-    #[error("it is no address that a model's server could fetch; write http://HOST/… or https://HOST/…")]
+    #[error("it is not an address that a model's server could fetch; write http://HOST/… or https://HOST/…")]
     BadAddress,
     /// Base64 that is none.
     #[error("its base64 cannot be decoded: {0}")]

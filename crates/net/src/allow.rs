@@ -26,12 +26,12 @@ impl TryFrom<String> for Allow {
         let (methods, address) = match text.split_whitespace().collect::<Vec<_>>().as_slice() {
             [address] => ("", address.to_string()),
             [methods, address] => (*methods, address.to_string()),
-            _ => return Err(format!("{text:?} is no method with an address; {FORM}")),
+            _ => return Err(format!("{text:?} is not a method with an address; {FORM}")),
         };
         let known = |name: &str| METHODS.iter().any(|method| method.as_str() == name);
         if let Some(name) = methods.split(',').find(|name| !methods.is_empty() && !known(name)) {
             let all: Vec<&str> = METHODS.iter().map(Method::as_str).collect();
-            return Err(format!("{name:?} in {text:?} is no method; there are {}", all.join(", ")));
+            return Err(format!("{name:?} in {text:?} is not a method; there are {}", all.join(", ")));
         }
         let rule = AddressRule::parse(&text)?;
         let Some((_, rest)) = address.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(told("ftp://a.test/"), format!("\"ftp://a.test/\" is neither http nor https; {form}"));
         assert_eq!(
             told("get https://a.test/"),
-            "\"get\" in \"get https://a.test/\" is no method; there are GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+            "\"get\" in \"get https://a.test/\" is not a method; there are GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
         );
         assert_eq!(told("GET *"), format!("\"GET *\" is neither http nor https; {form}"));
         for text in

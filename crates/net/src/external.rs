@@ -132,7 +132,7 @@ impl External {
         }
         let kind = media_type(&answer);
         if !is_text(&kind, &answer.body) {
-            let text = format!("{} answered with {} bytes of {kind}, which is no text.", self.name, answer.body.len());
+            let text = format!("{} answered with {} bytes of {kind}, which is not text.", self.name, answer.body.len());
             return Problem::new("not_text", text).into();
         }
         shown(ctx, &text(&answer).0, answer.cut).await

@@ -281,7 +281,7 @@ async fn told(ctx: &ToolContext, answer: Answer) -> ToolOutput {
             keep(ctx, text.clone().into_bytes(), "text/plain; charset=utf-8".into(), &mut artifacts, &mut notes).await;
         }
     } else {
-        notes.push(format!("{} bytes of {kind}, which is no text", answer.body.len()));
+        notes.push(format!("{} bytes of {kind}, which is not text", answer.body.len()));
         keep(ctx, answer.body, kind, &mut artifacts, &mut notes).await;
     }
     for note in notes {

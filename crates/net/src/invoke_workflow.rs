@@ -114,7 +114,7 @@ impl InvokeWorkflow {
             let mut client = client.trusting(&workflow.url.0);
             if let Some(poll) = &workflow.poll {
                 let there = poll_address(poll, "id")
-                    .ok_or_else(|| of(NotReady("poll.url is no address with {id} in its path".into())))?;
+                    .ok_or_else(|| of(NotReady("poll.url is not an address with {id} in its path".into())))?;
                 client = client.trusting(&there);
             }
             let schema = Schema::new(&workflow.input_schema.0).map_err(|why| of(NotReady(why)))?;
@@ -285,7 +285,7 @@ fn no_place(who: &str, what: &str, pointer: &str) -> Problem {
 fn said(answer: &Answer) -> String {
     let kind = media_type(answer);
     if !is_text(&kind, &answer.body) {
-        return format!("[{} bytes of {kind}, which is no text]", answer.body.len());
+        return format!("[{} bytes of {kind}, which is not text]", answer.body.len());
     }
     let text = text(answer).0;
     match head(&text, SHOWN) {

@@ -39,7 +39,7 @@ impl TryFrom<String> for HostPort {
         let port = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         match (bare.as_ref().and_then(Url::host_str), port) {
             (Some(host), Some(port)) => Ok(HostPort(host.into(), port)),
-            _ => Err(format!("{text:?} is no host with a port; write it like 127.0.0.1:8080 or [::1]:8080")),
+            _ => Err(format!("{text:?} is not a host with a port; write it like 127.0.0.1:8080 or [::1]:8080")),
         }
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         let url = Url::parse("http://0x7f.1/").unwrap();
         assert_eq!(HostPort::of(&url), host("127.0.0.1:80").ok());
         for text in ["localhost", "a:b", "user@a:1", "a/b:1", "a:1/", ":80", "a:99999", "::1"] {
-            assert!(host(text).unwrap_err().starts_with(&format!("{text:?} is no host with a port")), "{text}");
+            assert!(host(text).unwrap_err().starts_with(&format!("{text:?} is not a host with a port")), "{text}");
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn next(ask: &Ask, status: StatusCode, headers: &HeaderMap) -> Result
     let from = bare(&ask.url);
     let refused = |why: String| Problem::new("redirect", format!("{from} {why}."));
     let parsed = location.to_str().ok().and_then(|text| ask.url.join(text).ok());
-    let Some(mut url) = parsed else { return Err(refused("redirects to something that is no address".into())) };
+    let Some(mut url) = parsed else { return Err(refused("redirects to something that is not an address".into())) };
     url.set_fragment(None);
     if ask.url.scheme() == "https" && url.scheme() == "http" {
         return Err(refused(format!("redirects from https to http, to {}; that is not followed", bare(&url))));
@@ -137,7 +137,7 @@ mod tests {
         );
         assert_eq!(
             after(&post, 303, "http://["),
-            Err("https://a.test/p redirects to something that is no address.".into())
+            Err("https://a.test/p redirects to something that is not an address.".into())
         );
     }
 }

@@ -27,7 +27,7 @@ impl TryFrom<String> for WebAddress {
     type Error = String;
 
     fn try_from(text: String) -> Result<WebAddress, String> {
-        let url = Url::parse(&text).map_err(|error| format!("{text:?} is no address: {error}"))?;
+        let url = Url::parse(&text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
         match web(&url) {
             Ok(()) => Ok(WebAddress(url)),
             Err(why) => Err(format!("{text:?} cannot be used: {why}")),
@@ -94,7 +94,7 @@ impl TryFrom<String> for CallRate {
             let (calls, per) = (calls.trim().parse().ok()?, humantime::parse_duration(per.trim()).ok()?);
             (calls > 0 && !per.is_zero()).then_some(CallRate(Rate { calls, per }))
         });
-        parsed.ok_or_else(|| format!("{text:?} is no rate; write calls and time, such as 10/1m"))
+        parsed.ok_or_else(|| format!("{text:?} is not a rate; write calls and time, such as 10/1m"))
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(rate("10/1m"), Ok((10, 60)));
         assert_eq!(rate("1 / 2h"), Ok((1, 7_200)));
         for text in ["10", "0/1m", "10/0s", "ten/1m", "10/1x", "-1/1m", ""] {
-            assert_eq!(rate(text), Err(format!("{text:?} is no rate; write calls and time, such as 10/1m")));
+            assert_eq!(rate(text), Err(format!("{text:?} is not a rate; write calls and time, such as 10/1m")));
         }
     }
 

@@ -145,7 +145,9 @@ fn cost<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Micros>, D::
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let fits = !(whole.is_empty() && rest.is_empty()) && digits(whole) && digits(rest) && rest.len() <= 6;
     let micros = Some(format!("{whole}{rest:0<6}")).filter(|_| fits).and_then(|digits| digits.parse().ok());
-    micros.map(Some).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no amount of money such as \"1.50\"")))
+    micros
+        .map(Some)
+        .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an amount of money such as \"1.50\"")))
 }
 
 impl Checks {
@@ -309,7 +311,7 @@ mod tests {
     fn what_is_wrong_in_a_file_is_said_with_its_line() {
         let wrong = |text: &str| Checks::parse(text, &folders()).unwrap_err();
         assert_eq!(wrong("\n[[order]]\ncall = \"bash\"\n"), "line 2: missing field `after`");
-        assert_eq!(wrong("[budget]\ncost = \"much\"\n"), "line 2: \"much\" is no amount of money such as \"1.50\"");
+        assert_eq!(wrong("[budget]\ncost = \"much\"\n"), "line 2: \"much\" is not an amount of money such as \"1.50\"");
         assert!(wrong("[budgets]\n").contains("unknown field `budgets`"));
         assert_eq!(
             wrong("[[most]]\ncall = \"bsah\"\ncalls = 1\n"),

@@ -26,10 +26,16 @@ pub fn judge(rules: &Rules, facts: &CallFacts) -> Verdict {
     decide(rules, facts, &weigh_unless_settled(rules, facts, None))
 }
 
-/// Whether a call was denied only because nobody could be asked about it: whoever is there later may approve it.
+/// How the reason ends of a denial in a run without a person to ask.
+pub const NON_INTERACTIVE: &str = "This run is non-interactive.";
+/// How it ended in logs of before.
+const NON_INTERACTIVE_OF_OLD: &str = "nobody can be asked.";
+
+/// Whether a call was denied only because its run had no person to ask: whoever is there later may approve it.
 pub fn is_unattended(verdict: &Verdict) -> bool {
-    let is_unattended = verdict.rule == HEADLESS || verdict.reason.to_lowercase().ends_with("nobody can be asked.");
-    verdict.decision == Decision::Deny && is_unattended
+    let reason = verdict.reason.to_lowercase();
+    let ends = [NON_INTERACTIVE, NON_INTERACTIVE_OF_OLD].iter().any(|end| reason.ends_with(&end.to_lowercase()));
+    verdict.decision == Decision::Deny && (verdict.rule == HEADLESS || ends)
 }
 
 /// Whether a call is asked about by no rule, only since nothing allows it: who says yes to the whole run says yes to it.
@@ -45,7 +51,7 @@ pub fn not_given(verdict: &Verdict) -> Option<&str> {
 
 /// The rule by which changes are asked about.
 pub(crate) const ASK: &str = "builtin.ask";
-/// The rule by which changes are denied where nobody can be asked.
+/// The rule by which changes are denied in a non-interactive run.
 const HEADLESS: &str = "builtin.headless";
 /// The rule by which calls are denied of tools that the run was not given.
 const NOT_GIVEN: &str = "builtin.allowed-tools";
@@ -127,7 +133,7 @@ fn is_own(fact: &PathFact) -> bool {
 
 fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
     if let Some(fact) = facts.paths.iter().find(|fact| is_own(fact)) {
-        let reason = format!("{:?} belongs to Mainpath itself, which no agent may touch.", fact.path);
+        let reason = format!("{:?} belongs to Mainpath; agents cannot change it.", fact.path);
         return verdict(Decision::Deny, "builtin.protected", reason);
     }
     // The first of the strongest; the organisation's before others, a rule's before what holds by default.
@@ -141,28 +147,25 @@ fn decide(rules: &Rules, facts: &CallFacts, findings: &[Finding]) -> Verdict {
         return verdict(Decision::Deny, NOT_GIVEN, reason);
     }
     let Some(found) = strongest else {
-        return verdict(Decision::Allow, "builtin.nothing", "The call does nothing that a rule could be about.");
+        return verdict(Decision::Allow, "builtin.nothing", "No rule applies to this call.");
     };
     let as_found = || verdict(found.decision, &found.rule, found.reason.clone());
     match (found.decision, rules.mode) {
         (Decision::Allow | Decision::Deny, _) | (Decision::Ask, ApprovalMode::Ask) => as_found(),
         (Decision::Ask, ApprovalMode::Yes) if found.firm => as_found(),
-        (Decision::Ask, ApprovalMode::Yes) => {
-            verdict(Decision::Allow, "flag.yes", "The owner of the run said yes beforehand.")
-        }
+        (Decision::Ask, ApprovalMode::Yes) => verdict(Decision::Allow, "flag.yes", "The run was started with --yes."),
         (Decision::Ask, ApprovalMode::Deny) if found.by_rule => {
-            verdict(Decision::Deny, &found.rule, format!("{} Nobody can be asked.", found.reason))
+            verdict(Decision::Deny, &found.rule, format!("{} {NON_INTERACTIVE}", found.reason))
         }
         (Decision::Ask, ApprovalMode::Deny) => verdict(
             Decision::Deny,
             HEADLESS,
             match found.rule.as_str() {
-                "builtin.unclear" | "builtin.address" => format!("{} Nobody can be asked.", found.reason),
-                _ => {
-                    "This changes something and nobody can be asked; the owner of the run can allow it with --yes, or \
-                      approve this very call later."
-                        .into()
-                }
+                "builtin.unclear" | "builtin.address" => format!("{} {NON_INTERACTIVE}", found.reason),
+                _ => format!(
+                    "{} {NON_INTERACTIVE} The owner of the run can allow it with --yes, or approve this call later.",
+                    found.reason
+                ),
             },
         ),
     }

@@ -29,7 +29,8 @@ pub use facts::{CallFacts, PathFact, UrlFact};
 pub use file::PolicyError;
 pub use grant::Grant;
 pub use judge::{
-    AppliedRule, Explanation, PartVerdict, Rules, explain, is_asked_by_default, is_unattended, judge, not_given,
+    AppliedRule, Explanation, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default, is_unattended, judge,
+    not_given,
 };
 pub use narrow::{RuleText, narrowest};
 pub use pattern::{AddressRule, Folders};

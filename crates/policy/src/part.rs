@@ -32,9 +32,9 @@ impl Part<'_> {
             Part::Command(seen) => format!("the command {:?}", short(&seen.simple.text())),
             Part::Flow(from, to) => {
                 let first = |all: &[Seen<'_>]| all.first().map(|seen| short(&seen.simple.text())).unwrap_or_default();
-                format!("what {:?} gives to {:?}", first(from), first(to))
+                format!("piping {:?} into {:?}", first(from), first(to))
             }
-            Part::Unclear(why) => format!("the command line cannot be judged as it is ({why}), which"),
+            Part::Unclear(why) => format!("a command line that cannot be fully read ({why})"),
             Part::Path(place) => {
                 format!("{} {:?}", if place.write { "changing" } else { "reading" }, short(place.written))
             }

@@ -19,7 +19,7 @@ pub fn sample(text: &str, folders: &Folders) -> Result<CallFacts, String> {
         None => (text, ""),
     };
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(format!("{text:?} is no call; it looks like bash(git status) or write(src/main.rs)"));
+        return Err(format!("{text:?} is not a call; it looks like bash(git status) or write(src/main.rs)"));
     }
     let tool = own_tool_name(name);
     let effect = match tool {
@@ -64,7 +64,7 @@ fn of_mcp(text: &str, inner: &str, pairs: Option<Vec<(&str, &str)>>) -> Result<V
     }
     if inner.trim_start().starts_with('{') {
         let read: Map<String, Value> = serde_json::from_str(inner)
-            .map_err(|error| format!("the arguments of {text:?} are no JSON object: {error}"))?;
+            .map_err(|error| format!("the arguments of {text:?} are not a JSON object: {error}"))?;
         return Ok(Value::Object(read));
     }
     let pairs = pairs.ok_or_else(|| {

@@ -21,7 +21,7 @@ impl FromStr for ToolNames {
         let text = text.trim();
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-*?[]{},!".contains(letter);
         if text.is_empty() || !text.chars().all(fits) {
-            return Err(format!("{text:?} is no tool's name, nor a pattern for names such as mcp__github__*"));
+            return Err(format!("{text:?} is not a tool's name, nor a pattern for names such as mcp__github__*"));
         }
         Ok(ToolNames { text: text.into(), glob: Glob::word(own_tool_name(text))? })
     }

@@ -182,15 +182,15 @@ impl Said<'_> {
             };
         }
         let does = match (self.decision, self.certain) {
-            (_, false) => "may be what the rule",
+            (_, false) => "may match the rule",
             (Decision::Allow, _) => "is allowed by the rule",
-            (Decision::Ask, _) => "is for a person to decide by the rule",
+            (Decision::Ask, _) => "needs your approval by the rule",
             (Decision::Deny, _) => "is denied by the rule",
         };
         let id = &self.rule.id;
         let end = match (self.certain, self.rule.decision) {
-            (false, Decision::Deny) => " denies: not all of it is written out",
-            (false, _) => " has a person decide: not all of it is written out",
+            (false, Decision::Deny) => " (deny); not all of it is known before it runs",
+            (false, _) => " (ask); not all of it is known before it runs",
             (true, _) => "",
         };
         let why = self.rule.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_else(|| ".".into());
@@ -301,8 +301,7 @@ impl Default<'_> {
             Part::Command(_) | Part::Address(..) => row(),
             Part::Unclear(_) if self.access == Access::Full => row(),
             Part::Unclear(why) => {
-                let reason =
-                    format!("Not all that the command line runs can be told beforehand ({why}), so a person decides.");
+                let reason = format!("Not all that the command line runs is known before it runs ({why}).");
                 default(Decision::Ask, "builtin.unclear", &reason)
             }
             Part::Path(place) if place.redirected => match row() {
@@ -327,12 +326,16 @@ impl Default<'_> {
     /// Reading what a server has is no reading inside the workspace: whoever is asked learns what is in the address.
     fn address(&self, url: &str) -> Finding {
         if self.facts.named {
-            return default(Decision::Allow, "builtin.named-address", "Addresses that people named may be read.");
+            return default(
+                Decision::Allow,
+                "builtin.named-address",
+                "Reading addresses that people named is allowed.",
+            );
         }
         if self.access == Access::Full {
             return self.row(EffectClass::SideEffecting);
         }
-        let reason = format!("Nobody named the address {url:?} or its server, so a person decides.");
+        let reason = format!("Nobody in this conversation named the address {url:?} or its server.");
         default(Decision::Ask, "builtin.address", &reason)
     }
 
@@ -345,7 +348,14 @@ impl Default<'_> {
             Access::Full => "access.full",
         };
         let allow = |reason: &str| default(Decision::Allow, granted, reason);
-        let ask = || default(Decision::Ask, ASK, "This changes something, so a person decides.");
+        let changes = match effect {
+            EffectClass::LocalWrite => "This changes files.",
+            EffectClass::ProcessControl if self.facts.commands.is_empty() => "This starts or stops processes.",
+            EffectClass::ProcessControl => "This runs a command.",
+            EffectClass::MessageSend => "This sends a message.",
+            _ => "This may have effects outside the workspace.",
+        };
+        let ask = || default(Decision::Ask, ASK, changes);
         match (effect, self.access) {
             (EffectClass::ReadOnly, _) => {
                 default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")
@@ -353,13 +363,13 @@ impl Default<'_> {
             (EffectClass::AskPerson | EffectClass::StartChild, _) => {
                 default(Decision::Allow, "builtin.agent", "Asking a person and starting an agent are allowed.")
             }
-            (_, Access::Full) => allow("The run may do all that no rule forbids."),
+            (_, Access::Full) => allow("The run may do everything that no rule denies."),
             (EffectClass::LocalWrite, Access::ReadOnly) => {
-                default(Decision::Deny, granted, "The run may change nothing.")
+                default(Decision::Deny, granted, "This run cannot change anything.")
             }
-            (EffectClass::LocalWrite, Access::WorkspaceWrite) => allow("The run may change files of the workspace."),
+            (EffectClass::LocalWrite, Access::WorkspaceWrite) => allow("This run may change files in the workspace."),
             (EffectClass::ProcessControl, Access::ReadOnly | Access::WorkspaceWrite) if self.facts.confined => {
-                allow("The run may start processes that are confined to the workspace.")
+                allow("This run may start processes that cannot leave the workspace.")
             }
             (
                 EffectClass::LocalWrite

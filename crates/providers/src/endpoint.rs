@@ -104,7 +104,7 @@ fn shown(url: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBaseUrl {
     /// Not an address of the web.
-    #[error("{0:?} is no http:// or https:// address")]
+    #[error("{0:?} is not an http:// or https:// address")]
     NoUrl(String),
     /// A user name or password in the address.
     #[error("the address of {0} contains a user name or password; leave it out and set the key's variable instead")]
@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn what_is_no_web_address_or_carries_a_password_is_refused_without_showing_it() {
         let refused = |base: &str| Endpoint::new(base).unwrap_err().to_string();
-        assert_eq!(refused("ftp://x"), "\"ftp://x\" is no http:// or https:// address");
-        assert_eq!(refused("127.0.0.1:80"), "\"127.0.0.1:80\" is no http:// or https:// address");
+        assert_eq!(refused("ftp://x"), "\"ftp://x\" is not an http:// or https:// address");
+        assert_eq!(refused("127.0.0.1:80"), "\"127.0.0.1:80\" is not an http:// or https:// address");
         let with_password = refused("http://me:hunter2@host/v1");
         assert_eq!(
             with_password,

@@ -128,17 +128,19 @@ fn meaning(status: u16, said: &Said) -> ModelError {
         (Auth, "the server does not accept the key")
     } else {
         match status {
-            401 => (Auth, "the server does not accept the key, or wants one"),
+            401 => (Auth, "the server does not accept the key, or needs one"),
             402 => (BadRequest, "the account has no credit left; add credit or use another key"),
-            403 => (Auth, "the key may not do this"),
+            403 => (Auth, "the key has no permission for this"),
             404 => {
                 (NotFound, "no such model or address; check the model's name and the base URL (it often ends in /v1)")
             }
-            408 | 504 => (Timeout, "the server gave up waiting"),
+            408 | 504 => (Timeout, "the server timed out"),
             429 => (RateLimit, "too many requests; wait a little"),
             503 | 529 => (Overloaded, "the server is over capacity"),
             500..=599 => (Server, "the server failed"),
-            300..=399 => (BadRequest, "the server redirects, which is not followed; use the address it points to"),
+            300..=399 => {
+                (BadRequest, "the server redirects, and Mainpath does not follow; use the address it points to")
+            }
             _ => (BadRequest, "the server does not accept the request"),
         }
     };

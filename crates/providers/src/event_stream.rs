@@ -124,7 +124,7 @@ impl<D: Draft> StreamDecoder for EventStream<D> {
                 }
                 None => {
                     let seen = snippet(frame.data);
-                    let message = format!("the server sent a stream event that is no {}: {seen}", D::EVENT);
+                    let message = format!("the server sent a stream event that is not a {}: {seen}", D::EVENT);
                     return Err(Refused::Error(error(ModelErrorKind::Server, message)));
                 }
             }
@@ -168,7 +168,7 @@ impl<D: Draft> StreamDecoder for EventStream<D> {
         }
         if self.frames == 0 && !may_be_stream(&self.opening) {
             let message =
-                format!("the server answered with something that is no event stream: {}", snippet(&self.opening));
+                format!("the server answered with something that is not an event stream: {}", snippet(&self.opening));
             return Err(error(ModelErrorKind::Server, message));
         }
         Err(error(ModelErrorKind::StreamCut, "the answer broke off before it was complete"))

@@ -66,7 +66,10 @@ pub(crate) fn before_answer(failure: &reqwest::Error, url: &str) -> ModelError {
         return error(Connection, message);
     }
     if cause::<hyper::Error>(failure).is_some_and(hyper::Error::is_parse) {
-        return error(Server, format!("{url} answered with something that is no HTTP: {why}; is this a model server?"));
+        return error(
+            Server,
+            format!("{url} answered with something that is not HTTP: {why}; is this a model server?"),
+        );
     }
     error(Connection, format!("{url} closed the connection without an answer: {why}"))
 }
@@ -107,7 +110,7 @@ pub(crate) fn silent(url: &str, waited: Duration, received: usize) -> ModelError
 pub(crate) fn only_alive(url: &str, waited: Duration, received: usize) -> ModelError {
     let seconds = waited.as_secs();
     let message = format!(
-        "the answer from {url} stopped after {received} bytes: for {seconds} s it has only said that it goes on"
+        "the answer from {url} stopped after {received} bytes: the server sent only keep-alives for {seconds} s"
     );
     error(ModelErrorKind::Timeout, message)
 }

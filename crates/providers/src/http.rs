@@ -97,7 +97,7 @@ impl HttpProvider {
             return Ok(Arc::clone(target));
         }
         let route = self.codec.route(&self.endpoint, head);
-        let no_url = |_| error(ModelErrorKind::BadRequest, format!("{} is no address", shown(&route.url)));
+        let no_url = |_| error(ModelErrorKind::BadRequest, format!("{} is not an address", shown(&route.url)));
         let url = reqwest::Url::parse(&route.url).map_err(no_url)?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -108,7 +108,7 @@ impl HttpProvider {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
                 error(
                     ModelErrorKind::BadRequest,
-                    format!("{name:?} is no header's name; correct the provider's profile"),
+                    format!("{name:?} is not a header's name; correct the provider's profile"),
                 )
             })?;
             headers.insert(name, header(value)?);

@@ -32,7 +32,7 @@ impl Unpacker {
             Some(other) => {
                 let name = one_line(&String::from_utf8_lossy(other), 40);
                 let message = format!(
-                    "the server compresses its answers with {name}, which it was not asked to; switch that off there, or in \
+                    "the server compresses its answers with {name}, but compression was not requested; turn it off there, or in \
                      the proxy before it"
                 );
                 Err(error(ModelErrorKind::BadRequest, message))

@@ -71,7 +71,7 @@ impl Provider for Playback {
 
 /// The answer of a model that has nothing more to play.
 pub(crate) fn used_up(what: &str, head: &RequestHead, deltas: &mut dyn FnMut(Delta)) -> ModelReply {
-    let text = format!("The {what} is over. To go on, choose a model: mainpath models.");
+    let text = format!("The {what} is over. To continue, choose a model: mainpath models.");
     let parts = vec![Part::text(text)];
     stream_parts(&parts, head, deltas);
     ModelReply { parts, usage: None, stop: StopReason::End, model: None }

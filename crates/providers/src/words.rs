@@ -38,7 +38,7 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
 /// The beginning of a foreign body, to show in an error.
 pub(crate) fn snippet(body: &[u8]) -> String {
     match readable(body) {
-        None => format!("{} bytes that are no text", body.len()),
+        None => format!("{} bytes that are not text", body.len()),
         Some(text) => match one_line(&text, 160) {
             line if line.is_empty() => "nothing".into(),
             line => format!("{line:?}"),
@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(one_line("äöü", 3), "äöü");
         assert_eq!(snippet(b" \n"), "nothing");
         assert_eq!(snippet(b"<html>\n\xff"), "\"<html> \u{fffd}\"");
-        assert_eq!(snippet(b"\x1f\x8b\x08\x00\x00ab"), "7 bytes that are no text");
+        assert_eq!(snippet(b"\x1f\x8b\x08\x00\x00ab"), "7 bytes that are not text");
     }
 }

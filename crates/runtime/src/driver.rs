@@ -40,7 +40,7 @@ pub(crate) enum DriveError {
     Store(#[from] StoreError),
     #[error("{0}")]
     Refused(#[from] Refusal),
-    #[error("the log cannot be written ({0}); nothing that was acknowledged is lost, resume the trace when it can be")]
+    #[error("the log cannot be written ({0}); nothing acknowledged is lost; fix that, then resume the trace")]
     Unwritable(String),
     #[error("the log was taken over by another process")]
     TakenOver,

@@ -116,7 +116,7 @@ pub(crate) async fn call_model(
             // A server that wants to be left alone for longer is as good as gone.
             if asked > LONGEST_WAIT && error.kind.is_retryable() {
                 let longest = LONGEST_WAIT / 60_000;
-                error.message.push_str(&format!("; it wants to be left alone for longer than {longest} minutes"));
+                error.message.push_str(&format!("; it asks to wait longer than {longest} minutes"));
             }
             let wait = asked.max(backoff(asking.failures));
             let retry_at = (wait <= LONGEST_WAIT).then(|| (shared.config.clock)().saturating_add(wait));

@@ -164,7 +164,7 @@ fn kinship(own: &ReadLog, other: &ReadLog) -> Option<(EventId, Kin)> {
 }
 
 fn nothing_left(trace: &TraceId) -> String {
-    format!("nothing is left to erase there in trace {trace}")
+    format!("nothing left to erase there in trace {trace}")
 }
 
 fn folded(trace: &TraceId, events: &[Event]) -> State {

@@ -187,11 +187,11 @@ pub async fn plan(
         let fate = match (&was, seen) {
             (_, None) if is_untouched || state == was => Fate::Same,
             (_, Some(why)) => Fate::Lost(why),
-            (FileState::Unknown, None) => Fate::Lost("what it held then was not kept".into()),
-            (_, None) if now == FileNow::Large => Fate::Lost("it is too large now to be kept first".into()),
+            (FileState::Unknown, None) => Fate::Lost("its content at that time was not kept".into()),
+            (_, None) if now == FileNow::Large => Fate::Lost("its present content is too large to keep".into()),
             (_, None) if now == FileNow::Other => Fate::Lost("a device, pipe or socket is in its place now".into()),
             (_, None) if !is_kept(store, scope, was.blob()).await? => {
-                Fate::Lost("what it held then is no longer kept".into())
+                Fate::Lost("its content at that time is no longer kept".into())
             }
             _ if is_ours => Fate::Restore,
             _ => Fate::Foreign,
@@ -309,7 +309,7 @@ async fn put_back(
     // Between the look and now somebody may have written to it: what is not kept is not overwritten.
     let now = workspace.look(&plan.path).map_err(|problem| problem.text)?;
     if now != plan.now {
-        return Err("it was changed in this very moment".into());
+        return Err("it changed during the restore".into());
     }
     let content = match plan.then.blob() {
         Some(hash) => store.get_blob(scope, hash).await.map_err(|error| error.to_string())?,
@@ -319,7 +319,7 @@ async fn put_back(
         FileState::Absent => FileNow::Absent,
         FileState::File { mode, .. } => FileNow::File { content, mode },
         FileState::Link { .. } => FileNow::Link { target: content },
-        FileState::Unknown => return Err("what it held then was not kept".into()),
+        FileState::Unknown => return Err("its content at that time was not kept".into()),
     };
     workspace.put_back(&plan.path, &then, tag).map_err(|problem| problem.text)
 }

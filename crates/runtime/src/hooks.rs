@@ -155,7 +155,7 @@ impl Hooks {
             let no = |reason: String| Err(Forbidden { hook: hook.name.clone(), reason: vault.redact(&reason) });
             match (answered, hook.on_failure) {
                 (Ok(answer), _) if answer.decision == Some(Said::Deny) => {
-                    return no(answer.reason.unwrap_or_else(|| format!("The hook {} said no.", hook.name)));
+                    return no(answer.reason.unwrap_or_else(|| format!("The hook {} denied it.", hook.name)));
                 }
                 (Ok(answer), _) => change(event, &hook.name, answer),
                 (Err(problem), OnFailure::Closed) => return no(format!("The hook {} failed: {problem}.", hook.name)),

@@ -98,7 +98,7 @@ impl Driving {
 impl Drop for Driving {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let why = "a defect of Mainpath ended the driving of this trace; resume it, and report what was printed";
+            let why = "a bug in Mainpath stopped this trace; resume it, and report the output above";
             self.0.phase.send_replace(Phase::Failed(why.into()));
         }
         // Reads what the last waker wrote, so that its wake is counted by whoever looks next. A mere store would not.

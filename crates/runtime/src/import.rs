@@ -88,7 +88,7 @@ impl<'a> Intake<'a> {
         let trace = self.lease.trace();
         let events = self.machine.handle(&Input::new(now, kind)).map_err(|refusal| match refusal {
             Refusal::Running => RuntimeError::Trace(format!(
-                "trace {trace} is in the middle of a run; resume or stop it before messages are added"
+                "trace {trace} has an unfinished run; resume or stop it before you add messages"
             )),
             other => RuntimeError::Refused(other),
         })?;

@@ -94,6 +94,6 @@ fn change(plan: &mut Goals, tools: &Tools, arguments: &str, head: Option<Seq>) -
         serde_json::from_value(value).map_err(|error| format!("The arguments cannot be read: {error}."))?;
     let ops = args.ops()?;
     plan.change_all(&ops, head)
-        .map_err(|refusal| format!("The plan is as it was: {refusal}.\n{}\n({LEGEND})", plan.short_view()))?;
+        .map_err(|refusal| format!("The plan is unchanged: {refusal}.\n{}\n({LEGEND})", plan.short_view()))?;
     Ok(ops)
 }

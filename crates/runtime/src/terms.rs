@@ -1,6 +1,6 @@
 //! What a run's caller says of all its calls, beside the rules: which tools there are at all, and whether they run by themselves.
 
-use mainpath_policy::ToolNames;
+use mainpath_policy::{NON_INTERACTIVE, ToolNames};
 use mainpath_types::{ApprovalMode, Decision, Spec, Verdict};
 
 /// What a spec says of all its calls, beside the rules.
@@ -30,12 +30,13 @@ impl CallTerms {
         }
         let (decision, reason) = match mode {
             ApprovalMode::Ask | ApprovalMode::Yes => {
-                (Decision::Ask, "Tools do not run by themselves in this run, so a person decides.")
+                (Decision::Ask, "Every call needs approval in this run (--no-auto-execute).".to_string())
             }
-            ApprovalMode::Deny => {
-                (Decision::Deny, "Tools do not run by themselves in this run, and nobody can be asked.")
-            }
+            ApprovalMode::Deny => (
+                Decision::Deny,
+                format!("Every call needs approval in this run (--no-auto-execute). {NON_INTERACTIVE}"),
+            ),
         };
-        Verdict { decision, rule: "run.auto-execute-tools".into(), reason: reason.into() }
+        Verdict { decision, rule: "run.auto-execute-tools".into(), reason }
     }
 }

@@ -27,7 +27,8 @@ impl Schema {
     pub fn new(schema: &Value) -> Result<Schema, String> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN.0).size_limit(PATTERN.1);
         let made = jsonschema::options().with_pattern_options(patterns).offline().build(schema);
-        let validator = made.map_err(|error| format!("it is no valid JSON Schema: {}", short(&error.to_string())))?;
+        let validator =
+            made.map_err(|error| format!("it is not a valid JSON Schema: {}", short(&error.to_string())))?;
         Ok(Schema { validator, growing: cost::can_grow(schema).then(|| schema.clone()) })
     }
 

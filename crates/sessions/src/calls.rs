@@ -127,8 +127,8 @@ async fn write_mirror(around: &Around<'_>, session: &Session, kept: &Kept) -> Re
         };
         if let Some(other) = held {
             let problem = format!(
-                "another machine has gone on with it, as trace {other}: nothing there was overwritten, and what was said here is \
-                 in trace {} alone; mainpath session switch {name} --mirror goes on with what was said there",
+                "another machine has continued it, as trace {other}; nothing there was overwritten, and the messages from here are \
+                 only in trace {}; to continue with the other messages: mainpath session switch {name} --mirror",
                 kept.trace
             );
             return Err(PlaceError::new(format!("the mirror of session {name}"), problem));

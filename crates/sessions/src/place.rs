@@ -65,8 +65,8 @@ impl PlaceError {
     /// What is kept of a session cannot be read.
     pub(crate) fn damage(place: impl ToString, session: &str, problem: impl std::fmt::Display) -> PlaceError {
         let problem = format!(
-            "the session {session} is damaged: {problem}; mainpath session prepare {session} on the machine that holds its trace writes it \
-             anew, mainpath session rm {session} removes it from the mirror"
+            "the session {session} is damaged: {problem}; mainpath session prepare {session} on the machine that holds its trace rewrites it, \
+             mainpath session rm {session} removes it from the mirror"
         );
         PlaceError { place: place.to_string(), problem, is_damage: true }
     }

@@ -68,16 +68,16 @@ pub enum SessionError {
     #[error("there is a session {0:?} already; `mainpath session switch` points it to another trace")]
     Exists(String),
     /// Messages of which none can be added.
-    #[error("there is nothing in it that could be added")]
+    #[error("it has no messages to add")]
     Nothing,
     /// Others are adding to it all the time.
-    #[error("others are adding to the session {0:?} and did not come to an end; try again")]
+    #[error("other processes keep adding to the session {0:?}; try again")]
     Busy(String),
     /// Not a name.
     #[error("{0:?} cannot be a session's name: 1 to 200 letters, digits, '-', '_', '.' or '@', not beginning with '.'")]
     BadName(String),
     /// Its file is not what it should be.
-    #[error("{file} is no session: {problem}; remove it, or put it right")]
+    #[error("{file} is not a session: {problem}; remove it, or fix it")]
     Damaged {
         /// The file.
         file: String,

@@ -162,7 +162,7 @@ impl SessionPlace for RedisPlace {
                 return Ok(None);
             }
             let trace =
-                trace.and_then(|trace| trace.parse().ok()).ok_or_else(|| damage("its trace is no trace's name"))?;
+                trace.and_then(|trace| trace.parse().ok()).ok_or_else(|| damage("its trace is not a trace's name"))?;
             let head = head.and_then(|head| head.parse().ok()).ok_or_else(|| damage("its head is not a number"))?;
             let messages: Vec<Message> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
             // An earlier version did not write how many there are.

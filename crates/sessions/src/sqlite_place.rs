@@ -89,7 +89,8 @@ impl SqlitePlace {
                 Err(wrong("its row in the table session is missing").into())
             };
         };
-        let trace = trace.and_then(|trace| trace.parse().ok()).ok_or_else(|| wrong("its trace is no trace's name"))?;
+        let trace =
+            trace.and_then(|trace| trace.parse().ok()).ok_or_else(|| wrong("its trace is not a trace's name"))?;
         let head = head.ok_or_else(|| wrong("its head is not a number"))?;
         let readable = |(n, message): &(Option<u64>, String)| Some((*n, serde_json::from_str(message).ok()?));
         let readable: Vec<(Option<u64>, Message)> = rows.iter().rev().filter_map(readable).collect();

@@ -234,7 +234,7 @@ pub async fn mail_is_kept_in_order<S: Store>(store: &S) {
     assert_eq!(store.mail(&bot, &trace(), 1).await.unwrap(), mail[1..]);
     assert_eq!(store.mail(&bot, &trace(), 3).await.unwrap(), vec![]);
     assert_eq!(store.mail(&bot, &trace(), 99).await.unwrap(), vec![]);
-    assert_eq!(opened(store).await.log.events, vec![], "mail is no event");
+    assert_eq!(opened(store).await.log.events, vec![], "mail is not an event");
 }
 
 /// Where a mailbox has lost its end, or all of it, what comes next has no number that the log has read.

@@ -117,7 +117,7 @@ impl Salts {
 pub(crate) enum Unwritable {
     #[error("its time lies after the year 9999")]
     Time,
-    #[error("its data is no JSON: {0}")]
+    #[error("its data is not JSON: {0}")]
     Data(#[from] serde_json::Error),
 }
 
@@ -210,7 +210,7 @@ impl<'a> Head<'a> {
         at.literal(b"\"id\":")?;
         let id = at.number()?;
         at.literal(b",\"ts\":\"")?;
-        let ts = read_time(at.take(24)?).ok_or("\"ts\" is no time")?;
+        let ts = read_time(at.take(24)?).ok_or("\"ts\" is not a time")?;
         at.literal(b"\",\"turn\":")?;
         let turn = u32::try_from(at.number()?).map_err(|_| "\"turn\" is too large")?;
         at.literal(b",\"type\":\"")?;
@@ -223,9 +223,9 @@ impl<'a> Head<'a> {
             None
         };
         at.literal(b",\"prev\":\"")?;
-        let prev = HeadHash(read_base64(at.take(HASH_TEXT)?).ok_or("\"prev\" is no hash")?);
+        let prev = HeadHash(read_base64(at.take(HASH_TEXT)?).ok_or("\"prev\" is not a hash")?);
         at.literal(b"\",\"commit\":\"")?;
-        let commit = read_base64(at.take(HASH_TEXT)?).ok_or("\"commit\" is no hash")?;
+        let commit = read_base64(at.take(HASH_TEXT)?).ok_or("\"commit\" is not a hash")?;
         at.literal(b"\"")?;
         Ok(Head { id, ts, turn, name, mail, prev, commit, len: at.at })
     }
@@ -244,7 +244,7 @@ impl<'a> Head<'a> {
         }
         let mut at = Cursor { line: rest, at: 0 };
         at.literal(b",\"salt\":\"")?;
-        let salt: [u8; SALT] = read_base64(at.take(SALT_TEXT)?).ok_or("\"salt\" is no salt")?;
+        let salt: [u8; SALT] = read_base64(at.take(SALT_TEXT)?).ok_or("\"salt\" is not a salt")?;
         at.literal(b"\",\"data\":")?;
         let data = at.rest().strip_suffix(b"}").ok_or("the line does not end where it should")?;
         let mut hash = Sha256::new();
@@ -318,7 +318,7 @@ impl<'a> Cursor<'a> {
     fn word(&mut self) -> Result<&'a str, Bad> {
         let len = self.rest().iter().take_while(|b| b.is_ascii_lowercase() || **b == b'_').count();
         let word = self.take(len)?;
-        std::str::from_utf8(word).map_err(|_| "\"type\" is no word".into())
+        std::str::from_utf8(word).map_err(|_| "\"type\" is not a word".into())
     }
 }
 

@@ -46,7 +46,7 @@ impl Arguments {
         let value = match text.trim().is_empty() {
             true => Value::Object(Map::new()),
             false => serde_json::from_str(text).map_err(|error| {
-                invalid(format!("The arguments of {tool} are no valid JSON: {error}. Send one JSON object."))
+                invalid(format!("The arguments of {tool} are not valid JSON: {error}. Send one JSON object."))
             })?,
         };
         self.check(tool, value)

@@ -91,7 +91,7 @@ fn apply(code: &str, input: &[u8]) -> Result<i32, String> {
         true => vec![Val::Null],
         false => read::parse_many(input)
             .collect::<Result<_, _>>()
-            .map_err(|error| format!("The input is no JSON: {error}."))?,
+            .map_err(|error| format!("The input is not JSON: {error}."))?,
     };
     let mut out = io::stdout().lock();
     let mut written = 0;

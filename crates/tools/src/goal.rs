@@ -68,7 +68,7 @@ fn status(name: &str) -> Result<GoalStatus, String> {
         "in_progress" => Ok(GoalStatus::InProgress),
         "completed" => Ok(GoalStatus::Completed),
         "abandoned" => Ok(GoalStatus::Abandoned),
-        other => Err(format!("{other:?} is no status; there are: {}.", STATUS.join(", "))),
+        other => Err(format!("{other:?} is not a status; there are: {}.", STATUS.join(", "))),
     }
 }
 

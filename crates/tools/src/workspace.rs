@@ -262,7 +262,9 @@ impl Workspace {
             Errno::NOENT => Problem::new("not_found", format!("There is no file {path:?}.{}", self.near(place))),
             Errno::ISDIR => Problem::new("is_directory", format!("{path:?} is a folder, not a file.")),
             Errno::NXIO => Problem::new("not_a_file", format!("{path:?} is a device, pipe or socket, not a file.")),
-            Errno::NOTDIR => Problem::new("not_found", format!("{path:?} leads through something that is no folder.")),
+            Errno::NOTDIR => {
+                Problem::new("not_found", format!("{path:?} leads through something that is not a folder."))
+            }
             Errno::LOOP | Errno::XDEV => moved(path),
             error => Problem::new("io", format!("{path:?} cannot be used: {}.", io::Error::from(error))),
         }

@@ -15,33 +15,33 @@ pub struct AgentArgs {
     /// playback:TRACE#FILE
     #[arg(short, long)]
     pub model: Option<String>,
-    /// The folder to work in [default: the current one]
+    /// The folder to work in [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Allow without asking what would be asked, but for what a rule always asks about
+    /// Allow calls without asking, except those that a rule always asks about
     #[arg(short, long)]
     pub yes: bool,
-    /// What may happen unasked, and what commands can reach [default: ask before changes]
+    /// What is allowed without asking, and what commands can reach [default: ask before changes]
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,
-    /// Whether the agent's commands have a network [default: none, but in the mode full]
+    /// Whether the agent's commands can use the network [default: only in mode full]
     #[arg(long, value_enum, value_name = "HOW")]
     pub network: Option<NetworkArg>,
     #[command(flatten)]
     pub rules: RuleArgs,
-    /// Keep all files of the workspace that git would look at before every command, so that they can be put back
+    /// Copy all files that git would track before every command, so that you can restore them
     #[arg(long)]
     pub snapshots: bool,
-    /// Where nobody can be asked: wait for `mainpath approve` (exit code 5) instead of denying
+    /// Non-interactive: wait for `mainpath approve` (exit code 5) instead of denying
     #[arg(long, conflicts_with = "yes")]
     pub park: bool,
     /// A named set of limits
     #[arg(long, value_enum)]
     pub profile: Option<ProfileArg>,
-    /// How turns are written: by the vendor's own tool calls, or as JSON text [default: as profile and model have it]
+    /// How the model calls tools: natively, or with JSON text [default: by profile and model]
     #[arg(long, value_enum)]
     pub protocol: Option<ProtocolArg>,
-    /// Under the JSON protocol: put up with code fences and prose around the object
+    /// With the JSON protocol: accept code fences and text around the object
     #[arg(long)]
     pub tolerant: bool,
     /// A JSON Schema that the final answer must match
@@ -50,41 +50,41 @@ pub struct AgentArgs {
     /// How much the model should think before it answers [default: the vendor's]
     #[arg(long, value_enum)]
     pub effort: Option<EffortArg>,
-    /// A model to go on with when the first one fails for good; may be given several times
+    /// A model to switch to when the first one fails for good. May be repeated
     #[arg(long, value_name = "MODEL")]
     pub fallback: Vec<String>,
-    /// The most model turns of the run [0: no limit, as for every limit here]
+    /// Maximum model turns in the run [0: no limit, as for every limit here]
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
-    /// The most tool calls of the run
+    /// Maximum tool calls in the run
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u32>,
-    /// The most characters of one request, at four a token; older parts are left out or summarised to keep to it
+    /// Maximum characters in one request (four per token); older messages are left out or summarised to fit
     #[arg(long, value_name = "N")]
     pub max_context_chars: Option<u32>,
-    /// The most tokens of the run, input and output together
+    /// Maximum tokens in the run, input and output together
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// The most that the run may cost, in dollars, such as 0.50; checked before every model call with an estimate
+    /// Maximum cost of the run in dollars, such as 0.50; checked against an estimate before every model call
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<Micros>,
-    /// The longest the run may take, such as 90s or 10m; waiting for people is not counted
+    /// Maximum time of the run, such as 90s or 10m; time spent waiting for you does not count
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub timeout: Option<Duration>,
-    /// The longest one tool call may take
+    /// Maximum time of one tool call
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub call_timeout: Option<Duration>,
-    /// How long an approval is waited for; then the call is denied [default: for ever]
+    /// Deny a call if nobody answers in this time [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub approval_timeout: Option<Duration>,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
     pub about: AboutArgs,
-    /// Instructions of your own, added to the system text [default: those of the configuration]
+    /// Your own instructions, added to the system prompt [default: those of the configuration]
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
-    /// Leave out what AGENTS.md files of the workspace say
+    /// Ignore AGENTS.md files of the workspace
     #[arg(long)]
     pub no_agents_md: bool,
     /// More MCP servers for this run, in a file like .mcp.json
@@ -95,12 +95,12 @@ pub struct AgentArgs {
 /// `--mode`
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModeArg {
-    /// Reading, and commands that can change nothing
+    /// Read files, and run commands that cannot change anything
     ReadOnly,
     #[default]
-    /// Changes in the workspace, and commands that can change nothing else
+    /// Change files in the workspace, and run commands that cannot change anything else
     WorkspaceWrite,
-    /// Everything that no rule forbids; commands are not confined to the workspace
+    /// Everything that no rule denies; commands run without a sandbox
     Full,
 }
 
@@ -128,18 +128,18 @@ impl From<ModeArg> for FileAccess {
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkArg {
     #[default]
-    /// Nothing but a loopback of their own
+    /// No network, except a loopback of their own
     None,
-    /// The network of this machine
+    /// This machine's network
     Allow,
 }
 
 /// `--protocol`
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolArg {
-    /// The vendor's own tool calls
+    /// The vendor's native tool calls
     Native,
-    /// One JSON object of text a turn
+    /// One JSON object per turn, as text
     Json,
 }
 
@@ -152,14 +152,11 @@ impl From<ProtocolArg> for Protocol {
     }
 }
 
-/// `--effort`
+/// `--effort`, in the words that vendors use.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortArg {
-    /// Little
     Low,
-    /// Some
     Medium,
-    /// Much
     High,
 }
 

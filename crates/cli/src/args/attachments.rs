@@ -12,7 +12,7 @@ pub struct AttachArgs {
     /// Attach a file: an image, a PDF, sound or text. May be repeated
     #[arg(long, value_name = "PATH")]
     pub file: Vec<OsString>,
-    /// What happens to an attachment that the model does not take
+    /// What happens to an attachment that the model does not accept
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub attachments: Attachments,
 }
@@ -20,9 +20,9 @@ pub struct AttachArgs {
 /// What happens to an attachment that the model does not take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Attachments {
-    /// Nothing is begun
+    /// Do not start the run
     #[default]
     Refuse,
-    /// The text of a PDF is sent, and a line that names anything else
+    /// Send the text of a PDF, and a line that names any other file
     Text,
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct GoalArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
     /// As JSON, with what was spent on each goal
     #[arg(long, global = true)]
@@ -22,51 +22,51 @@ pub struct GoalArgs {
 pub enum GoalCommand {
     /// Show the plan (the default)
     List {
-        /// With the reason for each goal and what came of it
+        /// Include each goal's reason and result
         #[arg(long)]
         full: bool,
     },
     /// Add a goal
     Add {
-        /// What is to be reached
+        /// The goal
         description: String,
-        /// Why
+        /// The reason
         #[arg(long, default_value = "", hide_default_value = true)]
         reason: String,
-        /// The goal that it serves
+        /// Its parent goal
         #[arg(long, value_name = "ID", value_parser = goal_id, conflicts_with = "after")]
         under: Option<GoalId>,
-        /// The goal that it follows
+        /// The goal that it comes after
         #[arg(long, value_name = "ID", value_parser = goal_id)]
         after: Option<GoalId>,
     },
-    /// Have the agent work on a goal from here on
+    /// Switch the agent to this goal
     Focus {
-        /// Which
+        /// The goal
         #[arg(value_parser = goal_id)]
         id: GoalId,
     },
-    /// A goal is reached
+    /// Mark a goal as done
     Done {
-        /// Which [default: the one in focus]
+        /// The goal [default: the current one]
         #[arg(value_parser = goal_id)]
         id: Option<GoalId>,
-        /// What came of it
+        /// The result
         #[arg(long, default_value = "", hide_default_value = true)]
         summary: String,
     },
-    /// A goal is given up
+    /// Abandon a goal
     Abandon {
-        /// Which [default: the one in focus]
+        /// The goal [default: the current one]
         #[arg(value_parser = goal_id)]
         id: Option<GoalId>,
-        /// Why
+        /// The reason
         #[arg(long, default_value = "", hide_default_value = true)]
         summary: String,
     },
-    /// Change a goal, or what the whole plan is for and held to
+    /// Change a goal, or the mission, assumptions or constraints of the plan
     Patch(PatchArgs),
-    /// Put another plan in the place of this one
+    /// Replace the plan
     Set {
         /// A JSON file: {"mission", "steps": [{"id", "title", "status", "under"}], "assumptions": [], "constraints": []}; `-` reads
         /// it from standard input
@@ -77,25 +77,25 @@ pub enum GoalCommand {
 /// `mainpath goal TRACE patch`
 #[derive(Args, Debug)]
 pub struct PatchArgs {
-    /// The goal that is changed
+    /// The goal to change
     #[arg(value_parser = goal_id)]
     pub id: Option<GoalId>,
-    /// What is to be reached
+    /// Its new text
     #[arg(long, requires = "id")]
     pub description: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, requires = "id")]
     pub reason: Option<String>,
-    /// Where it stands
+    /// Its status
     #[arg(long, value_enum, requires = "id")]
     pub status: Option<StatusArg>,
-    /// What the whole plan is for
+    /// The mission: what the whole plan is for
     #[arg(long)]
     pub mission: Option<String>,
-    /// What is taken to be so, instead of what was; may be given several times
+    /// Replace the assumptions. May be repeated
     #[arg(long, value_name = "TEXT")]
     pub assumption: Vec<String>,
-    /// What must be kept to, instead of what was; may be given several times
+    /// Replace the constraints. May be repeated
     #[arg(long, value_name = "TEXT")]
     pub constraint: Vec<String>,
 }
@@ -104,13 +104,13 @@ pub struct PatchArgs {
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 #[value(rename_all = "snake_case")]
 pub enum StatusArg {
-    /// Not begun
+    /// Not started
     Pending,
-    /// Being worked on
+    /// In progress
     InProgress,
     /// Done
     Completed,
-    /// Given up
+    /// Abandoned
     Abandoned,
 }
 
@@ -126,5 +126,5 @@ impl From<StatusArg> for GoalStatus {
 }
 
 fn goal_id(text: &str) -> Result<GoalId, String> {
-    text.parse().map(GoalId).map_err(|_| "the number of a goal is wanted, as mainpath goal TRACE shows it".into())
+    text.parse().map(GoalId).map_err(|_| "expected the number of a goal, as mainpath goal TRACE shows it".into())
 }

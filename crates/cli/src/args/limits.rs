@@ -8,32 +8,32 @@ use std::time::Duration;
 /// Limits of the run. 0 means no limit; `[limits]` in `config.toml` has the same names with `_`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LimitArgs {
-    /// The most tool calls of one turn; further ones are skipped, and the model is told [0: no limit]
+    /// Maximum tool calls in one turn; further calls are skipped, and the model is told [0: no limit]
     #[arg(long, value_name = "N")]
     pub max_calls_per_turn: Option<u32>,
-    /// Turns in a row in which a tool may fail or be denied; other ways of going round in circles are measured with it as
-    /// well [default: the profile's, 2 to 5; 0: no limit]
+    /// How many turns in a row a tool may fail or be denied; also scales the limits on other kinds of loops [default: the
+    /// profile's, 2 to 5; 0: no limit]
     #[arg(long, value_name = "N")]
     pub repeated_failure_limit: Option<u32>,
-    /// The most characters of a result that the model sees [default: the profile's; 0: no limit]
+    /// Maximum characters of a tool result that the model sees [default: the profile's; 0: no limit]
     #[arg(long, value_name = "N")]
     pub observation_max_len: Option<u32>,
-    /// Whether a token or money budget is checked before each request, or ends with one last answer
+    /// What happens at a token or money budget
     #[arg(long, value_enum, value_name = "HOW")]
     pub budget: Option<BudgetArg>,
-    /// What becomes of calls that a crash cut short and that may be made again
+    /// What happens after a crash to interrupted calls that are safe to repeat
     #[arg(long, value_enum, value_name = "HOW")]
     pub recovery: Option<RecoveryArg>,
-    /// How often a tool may be called, such as bash=10/1m; further calls wait. A name, an alias or a pattern; may be repeated
+    /// Rate limit of a tool (name, alias or pattern), such as bash=10/1m; further calls wait. May be repeated
     #[arg(long, value_name = "TOOL=CALLS/TIME", value_parser = tool_rate)]
     pub rate: Vec<(String, RateLimit)>,
-    /// How often a model request that failed is made again [default: 10; 0: never]
+    /// How often to retry a failed model request [default: 10; 0: never]
     #[arg(long, value_name = "N")]
     pub model_retries: Option<u32>,
-    /// How long the model's server may take to begin its answer, such as 30m for a slow one on this machine [default: 5m]
+    /// How long to wait for the start of an answer, such as 30m for a slow local server [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub first_byte_timeout: Option<Duration>,
-    /// How long the model's server may be silent within its answer [default: 2m]
+    /// How long the model's server may pause within an answer [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub idle_timeout: Option<Duration>,
 }
@@ -41,9 +41,9 @@ pub struct LimitArgs {
 /// `--budget`
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetArg {
-    /// A request that might exceed it is not made
+    /// Never send a request that might exceed it
     Hard,
-    /// The turn is finished, then one last answer is asked for
+    /// Finish the turn, then ask for one last answer
     Soft,
 }
 
@@ -59,9 +59,9 @@ impl From<BudgetArg> for BudgetMode {
 /// `--recovery`
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryArg {
-    /// They are made again
+    /// Run them again
     Rerun,
-    /// They end as interrupted, and the model is told
+    /// End them as interrupted, and tell the model
     Notify,
 }
 
@@ -83,11 +83,11 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
 
 /// So many calls in a time: `10/1m`.
 pub fn rate(text: &str) -> Result<RateLimit, String> {
-    let wrong = || format!("{text:?} is no rate; write calls/time, such as \"10/1m\"");
+    let wrong = || format!("{text:?} is not a rate; write calls/time, such as \"10/1m\"");
     let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
     let calls: u32 = calls.trim().parse().map_err(|_| wrong())?;
     if calls == 0 {
-        return Err(format!("at {text:?} it would never run; deny the tool instead, such as --deny \"bash(*)\""));
+        return Err(format!("{text:?} would never let it run; deny the tool instead, such as --deny \"bash(*)\""));
     }
     let time = duration(time.trim()).map_err(|_| wrong())?;
     Ok(RateLimit { calls, per_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })

@@ -7,10 +7,10 @@ use mainpath_types::Micros;
 /// `mainpath ls`
 #[derive(Args, Debug)]
 pub struct LsArgs {
-    /// All of them, not the newest 20
+    /// List all traces, not only the newest 20
     #[arg(short, long)]
     pub all: bool,
-    /// Those in which these words were said, and where: all of them in one message, in any script
+    /// Find messages that contain all these words, in any script
     #[arg(short, long, value_name = "WORDS")]
     pub search: Option<String>,
     /// As JSON lines
@@ -21,7 +21,7 @@ pub struct LsArgs {
 /// `mainpath index`
 #[derive(Subcommand, Debug)]
 pub enum IndexCommand {
-    /// Make it anew from the logs
+    /// Rebuild the index from the logs
     Rebuild,
 }
 
@@ -30,7 +30,7 @@ pub enum IndexCommand {
 pub struct ReplayArgs {
     #[command(flatten)]
     pub which: OneTrace,
-    /// Compare only, and write nothing
+    /// Only compare; write nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -38,15 +38,15 @@ pub struct ReplayArgs {
 /// `mainpath show`
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// The whole tree, with what was left by rewinds
+    /// The whole tree, including branches left by rewinds
     #[arg(long, conflicts_with = "events")]
     pub all: bool,
-    /// The events, one JSON line each
+    /// The events as JSON lines
     #[arg(long)]
     pub events: bool,
-    /// Two traces beside each other: what they have in common, where they part, what each used
+    /// Compare two traces: what they share, where they differ, what each used
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["trace", "all", "events"])]
     pub diff: Vec<String>,
 }
@@ -54,12 +54,12 @@ pub struct ShowArgs {
 /// `mainpath context`
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// The request of this turn [default: the one in flight, or the one that would be made now]
+    /// The request of this turn [default: the one in flight, or the next one]
     #[arg(long, value_name = "N")]
     pub turn: Option<u32>,
-    /// Every message, not the newest of each section
+    /// Every message, not only the newest of each section
     #[arg(short, long)]
     pub all: bool,
     /// As one JSON object
@@ -73,7 +73,7 @@ pub struct ContextArgs {
 pub struct ModelsArgs {
     #[command(subcommand)]
     pub command: Option<ModelsCommand>,
-    /// A provider, such as anthropic, or a model, such as ollama:qwen3 [default: all that are known]
+    /// A provider, such as anthropic, or a model, such as ollama:qwen3 [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// As JSON lines
@@ -84,25 +84,25 @@ pub struct ModelsArgs {
 /// `mainpath models …`
 #[derive(Subcommand, Debug)]
 pub enum ModelsCommand {
-    /// Say what a model can do and costs that no table knows
+    /// Describe a model that Mainpath does not know: its window, abilities and price
     Add(ModelsAddArgs),
 }
 
 /// `mainpath models add`
 #[derive(Args, Debug)]
 pub struct ModelsAddArgs {
-    /// The model as it is named with --model; a * at its end stands for anything
+    /// The model, as you name it with --model; a * at the end matches anything
     pub model: String,
-    /// Its window, in tokens
+    /// Its context window in tokens
     #[arg(long, value_name = "N")]
     pub context_window: u32,
-    /// The longest answer, in tokens
+    /// Its longest answer in tokens
     #[arg(long, value_name = "N")]
     pub output_limit: Option<u32>,
-    /// What a million input tokens cost, such as 1.25
+    /// Dollars per million input tokens, such as 1.25
     #[arg(long, value_name = "DOLLARS", value_parser = super::dollars, requires = "price_out")]
     pub price_in: Option<Micros>,
-    /// What a million output tokens cost
+    /// Dollars per million output tokens
     #[arg(long, value_name = "DOLLARS", value_parser = super::dollars, requires = "price_in")]
     pub price_out: Option<Micros>,
 }
@@ -110,7 +110,7 @@ pub struct ModelsAddArgs {
 /// `mainpath tools`
 #[derive(Args, Debug)]
 pub struct ToolsArgs {
-    /// A tool, of which all is told [default: a line for each]
+    /// Show everything about this tool [default: a line for each tool]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// As JSON lines, with schemas

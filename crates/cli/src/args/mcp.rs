@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum McpCommand {
     /// Connect to the servers and list them with their tools
     List(McpListArgs),
-    /// Approve servers that the workspace's .mcp.json names, so that agents may start them there
+    /// Approve servers of the workspace's .mcp.json, so that agents may start them
     Trust(McpTrustArgs),
     /// Call a tool of a server and print what it returns
     Call(McpCallArgs),
@@ -20,7 +20,7 @@ pub enum McpCommand {
 /// Which servers are meant.
 #[derive(Args, Debug)]
 pub struct McpWhere {
-    /// The folder whose .mcp.json is read [default: the current one]
+    /// The folder with the .mcp.json [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     /// More servers, in a file like .mcp.json
@@ -41,10 +41,10 @@ pub struct McpListArgs {
 /// `mainpath mcp trust`
 #[derive(Args, Debug)]
 pub struct McpTrustArgs {
-    /// The servers to approve [default: none; those that wait are shown]
+    /// The servers to approve [default: show those that need approval]
     #[arg(value_name = "SERVER")]
     pub servers: Vec<String>,
-    /// The folder whose .mcp.json is read [default: the current one]
+    /// The folder with the .mcp.json [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ pub struct McpTrustArgs {
 pub struct McpCallArgs {
     /// The server
     pub server: String,
-    /// The tool, by the server's own name or by the name that agents know
+    /// The tool: the server's name for it, or the agent's
     pub tool: String,
     /// The arguments, as a JSON object
     #[arg(default_value = "{}")]

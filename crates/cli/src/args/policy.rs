@@ -5,19 +5,19 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainpath_types::{Micros, Origin};
 use std::path::PathBuf;
 
-/// Rules of this run alone. A denial beats an ask, and that an allowance, wherever they come from.
+/// Rules for this run only. Deny beats ask, ask beats allow, wherever they come from.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RuleArgs {
     /// Allow calls like this without asking, such as 'bash(cargo test *)' or 'write(src/**)'. May be repeated
     #[arg(long, value_name = "RULE")]
     pub allow: Vec<String>,
-    /// Have a person decide on calls like this. May be repeated
+    /// Ask about calls like this. May be repeated
     #[arg(long, value_name = "RULE")]
     pub ask: Vec<String>,
     /// Deny calls like this. May be repeated
     #[arg(long, value_name = "RULE")]
     pub deny: Vec<String>,
-    /// A file with further rules. May be repeated
+    /// A file with more rules. May be repeated
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
 }
@@ -33,13 +33,13 @@ pub struct PolicyArgs {
 /// `mainpath policy …`
 #[derive(Subcommand, Debug)]
 pub enum PolicyCommand {
-    /// Say what the rules make of a call, and why: exit code 0 for allow, 5 for ask, 6 for deny
+    /// Check how the rules decide on a call, and why: exit code 0 allow, 5 ask, 6 deny
     Check(PolicyCheckArgs),
-    /// List the rules that hold in a folder
+    /// List the rules that apply in a folder
     List(PolicyListArgs),
-    /// Let what the folder's .mainpath/policy.toml allows hold, as it is now
+    /// Trust the folder's .mainpath/policy.toml in its present text, so that its allow rules apply
     Trust(PolicyTrustArgs),
-    /// Judge the calls of a trace by the rules of today, and say what would come out otherwise
+    /// Apply today's rules to the calls of a trace, and show what would be decided differently
     Replay(PolicyReplayArgs),
 }
 
@@ -51,16 +51,16 @@ pub struct PolicyCheckArgs {
     pub call: String,
     /// The tool's arguments, as a JSON object
     pub arguments: Option<String>,
-    /// The folder to work in [default: the current one]
+    /// The folder to work in [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     /// Where the arguments came from. May be repeated
     #[arg(long, value_enum, value_name = "WHERE")]
     pub origin: Vec<OriginArg>,
-    /// A value of its arguments that comes from somebody's text and that no person named. May be repeated
+    /// A value in the arguments that comes from somebody's text and that no person named. May be repeated
     #[arg(long, value_name = "VALUE")]
     pub from_text: Vec<String>,
-    /// What may happen unasked [default: the configuration's]
+    /// What is allowed without asking [default: the configuration's]
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,
     /// As in a run with --yes
@@ -76,7 +76,7 @@ pub struct PolicyCheckArgs {
 /// `--origin`
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginArg {
-    /// The people whose agent it is
+    /// You, or whoever gives the agent its tasks
     User,
     /// Files of the workspace
     Workspace,
@@ -84,7 +84,7 @@ pub enum OriginArg {
     Web,
     /// An MCP server
     Mcp,
-    /// A message from somebody else
+    /// A message from another agent or person
     Message,
     /// The model itself
     Model,
@@ -106,7 +106,7 @@ impl From<OriginArg> for Origin {
 /// `mainpath policy list`
 #[derive(Args, Debug)]
 pub struct PolicyListArgs {
-    /// The folder to work in [default: the current one]
+    /// The folder to work in [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     #[command(flatten)]
@@ -119,30 +119,30 @@ pub struct PolicyListArgs {
 /// `mainpath policy replay`
 #[derive(Args, Debug)]
 pub struct PolicyReplayArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// All calls, not only those that would be judged otherwise
+    /// All calls, not only those that would be decided differently
     #[arg(short, long)]
     pub all: bool,
-    /// Hold the trace to the checks of a file (order of calls, number of calls, budgets): exit code 6 where one does not hold
+    /// Run the checks of this file (order and number of calls, budgets): exit code 6 if one fails
     #[arg(long, value_name = "FILE")]
     pub checks: Option<PathBuf>,
-    /// Calls like the first only after one like the second has succeeded. May be repeated
+    /// Check that calls like CALL come only after one like AFTER succeeded. May be repeated
     #[arg(long, num_args = 2, value_names = ["CALL", "AFTER"])]
     pub order: Vec<String>,
-    /// At most so many calls like this in a run. May be repeated
+    /// Check that a run has at most N calls like this. May be repeated
     #[arg(long, num_args = 2, value_names = ["CALL", "N"])]
     pub most: Vec<String>,
-    /// At most so many turns in a run
+    /// Maximum turns in a run
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u64>,
-    /// At most so many calls in a run
+    /// Maximum calls in a run
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
-    /// At most so many tokens in a run, input and output together
+    /// Maximum tokens in a run, input and output together
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// At most so many dollars in a run, such as 0.50
+    /// Maximum cost of a run in dollars, such as 0.50
     #[arg(long, value_name = "DOLLARS", value_parser = super::dollars)]
     pub max_cost: Option<Micros>,
     #[command(flatten)]
@@ -155,9 +155,9 @@ pub struct PolicyReplayArgs {
 /// `mainpath policy trust`
 #[derive(Args, Debug)]
 pub struct PolicyTrustArgs {
-    /// The folder [default: the current one]
+    /// The folder [default: the current folder]
     pub workspace: Option<PathBuf>,
-    /// Take the trust back
+    /// Withdraw the trust
     #[arg(long)]
     pub revoke: bool,
 }

@@ -4,19 +4,19 @@ use clap::Args;
 use mainpath_types::{GoalId, Relations, TraceId};
 use serde_json::{Map, Value};
 
-/// What an agent belongs to, for other programs: it is in `meta.json`, and changes nothing of what the agent does.
+/// Metadata for other programs: recorded in `meta.json`, no effect on the agent.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RelationArgs {
-    /// What kind of agent it is, such as a preset's name
+    /// The kind of agent, such as the name of a preset
     #[arg(long, value_name = "NAME")]
     pub agent_type: Option<String>,
     /// The trace that starts this one
     #[arg(long, value_name = "ID")]
     pub parent_trace: Option<TraceId>,
-    /// The goal of that trace that this one serves
+    /// The goal of the parent trace that this one works on
     #[arg(long, value_name = "N", requires = "parent_trace")]
     pub parent_goal: Option<u32>,
-    /// What else to keep with the trace: a name and a text or JSON. May be repeated
+    /// More metadata: a name and a text or JSON. May be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub context: Vec<(String, Value)>,
     /// The session by whose name the trace is called.
@@ -38,7 +38,7 @@ impl RelationArgs {
 }
 
 fn pair(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("it has to be NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     if name.trim().is_empty() {
         return Err("the name before = is missing".into());
     }

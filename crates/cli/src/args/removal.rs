@@ -8,7 +8,7 @@ use std::time::Duration;
 /// `mainpath rm`
 #[derive(Args, Debug)]
 pub struct RmArgs {
-    /// The traces (their ids, or the beginnings of them)
+    /// The traces (their ids or unique parts of them)
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<String>,
     /// Do not ask
@@ -19,16 +19,16 @@ pub struct RmArgs {
 /// `mainpath purge`
 #[derive(Args, Debug)]
 pub struct PurgeArgs {
-    /// Remove traces that did not change for so long, such as 30d [default: retention.older_than of the configuration]
+    /// Remove traces unchanged for this long, such as 30d [default: retention.older_than of the configuration]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub older_than: Option<Duration>,
-    /// Remove all but so many of the newest; with --older-than, of those only the old ones [default: retention.keep]
+    /// Always keep the N newest; without --older-than, remove all others [default: retention.keep]
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
-    /// Only say what would be removed
+    /// Only show what would be removed
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Do not ask; by the rule of [retention] alone, nobody is asked where there is no terminal
+    /// Do not ask. Without a terminal, purging by [retention] alone never asks
     #[arg(short, long)]
     pub yes: bool,
 }
@@ -36,18 +36,18 @@ pub struct PurgeArgs {
 /// `mainpath erase`
 #[derive(Args, Debug)]
 pub struct EraseArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// A message by its number, as `mainpath show` prints it; may be given several times
+    /// The number of a message, as `mainpath show` prints it. May be repeated
     #[arg(long, value_name = "SEQ", value_parser = seq, required_unless_present = "all")]
     pub message: Vec<Seq>,
-    /// Everything that was said in the trace, and its instructions
+    /// All messages of the trace, and its instructions
     #[arg(long, conflicts_with = "message")]
     pub all: bool,
-    /// Also in the traces that hold the same words: forks of it, and what it is a fork of
+    /// Also in its forks and in the trace that it was forked from
     #[arg(long)]
     pub forks: bool,
-    /// Why; it stays in the log
+    /// The reason; it stays in the log
     #[arg(long)]
     pub reason: Option<String>,
     /// Do not ask

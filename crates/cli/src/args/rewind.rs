@@ -8,13 +8,13 @@ use mainpath_types::Seq;
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
 pub struct PointArgs {
-    /// To this message, as `mainpath show` numbers them, and the results of its calls; 0 is before the first
+    /// To this message and the results of its calls; `mainpath show` has the numbers, 0 is before the first
     #[arg(long, visible_alias = "at", value_name = "MESSAGE", value_parser = seq)]
     pub to: Option<Seq>,
-    /// To the end of this turn; `mainpath show --events` numbers them
+    /// To the end of this turn; `mainpath show --events` has the numbers
     #[arg(long, value_name = "N")]
     pub turn: Option<u32>,
-    /// To where this goal was set, to work on it anew
+    /// To where this goal was set
     #[arg(long, value_name = "N")]
     pub goal: Option<u32>,
 }
@@ -22,16 +22,16 @@ pub struct PointArgs {
 /// What becomes of the files.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct FilesArgs {
-    /// Put the files that calls have changed since back to what they were then [default: asked in a terminal, else not]
+    /// Restore files that calls have changed since [default: asks in a terminal, otherwise no]
     #[arg(long)]
     pub files: bool,
     /// Leave the files as they are
     #[arg(long, conflicts_with = "files")]
     pub no_files: bool,
-    /// Also files that somebody else has changed since
+    /// Also restore files that somebody else has changed since
     #[arg(long, requires = "files")]
     pub force: bool,
-    /// Only show what would change in the files
+    /// Only show which files would change
     #[arg(long, conflicts_with = "no_files")]
     pub dry_run: bool,
 }
@@ -39,17 +39,17 @@ pub struct FilesArgs {
 /// `mainpath restore`
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: String,
     #[command(flatten)]
     pub point: PointArgs,
-    /// To before the last restore
+    /// Undo the last restore
     #[arg(long, conflicts_with_all = ["to", "turn", "goal"])]
     pub undo: bool,
     /// Only show what would change
     #[arg(long)]
     pub dry_run: bool,
-    /// Also files that somebody else has changed since
+    /// Also restore files that somebody else has changed since
     #[arg(long, conflicts_with = "dry_run")]
     pub force: bool,
 }
@@ -57,9 +57,9 @@ pub struct RestoreArgs {
 /// `mainpath rewind`
 #[derive(Args, Debug)]
 pub struct RewindArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// The message to go back to, where no option says it; then what to say there, without which the model answers again
+    /// The message to go back to (unless an option names it), then a new task [default: answer again]
     #[arg(value_name = "[N] [TASK]", num_args = 0..=2)]
     pub words: Vec<String>,
     #[command(flatten)]
@@ -78,12 +78,14 @@ impl RewindArgs {
         let PointArgs { to, turn, goal } = self.point;
         let mut words = std::mem::take(&mut self.words).into_iter();
         if to.is_none() && turn.is_none() && goal.is_none() {
-            let first = words.next().ok_or("where to? mainpath rewind TRACE --to MESSAGE, --turn N or --goal N")?;
+            let first = words
+                .next()
+                .ok_or("give a message, a turn or a goal: mainpath rewind TRACE --to MESSAGE, --turn N or --goal N")?;
             self.point.to = Some(seq(&first)?);
         }
         let task = words.next();
         match words.next() {
-            Some(extra) => Err(format!("one task is enough; what is {extra:?}?")),
+            Some(extra) => Err(format!("unexpected argument {extra:?}; put the task in quotes")),
             None => Ok(task),
         }
     }
@@ -92,7 +94,7 @@ impl RewindArgs {
 /// `mainpath regenerate`
 #[derive(Args, Debug)]
 pub struct RegenerateArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
     #[command(flatten)]
     pub agent: AgentArgs,
@@ -103,15 +105,15 @@ pub struct RegenerateArgs {
 /// `mainpath fork`
 #[derive(Args, Debug)]
 pub struct ForkArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// What to say there; without it the model answers again
+    /// A new task [default: answer again]
     pub task: Option<String>,
     #[command(flatten)]
     pub point: PointArgs,
     #[command(flatten)]
     pub files: FilesArgs,
-    /// Only make the trace and print its id
+    /// Only create the trace and print its id
     #[arg(long, conflicts_with_all = ["task", "json", "output"])]
     pub no_run: bool,
     #[command(flatten)]

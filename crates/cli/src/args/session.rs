@@ -10,21 +10,21 @@ use std::time::Duration;
 /// `mainpath session`
 #[derive(Subcommand, Debug)]
 pub enum SessionCommand {
-    /// Make a session: a name under which a conversation goes on
+    /// Create a session: a conversation with a name
     New(SessionNewArgs),
     /// List the sessions
     List(SessionListArgs),
-    /// Show a session: its trace, its window, its time
+    /// Show a session: its trace, its window, its expiry
     Show(SessionShowArgs),
-    /// Point a session to another trace
+    /// Switch a session to another trace
     Switch(SessionSwitchArgs),
     /// Remove a session; its trace stays
     Rm(SessionName),
-    /// Print the last messages of a session, for a system that calls its model itself
+    /// Print the last messages of a session, for a system that makes its own model calls
     Prepare(SessionPrepareArgs),
     /// Add messages to a session, from a file or standard input
     Persist(Box<SessionPersistArgs>),
-    /// Print what rules find in a session's conversation: goal, constraints, decisions, open items, tool facts
+    /// Summarise a session by rules: goal, constraints, decisions, open items, tool facts
     Summary(SessionName),
 }
 
@@ -33,13 +33,13 @@ pub enum SessionCommand {
 pub struct SessionNewArgs {
     /// Its name: letters, digits, '-', '_', '.' and '@'
     pub name: String,
-    /// How many messages are prepared; 0 is all [default: sessions.window of the configuration, else 20]
+    /// How many messages `prepare` prints; 0 is all [default: sessions.window of the configuration, else 20]
     #[arg(long, value_name = "N")]
     pub window: Option<u32>,
-    /// How long after its last use it begins anew, such as 7d [default: sessions.ttl, else never]
+    /// How long after its last use it expires and starts over, such as 7d [default: sessions.ttl, else never]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub ttl: Option<Duration>,
-    /// A trace that is there already (its id, or a part that no other id has)
+    /// An existing trace (its id or a unique part of it)
     #[arg(long, value_name = "TRACE")]
     pub trace: Option<String>,
 }
@@ -67,10 +67,10 @@ pub struct SessionShowArgs {
 pub struct SessionSwitchArgs {
     /// The session
     pub name: String,
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     #[arg(required_unless_present = "mirror", conflicts_with = "mirror")]
     pub trace: Option<String>,
-    /// Go on with what the mirror holds, which another machine has said, as a new trace
+    /// Continue with the messages of another machine in the mirror, as a new trace
     #[arg(long)]
     pub mirror: bool,
 }
@@ -87,7 +87,7 @@ pub struct SessionName {
 pub struct SessionPrepareArgs {
     /// The session
     pub name: String,
-    /// In whose form
+    /// The format
     #[arg(long, value_enum, default_value_t = MessagesArg::Neutral)]
     pub format: MessagesArg,
     /// How many messages; 0 is all [default: the session's window]
@@ -100,9 +100,9 @@ pub struct SessionPrepareArgs {
 pub struct SessionPersistArgs {
     /// The session
     pub name: String,
-    /// The file: a list of messages, a request body, or a message a line [default: standard input]
+    /// The file: a list of messages, a request body, or one message per line [default: standard input]
     pub file: Option<PathBuf>,
-    /// Their form
+    /// The format
     #[arg(long, value_enum, default_value_t = FormatArg::Auto)]
     pub format: FormatArg,
     #[command(flatten)]
@@ -112,12 +112,12 @@ pub struct SessionPersistArgs {
 /// `mainpath import`
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// The file: a list of messages, a request body, or a message a line; `-` is standard input
+    /// The file: a list of messages, a request body, or one message per line; `-` is standard input
     pub file: PathBuf,
-    /// Its form
+    /// The format
     #[arg(long, value_enum, default_value_t = FormatArg::Auto)]
     pub format: FormatArg,
-    /// A session that is to point to the new trace
+    /// Point this session to the new trace
     #[arg(long, value_name = "NAME")]
     pub session: Option<String>,
     #[command(flatten)]
@@ -127,7 +127,7 @@ pub struct ImportArgs {
 /// The form of messages that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
-    /// Each message's is told by its fields
+    /// Detected from the fields of each message
     Auto,
     /// Mainpath's own
     Neutral,
@@ -178,15 +178,15 @@ impl From<MessagesArg> for HistoryFormat {
 /// `mainpath export`
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// What is written
+    /// The format
     #[arg(long, value_enum, default_value_t = ExportArg::Markdown)]
     pub format: ExportArg,
-    /// The conversation as the model would be shown it next, with what stands for what is left out, instead of all that was said
+    /// The conversation as the next request would show it, with summaries in place of what is left out
     #[arg(long)]
     pub shown: bool,
-    /// Where: a file, or for the layouts the folder that holds one for each trace [default: standard output; .agent/runs;
+    /// A file; for agent-run and trace-dir a folder, which gets a folder for each trace [default: standard output; .agent/runs;
     /// .trace]
     #[arg(short, long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -195,36 +195,36 @@ pub struct ExportArgs {
 /// What an export writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportArg {
-    /// All that was said on the main path, for people
+    /// The main path, for people
     Markdown,
-    /// Everything in one object: what the trace is, its plan, all that was said on its main path, its events
+    /// Everything in one JSON object: metadata, plan, main path, events
     Json,
     /// The conversation as Mainpath's own messages
     Neutral,
-    /// The conversation as OpenAI's Chat Completions has it
+    /// The conversation in OpenAI's Chat Completions format
     Openai,
-    /// The conversation as Anthropic's Messages has it
+    /// The conversation in Anthropic's Messages format
     Anthropic,
-    /// The conversation as Gemini has it
+    /// The conversation in Gemini's format
     Gemini,
     /// A folder .agent/runs/ID: events, state, answer, request, artifacts, observations
     AgentRun,
-    /// A folder .trace/ID: what the trace is, its goals, its events, a file for each message
+    /// A folder .trace/ID: metadata, goals, events, a file for each message
     TraceDir,
 }
 
 /// `mainpath watch`
 #[derive(Args, Debug)]
 pub struct WatchArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// The first event to show; go on after the last one seen [default: where the last run began]
+    /// The first event to show; give the last one you saw plus 1 to continue [default: the start of the last run]
     #[arg(long, value_name = "EVENT")]
     pub from: Option<EventId>,
-    /// Stay when the run ends, for the next one
+    /// Keep watching when the run ends
     #[arg(short, long)]
     pub follow: bool,
-    /// The events, one JSON line each
+    /// The events as JSON lines
     #[arg(long)]
     pub json: bool,
 }

@@ -6,24 +6,24 @@ use mainpath_types::CallId;
 /// `mainpath steer` and `mainpath next`
 #[derive(Args, Debug)]
 pub struct SayArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// What to say; `-` reads it from standard input
+    /// The message; `-` reads it from standard input
     pub text: String,
 }
 
 /// `mainpath pin`
 #[derive(Args, Debug)]
 pub struct PinArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// What to keep in sight; without it the pins are listed
+    /// The sentence [default: list the pins]
     #[arg(conflicts_with_all = ["message", "remove"])]
     pub text: Option<String>,
     /// Pin the text of this message
     #[arg(long, value_name = "N")]
     pub message: Option<u32>,
-    /// Take off the pin with this number
+    /// Remove the pin with this number
     #[arg(long, value_name = "N", conflicts_with = "message")]
     pub remove: Option<u32>,
 }
@@ -31,42 +31,41 @@ pub struct PinArgs {
 /// `mainpath interrupt`
 #[derive(Args, Debug)]
 pub struct InterruptArgs {
-    /// The trace (its id, or a part that no other id has) [default: the one that changed last]
+    /// The trace (its id or a unique part of it) [default: the latest]
     pub trace: Option<String>,
-    /// The call, such as 4.0 [default: the only one that runs]
+    /// The call, such as 4.0 [default: the only running one]
     pub call: Option<CallId>,
 }
 
 /// `mainpath compact`
 #[derive(Args, Debug)]
 pub struct CompactArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: Option<String>,
-    /// What the summary should keep in mind
+    /// What the summary should keep
     pub hint: Option<String>,
 }
 
 /// `mainpath approve`
 #[derive(Args, Debug)]
 pub struct ApproveArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: Option<String>,
-    /// The call, such as 4.0; also one that was denied, which is then made after all [default: the only one that waits, or that was
-    /// denied]
+    /// The call, such as 4.0; approving a denied call runs it after all [default: the only pending call, or the only denied one]
     #[arg(long)]
     pub call: Option<CallId>,
-    /// Other arguments than the model's, as a JSON object; rules judge them afresh
+    /// Replace the model's arguments with this JSON object; the rules are checked again
     #[arg(long, value_name = "JSON")]
     pub arguments: Option<String>,
-    /// Approve at once: a terminal is asked about a call of more than one line
+    /// Do not ask for confirmation (a terminal asks for calls of more than one line)
     #[arg(short, long)]
     pub yes: bool,
-    /// How far the approval reaches: for more than once it becomes the narrowest rule that allows such calls
+    /// How long the approval holds; trace and always add the narrowest rule that allows such calls
     #[arg(long = "for", value_enum, value_name = "REACH", default_value_t, conflicts_with = "arguments")]
     pub reach: Reach,
 }
 
-/// How far an approval reaches.
+/// How long an approval holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Reach {
     /// This call
@@ -81,12 +80,12 @@ pub enum Reach {
 /// `mainpath deny`
 #[derive(Args, Debug)]
 pub struct DenyArgs {
-    /// The trace (its id, or a part that no other id has)
+    /// The trace (its id or a unique part of it)
     pub trace: Option<String>,
-    /// The call, such as 4.0 [default: the only one that waits]
+    /// The call, such as 4.0 [default: the only pending one]
     #[arg(long)]
     pub call: Option<CallId>,
-    /// Why; the model is told
+    /// The reason; the model sees it
     #[arg(long)]
     pub reason: Option<String>,
 }

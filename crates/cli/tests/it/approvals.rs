@@ -15,12 +15,12 @@ fn parked() -> (Place, ModelServer, String) {
     let (place, server) = (Place::new(), scripted(vec![bash("echo done >> effects"), Answer::text("The end.")]));
     let done = place.run_on(&server, &["--park", "Do it."]);
     let trace = place.trace();
-    done.fails(5, &format!("waits for an approval: mainpath approve {trace} && mainpath resume {trace}"));
+    done.fails(5, &format!("needs approval: mainpath approve {trace} && mainpath resume {trace}"));
     assert_eq!((done.out.as_str(), place.text("effects").as_str()), ("", ""));
     assert!(
-        place.ok(&["show"]).contains(&format!(
-            "call 2.0 (bash: echo done >> effects) waits for an approval: mainpath approve {trace}"
-        ))
+        place
+            .ok(&["show"])
+            .contains(&format!("call 2.0 (bash: echo done >> effects) needs approval: mainpath approve {trace}"))
     );
     (place, server, trace)
 }
@@ -29,13 +29,13 @@ fn parked() -> (Place, ModelServer, String) {
 fn a_parked_call_is_approved_by_another_process() {
     let (place, _server, trace) = parked();
     // Still waiting: nothing has changed.
-    place.run(&["resume", &trace, "--park"]).fails(5, "waits for an approval");
+    place.run(&["resume", &trace, "--park"]).fails(5, "needs approval");
     let told = place.ok(&["approve", &trace]);
     assert!(told.starts_with(&format!("approved call 2.0 of {trace}")), "{told}");
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
     assert_eq!(place.text("effects"), "done\n");
-    place.run(&["approve", &trace]).fails(1, "waits for an approval");
+    place.run(&["approve", &trace]).fails(1, "nothing to approve in");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_denial_wins_over_an_approval_that_nobody_has_read() {
     for again in ["approve", "deny"] {
         place
             .run(&[again, &trace])
-            .fails(1, "call 2.0 (bash: echo done >> effects) has been denied; it goes on with: mainpath resume");
+            .fails(1, "call 2.0 (bash: echo done >> effects) has been denied; continue with: mainpath resume");
     }
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "The end.\n", ""), "{done:#?}");
@@ -110,8 +110,8 @@ fn arguments_that_the_tool_would_not_take_are_refused_and_the_call_goes_on_waiti
     let (place, server, trace) = parked();
     let done = place.run(&["approve", &trace, "--arguments", r#"{"comand": "ls"}"#]);
     done.fails(1, "Wrong arguments for bash:");
-    assert!(done.err.contains("goes on waiting"), "{done:#?}");
-    assert!(place.ok(&["show"]).contains("call 2.0 (bash: echo done >> effects) waits for an approval"));
+    assert!(done.err.contains("is still waiting"), "{done:#?}");
+    assert!(place.ok(&["show"]).contains("call 2.0 (bash: echo done >> effects) needs approval"));
     // What rules deny is found out when the approval is read: it stays on record, and the rule is named.
     place.ok(&["approve", &trace, "--arguments", r#"{"command": "sudo rm -rf /"}"#]);
     let done = place.run(&["resume", &trace, "--park"]);
@@ -132,13 +132,13 @@ fn every_call_that_waits_is_named_in_a_command_that_works() {
     let trace = place.trace();
     for (call, word) in [("2.0", "one"), ("2.1", "two")] {
         let how = format!(
-            "call {call} (bash: echo {word} >> effects) waits for an approval: mainpath approve {trace} --call {call} && mainpath \
+            "call {call} (bash: echo {word} >> effects) needs approval: mainpath approve {trace} --call {call} && mainpath \
              resume {trace}"
         );
         assert!(done.code == 5 && done.err.contains(&how), "{how}: {done:#?}");
     }
     // Who has to choose sees between what.
-    let both = "wait: 2.0 (bash: echo one >> effects), 2.1 (bash: echo two >> effects); name one with --call";
+    let both = "wait: 2.0 (bash: echo one >> effects), 2.1 (bash: echo two >> effects); choose one with --call";
     place.run(&["approve", &trace]).fails(2, both);
     place.ok(&["approve", &trace, "--call", "2.0"]);
     // The one that is left needs no name.
@@ -153,7 +153,7 @@ fn approving_twice_is_as_once() {
     place.ok(&["approve", &trace]);
     place
         .run(&["approve", &trace])
-        .fails(1, "call 2.0 (bash: echo done >> effects) has been approved and has not started; it goes on with");
+        .fails(1, "call 2.0 (bash: echo done >> effects) has been approved and has not started; continue with");
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!(done.code, 0, "{done:#?}");
     assert_eq!(place.text("effects"), "done\n");
@@ -185,14 +185,14 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     assert!(said.starts_with("approved call 2.0 of "), "{said}");
     place.run(&["approve", "--call", "3.0"]).fails(1, "there is no call 3.0 in ");
     let already = "call 2.0 (bash: echo done >> effects; echo oops >&2) has been approved";
-    place.run(&["approve"]).fails(1, &format!("{already} and has not started; it goes on with: mainpath resume "));
-    place.run(&["approve", "--call", "2.0"]).fails(1, &format!("{already} already; it goes on with: mainpath resume "));
+    place.run(&["approve"]).fails(1, &format!("{already} and has not started; continue with: mainpath resume "));
+    place.run(&["approve", "--call", "2.0"]).fails(1, &format!("{already} already; continue with: mainpath resume "));
     assert!(said.contains("(bash: echo done >> effects; echo oops >&2)"), "{said}");
     let done = place.run(&["resume"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{done:#?}");
     assert_eq!(place.text("effects"), "done\n", "once");
     // It has a number of its own by now, and is told by its name all the same.
-    let made = "→ bash: echo done >> effects; echo oops >&2 (call 2.0, which was denied, is made now)";
+    let made = "→ bash: echo done >> effects; echo oops >&2 (approved after the denial of call 2.0)";
     assert!(done.err.contains(made) && done.err.contains("✓ bash ("), "{}", done.err);
     let messages = server.requests().pop().unwrap().body()["messages"].to_string();
     assert!(messages.contains("has approved the call 2.0 of bash, which was denied."), "{messages}");
@@ -208,9 +208,9 @@ fn a_denied_call_can_be_approved_later_and_is_then_made_just_as_it_was() {
     );
     let output = of("call_resolved").pop().unwrap()["output"].clone();
     assert_eq!(output["command"], json!({"exit_code": 0, "stdout_bytes": 0, "stderr_bytes": 5}));
-    place.run(&["approve"]).fails(1, "no call of ");
-    place.run(&["approve", "--call", "2.0"]).fails(1, &format!("{already} already, and was made as call 5.0"));
-    let made = "call 5.0 (bash: echo done >> effects; echo oops >&2) has been made already";
+    place.run(&["approve"]).fails(1, "nothing to approve in ");
+    place.run(&["approve", "--call", "2.0"]).fails(1, &format!("{already} already, and ran as call 5.0"));
+    let made = "call 5.0 (bash: echo done >> effects; echo oops >&2) has already run";
     place.run(&["approve", "--call", "5.0"]).fails(1, made);
     place.ok(&["verify"]);
     place.ok(&["replay"]);
@@ -227,7 +227,7 @@ fn of_several_denied_calls_those_are_named_that_nobody_has_approved_yet() {
     let model = server.model();
     assert_eq!(place.run(&["run", "-m", &model, "Do it."]).code, 0);
     place.ok(&["approve", "--call", "2.0"]);
-    let two = "were denied: 4.0 (bash: echo two >> effects), 6.0 (bash: echo three >> effects); name one with --call";
+    let two = "were denied: 4.0 (bash: echo two >> effects), 6.0 (bash: echo three >> effects); choose one with --call";
     place.run(&["approve"]).fails(2, two);
     assert_eq!(place.run(&["resume"]).code, 0);
     // It was made, and nobody has said anything since the others were denied.
@@ -236,10 +236,10 @@ fn of_several_denied_calls_those_are_named_that_nobody_has_approved_yet() {
     place.ok(&["approve"]);
     assert_eq!(place.run(&["resume"]).code, 0);
     assert_eq!(place.text("effects"), "one\ntwo\nthree\n");
-    place.run(&["approve"]).fails(1, "no call of ");
+    place.run(&["approve"]).fails(1, "nothing to approve in ");
     place
         .run(&["deny", "--call", "6.0"])
-        .fails(1, "call 6.0 (bash: echo three >> effects) does not wait for an approval");
+        .fails(1, "call 6.0 (bash: echo three >> effects) is not waiting for approval");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_tool_that_a_run_was_not_given_is_named_and_so_is_the_flag_that_gives_it() {
     let with = format!("mainpath resume {trace} --tools read_text_file,bash");
     done.fails(
         4,
-        &format!("the run ended with repeated_failure; bash is not among the tools of this run; with it: {with}"),
+        &format!("the run ended: repeated failure; bash is not among the tools of this run; to add it: {with}"),
     );
     assert!(
         done.report().contains("tools that this run does not have were called in 2 turns in a row."),
@@ -278,9 +278,7 @@ fn a_tool_that_a_run_was_not_given_is_named_and_so_is_the_flag_that_gives_it() {
     );
     // An approval does not help, and says what does.
     let why = |call: &str| {
-        format!(
-            "call {call} was denied because bash is not among the tools of this run; to have it called again: {with}"
-        )
+        format!("call {call} was denied because bash is not among the tools of this run; to add it: {with}")
     };
     place.run(&["approve"]).fails(1, &why("4.0"));
     place.run(&["approve", "--call", "2.0"]).fails(1, &why("2.0"));
@@ -318,7 +316,7 @@ fn a_call_that_is_made_after_its_denial_counts_in_checks_statistics_and_restores
     // What a person had it made with is judged as well.
     let judged = replay(&["--deny", "bash(echo other *)"]).out;
     assert!(judged.contains("2.0 bash: echo other >> effects\n    then "), "{judged}");
-    assert!(judged.contains(", now deny by run.deny.1\n") && judged.contains(": 2 calls were judged; "), "{judged}");
+    assert!(judged.contains(", now deny by run.deny.1\n") && judged.contains(": 2 calls were checked; "), "{judged}");
     let counted: Vec<Value> = place.ok(&["stats", "--json"]).lines().map(parsed).collect();
     let bash = &counted.iter().find(|line| line["tool"] == "bash").unwrap()["stats"];
     let counts = ["calls", "denied", "ok", "ran"].map(|name| bash[name].as_u64().unwrap());
@@ -409,10 +407,7 @@ fn a_call_that_a_rule_denies_stays_denied_whoever_approves_it() {
     let done = place.run(&["resume", "--deny", "bash(git push *)"]);
     assert!(done.code != 0 || done.out == "I may not.\n", "{done:#?}");
     let refused = place.events(&place.trace()).into_iter().rfind(|event| event["type"] == "mail_refused").unwrap();
-    assert!(
-        refused["data"]["problem"].as_str().unwrap().contains("is denied by the rule run.deny.1 now as well"),
-        "{refused}"
-    );
+    assert!(refused["data"]["problem"].as_str().unwrap().contains("is now denied by the rule run.deny.1"), "{refused}");
     assert_eq!(place.text("effects"), "");
 }
 
@@ -427,12 +422,12 @@ fn a_run_that_ended_for_its_denials_says_to_approve_and_not_to_resume() {
     done.fails(
         4,
         &format!(
-            "the run ended with repeated_failure; approve call {last}: mainpath approve {trace} --call {last} && mainpath resume {trace}"
+            "the run ended: repeated failure; approve call {last}: mainpath approve {trace} --call {last} && mainpath resume {trace}"
         ),
     );
     // What a rule denies, no approval overcomes.
     let done = place.run_on(&server, &["--repeated-failure-limit", "2", "--deny", "bash(echo *)", "Do it."]);
-    done.fails(4, "a rule denies call 4.0 (mainpath policy list); with other rules: mainpath resume ");
+    done.fails(4, "a rule denies call 4.0; change the rules (mainpath policy list), then mainpath resume ");
 }
 
 #[test]
@@ -478,6 +473,6 @@ fn a_yes_that_is_given_later_covers_what_waits_and_nothing_that_always_asks() {
     .unwrap();
     let rules = place.root().join("always.toml").display().to_string();
     assert_eq!(place.run_on(&server, &["--park", "--policy", &rules, "Do it."]).code, 5);
-    place.run(&["resume", &place.trace(), "--yes"]).fails(5, "waits for an approval");
+    place.run(&["resume", &place.trace(), "--yes"]).fails(5, "needs approval");
     assert!(!place.work.join("effects").exists());
 }

@@ -102,7 +102,7 @@ fn bytes_lie_in_blobs_and_another_process_makes_the_same_request_of_them() {
     let place = Place::new();
     let png = image(90, 60, ImageFormat::Png);
     std::fs::write(place.work.join("photo.png"), &png).unwrap();
-    place.run_on(&server, &["--image", "photo.png", "What is it?"]).fails(1, "Not today; go on with");
+    place.run_on(&server, &["--image", "photo.png", "What is it?"]).fails(1, "Not today; continue with");
     // The file is no longer needed.
     std::fs::remove_file(place.work.join("photo.png")).unwrap();
     assert_eq!(place.ok(&["resume"]), "Seen.\n");
@@ -200,10 +200,10 @@ fn a_model_that_sees_nothing_is_told_in_text_only_if_that_is_wanted() {
         (&["--file", "report.pdf"], "documents"),
         (&["--file", "https://example.com/a.mp3"], "audio"),
     ];
-    let how = "use one that does, or --attachments text to send a description instead";
+    let how = "use another model, or --attachments text to send it as text";
     for (args, what) in cases {
         let done = place.run_on(&server, &[&args[..], &["x"]].concat());
-        done.fails(2, &format!("the model {} takes no {what}; {how}", server.model()));
+        done.fails(2, &format!("the model {} does not accept {what}; {how}", server.model()));
         assert_eq!(done.err.lines().count(), 1, "{done:#?}");
     }
     assert!(place.traces().is_empty() && server.count() == 0);
@@ -248,7 +248,7 @@ fn what_cannot_be_attached_is_named_before_anything_is_begun() {
         ("--file", "binary", "it is of a kind that no model takes; possible are PNG, "),
         ("--image", "notes.txt", "it is text, not an image; use --file"),
         ("--image", "sound", "it is audio/wav, not an image; use --file"),
-        ("--image", "https://", "it is no address"),
+        ("--image", "https://", "it is not an address"),
         ("--image", "data:image/png,x", "only base64 is understood in a data: URL"),
         ("--image", "image/png;base64,?", "its base64 cannot be decoded: "),
     ];
@@ -312,7 +312,7 @@ fn who_attaches_more_than_the_window_holds_is_told_what_helps() {
     let done = place.run_on(&server, &["--file", "long.txt", "Sum up."]);
     let trace = place.trace();
     let how = format!(
-        "message 1 alone is too large: say less (mainpath run \"TASK\"; a file that is only named there is read in parts), or go on \
+        "message 1 alone is too large: shorten it (mainpath run \"TASK\"; name a file instead of pasting it, and it is read in parts), or continue \
          with a larger window: mainpath resume {trace} --model MODEL"
     );
     done.fails(4, &how);

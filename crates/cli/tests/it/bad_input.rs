@@ -35,7 +35,7 @@ fn a_wrong_command_line_is_a_usage_error_of_one_line() {
         (&["run", "--max-turns", "many", "x"], "invalid value 'many' for '--max-turns <N>'"),
         (&["run", "-c", "--trace", "a", "x"], "cannot be used with"),
         (&["run", "--yes", "--park", "x"], "cannot be used with"),
-        (&["rewind", "a"], "where to? mainpath rewind TRACE --to MESSAGE"),
+        (&["rewind", "a"], "give a message, a turn or a goal: mainpath rewind TRACE --to MESSAGE"),
     ];
     for (args, words) in cases {
         let done = place.run(args);
@@ -71,7 +71,7 @@ fn a_refused_key_is_said_at_once() {
     let server = server(move |_| Reply::Error { status: 401, headers: Vec::new(), body: body.clone() });
     let place = Place::new();
     let done = place.run_on(&server, &["Do it."]);
-    done.fails(3, "Incorrect API key provided; go on with");
+    done.fails(3, "Incorrect API key provided; continue with");
     assert_eq!(server.count(), 1, "a wrong key does not get right by trying again");
     goes_on(&place, &good().model(), "The end.");
 }
@@ -81,8 +81,8 @@ fn a_server_that_is_down_is_tried_again_and_then_named() {
     let (place, model) = (Place::new(), nobody());
     let done = place.run(&["run", "--model", &model, "--model-retries", "3", "Do it."]);
     done.fails(1, "connection refused; is the server running?");
-    assert_eq!(done.err.lines().filter(|line| line.contains("trying again")).count(), 3, "{done:#?}");
-    assert!(done.own_lines()[0].ends_with(&format!("go on with mainpath resume {}", place.trace())), "{done:#?}");
+    assert_eq!(done.err.lines().filter(|line| line.contains("retrying")).count(), 3, "{done:#?}");
+    assert!(done.own_lines()[0].ends_with(&format!("continue with mainpath resume {}", place.trace())), "{done:#?}");
     goes_on(&place, &good().model(), "The end.");
 }
 
@@ -111,7 +111,7 @@ fn a_server_that_recovers_is_no_failure() {
         let place = Place::new();
         let done = place.run_on(&server, &["Do it."]);
         assert_eq!((done.code, done.out.as_str(), server.count()), (0, "The end.\n", 2), "{shown}: {done:#?}");
-        assert!(done.err.contains("trying again in") && done.own_lines().is_empty(), "{shown}: {done:#?}");
+        assert!(done.err.contains("retrying in") && done.own_lines().is_empty(), "{shown}: {done:#?}");
         place.ok(&["replay"]);
     }
 }
@@ -139,7 +139,7 @@ fn a_server_that_stays_bad_ends_the_run_and_nothing_is_lost() {
             let done = place.run_on(&server, &["--yes", "--model-retries", "3", "Do it."]);
             assert!(done.code == 1 && done.own_lines().len() == 1, "{shown}: {done:#?}");
             assert!(
-                done.report().contains("(model_error)") && done.report().contains("bash × 1"),
+                done.report().contains("(model error)") && done.report().contains("bash × 1"),
                 "{shown}: {done:#?}"
             );
             assert_eq!(server.count(), 5, "one call, then four tries");
@@ -155,7 +155,7 @@ fn a_request_that_the_server_refuses_is_not_sent_again() {
     let body = json!({"error": {"message": "This model does not support tools."}}).to_string();
     let server = server(move |_| Reply::Error { status: 400, headers: Vec::new(), body: body.clone() });
     let place = Place::new();
-    place.run_on(&server, &["Do it."]).fails(1, "This model does not support tools; go on with");
+    place.run_on(&server, &["Do it."]).fails(1, "This model does not support tools; continue with");
     assert_eq!(server.count(), 1);
 }
 
@@ -164,7 +164,7 @@ fn a_server_that_stalls_is_left_when_the_time_is_up() {
     let server = server(|_| Reply::Stall(Answer::text("Half an answer, and then nothing more at all."), 500));
     let place = Place::new();
     let done = place.run_on(&server, &["--timeout", "1s", "Do it."]);
-    assert!(done.code == 4 && done.report().contains("(timeout)") && done.own_lines().len() == 1, "{done:#?}");
+    assert!(done.code == 4 && done.report().contains("(time limit)") && done.own_lines().len() == 1, "{done:#?}");
     goes_on(&place, &good().model(), "The end.");
 }
 
@@ -373,7 +373,7 @@ fn the_tries_of_a_run_that_goes_on_are_counted_from_its_beginning() {
     let server = server(|_| Reply::Error { status: 500, headers: Vec::new(), body: "{}".into() });
     let place = Place::new();
     let done = place.run_on(&server, &["--model-retries", "1", "Do it."]);
-    assert!(done.err.contains("(try 2 of 2;"), "{done:#?}");
+    assert!(done.err.contains("(attempt 2 of 2;"), "{done:#?}");
     let done = place.run(&["resume", &place.trace()]);
-    assert!(done.err.contains("(try 2 of 2;"), "{done:#?}");
+    assert!(done.err.contains("(attempt 2 of 2;"), "{done:#?}");
 }

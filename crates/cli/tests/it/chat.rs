@@ -26,7 +26,7 @@ fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
     terminal.shows("model:", 3);
     terminal.types(&format!("{}\n", server.model()));
     terminal.shows("✓ it answers: Hello.\r\n", 1);
-    terminal.shows("use it from now on, in every folder? [y]es, [n]o:", 1);
+    terminal.shows("make it the default for every folder? [y]es, [n]o:", 1);
     terminal.types("y\n");
     terminal.shows(&format!("a new conversation in {}", place.work.display()), 1);
     terminal.types("What is here?\r");
@@ -45,7 +45,7 @@ fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
     terminal.shows("model:", 1);
     terminal.types("\n");
     let (code, shown) = terminal.end();
-    assert_eq!((code, shown.matches("there is no model; mainpath models lists").count()), (2, 1), "{shown}");
+    assert_eq!((code, shown.matches("no model chosen; mainpath models lists").count()), (2, 1), "{shown}");
     assert_eq!(other.traces(), Vec::<String>::new());
 }
 
@@ -67,17 +67,17 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
     assert!(String::from_utf8(terminal.bytes()).unwrap().contains(" 0 s"));
     let trace = place.trace();
     terminal.types("/stear\r");
-    terminal.shows("/stear says nothing here; /help lists what does\r\n", 1);
+    terminal.shows("/stear has no effect here; /help lists the commands\r\n", 1);
     terminal.types("\u{4}");
     let (code, shown) = terminal.end();
     assert!(
-        code == 0 && shown.ends_with(&format!("trace {trace}; mainpath in this folder goes on with it\r\n")),
+        code == 0 && shown.ends_with(&format!("trace {trace}; to continue: mainpath in this folder\r\n")),
         "{shown}"
     );
     assert_eq!((shown.matches("One.\r\n").count(), shown.matches("Two.\r\n").count()), (1, 1), "{shown}");
     // The next day.
     let mut terminal = bare(&place, &[]);
-    terminal.shows(&format!("continuing {trace} (First.) with {model}; /new begins another conversation\r\n"), 1);
+    terminal.shows(&format!("continuing {trace} (First.) with {model}; /new starts a new conversation\r\n"), 1);
     terminal.types("And then?\r");
     terminal.shows("■ final", 1);
     assert!(
@@ -87,7 +87,7 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
     );
     terminal.shows("\r\n›", 1);
     terminal.types("/new\r");
-    terminal.shows("a new conversation begins with your next message\r\n", 1);
+    terminal.shows("your next message starts a new conversation\r\n", 1);
     terminal.types("Something else.\r");
     terminal.shows("■ final", 2);
     assert!(!last_told(&server).contains("And then?"), "{}", last_told(&server));
@@ -135,7 +135,7 @@ fn a_chat_that_is_suspended_leaves_the_terminal_to_the_shell_and_keeps_what_was_
     terminal.shows("■ final", 1);
     assert!(last_told(&server).contains("hello world"), "{}", last_told(&server));
     terminal.types("\u{4}");
-    terminal.shows("goes on with it", 1);
+    terminal.shows("; to continue: mainpath in this folder", 1);
     terminal.types("exit\n");
     assert_eq!(terminal.end().0, 0);
 }

@@ -48,7 +48,7 @@ fn without_a_task_nothing_is_begun() {
     let (place, server) = (Place::new(), simple());
     for (args, stdin) in [(vec!["run"], ""), (vec!["run", "-"], " \n"), (vec!["run", " "], "")] {
         let args = [args, vec!["-m", "scripted"]].concat();
-        place.run_with(&args, stdin.as_bytes()).fails(2, "there is no task");
+        place.run_with(&args, stdin.as_bytes()).fails(2, "no task given");
     }
     assert_eq!((place.traces().len(), server.count()), (0, 0));
 }
@@ -134,7 +134,7 @@ fn to_continue_means_the_last_trace_of_this_folder_and_leaves_the_demonstration_
     assert!(demo.code == 0 && demo.err.contains("a SCRIPTED model plays"), "{demo:#?}");
     let model = server.model();
     let go_on = |place: &Place, more: &[&str]| place.run(&[&["run", "-c", "More."], more].concat());
-    go_on(&place, &["--model", &model]).fails(1, "yet; mainpath run \"TASK\" begins one");
+    go_on(&place, &["--model", &model]).fails(1, "yet; start one with mainpath run \"TASK\"");
     assert_eq!(go_on(&place, &[]).code, 0, "without a model the demonstration is all there is");
     moment();
     place.run_on(&server, &["First."]);
@@ -155,7 +155,7 @@ fn to_continue_means_the_last_trace_of_this_folder_and_leaves_the_demonstration_
     let mut command = place.command(&["run", "-c", "More."]);
     command.env("MAINPATH_MODEL", &model).current_dir(&third);
     let nowhere = finish(command, None);
-    nowhere.fails(1, "works in ");
+    nowhere.fails(1, "no trace in ");
     assert!(nowhere.err.contains(&format!("mainpath run --trace {elsewhere} \"TASK\"")), "{nowhere:#?}");
 }
 
@@ -170,7 +170,7 @@ fn a_trace_is_found_by_any_part_of_its_id_that_no_other_has() {
     place.run(&["show", &first[..4]]).fails(1, &format!("2 traces have {:?} in their id (", &first[..4]));
     place.run(&["show", "nothing-like-it"]).fails(1, "there is no trace \"nothing-like-it\"");
     // What cannot be taken back is not done to whichever changed last.
-    place.run(&["clear"]).fails(2, "there are several traces; name the one to clear: ");
+    place.run(&["clear"]).fails(2, "there are several traces; choose the one to clear: ");
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn a_run_is_stopped_from_another_process_and_can_be_resumed() {
     let mut running = place.start_run(&server, &["--yes", "Sleep."]);
     wait_until("the tool runs", || place.text("pid").ends_with('\n'));
     let trace = place.trace();
-    assert_eq!(place.ok(&["stop", &trace]), format!("{trace} stops at its next checkpoint\n"));
+    assert_eq!(place.ok(&["stop", &trace]), format!("{trace} stops at the next checkpoint\n"));
     let done = running.end();
     assert_eq!(done.code, 130, "{done:#?}");
     assert!(done.report().starts_with("The run ended before a final answer (stopped)."), "{done:#?}");
@@ -332,7 +332,7 @@ fn a_run_that_nobody_drives_is_stopped_on_the_spot() {
     running.event("action_started");
     running.kill();
     let trace = place.trace();
-    assert_eq!(place.ok(&["stop"]), format!("{trace} is stopped\n"));
+    assert_eq!(place.ok(&["stop"]), format!("{trace} has stopped\n"));
     assert!(place.ok(&["show"]).contains("status  stopped (stopped)"));
     assert_eq!(server.count(), 1);
 }
@@ -369,9 +369,9 @@ fn what_nobody_reads_any_more_is_no_defect() {
 fn a_limit_ends_the_run_with_an_answer_that_says_where_it_stands() {
     let endless = || server(|request| bash(&format!("echo {} >> effects", request.n)).into());
     let cases: [(&[&str], &str); 3] = [
-        (&["--max-turns", "2"], "max_turns"),
-        (&["--max-calls", "2"], "max_tool_calls"),
-        (&["--max-tokens", "4000"], "token_budget"),
+        (&["--max-turns", "2"], "turn limit"),
+        (&["--max-calls", "2"], "call limit"),
+        (&["--max-tokens", "4000"], "tokens used up"),
     ];
     for (limit, reason) in cases {
         let (place, server) = (Place::new(), endless());
@@ -381,7 +381,7 @@ fn a_limit_ends_the_run_with_an_answer_that_says_where_it_stands() {
         assert!(done.report().starts_with(&begin) && done.report().contains("\nNext: "), "{done:#?}");
         assert_eq!(done.own_lines().len(), 1, "{done:#?}");
         assert!(done.own_lines()[0].contains(reason), "{done:#?}");
-        if reason != "token_budget" {
+        if reason != "tokens used up" {
             assert_eq!(place.text("effects"), "1\n2\n");
         }
         place.ok(&["verify"]);
@@ -393,7 +393,7 @@ fn a_time_limit_ends_tool_and_run() {
     let (place, server) = (Place::new(), scripted(vec![bash("echo $$ > pid; sleep 30"), Answer::text("Never.")]));
     let done = place.run_on(&server, &["--timeout", "1s", "--yes", "Do it."]);
     assert_eq!(done.code, 4, "{done:#?}");
-    assert!(done.report().starts_with("The run ended before a final answer (timeout)."), "{done:#?}");
+    assert!(done.report().starts_with("The run ended before a final answer (time limit)."), "{done:#?}");
     assert_eq!(place.tools(), Vec::<u32>::new());
 }
 
@@ -426,6 +426,7 @@ fn the_doctor_names_every_part_of_the_sandbox() {
     // These are not needed: what they would add is said where they are missing.
     assert!(said.contains("sandbox: cgroups: ") && said.contains("sandbox: Landlock: "), "{said}");
     assert!(!said.contains("NOT sandboxed") && !said.contains("FAIL"), "{said}");
+    assert!(said.contains("\nwarn no model is set up, so runs play a demonstration; "), "{said}");
     assert!(place.traces().is_empty());
 }
 
@@ -461,38 +462,41 @@ fn a_watcher_that_is_killed_takes_no_other_trace_with_it() {
 #[test]
 fn a_pin_is_said_to_be_a_pin() {
     let (place, _server, trace) = one_call();
-    place.run(&["pin", &trace, ""]).fails(1, &format!("the pins of {trace} are as they were: a pin needs words"));
-    place.run(&["pin", &trace, "--remove", "3"]).fails(1, "are as they were: there is no pin 3");
+    place.run(&["pin", &trace, ""]).fails(1, &format!("the pins of {trace} are unchanged: a pin needs words"));
+    place.run(&["pin", &trace, "--remove", "3"]).fails(1, "are unchanged: there is no pin 3");
     assert_eq!(place.ok(&["pin", &trace, "Count herons."]), "1. Count herons.\n");
     place.ok(&["pin", &trace, "--remove", "1"]);
     let seen = place.run(&["watch", "--from", "1"]).err;
-    assert!(seen.contains("· user has pinned a sentence\n") && seen.contains("· user has taken a pin off\n"), "{seen}");
+    assert!(seen.contains("· user has pinned a sentence\n") && seen.contains("· user has removed a pin\n"), "{seen}");
     assert!(!seen.contains("changed the plan"), "{seen}");
 }
 
 #[test]
 fn what_is_cleared_takes_its_pins_along_and_says_so() {
     let (place, _server, trace) = one_call();
-    let again = format!("went with it; to pin what still holds: mainpath pin {trace} \"…\"\n");
+    let again = format!("removed too; to pin again: mainpath pin {trace} \"…\"\n");
     assert!(!place.ok(&["clear", &trace]).contains("pin"), "there were none");
     for pin in ["Count herons.", "Write Markdown."] {
         place.ok(&["pin", &trace, pin]);
     }
     // Pins alone are something to clear.
-    assert!(place.ok(&["clear", &trace]).ends_with(&format!("\n2 pins {again}")));
-    assert!(place.ok(&["pin", &trace]).starts_with("nothing is pinned in "));
+    assert!(place.ok(&["clear", &trace]).ends_with(&format!("\n2 pins were {again}")));
+    assert!(place.ok(&["pin", &trace]).contains(" has no pins; to pin a sentence: "));
     place.run(&["clear", &trace]).fails(1, "there is nothing to clear in ");
     place.ok(&["pin", &trace, "Count herons."]);
-    assert!(place.ok(&["clear", &trace]).ends_with(&format!("\n1 pin {again}")));
+    assert!(place.ok(&["clear", &trace]).ends_with(&format!("\n1 pin was {again}")));
     // Whoever watches is told as well.
     let watched = place.run(&["watch", &trace, "--from", "1"]);
-    assert!(watched.err.contains("· cleared; the conversation begins anew\n· 2 pins went with it; "), "{watched:#?}");
+    assert!(
+        watched.err.contains("· cleared; the conversation starts over\n· 2 pins were removed too; "),
+        "{watched:#?}"
+    );
 }
 
 #[test]
 fn what_could_not_be_read_of_an_answer_is_said() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("A her\u{fffd}n."), Answer::text("A heron.")]));
-    let said = "! 1 character was not readable in what the server sent; \u{fffd} stands for each";
+    let said = "! 1 character was unreadable in the server's answer; each is shown as \u{fffd}";
     let done = place.run_on(&server, &["What is it?"]);
     assert!(done.code == 0 && done.err.contains(said), "{done:#?}");
     assert!(!place.run(&["run", "-c", "Again."]).err.contains("readable"));
@@ -503,5 +507,5 @@ fn the_verdict_of_a_check_comes_before_what_was_not_checked() {
     let (place, _server, trace) = one_call();
     let said = place.ok(&["verify", &trace]);
     let at = |what: &str| said.lines().position(|line| line.starts_with(what));
-    assert!(at("the chain holds").is_some() && at("not checked") > at("the chain holds"), "{said}");
+    assert!(at("the chain verifies").is_some() && at("not checked") > at("the chain verifies"), "{said}");
 }

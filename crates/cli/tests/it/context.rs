@@ -221,7 +221,7 @@ fn a_summary_is_made_on_request_and_context_says_what_it_stands_for() {
     let before: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
     assert_eq!(before["left_out"], json!([]));
     let said = place.ok(&["compact", &trace, "the lines"]);
-    assert!(said.contains("is summarised by the model") && said.contains("tokens instead of"), "{said}");
+    assert!(said.contains("was summarised by the model") && said.contains("tokens instead of"), "{said}");
     let after: Value = serde_json::from_str(&place.ok(&["context", "--json"])).unwrap();
     assert!(after["estimate"].as_u64() < before["estimate"].as_u64(), "{after:#}");
     let left_out = &after["left_out"][0];
@@ -263,7 +263,7 @@ fn what_was_said_elsewhere_is_in_the_context_of_the_first_run_to_come() {
         assert!(text.contains(words), "{words}: {text}");
     }
     let trace = place.trace();
-    let none = format!("{trace} has no turn 0: nothing was asked of a model yet");
+    let none = format!("{trace} has no turn 0: no model request was made yet");
     place.run(&["context", "--turn", "0"]).fails(2, &none);
 }
 
@@ -289,7 +289,7 @@ fn the_shares_and_the_limit_in_characters_are_the_owners() {
     place.config("[shares]\nsummary = 30\nfoo = 3\n");
     place.run(&["doctor"]).fails(1, "config.toml, line 3: unknown field `foo`, expected one of `system`, `summary`");
     place.config("[shares]\nsummary = 60\n");
-    place.run_on(&server, &["Go."]).fails(2, "10 + 60 + 50 + 20 is 140; together they may be 100");
+    place.run_on(&server, &["Go."]).fails(2, "10 + 60 + 50 + 20 is 140; together they may be at most 100");
 }
 
 #[test]

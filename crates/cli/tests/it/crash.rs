@@ -110,7 +110,7 @@ impl Life {
         let finished = events.last().unwrap();
         assert_eq!((&finished["type"], &finished["data"]["reason"]), (&json!("run_finished"), &json!("final")));
         let verified = self.place.ok(&["verify", &trace]);
-        assert!(verified.lines().any(|line| line == "the chain holds"), "{verified}");
+        assert!(verified.lines().any(|line| line == "the chain verifies"), "{verified}");
         let replayed = self.place.ok(&["replay", &trace]);
         assert!(replayed.contains("rebuilt identically"), "{replayed}");
         assert!(self.place.ok(&["show", &trace]).contains(ANSWER));

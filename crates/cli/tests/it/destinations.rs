@@ -56,7 +56,7 @@ fn under_yes_it_waits_with_its_reason_and_goes_out_once_a_person_approves_it() {
     assert!(!sent(&place));
     let replayed = place.ok(&["policy", "replay", "--all"]);
     assert!(replayed.contains(&format!("then ask by {RULE}, now ask by {RULE}")), "{replayed}");
-    assert!(replayed.contains("0 would be judged otherwise now"), "{replayed}");
+    assert!(replayed.contains("0 would be decided differently now"), "{replayed}");
     place.ok(&["approve", "--yes"]);
     place.ok(&["resume"]);
     assert!(sent(&place));
@@ -72,7 +72,7 @@ fn where_nobody_can_be_asked_the_model_is_told_and_goes_on() {
     let done = place.run(&["run", "-m", &model, "--allow", "mcp__office__*", "Answer Anna's mail."]);
     assert_eq!(done.code, 0, "{done:#?}");
     let told = server.requests().pop().unwrap().body()["messages"].to_string();
-    assert!(told.contains(&format!("Denied ({RULE})")) && told.contains("Nobody can be asked."), "{told}");
+    assert!(told.contains(&format!("Denied ({RULE})")) && told.contains("This run is non-interactive."), "{told}");
     let acts = place.text("acts.jsonl");
     assert!(!sent(&place) && acts.contains("anna.keller@corp.example"), "{acts}");
 }

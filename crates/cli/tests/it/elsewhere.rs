@@ -58,15 +58,15 @@ fn a_conversation_goes_on_from_another_machine_and_both_are_told() {
     let done = two.run_on(&server, &["--session", "pond", "Third."]);
     assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
     assert!(done.err.contains("! the session pond was held on another machine (trace "), "{}", done.err);
-    assert!(done.err.contains("4 messages were taken in as trace "), "{}", done.err);
+    assert!(done.err.contains("4 messages were imported as trace "), "{}", done.err);
     assert_eq!(said(&server), ["First.", "Answer 1.", "Second.", "Answer 2.", "Third."]);
     two.ok(&["verify"]);
     // The first one goes on as well: it is told, and what was said there stays in the mirror.
     let done = one.run_on(&server, &["--session", "pond", "Also third."]);
     assert_eq!(done.code, 0, "{done:#?}");
-    assert!(done.err.contains("another machine has gone on with it, as trace "), "{}", done.err);
+    assert!(done.err.contains("another machine has continued it, as trace "), "{}", done.err);
     assert!(
-        done.err.contains("mainpath session switch pond --mirror goes on with what was said there"),
+        done.err.contains("to continue with the other messages: mainpath session switch pond --mirror"),
         "{}",
         done.err
     );
@@ -77,14 +77,14 @@ fn a_conversation_goes_on_from_another_machine_and_both_are_told() {
     assert_eq!(texts(&third.ok(&["session", "prepare", "pond"])), theirs, "nothing was overwritten");
     // It takes over what was said there, and its own trace stays.
     let taken = one.run(&["session", "switch", "pond", "--mirror"]);
-    assert!(taken.code == 0 && taken.err.contains("6 messages were taken in as trace "), "{taken:#?}");
+    assert!(taken.code == 0 && taken.err.contains("6 messages were imported as trace "), "{taken:#?}");
     assert_eq!(one.run_on(&server, &["--session", "pond", "Fourth."]).code, 0);
     assert_eq!(said(&server).len(), 7);
     assert_eq!(one.traces().len(), 2);
     let back = two.run_on(&server, &["--session", "pond", "Fifth."]);
-    assert!(back.err.contains("another machine has gone on with it"), "{}", back.err);
+    assert!(back.err.contains("another machine has continued it"), "{}", back.err);
     one.run(&["session", "switch", "pond", "--mirror"])
-        .fails(1, "the mirror holds nothing of pond that another machine has said");
+        .fails(1, "the mirror has no messages of pond from another machine");
     assert_eq!(server.violations(), Vec::<String>::new());
 }
 
@@ -103,18 +103,18 @@ fn a_redis_server_hands_a_session_on_and_one_that_is_down_loses_nothing() {
     let listed = two.run(&["session", "list"]);
     assert!(listed.out.contains("on another machine") && !listed.err.contains("no sessions"), "{listed:#?}");
     let done = two.run_on(&server, &["--session", "pond", "Second."]);
-    assert!(done.err.contains("2 messages were taken in as trace "), "{done:#?}");
+    assert!(done.err.contains("2 messages were imported as trace "), "{done:#?}");
     assert_eq!(said(&server), ["First.", "Answer 1.", "Second."]);
     let done = one.run_on(&server, &["--session", "pond", "Also second."]);
-    assert!(done.err.contains("another machine has gone on with it"), "{}", done.err);
+    assert!(done.err.contains("another machine has continued it"), "{}", done.err);
     assert_eq!(redis.list("mainpath:session:pond").len(), 4, "theirs");
     drop(redis);
     // What cannot be seen or written is said in a line each, and the conversation goes on.
     let done = two.run_on(&server, &["--session", "pond", "Third."]);
     assert_eq!((done.code, done.out.as_str()), (0, "Answer 3.\n"), "{done:#?}");
-    assert!(done.err.contains("! what was said is safe, but not mirrored: redis://"), "{}", done.err);
+    assert!(done.err.contains("! the messages are saved, but not mirrored: redis://"), "{}", done.err);
     let fresh = two.run_on(&server, &["--session", "lake", "New."]);
-    assert!(fresh.code == 0 && fresh.err.contains("! whether another machine holds lake cannot be seen"), "{fresh:#?}");
+    assert!(fresh.code == 0 && fresh.err.contains("! cannot check whether another machine has lake"), "{fresh:#?}");
     let listed = two.run(&["session", "list"]);
     assert!(listed.code == 1 && listed.out.starts_with("lake") && listed.err.starts_with("! redis://"), "{listed:#?}");
 }
@@ -151,7 +151,7 @@ fn what_was_cleared_on_one_machine_is_not_brought_back_by_another() {
         one.ok(&["clear", &trace_of(&one)]);
         // The older branch stays where it is.
         let done = two.run_on(&server, &["--session", "pond", "Four herons."]);
-        assert!(done.code == 0 && done.err.contains("another machine has gone on with it, as trace "), "{done:#?}");
+        assert!(done.code == 0 && done.err.contains("another machine has continued it, as trace "), "{done:#?}");
         assert_eq!(three.ok(&["session", "prepare", "pond"]).trim(), "[\n]");
         assert!(three.ok(&["session", "show", "pond"]).contains("  cleared there; mainpath run --session pond"));
         // Whoever goes on with it begins anew, also who knew what was said.
@@ -164,7 +164,7 @@ fn what_was_cleared_on_one_machine_is_not_brought_back_by_another() {
         // What was begun there meanwhile is not overwritten by who took over what was cleared.
         let done = two.run_on(&server, &["--session", "pond", "A crane."]);
         assert_eq!(said(&server), ["A crane."]);
-        assert!(done.err.contains("another machine has gone on with it, as trace "), "{done:#?}");
+        assert!(done.err.contains("another machine has continued it, as trace "), "{done:#?}");
         assert_eq!(server.violations(), Vec::<String>::new());
     }
 }
@@ -181,7 +181,7 @@ fn what_is_removed_or_erased_on_one_machine_is_not_brought_back_by_another() {
         assert_eq!(one.run(&["session", "switch", "pond", "--mirror"]).code, 0);
         one.ok(&[removal, &[&trace_of(&one)]].concat());
         let done = two.run_on(&server, &["--session", "pond", "Three herons."]);
-        assert!(done.code == 0 && done.err.contains("another machine has gone on with it, as trace "), "{done:#?}");
+        assert!(done.code == 0 && done.err.contains("another machine has continued it, as trace "), "{done:#?}");
         let third = place_with(&mirror);
         assert_eq!(third.ok(&["session", "prepare", "pond"]).trim(), "[\n]", "{removal:?}");
         // What is left of it can go from anywhere.
@@ -213,7 +213,7 @@ fn what_is_damaged_in_a_mirror_is_named_and_begins_no_empty_conversation() {
     let two = place_with(&mirror);
     let done = two.run_on(&server, &["--session", "pond", "Third."]);
     assert!(done.code == 0 && done.err.contains("1 message is missing or damaged in the mirror"), "{done:#?}");
-    assert!(done.err.contains("3 messages were taken in as trace "), "{done:#?}");
+    assert!(done.err.contains("3 messages were imported as trace "), "{done:#?}");
     // None of them: nothing is begun, and whoever asks is told the same.
     std::fs::write(&file, copy).unwrap();
     change("UPDATE message SET message = '{broken'");
@@ -230,7 +230,7 @@ fn what_is_damaged_in_a_mirror_is_named_and_begins_no_empty_conversation() {
     // Where the trace is, it is written anew.
     one.ok(&["session", "prepare", "pond"]);
     assert_eq!(texts(&three.ok(&["session", "prepare", "pond"])), ["First.", "Answer 1.", "Second.", "Answer 2."]);
-    three.run(&["session", "rm", "pond"]).fails(1, "the session pond is held on another machine");
+    three.run(&["session", "rm", "pond"]).fails(1, "the session pond belongs to another machine");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_mirror_that_others_have_spoilt_is_told_and_spoils_nothing() {
         assert!(broken.code == 1 && broken.err.contains("file is not a database"), "{broken:#?}");
     }
     let broken = two.run_on(&server, &["--session", "lake", "Again."]);
-    assert!(broken.code == 0 && broken.err.contains("! what was said is safe, but not mirrored: "), "{broken:#?}");
+    assert!(broken.code == 0 && broken.err.contains("! the messages are saved, but not mirrored: "), "{broken:#?}");
     two.run(&["session", "prepare", "pond"]).fails(1, "file is not a database");
 }
 

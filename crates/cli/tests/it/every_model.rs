@@ -105,7 +105,7 @@ fn an_answer_is_held_to_its_schema_by_one_repair_and_never_passed_off() {
     let server = scripted(vec![Answer::text("It is two.")]);
     let done = place.run_on(&server, &["--output-schema", "schema.json", "Count."]);
     assert_eq!((done.code, server.count()), (1, 2), "{done:?}");
-    assert!(done.report().starts_with("The run ended before a final answer (schema_error)."), "{done:?}");
+    assert!(done.report().starts_with("The run ended before a final answer (schema error)."), "{done:?}");
     let newest = newest(&place);
     assert_eq!(place.events(&newest).last().unwrap()["data"]["reason"], "schema_error");
 
@@ -114,7 +114,7 @@ fn an_answer_is_held_to_its_schema_by_one_repair_and_never_passed_off() {
     let done = place.run_on(&server, &["--protocol", "json", "--output-schema", "schema.json", "Count."]);
     assert_eq!((done.code, done.out.as_str()), (0, "{\"n\":3}\n"), "{done:?}");
 
-    for (text, wrong) in [("{", "it is no JSON"), ("{\"type\":\"strange\"}", "it is no valid JSON Schema")] {
+    for (text, wrong) in [("{", "it is not JSON"), ("{\"type\":\"strange\"}", "it is not a valid JSON Schema")] {
         std::fs::write(place.work.join("bad.json"), text).unwrap();
         place.run_on(&server, &["--output-schema", "bad.json", "Count."]).fails(2, wrong);
     }
@@ -310,14 +310,15 @@ fn a_run_costs_no_more_than_it_may_and_says_what_it_cost() {
     // What the next request might cost is more than what may still be spent.
     let done = place.run(&["run", "--model", &model, "--yes", "--max-cost", "$0.001", "Go."]);
     assert_eq!((done.code, server.count()), (4, 2), "{done:?}");
-    place.run(&["run", "--max-cost", "cheap", "Go."]).fails(2, "an amount in dollars such as 2 or 0.50 is wanted");
+    place.run(&["run", "--max-cost", "cheap", "Go."]).fails(2, "expected an amount in dollars, such as 2 or 0.50");
 }
 
 #[test]
 fn a_limit_in_money_is_refused_for_a_model_without_a_price() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("Done.")]));
     let model = server.model();
-    let wrong = format!("does nothing for {model}, as no price of it is known; say what a million tokens cost in ");
+    let wrong =
+        format!("--max-cost needs the price of {model}, which is unknown; set the price of a million tokens in ");
     place.run(&["run", "-m", &model, "--max-cost", "1", "Go."]).fails(2, &wrong);
     place.run(&["run", "-m", "scripted", "--fallback", &model, "--max-cost", "1", "Go."]).fails(2, &wrong);
     assert_eq!((place.traces().len(), server.count()), (0, 0));
@@ -350,9 +351,7 @@ fn an_answer_that_was_cut_or_filtered_is_never_passed_off_as_the_final_one() {
         let said = "The first half\n\n[The answer was cut off here, at the model's output limit.]\n";
         assert_eq!((done.code, done.out.as_str()), (4, said), "{model}: {done:#?}");
         let trace = place.trace();
-        let how = format!(
-            "the answer was cut off at the model's output limit (max_output); go on with mainpath resume {trace}"
-        );
+        let how = format!("the answer was cut off at the model's output limit; continue with mainpath resume {trace}");
         assert!(done.err.contains(&how), "{model}: {done:#?}");
         let done = place.run(&["resume"]);
         assert_eq!((done.code, done.out.as_str()), (0, "The rest.\n"), "{model}: {done:#?}");

@@ -134,10 +134,10 @@ fn a_rewind_goes_to_the_end_of_a_turn() {
 fn there_is_no_going_back_to_what_is_not_there() {
     let (place, server, trace) = told();
     let before = place.log(&trace);
-    place.run(&["rewind", &trace, "--turn", "7"]).fails(2, "has no answer of a turn 7; its last turn is 2");
+    place.run(&["rewind", &trace, "--turn", "7"]).fails(2, "has no turn 7; its last turn is 2");
     place.run(&["rewind", &trace, "--goal", "7"]).fails(2, "has no goal 7");
     place.run(&["rewind", &trace, "--to", "1", "--turn", "1"]).fails(2, "cannot be used with");
-    place.run(&["rewind", &trace, "--to", "1", "a", "b"]).fails(2, "one task is enough");
+    place.run(&["rewind", &trace, "--to", "1", "a", "b"]).fails(2, "unexpected argument \"b\"");
     place.run(&["fork", &trace, "--at", "99"]).fails(2, "has no message 99; its last is 4");
     place.run(&["fork", &trace, "--at", "0"]).fails(2, "needs a task");
     place.run(&["fork", &trace, "--model", "nonsense"]).fails(2, "unknown model");
@@ -194,7 +194,7 @@ cost                  -          -
     assert!(figures.contains("15 tokens  15 tokens"), "{figures}");
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     let same = place.ok(&["show", "--diff", &trace, &trace]);
-    assert!(same.contains("their main paths say the same"), "{same}");
+    assert!(same.contains("the main paths are identical"), "{same}");
     let parted = place.ok(&["show", "--diff", &trace, &b]);
     assert!(parted.contains("   a fork of A at #3\n"), "{parted}");
     place.run(&["show", "--diff", &a]).fails(2, "2 values required");
@@ -230,7 +230,7 @@ fn what_was_erased_is_in_no_fork_made_afterwards() {
 fn a_fork_says_where_it_really_is_and_a_side_branch_has_none() {
     let (place, _server, trace) = told();
     let done = place.run(&["fork", &trace, "--at", "2", "--no-run"]);
-    let told = "at #3, since #2 made calls and their results go with it;";
+    let told = "at #3, because #2 made calls and their results belong to it;";
     assert!(done.code == 0 && done.err.contains(told), "{done:#?}");
     let last = meta(&place, &trace)["last_sequence"].as_u64().unwrap();
     place.run(&["compact", &trace]);

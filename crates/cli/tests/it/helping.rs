@@ -7,11 +7,14 @@ use serde_json::Value;
 fn mistyped_words_are_told_with_what_may_have_been_meant() {
     let place = Place::new();
     for (args, told) in [
-        (&["rnu", "x"][..], "mainpath has no command \"rnu\"; did you mean mainpath run? All: mainpath --help"),
-        (&["undo"], "mainpath has no command \"undo\"; did you mean mainpath rewind? All: mainpath --help"),
+        (
+            &["rnu", "x"][..],
+            "mainpath has no command \"rnu\"; did you mean mainpath run? All commands: mainpath --help",
+        ),
+        (&["undo"], "mainpath has no command \"undo\"; did you mean mainpath rewind? All commands: mainpath --help"),
         (
             &["completion", "bash"],
-            "mainpath has no command \"completion\"; did you mean mainpath completions? All: mainpath --help",
+            "mainpath has no command \"completion\"; did you mean mainpath completions? All commands: mainpath --help",
         ),
         (
             &["run", "--modle", "x", "y"],
@@ -19,7 +22,7 @@ fn mistyped_words_are_told_with_what_may_have_been_meant() {
         ),
         (
             &["session", "lsit"],
-            "mainpath session has no command \"lsit\"; did you mean mainpath session list? All: mainpath session --help",
+            "mainpath session has no command \"lsit\"; did you mean mainpath session list? All commands: mainpath session --help",
         ),
         (&["config", "modle"], "config.toml has no key \"modle\"; did you mean model?"),
     ] {

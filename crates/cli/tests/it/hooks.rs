@@ -47,7 +47,7 @@ fn an_address_denies_what_it_is_told_of() {
     assert!(told(&server).contains("The hook guard failed: 127.0.0.1 could not be reached"), "{}", told(&server));
     assert_eq!(place.text("kept"), "kept\n");
     place.config(&format!("{config}command = [\"true\"]\n"));
-    place.run(&["doctor"]).fails(1, "the hook \"guard\" has a command and a url; one of them is enough");
+    place.run(&["doctor"]).fails(1, "the hook \"guard\" has both a command and a url; use one");
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn a_command_that_fails_or_hangs_denies_unless_it_is_to_be_passed_over() {
     for (script, why) in [
         ("echo other; echo broken >&2; exit 3", "exit code 3: broken"),
         ("echo no disk; exit 3", "exit code 3: no disk"),
-        ("exit 3", "exit code 3: it said nothing"),
-        ("echo no json", "its answer is no JSON"),
+        ("exit 3", "exit code 3: it printed nothing"),
+        ("echo no json", "its answer is not JSON"),
         ("sleep 1000", "it took longer than 300ms"),
     ] {
         let on = "on = [\"before_tool\"]\ntimeout = \"300ms\"\n";
@@ -76,7 +76,7 @@ fn a_command_that_fails_or_hangs_denies_unless_it_is_to_be_passed_over() {
 #[test]
 fn a_hook_that_cannot_be_one_is_told_with_its_place() {
     for (more, words) in [
-        ("on = []", "the hook \"guard\" is called nowhere"),
+        ("on = []", "the hook \"guard\" is never called"),
         ("on = [\"before_tools\"]", "unknown variant `before_tools`"),
         ("on = [\"run_end\"]\nonly = 1", "unknown field `only`"),
     ] {
@@ -110,7 +110,7 @@ fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_wi
             "\n[tool_limits.nosuch]\nmax_calls = 1\n",
             "config.toml, line 2: tool_limits: there is no tool \"nosuch\"; `mainpath tools`",
         ),
-        ("[tool_limits.bash]\n[tool_limits.execute_bash]\n", "line 2: tool_limits: bash is limited twice"),
+        ("[tool_limits.bash]\n[tool_limits.execute_bash]\n", "line 2: tool_limits: bash has two limits"),
     ] {
         place.config(config);
         place.run(&["doctor"]).fails(1, words);
@@ -127,8 +127,8 @@ fn two_hooks_of_one_name_are_refused_with_the_place_of_the_second() {
     place.config(&format!("{hook}{context}"));
     place.ok(&["doctor"]);
     for (config, words) in [
-        (format!("{hook}{hook}"), "config.toml, line 6: there is another hook with the name \"guard\""),
-        (format!("{context}{context}"), "config.toml, line 5: there is another context hook with the name \"guard\""),
+        (format!("{hook}{hook}"), "config.toml, line 6: two hooks have the name \"guard\""),
+        (format!("{context}{context}"), "config.toml, line 5: two context hooks have the name \"guard\""),
     ] {
         place.config(&config);
         place.run(&["run", "-m", "scripted", "Do it."]).fails(1, words);

@@ -20,24 +20,24 @@ fn views_come_back_byte_for_byte_and_a_changed_one_is_reported() {
     old.as_object_mut().unwrap().remove("total_cost");
     std::fs::write(&file, old.to_string()).unwrap();
     let told = place.ok(&["replay", "--dry-run"]);
-    assert!(told.contains("7 views were in the form of another version of Mainpath and not compared"), "{told}");
-    assert!(place.ok(&["replay"]).contains("they are written anew"));
+    assert!(told.contains("7 views were written by another version of Mainpath, not compared"), "{told}");
+    assert!(place.ok(&["replay"]).contains("rewritten"));
     assert_eq!(read(), before);
     views.iter().for_each(|name| std::fs::remove_file(place.file(&trace, name)).unwrap());
     // What is not there is not identical.
     let told = place.ok(&["replay", "--dry-run"]);
     let names = "6 views were missing (final.md, goal.json, inputs/request.txt, meta.json, state.json, wire.jsonl); replay without";
     assert!(told.contains("2 requests and 1 view rebuilt identically") && told.contains(names), "{told}");
-    assert!(place.ok(&["replay"]).contains("they are written anew"));
+    assert!(place.ok(&["replay"]).contains("rewritten"));
     assert_eq!(read(), before);
     std::fs::write(place.file(&trace, "final.md"), "Something better.\n").unwrap();
     let done = place.run(&["replay", "--dry-run"]);
     done.fails(1, "1 difference between the log and what was computed from it");
-    let differs = "differs: the view final.md was not what the log says; ";
-    assert!(done.out.contains(&format!("{differs}replay without --dry-run writes it anew")), "{done:#?}");
+    let differs = "differs: the view final.md did not match the log; ";
+    assert!(done.out.contains(&format!("{differs}replay without --dry-run rewrites it")), "{done:#?}");
     let done = place.run(&["replay"]);
     done.fails(1, "1 difference between the log and what was computed from it; now they agree");
-    assert!(done.out.contains(&format!("{differs}it is written anew")), "{done:#?}");
+    assert!(done.out.contains(&format!("{differs}rewritten")), "{done:#?}");
     assert_eq!(read(), before);
     place.ok(&["replay"]);
 }
@@ -71,7 +71,7 @@ fn parsed_whole(bytes: &[u8]) -> Value {
 #[test]
 fn one_changed_byte_is_found_and_named_by_file_and_line() {
     let (place, _server, trace) = one_call();
-    assert!(place.ok(&["verify"]).lines().any(|line| line == "the chain holds"));
+    assert!(place.ok(&["verify"]).lines().any(|line| line == "the chain verifies"));
     let path = place.file(&trace, "events.jsonl");
     let log = std::fs::read_to_string(&path).unwrap();
     // Inside a text, so that the line stays JSON.
@@ -209,7 +209,7 @@ fn what_a_deleted_log_may_have_named_stays_until_the_rest_of_its_trace_is_remove
     blobs().iter().for_each(|blob| std::fs::File::open(blob).unwrap().set_modified(old).unwrap());
     let before = blobs();
     let why =
-        format!("no blobs are removed, as nobody knows which are needed: the log of {lost} (events.jsonl) is missing");
+        format!("no blobs were removed, because a log cannot be read: the log of {lost} (events.jsonl) is missing");
     place.run(&["rm", "--yes", &other]).fails(1, &why);
     assert_eq!((blobs(), place.traces().len(), before.is_empty()), (before, 1, false));
     place.ok(&["rm", "--yes", &lost]);

@@ -30,7 +30,7 @@ fn what_was_denied_or_asked_stays_so_in_every_later_run() {
         assert_eq!(place.text("effects"), "", "{args:?}");
     }
     // Replayed under them as well, and told by who looks.
-    assert!(place.ok(&["policy", "replay", &trace]).contains("0 would be judged otherwise now"));
+    assert!(place.ok(&["policy", "replay", &trace]).contains("0 would be decided differently now"));
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn what_was_allowed_holds_for_who_goes_on_after_a_crash_and_after_an_approval() 
         Answer::text("The end."),
     ]);
     let args = ["--allow", "bash(mkdir *)", "--policy", "more.toml", "--park", "Do it."];
-    place.run_on(&server, &args).fails(5, "waits for an approval");
+    place.run_on(&server, &args).fails(5, "needs approval");
     // The file says something else by now; the run goes on under what it said then.
     std::fs::write(place.work.join("more.toml"), "what is this").unwrap();
     let trace = place.trace();

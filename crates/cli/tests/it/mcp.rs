@@ -76,7 +76,7 @@ fn a_server_of_a_repository_starts_only_once_its_very_entry_is_approved() {
     place.run(&["mcp", "call", "theirs", "do"]).fails(1, "\"theirs\" is not approved; see mainpath mcp trust");
     place.run(&["mcp", "trust", "others"]).fails(2, "names no MCP server \"others\"");
     place.ok(&["mcp", "trust", "theirs"]);
-    assert_eq!(place.ok(&["mcp", "trust"]), "no MCP server waits for an approval\n");
+    assert_eq!(place.ok(&["mcp", "trust"]), "no MCP server needs approval\n");
     assert_eq!(place.ok(&["mcp", "call", "theirs", "do"]), "{}\n");
     let server = scripted(vec![Answer::text("Done.")]);
     place.run_on(&server, &["Look."]);
@@ -97,7 +97,7 @@ fn what_an_agent_starts_can_neither_approve_nor_call_nor_serve() {
         let mut command = place.command(args);
         command.env("MAINPATH_CALL", "t1/tool/4.0");
         let done = finish(command, None);
-        assert!(done.code == 1 && done.err.contains("an agent's tool cannot"), "{done:#?}");
+        assert!(done.code == 1 && done.err.contains("agents cannot"), "{done:#?}");
     }
     assert!(!place.home.join("mcp-trust.json").exists());
 }

@@ -144,11 +144,11 @@ fn nothing_but_its_own_runs_is_served_and_mistakes_are_told() {
         ("run_answer", json!({"trace": other, "call": "2.0", "decision": "approve"})),
     ] {
         let (failed, said) = client.call(tool, args);
-        assert!(failed && said == format!("no run {other:?} was started here"), "{said}");
+        assert!(failed && said == format!("this server started no run {other:?}"), "{said}");
     }
     for (tool, args, wanted) in [
         ("run_start", json!({}), "the arguments of run_start: missing field `task`"),
-        ("run_start", json!({"task": " "}), "there is no task"),
+        ("run_start", json!({"task": " "}), "no task given"),
         (
             "run_start",
             json!({"task": "x", "workspace": "/no/such"}),
@@ -191,8 +191,8 @@ fn a_signal_or_a_client_that_goes_stops_the_runs_at_a_checkpoint() {
             None => "a signal",
         };
         let said = [
-            format!("stopping a run at the next checkpoint; {again} ends at once"),
-            format!("go on with mainpath resume {trace}"),
+            format!("stopping a run at the next checkpoint; {again} stops at once"),
+            format!("continue with mainpath resume {trace}"),
         ];
         assert_eq!(done.own_lines(), said);
         assert_eq!(place.tools(), Vec::<u32>::new());

@@ -101,14 +101,14 @@ fn an_imported_question_is_answered_by_resume_and_a_session_may_begin_with_messa
     std::fs::write(place.work.join("q.json"), json!([{"role": "user", "content": "What is in the pond?"}]).to_string())
         .unwrap();
     let done = place.run(&["import", "q.json", "--model", &server.model()]);
-    assert!(done.err.contains("or have the last one answered: mainpath resume"), "{done:#?}");
+    assert!(done.err.contains("or answer the last one: mainpath resume"), "{done:#?}");
     assert_eq!(place.ok(&["resume"]), "It has two herons.\n");
     place.run(&["resume"]).fails(1, "ended with its final answer");
     let done = place.run_on(&server, &["--messages", "q.json", "--session", "pond"]);
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(place.ok(&["session", "prepare", "pond"]).contains("It has two herons."));
     let again = place.run_on(&server, &["--messages", "q.json", "--session", "pond"]);
-    again.fails(2, "the session pond goes on with trace");
+    again.fails(2, "the session pond has the trace");
     assert_eq!(place.traces().len(), 2, "nothing was made of it");
 }
 
@@ -116,17 +116,17 @@ fn an_imported_question_is_answered_by_resume_and_a_session_may_begin_with_messa
 fn what_is_no_conversation_is_told_in_one_line_and_leaves_no_trace() {
     let (place, server) = (Place::new(), one_answer());
     let cases: [(&[u8], i32, &str); 8] = [
-        (b"{\"role\": \"user\", \"content\": ", 1, "bad.json: it is no JSON"),
+        (b"{\"role\": \"user\", \"content\": ", 1, "bad.json: it is not JSON"),
         (b"[{\"role\": \"user\", \"content\": \"\xff\"}]", 1, "bad.json is not UTF-8 text"),
-        (b"[]", 1, "bad.json holds no messages"),
-        (b"[{\"role\": \"user\", \"content\": \"\"}]", 1, "bad.json holds nothing that could be answered"),
+        (b"[]", 1, "bad.json has no messages"),
+        (b"[{\"role\": \"user\", \"content\": \"\"}]", 1, "bad.json has no messages to answer"),
         (b"[{\"role\": \"wizard\", \"content\": \"x\"}]", 1, "message 1 has the unknown role \"wizard\""),
-        (b"[7]", 1, "message 1 is no JSON object"),
+        (b"[7]", 1, "message 1 is not a JSON object"),
         (b"{\"model\": \"x\"}", 1, "the object has no list of"),
         (
             b"[{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"b\"}]",
             2,
-            "the last message is not a person's",
+            "the last message is not from a user",
         ),
     ];
     for (bytes, code, words) in cases {

@@ -50,7 +50,7 @@ fn models_says_what_is_usable_and_what_is_missing_on_80_columns() {
   groq:qwen/qwen3.8-27b                     131k    16k tv--rs    0.80    4.00
 - deepseek: set DEEPSEEK_API_KEY
   deepseek:deepseek-v4-pro                 1.00M   393k t---rs    1.32    3.96
-- openai-chat: set OPENAI_API_KEY; it has the models of openai
+- openai-chat: set OPENAI_API_KEY; same models as openai
 + ollama: answers at {at}
   ollama:test-model                         16k?   2048 t-----    0.00    0.00
 - vllm: not running (127.0.0.1:1)
@@ -115,8 +115,7 @@ fn without_a_model_the_first_provider_with_a_key_is_taken_with_what_is_known_of_
     let env = [("XAI_API_KEY", "sk-x"), ("MISTRAL_API_KEY", "sk-m"), ("MISTRAL_BASE_URL", url.as_str())];
     let done = with(&place, &["run", "Do it."], &env);
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    let note =
-        "using mistral:mistral-medium-latest, as MISTRAL_API_KEY is set; --model or MAINPATH_MODEL names another";
+    let note = "using mistral:mistral-medium-latest, because MISTRAL_API_KEY is set; choose another with --model or MAINPATH_MODEL";
     assert_eq!(done.own_lines(), [note]);
     let requests = server.requests();
     let body = requests[0].body();
@@ -141,7 +140,7 @@ fn without_a_key_a_local_server_is_taken_and_without_that_the_script() {
     let at = server.addr().to_string();
     let done = with(&place, &["run", "Do it."], &[("OLLAMA_HOST", &at)]);
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
-    let note = format!("using ollama:test-model, which was found at {at}; --model or MAINPATH_MODEL names another");
+    let note = format!("using ollama:test-model, found at {at}; choose another with --model or MAINPATH_MODEL");
     assert_eq!(done.own_lines(), [note]);
     assert_eq!(spec(&place)["model"], "ollama:test-model");
     let alone = Place::new();
@@ -161,7 +160,7 @@ fn a_model_that_nobody_described_is_warned_of_and_the_line_that_is_proposed_desc
     };
     let done = run(&[]);
     let expected = format!(
-        "! unknown model {model}: using a window of 16,384 tokens, answers of 2,048 and no price; to say what is right: \
+        "! unknown model {model}: assuming a window of 16,384 tokens, answers up to 2,048, no price; to set the right values: \
          mainpath models add {model} --context-window 65536"
     );
     assert_eq!(warnings(&done), [expected]);
@@ -231,6 +230,6 @@ fn a_mistake_in_ones_own_tables_is_one_line_with_its_place() {
     let file = place.home.join("providers.toml").display().to_string();
     place.run(&["models"]).fails(
         1,
-        &format!("{file}, line 1: the base_url of \"x\" is wrong: \"ftp://x\" is no http:// or https:// address"),
+        &format!("{file}, line 1: the base_url of \"x\" is wrong: \"ftp://x\" is not an http:// or https:// address"),
     );
 }

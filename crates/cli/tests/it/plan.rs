@@ -78,12 +78,12 @@ fn a_wish_that_cannot_be_is_told_to_the_model_and_the_plan_stays() {
     assert_eq!(done.code, 0, "{done:#?}");
     let told = observed(&server);
     for (told, words) in told[1..].iter().zip([
-        "The plan is as it was: there is no goal 9.\nMission: Do it.\n[ ] 1. Look",
-        "The plan is as it was: a goal needs a description.",
-        "The plan is as it was: a goal goes either under or after another.",
+        "The plan is unchanged: there is no goal 9.\nMission: Do it.\n[ ] 1. Look",
+        "The plan is unchanged: a goal needs a description.",
+        "The plan is unchanged: a goal goes either under or after another.",
         "\"under\" says nothing to done, which takes id, summary.",
         "\"sing\" is not one of",
-        "The plan is as it was: step \"q\" is under \"z\", which no step before it is.",
+        "The plan is unchanged: step \"q\" is under \"z\", which no step before it is.",
     ]) {
         assert!(told.contains(words), "{words:?} is not in {told:?}");
     }
@@ -95,7 +95,7 @@ fn an_agent_that_works_without_a_plan_works_on_its_task() {
     let place = Place::new();
     let server = scripted(vec![Answer::call("list_files", json!({})), Answer::text("Done.")]);
     place.run_on(&server, &["Look\naround."]);
-    assert_eq!(place.ok(&["goal"]), "no plan was made; the work counts for the task: Look around.\n");
+    assert_eq!(place.ok(&["goal"]), "no plan; the task: Look around.\n");
     let quick = Place::new();
     quick.run_on(&scripted(vec![Answer::text("42")]), &["What is it?"]);
     assert_eq!(quick.ok(&["goal"]), "There are no goals yet.\n");
@@ -180,7 +180,7 @@ fn people_change_the_plan_from_another_process_while_the_agent_works() {
     let plan = place.ok(&["goal", &trace, "add", "Mind the cat", "--under", "1"]);
     assert_eq!(plan, format!("[>] 1. Put the house in order.\n  [ ] 2. Mind the cat\n{LEGEND}\n"));
     place.ok(&["goal", &trace, "patch", "--constraint", "Delete nothing"]);
-    place.run(&["goal", &trace, "focus", "9"]).fails(1, "is as it was: there is no goal 9");
+    place.run(&["goal", &trace, "focus", "9"]).fails(1, "is unchanged: there is no goal 9");
     std::fs::write(place.work.join("go"), "").unwrap();
     assert_eq!(process.end().code, 0);
     let told = shown(&server);
@@ -218,9 +218,9 @@ fn a_plan_that_cannot_be_changed_so_is_told_in_a_line() {
     for (args, code, words) in [
         (vec!["goal", &trace, "done"], 1, "no goal is in focus: name one"),
         (vec!["goal", &trace, "add", ""], 1, "a goal needs a description"),
-        (vec!["goal", &trace, "patch"], 2, "say what changes"),
-        (vec!["goal", &trace, "patch", "1"], 2, "say what changes"),
-        (vec!["goal", &trace, "focus", "one"], 2, "the number of a goal is wanted"),
+        (vec!["goal", &trace, "patch"], 2, "nothing to change"),
+        (vec!["goal", &trace, "patch", "1"], 2, "nothing to change"),
+        (vec!["goal", &trace, "focus", "one"], 2, "expected the number of a goal"),
         (vec!["goal", &trace, "set", "/no/such/file"], 2, "the plan /no/such/file cannot be used"),
         (vec!["goal", "nonesuch", "list"], 1, "there is no trace \"nonesuch\""),
     ] {
@@ -251,7 +251,7 @@ fn models_are_reminded_with_what_context_hooks_say_and_those_that_fail_are_passe
     assert!(done.err.contains("the context hook slow failed: it took longer than 2s"), "{done:#?}");
     let events = place.events(&place.trace());
     let injected = events.iter().find(|event| event["type"] == "injected").unwrap();
-    assert_eq!(injected["data"]["hooks"][1]["problem"], "exit code 3: it said nothing");
+    assert_eq!(injected["data"]["hooks"][1]["problem"], "exit code 3: it printed nothing");
     place.ok(&["replay"]);
     place.config("inject_every = 0");
     let server = scripted(vec![Answer::call("list_files", json!({})), Answer::text("Done.")]);

@@ -31,7 +31,7 @@ fn a_trace_is_held_to_checks_of_order_number_and_budget() {
     assert_eq!(place.run(&["run", "--yes", "-m", &server.model(), "Do it."]).code, 0);
     let replay = |args: &[&str]| place.run(&[&["policy", "replay"], args].concat());
     let good = replay(&["--order", "bash(echo push)", "bash(echo test)", "--most", "bash", "3", "--max-turns", "4"]);
-    assert!(good.code == 0 && good.out.ends_with("every check holds\n"), "{good:#?}");
+    assert!(good.code == 0 && good.out.ends_with("all checks passed\n"), "{good:#?}");
     let file = "[[order]]\ncall = \"bash(echo test)\"\nafter = \"bash(echo push)\"\n[[most]]\ncall = \"bash(echo push)\"\ncalls = 1\n[budget]\ntokens = 10\n";
     std::fs::write(place.work.join("checks.toml"), file).unwrap();
     let bad = replay(&["--checks", "checks.toml"]);
@@ -46,9 +46,9 @@ fn a_trace_is_held_to_checks_of_order_number_and_budget() {
     let line: Value =
         serde_json::from_str(replay(&["--json", "--max-calls", "2"]).out.lines().last().unwrap()).unwrap();
     assert_eq!(line["breach"]["problem"], "the run took 3 calls, 2 are allowed");
-    replay(&["--max-cost", "0.10"]).fails(2, "as no price of it was known");
+    replay(&["--max-cost", "0.10"]).fails(2, "which is unknown");
     replay(&["--checks", "none.toml"]).fails(2, "the checks none.toml cannot be used");
-    replay(&["--most", "bash", "few"]).fails(2, "\"few\" is no number");
+    replay(&["--most", "bash", "few"]).fails(2, "\"few\" is not a number");
     replay(&["--order", "bsah", "bash"]).fails(2, "did you mean \"bash\"?");
     // A check of no tool at all would always hold.
     replay(&["--most", "nosuch_tool", "1"]).fails(2, "there is no tool \"nosuch_tool\"");
@@ -146,10 +146,10 @@ fn a_check_explains_its_verdict() {
     let expected = [
         "deny: bash(git status && git push --force)",
         "  by run.deny.1: The command \"git push --force\" is denied by the rule run.deny.1.",
-        "its parts:",
+        "parts:",
         "  allow: the command \"git status\", by run.allow.1",
         "  deny: the command \"git push --force\", by run.deny.1",
-        "the rules that apply, layer by layer:",
+        "matching rules, by layer:",
         "  builtin: ask by builtin.force-push, for the command \"git push --force\"",
         "  run: allow by run.allow.1, for the command \"git status\"",
         "  run: allow by run.allow.1, for the command \"git push --force\"",
@@ -190,10 +190,10 @@ fn a_list_shows_every_rule_with_its_layer() {
     let listed = place.ok(&["policy", "list", "--deny", "bash(rm *) if origin = web"]);
     let lines: Vec<&str> = listed.lines().filter(|line| !line.starts_with("builtin") || line.contains("[")).collect();
     let force = lines.iter().find(|line| line.starts_with("builtin: ask builtin.force-push: "));
-    assert!(force.is_some_and(|line| line.ends_with("[does not hold: switched off]")), "{listed}");
+    assert!(force.is_some_and(|line| line.ends_with("[ignored: switched off]")), "{listed}");
     for expected in [
         "user: ask user.1: web_fetch",
-        "project: allow project.1: bash [does not hold: the project's policy is not trusted]",
+        "project: allow project.1: bash [ignored: the project's policy is not trusted]",
         "run: deny run.deny.1: bash(rm *) if origin = web",
     ] {
         assert!(lines.contains(&expected), "{expected}: {listed}");
@@ -220,10 +220,10 @@ fn a_rule_that_is_wrong_is_named_before_anything_is_begun() {
     // What a strange repository may put in the place of a rule file.
     let project = place.work.join(".mainpath/policy.toml");
     std::fs::create_dir_all(&project).unwrap();
-    place.run_on(&server, &["x"]).fails(1, "it is no file");
+    place.run_on(&server, &["x"]).fails(1, "it is not a file");
     std::fs::remove_dir(&project).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &project, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
-    place.run_on(&server, &["x"]).fails(1, "it is no file");
+    place.run_on(&server, &["x"]).fails(1, "it is not a file");
     std::fs::remove_file(&project).unwrap();
     std::fs::write(&project, vec![b'#'; 1_100_000]).unwrap();
     place.run_on(&server, &["x"]).fails(1, "larger than 1 MiB");
@@ -238,11 +238,15 @@ fn an_asked_call_offers_the_narrowest_rule_that_would_allow_it() {
     assert_eq!(found["data"]["calls"][0]["offer"], "bash(cargo test *)");
     // Who asks, why, and what an approval for more than once would allow is said wherever the call waits.
     let show = place.ok(&["show"]);
-    for words in ["asked by builtin.ask: ", "rule, with --for trace or --for always: bash(cargo test *)"] {
+    for words in ["asked by builtin.ask: ", "with --for trace or --for always this becomes a rule: bash(cargo test *)"]
+    {
         assert!(done.err.contains(words) && show.contains(words), "{done:#?} {show}");
     }
     let approved = place.ok(&["approve", "--for", "always"]);
-    assert!(approved.starts_with("rule: bash(cargo test *)\nbash(cargo test *) is allowed from now on"), "{approved}");
+    assert!(
+        approved.starts_with("rule: bash(cargo test *)\nbash(cargo test *) is allowed in every trace from now on"),
+        "{approved}"
+    );
 }
 
 #[test]
@@ -254,7 +258,7 @@ fn a_trace_is_judged_again_by_the_rules_of_today() {
     // The rules that the run was given hold: they are part of it.
     let same = told(&[]);
     assert!(
-        same.lines().count() == 1 && same.ends_with(": 2 calls were judged; 0 would be judged otherwise now\n"),
+        same.lines().count() == 1 && same.ends_with(": 2 calls were checked; 0 would be decided differently now\n"),
         "{same}"
     );
     let before = told(&["--deny", "bash(echo *)"]);
@@ -262,7 +266,7 @@ fn a_trace_is_judged_again_by_the_rules_of_today() {
     assert_eq!(lines.len(), 3, "{before}");
     assert_eq!(lines[0], "2.0 bash: echo one");
     assert!(lines[1].starts_with("    then allow by ") && lines[1].ends_with(", now deny by run.deny.1"), "{before}");
-    assert!(lines[2].ends_with(": 2 calls were judged; 1 would be judged otherwise now"), "{before}");
+    assert!(lines[2].ends_with(": 2 calls were checked; 1 would be decided differently now"), "{before}");
     assert!(
         told(&["--allow", "bash(*)"]).contains("4.0 bash: git push origin main\n    then deny by "),
         "{}",

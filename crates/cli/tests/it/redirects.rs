@@ -98,7 +98,7 @@ fn what_a_person_would_be_asked_about_is_not_followed_but_told() {
     let messages = server.requests().pop().unwrap().body()["messages"].to_string();
     for words in [
         format!("redirects to http://{at}/asked/a, which was not followed: "),
-        " is for a person to decide by the rule mine: Not there; call for that address if it is wanted.".into(),
+        " needs your approval by the rule mine: Not there; call for that address if it is wanted.".into(),
     ] {
         assert!(messages.contains(&words), "{messages}");
     }

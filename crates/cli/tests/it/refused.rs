@@ -113,7 +113,7 @@ fn resume_is_recommended_only_where_it_helps() {
     let done = place.run_on(&server, &["--yes", "First."]);
     assert!(!done.err.contains("resume"), "{done:#?}");
     let trace = place.trace();
-    place.run(&["resume"]).fails(1, &format!("go on with mainpath run --trace {trace} \"TASK\""));
+    place.run(&["resume"]).fails(1, &format!("continue with mainpath run --trace {trace} \"TASK\""));
     let done = place.run(&["stop"]);
     assert!(!done.err.contains("resume") && !done.out.contains("resume"), "{done:#?}");
     // It was cleared: nothing of it is left to go on with.

@@ -58,30 +58,34 @@ fn what_was_said_is_erased_from_every_file_and_the_chain_holds() {
         assert_ne!(holds(&place.home, word), none, "{word} was said");
     }
     let out = place.ok(&["erase", &trace, "--message", "1", "--message", "3", "--yes", "--reason", "asked for"]);
-    assert!(out.contains("the words of 2 events") && out.contains("\n1 blob with "), "{out}");
+    assert!(out.contains("2 events of ") && out.contains("\n1 blob with "), "{out}");
     assert_eq!(holds(&place.home, "heron"), none);
     assert_eq!(holds(&place.home, "flamingo"), none);
     let out = place.ok(&["verify", &trace]);
-    assert!(out.contains("2 events were erased") && out.contains("the chain holds"), "{out}");
+    assert!(out.contains("2 events were erased") && out.contains("the chain verifies"), "{out}");
     let out = place.ok(&["show", &trace]);
     assert!(out.contains("#1 user\n   (erased)") && out.contains("The pelican is fine."), "{out}");
     let out = place.ok(&["replay", &trace]);
-    assert!(out.contains("2 requests showed what was erased since"), "{out}");
+    assert!(out.contains("2 requests contained messages that were erased since"), "{out}");
     assert!(place.ok(&["show", "--events", &trace]).contains("\"why\":\"asked for\""));
     // It can be gone on with, and what is left goes as well.
     let server = scripted(vec![Answer::text("Going on.")]);
     let model = server.model();
     let done = place.run(&["run", "--trace", &trace, "--model", &model, "go on"]);
     assert_eq!(done.code, 0, "{done:#?}");
-    assert!(done.err.contains("the words of 2 events of this trace were erased"), "{}", done.err);
+    assert!(
+        done.err.contains("! 2 events of this trace were erased; the model sees (erased) in their places"),
+        "{}",
+        done.err
+    );
     let out = place.ok(&["erase", &trace, "--all", "--yes"]);
-    assert!(out.contains("its log still verifies"), "{out}");
+    assert!(out.contains("the log still verifies"), "{out}");
     for word in ["pelican", "Going on", "Nothing else"] {
         assert_eq!(holds(&place.home, word), none, "{word}");
     }
     place.ok(&["verify", &trace]);
     let again = place.run(&["erase", &trace, "--all", "--yes"]);
-    assert_eq!((again.code, again.err.contains("nothing is left to erase")), (1, true), "{again:#?}");
+    assert_eq!((again.code, again.err.contains("nothing left to erase")), (1, true), "{again:#?}");
 }
 
 #[test]
@@ -138,11 +142,11 @@ fn a_trace_is_removed_but_not_while_it_runs() {
         assert_eq!((refused.code, refused.err.contains("is being run by process")), (1, true), "{refused:#?}");
     }
     let out = place.ok(&["purge", "--keep", "0", "--yes"]);
-    assert!(out.contains(&format!("{trace} is being run and stays")) && out.contains("0 traces were removed"), "{out}");
+    assert!(out.contains(&format!("{trace} is running and is kept")) && out.contains("0 traces were removed"), "{out}");
     running.child.kill().unwrap();
     running.end();
     let asked = place.run(&["rm", &trace]);
-    assert_eq!((asked.code, asked.err.contains("say --yes")), (2, true), "{asked:#?}");
+    assert_eq!((asked.code, asked.err.contains("give --yes")), (2, true), "{asked:#?}");
     assert_eq!(place.traces(), std::slice::from_ref(&trace));
     assert!(place.ok(&["rm", &trace, "--yes"]).contains("is removed"));
     assert!(place.traces().is_empty());
@@ -169,9 +173,11 @@ fn a_purge_removes_by_rule_and_only_blobs_that_no_other_trace_names() {
     assert_eq!(place.traces().len(), 3);
     place.config("[retention]\nkeep = 1\nolder_than = \"1h\"\n");
     assert!(place.ok(&["purge", "--yes"]).contains("0 traces were removed"), "they are young");
-    place.run(&["purge", "--keep", "1"]).fails(2, "nobody can be asked whether to remove 2 traces: say --yes");
+    place
+        .run(&["purge", "--keep", "1"])
+        .fails(2, "cannot ask whether to remove 2 traces (non-interactive): give --yes");
     let out = place.ok(&["purge", "--keep", "1", "--yes"]);
-    assert!(out.contains("2 traces were removed") && out.contains("1 blob that nothing names was removed"), "{out}");
+    assert!(out.contains("2 traces were removed") && out.contains("1 unreferenced blob was removed"), "{out}");
     assert_eq!(place.traces(), [traces[2].clone()]);
     assert!(place.ok(&["show", &traces[2]]).contains(&shared), "what another trace shared is still there");
     place.run_on(&server, &["work"]);
@@ -232,7 +238,7 @@ fn an_erasure_names_the_forks_that_hold_the_same_words() {
     let place = Place::new();
     let [trace, fork, second, other] = family(&place);
     let note =
-        |trace: &str, kin: &str| format!("the same words are in {trace}, {kin}; --forks erases them there as well");
+        |trace: &str, kin: &str| format!("the same messages are in {trace}, {kin}; --forks erases them there too");
     let lines =
         |out: &str| out.lines().filter(|line| line.starts_with("the same")).map(String::from).collect::<Vec<_>>();
     let sorted = |mut notes: Vec<String>| {
@@ -245,7 +251,10 @@ fn an_erasure_names_the_forks_that_hold_the_same_words() {
     let out = place.ok(&["erase", &second, "--message", "1", "--yes"]);
     assert_eq!(
         sorted(lines(&out)),
-        sorted(vec![note(&trace, "of which it is a fork"), note(&fork, "of which it is a fork")])
+        sorted(vec![
+            note(&trace, "the trace that it was forked from"),
+            note(&fork, "the trace that it was forked from")
+        ])
     );
     // Where nothing is left, the others are named all the same.
     let again = place.run(&["erase", &trace, "--message", "2", "--yes"]);
@@ -262,7 +271,7 @@ fn with_forks_the_same_words_are_erased_everywhere_and_every_chain_holds() {
     let [trace, fork, second, other] = family(&place);
     let out = place.ok(&["erase", &second, "--message", "1", "--forks", "--yes", "--reason", "asked for"]);
     for trace in [&trace, &fork, &second] {
-        assert!(out.contains(&format!("of {trace} are erased; its log still verifies")), "{out}");
+        assert!(out.contains(&format!("of {trace} erased; the log still verifies")), "{out}");
         assert!(!place.ok(&["show", trace]).contains("the heron is secret"), "{trace}");
         place.ok(&["verify", trace]);
         place.ok(&["replay", trace]);
@@ -275,7 +284,7 @@ fn with_forks_the_same_words_are_erased_everywhere_and_every_chain_holds() {
     assert!(out.contains(&fork), "{out}");
     assert!(place.ok(&["show", &second]).contains("heron"), "its own answer is its own: {out}");
     let again = place.run(&["erase", &fork, "--all", "--forks", "--yes"]);
-    assert_eq!((again.code, again.err.contains("nothing is left to erase")), (1, true), "{again:#?}");
+    assert_eq!((again.code, again.err.contains("nothing left to erase")), (1, true), "{again:#?}");
     sound(&place, &[&fork, &second]);
 }
 
@@ -323,7 +332,7 @@ fn what_is_erased_or_removed_is_in_no_mirror_of_a_session_either() {
         // The log and at least one mirror.
         assert!(kept("heron").len() > 1, "{mirror}: {:?}", kept("heron"));
         let out = place.ok(&["erase", &trace, "--message", "1", "--yes"]);
-        assert!(out.contains("the words of 1 event of "), "{out}");
+        assert!(out.contains("1 event of "), "{out}");
         assert_eq!(kept("heron is secret"), none, "{mirror}");
         // It is written again, without them; and what waits goes with the trace.
         assert!(place.ok(&["session", "prepare", "chat"]).contains("The heron is fine."));
@@ -358,9 +367,9 @@ fn a_mirror_that_cannot_be_reached_is_named() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     place.config(&format!("[sessions]\nmirror = \"redis://127.0.0.1:{port}/0\"\n"));
     let erased = place.run(&["erase", &trace, "--message", "1", "--yes"]);
-    let words = format!("what was said may still be in a mirror: redis://127.0.0.1:{port}/0: ");
+    let words = format!("the messages may still be in a mirror: redis://127.0.0.1:{port}/0: ");
     assert!(erased.code == 1 && erased.err.contains(&words), "{erased:#?}");
-    assert!(erased.out.contains("its log still verifies"), "{erased:#?}");
+    assert!(erased.out.contains("the log still verifies"), "{erased:#?}");
     assert_eq!(holds(&place.home, "heron"), Vec::<String>::new(), "the file of before is gone");
     let removed = place.run(&["rm", &trace, "--yes"]);
     assert!(removed.code == 1 && removed.err.contains(&words), "{removed:#?}");
@@ -386,9 +395,9 @@ fn a_purge_keeps_what_waits_for_somebody_or_belongs_to_a_session() {
     place.ok(&["next", &traces[1], "still to be read"]);
     place.ok(&["session", "new", "over", "--ttl", "1ms", "--trace", &traces[0]]);
     let stays = [
-        "1 trace stays: it waits for an approval or an answer\n",
-        "1 trace stays: it has mail that was not read yet\n",
-        "1 trace stays: a session points to it\n",
+        "1 trace is kept: it is waiting for an approval or an answer\n",
+        "1 trace is kept: it has unread messages\n",
+        "1 trace is kept: a session points to it\n",
     ];
     let dry = place.ok(&["purge", "--keep", "0", "--dry-run"]);
     assert!(dry.contains(&format!("{} would be removed\n", traces[0])) && !dry.contains(&traces[1]), "{dry}");
@@ -405,7 +414,7 @@ fn a_purge_keeps_what_waits_for_somebody_or_belongs_to_a_session() {
     // Where nobody can tell what a session points to, nothing is removed.
     place.ok(&["session", "rm", "chat"]);
     std::fs::write(place.home.join("sessions/broken.json"), "{").unwrap();
-    place.run(&["purge", "--keep", "0", "--yes"]).fails(1, "broken.json is no session");
+    place.run(&["purge", "--keep", "0", "--yes"]).fails(1, "broken.json is not a session");
     place.ok(&["session", "rm", "broken"]);
     assert!(place.ok(&["purge", "--keep", "0", "--yes"]).contains("1 trace was removed\n"));
 }

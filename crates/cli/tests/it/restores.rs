@@ -51,7 +51,7 @@ fn restores(place: &Place, trace: &str) -> Vec<Value> {
 fn a_rewind_puts_files_back_where_that_is_asked_for_and_else_leaves_them() {
     let (place, server, trace) = changed();
     let left = place.run(&["rewind", &trace, "1", "Otherwise."]);
-    assert!(left.err.contains("! 2 files were changed since; --files puts them back"), "{left:#?}");
+    assert!(left.err.contains("! 2 files were changed since; --files restores them"), "{left:#?}");
     assert_eq!(texts(&place), pair("written\n", "new\n"));
     let done = place.run(&["rewind", &trace, "1", "Once more.", "--files", "--yes"]);
     assert!(done.err.contains("· kept.txt: put back\n· made/new.txt: removed\n"), "{done:#?}");
@@ -77,7 +77,7 @@ fn files_are_put_back_to_any_message_with_their_mode() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), "kept.txt: put back\n");
     assert_eq!((texts(&place), mode(&file)), (pair("as it was\n", ""), 0o640));
-    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), "every file is as it was then\n");
+    assert_eq!(place.ok(&["restore", &trace, "--to", "1"]), "no file has changed since\n");
     assert_eq!(place.ok(&["restore", &trace, "--to", "8"]), "kept.txt: put back\nmade/new.txt: put back\n");
     assert_eq!(texts(&place), pair("written\n", "new\n"));
     place.ok(&["verify", &trace]);
@@ -86,7 +86,7 @@ fn files_are_put_back_to_any_message_with_their_mode() {
 #[test]
 fn a_restore_can_be_undone() {
     let (place, _server, trace) = changed();
-    place.run(&["restore", &trace, "--undo"]).fails(1, "were ever put back");
+    place.run(&["restore", &trace, "--undo"]).fails(1, "has no restore to undo");
     place.ok(&["restore", &trace, "--to", "1"]);
     assert_eq!(texts(&place), pair("as it was\n", ""));
     assert_eq!(place.ok(&["restore", &trace, "--undo"]), "kept.txt: put back\nmade/new.txt: put back\n");
@@ -113,7 +113,8 @@ fn what_somebody_else_has_changed_since_is_told_and_left_unless_it_is_forced() {
     let (place, _server, trace) = changed();
     std::fs::write(place.work.join("kept.txt"), "mine\n").unwrap();
     let done = place.run(&["restore", &trace, "--to", "1"]);
-    let told = "kept.txt: left, as somebody else has changed it since; --force overwrites it\nmade/new.txt: removed\n";
+    let told =
+        "kept.txt: kept, because somebody else has changed it since; --force overwrites it\nmade/new.txt: removed\n";
     assert_eq!((done.code, done.out.as_str()), (1, told), "{done:#?}");
     assert_eq!(texts(&place), pair("mine\n", ""));
     assert_eq!(place.ok(&["restore", &trace, "--to", "1", "--force"]), "kept.txt: put back\n");
@@ -131,15 +132,15 @@ fn a_restore_says_what_was_changed_otherwise_and_what_nobody_watched() {
     let server = scripted(vec![one, two, Answer::text("Done.")]);
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     let trace = place.trace();
-    let unseen = "1 command has run since without --snapshots: what else was changed is not known\n";
-    let left = "x.txt: left, as somebody else has changed it since; --force overwrites it\n";
+    let unseen = "1 command has run since without --snapshots: other changes are not known\n";
+    let left = "x.txt: kept, because somebody else has changed it since; --force overwrites it\n";
     let done = place.run(&["restore", &trace, "--to", "3"]);
     assert_eq!((done.code, done.out), (1, format!("{left}{unseen}")));
     let dry = place.ok(&["restore", &trace, "--to", "3", "--dry-run"]);
     assert!(dry.starts_with(left) && dry.contains("    -two\n    +one\n") && dry.ends_with(unseen), "{dry}");
     assert_eq!(place.ok(&["restore", &trace, "--to", "3", "--force"]), format!("x.txt: put back\n{unseen}"));
     assert_eq!(place.text("x.txt"), "one\n");
-    let same = "every file that calls have written is as it was then\n";
+    let same = "no file that calls have written has changed since\n";
     assert_eq!(place.ok(&["restore", &trace, "--to", "3"]), format!("{same}{unseen}"));
     // What it was after the command nobody knows, but that it was no call of a tool.
     assert_eq!(place.ok(&["restore", &trace, "--undo"]), "x.txt: put back\n");
@@ -160,7 +161,7 @@ fn a_file_goes_back_to_what_a_call_wrote_though_somebody_else_changed_it_before_
     });
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
     let trace = place.trace();
-    let told = "x.txt: put back; somebody else had changed it before a call did\n";
+    let told = "x.txt: put back; somebody else had changed it first\n";
     assert_eq!(place.ok(&["restore", &trace, "--to", "3"]), told);
     assert_eq!(place.text("x.txt"), "one\n");
     place.ok(&["restore", &trace, "--undo"]);
@@ -186,8 +187,9 @@ fn nothing_is_put_back_through_a_link() {
     std::fs::rename(place.work.join("kept.txt"), place.work.join("other.txt")).unwrap();
     symlink("other.txt", place.work.join("kept.txt")).unwrap();
     let done = place.run(&["restore", &trace, "--to", "1"]);
-    let in_the_way = "made/new.txt: left: there is a link on the way to \"made/new.txt\" now\n";
-    let told = format!("kept.txt: left, as somebody else has changed it since; --force overwrites it\n{in_the_way}");
+    let in_the_way = "made/new.txt: kept: there is a link on the way to \"made/new.txt\" now\n";
+    let told =
+        format!("kept.txt: kept, because somebody else has changed it since; --force overwrites it\n{in_the_way}");
     assert_eq!((done.code, done.out), (1, told));
     let done = place.run(&["restore", &trace, "--to", "1", "--force"]);
     assert_eq!((done.code, done.out), (1, format!("kept.txt: put back\n{in_the_way}")));
@@ -259,7 +261,7 @@ fn what_a_command_replaced_by_a_link_or_a_folder_comes_back() {
 fn a_folder_with_content_in_a_files_place_is_named_and_left_even_by_force() {
     let (place, trace) = after_command(&[("a.txt", "A\n")], "rm a.txt; mkdir a.txt; echo new > a.txt/new");
     std::fs::write(place.work.join("a.txt/mine"), "mine\n").unwrap();
-    let told = "a.txt: left: a folder is in its place now, with a.txt/mine in it: move that away\na.txt/new: removed\n";
+    let told = "a.txt: kept: a folder is in its place now, with a.txt/mine in it: move that away\na.txt/new: removed\n";
     let done = place.run(&["restore", &trace, "--to", "1", "--force"]);
     assert_eq!((done.code, done.out.as_str()), (1, told));
     assert_eq!(place.text("a.txt/mine"), "mine\n");
@@ -382,8 +384,8 @@ fn with_snapshots_what_a_command_did_is_undone_as_well() {
     place.config("");
     let server = scripted(vec![bash("echo x > kept.txt"), Answer::text("Done.")]);
     assert_eq!(place.run_on(&server, &["--yes", "Do it."]).code, 0);
-    let told = "every file that calls have written is as it was then\n1 command has run since without --snapshots: what else \
-                was changed is not known\n";
+    let told = "no file that calls have written has changed since\n1 command has run since without --snapshots: other changes \
+                are not known\n";
     assert_eq!(place.ok(&["restore", &newest(&place), "--to", "1"]), told);
 }
 

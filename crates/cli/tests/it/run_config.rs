@@ -88,27 +88,27 @@ fn a_tool_that_is_not_there_or_is_named_twice_is_one_line_and_nothing_begins() {
         (&["--tools", "bsh"][..], "--tools: there is no tool \"bsh\"; did you mean \"bash\"?"),
         (&["--tools", "bash,execute_bash"], "--tools: bash is named twice"),
         (&["--tools", "bash", "--tools", "bash"], "--tools: bash is named twice"),
-        (&["--tools", "read,,bash"], "--tools: \"\" is no tool's name"),
+        (&["--tools", "read,,bash"], "--tools: \"\" is not a tool's name"),
+        (&["--tools", "web_fetch"], "--tools: web_fetch is off here; to enable it see `mainpath tools web_fetch`"),
         (
-            &["--tools", "web_fetch"],
-            "--tools: web_fetch is off here; `mainpath tools web_fetch` says what switches it on",
+            &["--rate", "bash=0/1s"],
+            "\"0/1s\" would never let it run; deny the tool instead, such as --deny \"bash(*)\"",
         ),
-        (&["--rate", "bash=0/1s"], "at \"0/1s\" it would never run; deny the tool instead, such as --deny \"bash(*)\""),
-        (&["--max-tokens", "-1"], "-1 is less than nothing; give a number from 0 on"),
+        (&["--max-tokens", "-1"], "-1 is negative; give 0 or more"),
         (&["--timeout", "soon"], "write a time such as 90s, 10m, 24h or 7d"),
         (&["--timeout", "5us"], "write at least 1ms, or 0 for no limit"),
         (&["--rate", "bash=2/10s", "--rate", "execute_bash=1/1s"], "--rate: bash is limited twice"),
         (&["--rate", "bsh=2/10s"], "--rate: there is no tool \"bsh\"; did you mean \"bash\"?"),
         (&["--rate", "2/10s"], "write a tool and its rate, such as bash=10/1m"),
-        (&["--temperature", "3"], "a number from 0 to 2 is wanted"),
-        (&["--prompt", "../x"], "--prompt: \"../x\" is no name of a file in "),
+        (&["--temperature", "3"], "expected a number from 0 to 2"),
+        (&["--prompt", "../x"], "--prompt: \"../x\" is not a name of a file in "),
         (&["--prompt", "none"], "prompts/none.md cannot be read: No such file"),
     ] {
         place.run_on(&server, &[args, &["Do it."]].concat()).fails(2, words);
     }
     for (config, words) in [
         ("allowed_tools = [\"bsh\"]\n", "allowed_tools: there is no tool \"bsh\""),
-        ("temperature = 3\n", "line 1: a number from 0 to 2 is wanted"),
+        ("temperature = 3\n", "line 1: expected a number from 0 to 2"),
     ] {
         place.config(config);
         let done = place.run_on(&server, &["Do it."]);
@@ -116,8 +116,8 @@ fn a_tool_that_is_not_there_or_is_named_twice_is_one_line_and_nothing_begins() {
     }
     for (config, words) in [
         ("[limits]\nmax_turns = -1\n", "line 2: invalid value: integer `-1`"),
-        ("[limits]\ntimeout = \"soon\"\n", "line 2: \"soon\" is no time"),
-        ("[limits]\nmax_cost = \"much\"\n", "line 2: an amount in dollars such as 2 or 0.50 is wanted"),
+        ("[limits]\ntimeout = \"soon\"\n", "line 2: \"soon\" is not a time"),
+        ("[limits]\nmax_cost = \"much\"\n", "line 2: expected an amount in dollars, such as 2 or 0.50"),
         ("[limits]\nturns = 3\n", "line 2: unknown field `turns`"),
         ("[tool_limits.bash]\nmax_calls = 0\n", "line 2: invalid value: integer `0`, expected a nonzero u32"),
     ] {

@@ -24,7 +24,7 @@ fn a_session_goes_on_where_it_was_and_begins_anew_after_its_time() {
     let list = place.ok(&["session", "list"]);
     assert!(list.starts_with("chat ") && list.contains(&first), "{list}");
     let show = place.ok(&["session", "show", "chat"]);
-    assert!(show.contains("prepares the last 20 messages; no expiry") && show.contains("completed"), "{show}");
+    assert!(show.contains("window: the last 20 messages; no expiry") && show.contains("completed"), "{show}");
     let prepared = json_of(&place.ok(&["session", "prepare", "chat", "--format", "openai"]));
     let said = [
         "user: \"How are you?\"",
@@ -41,7 +41,7 @@ fn a_session_goes_on_where_it_was_and_begins_anew_after_its_time() {
     place.ok(&["session", "new", "chat", "--ttl", "1ms", "--trace", &first]);
     let done = place.run(&["session", "prepare", "chat"]);
     assert_eq!((done.code, done.out.as_str()), (0, "[\n]\n"), "{done:#?}");
-    assert!(done.err.contains("was last used too long ago and begins anew"), "{}", done.err);
+    assert!(done.err.contains("has expired and starts over"), "{}", done.err);
     place.run_on(&server, &["--session", "chat", "Anew."]);
     assert_eq!(place.traces().len(), 2);
 }
@@ -66,7 +66,7 @@ fn messages_of_another_system_are_persisted_mended_and_go_on_here() {
     assert!(done.code == 0 && done.out.starts_with("2 messages were added to trace "), "{done:#?}");
     assert_eq!(done.err, "! calls without a result got one that says so (1)\n");
     let trace = place.trace();
-    assert!(place.ok(&["verify", &trace]).contains("the chain holds"));
+    assert!(place.ok(&["verify", &trace]).contains("the chain verifies"));
     let summary = place.ok(&["session", "summary", "feishu-42"]);
     assert!(summary.contains("## Constraints\n- 必须用中文回答。"), "{summary}");
     assert!(summary.contains("## Decisions\n- 决定删除 a.txt"), "{summary}");
@@ -92,19 +92,19 @@ fn the_mirror_is_a_database_that_others_read() {
     let bytes = std::fs::read(&file).unwrap();
     assert!(bytes.windows(12).any(|at| at == b"How are you?"), "it is written when the run ends");
     let show = place.ok(&["session", "show", "chat"]);
-    assert!(show.contains("prepares the last 4 messages; starts over 7 d after its last use"), "{show}");
+    assert!(show.contains("window: the last 4 messages; expires 7 d after its last use"), "{show}");
     // Spoilt, it is done without, and said where that matters.
     std::fs::write(&file, "spoilt ".repeat(1_000)).unwrap();
     let prepared = json_of(&place.ok(&["session", "prepare", "chat"]));
     assert_eq!(prepared.as_array().unwrap().len(), 2);
     let done = place.run_with(&["session", "persist", "chat"], br#"[{"role":"user","content":"more"}]"#);
-    assert!(done.code == 0 && done.err.contains("the messages are safe, but not mirrored"), "{done:#?}");
+    assert!(done.code == 0 && done.err.contains("the messages are saved, but not mirrored"), "{done:#?}");
     place.config("[sessions]\nmirror = \"redis://user:pass@127.0.0.1/\"\n");
     let bad = place.run(&["session", "prepare", "chat"]);
     bad.fails(1, "[sessions]");
     assert!(!bad.err.contains("pass@"), "{}", bad.err);
     place.config("[sessions]\nmirror = \"mysql:x\"\n");
-    place.run(&["session", "prepare", "chat"]).fails(1, "mirror is sqlite:FILE or redis://HOST:PORT/DATABASE");
+    place.run(&["session", "prepare", "chat"]).fails(1, "mirror must be sqlite:FILE or redis://HOST:PORT/DATABASE");
 }
 
 #[test]
@@ -116,15 +116,15 @@ fn mistakes_with_sessions_are_said_in_a_line() {
     place.run(&["session", "new", "a"]).fails(1, "there is a session \"a\" already");
     place.run(&["session", "switch", "a", "no-trace"]).fails(1, "there is no trace \"no-trace\"");
     let persist = |text: &str| place.run_with(&["session", "persist", "a"], text.as_bytes());
-    persist("{").fails(1, "standard input: it is no JSON");
-    persist("[]").fails(1, "standard input holds no messages");
-    persist(r#"[{"role":"system","content":"s"}]"#).fails(1, "standard input holds nothing that could be added");
+    persist("{").fails(1, "standard input: it is not JSON");
+    persist("[]").fails(1, "standard input has no messages");
+    persist(r#"[{"role":"system","content":"s"}]"#).fails(1, "standard input has no messages to add");
     persist("[{\"role\":\"pope\"}]").fails(1, "standard input: message 1 has the unknown role \"pope\"");
     std::fs::write(place.home.join("sessions/a.json"), "{}").unwrap();
     place.ok(&["session", "new", "z"]);
     let list = place.run(&["session", "list"]);
     assert!(list.code == 1 && list.out.starts_with("z ") && list.out.lines().count() == 1, "{list:#?}");
-    assert!(list.err.contains("a.json is no session: missing field"), "{}", list.err);
+    assert!(list.err.contains("a.json is not a session: missing field"), "{}", list.err);
     place.ok(&["session", "rm", "a"]);
     // A trace that is removed behind the session's back.
     let server = scripted(vec![Answer::text("Fine.")]);
@@ -211,7 +211,7 @@ fn what_a_cut_leaves_out_is_exported_prepared_and_summarised_all_the_same() {
     // What the model is shown is another thing, and asked for by name.
     let shown = place.ok(&["export", "--shown"]);
     assert!(shown.contains("Summary of the earlier conversation, some of which is still shown:"), "{shown}");
-    place.run(&["export", "--shown", "--format", "trace-dir"]).fails(2, "--shown goes with conversations");
+    place.run(&["export", "--shown", "--format", "trace-dir"]).fails(2, "--shown works with conversation formats");
     // One summary, wherever it is read.
     let summary = place.ok(&["session", "summary", "c"]);
     assert_eq!(summary, std::fs::read_to_string(place.file(&trace, "summary.md")).unwrap());
@@ -251,7 +251,7 @@ fn the_layouts_of_other_platforms_are_written_whole_and_never_over_another() {
     let described = [1, 2, 3, 4].map(|n| message(n)["description"].as_str().unwrap().to_string());
     assert_eq!(described, ["What is here?", "calls list_files", "result of list_files", "Done."]);
     assert_eq!((message(4).get("branch_type"), message(4).get("branch_id")), (None, None), "it lies on the main path");
-    place.run(&["export", &trace, "--format", "agent-run"]).fails(2, "is there already");
+    place.run(&["export", &trace, "--format", "agent-run"]).fails(2, "already exists");
 }
 
 /// Adds what a system says to a session, as JSON.
@@ -302,7 +302,7 @@ fn a_system_that_persists_as_it_goes_loses_nothing_and_nothing_is_made_up() {
     assert_eq!(prepared(), expected);
     let late = place
         .run_with(&["session", "persist", "s4"], br#"[{"role": "tool", "tool_call_id": "b", "content": "too late"}]"#);
-    late.fails(1, "standard input holds nothing that could be added");
+    late.fails(1, "standard input has no messages to add");
     assert!(late.err.contains("! results without a call were left out (1)"), "{}", late.err);
     place.ok(&["verify", &place.trace()]);
     place.ok(&["replay", &place.trace()]);
@@ -394,7 +394,7 @@ fn what_was_said_elsewhere_is_shown_and_compared() {
     let diff = place.ok(&["show", "--diff", &a, &b]);
     assert!(diff.contains("2 messages in common") && diff.contains("A  grey") && diff.contains("B  white"), "{diff}");
     assert!(!diff.contains("say the same") && !show.contains("message imported"), "{diff}");
-    assert!(place.ok(&["show", "--diff", &a, &a]).contains("their main paths say the same"));
+    assert!(place.ok(&["show", "--diff", &a, &a]).contains("the main paths are identical"));
     place.ok(&["erase", &a, "--all", "--yes"]);
     let show = place.ok(&["show", &a]);
     assert!(!show.contains("grey") && !show.contains("message imported"), "{show}");

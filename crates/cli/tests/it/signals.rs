@@ -44,8 +44,8 @@ fn the_first_interrupt_stops_a_tool_and_the_run() {
     assert!(done.code == 130 && done.report().starts_with(STOPPED), "{done:#?}");
     let trace = place.trace();
     let expected = [
-        "stopping at the next checkpoint; Ctrl-C again ends at once".to_string(),
-        format!("the run ended with stopped; go on with mainpath resume {trace}"),
+        "stopping at the next checkpoint; Ctrl-C again stops at once".to_string(),
+        format!("stopped; continue with mainpath resume {trace}"),
     ];
     assert_eq!(done.own_lines(), expected);
     assert_eq!(place.tools(), Vec::<u32>::new());
@@ -150,7 +150,7 @@ fn the_second_interrupt_ends_at_once() {
     let done = process.end();
     assert_eq!(done.code, 130, "{done:#?}");
     let trace = place.trace();
-    assert_eq!(done.own_lines()[1], format!("interrupted; go on with mainpath resume {trace}"), "{done:#?}");
+    assert_eq!(done.own_lines()[1], format!("interrupted; continue with mainpath resume {trace}"), "{done:#?}");
     assert!(!done.out.contains("run_finished"), "{done:#?}");
     place.quiet();
     assert_eq!(place.tools(), Vec::<u32>::new());
@@ -170,7 +170,7 @@ fn a_run_that_was_asked_to_terminate_or_lost_its_terminal_stops_at_a_checkpoint(
         process.signal(signal);
         let done = process.end();
         assert!(done.code == 130 && done.report().starts_with(STOPPED), "{done:#?}");
-        assert_eq!(done.own_lines()[0], "stopping at the next checkpoint; a second signal ends at once");
+        assert_eq!(done.own_lines()[0], "stopping at the next checkpoint; a second signal stops at once");
         assert_eq!(place.tools(), Vec::<u32>::new());
         assert_eq!(place.events(&place.trace()).pop().unwrap()["data"]["reason"], "stopped");
         resumes(&place);

@@ -95,7 +95,7 @@ fn stats_over_runs_say_how_they_ended_what_failed_and_what_they_cost() {
     assert_eq!((failing.len(), &failing[0]["stats"]["failed"]), (1, &json!({"auth": 1})));
     assert_eq!(of("day").len(), 1);
     let table = place.ok(&["stats", "--all"]);
-    assert!(table.contains("3 runs: final 1, max_turns 1, model_error 1; 67 % failed"), "{table}");
+    assert!(table.contains("3 runs: final 1, turn limit 1, model error 1; 67 % failed"), "{table}");
     assert!(table.contains("tokens 50 in, 25 out · $0.0001"), "{table}");
     // What the index keeps is what the logs say, and what is old does not count.
     std::fs::write(place.home.join("index.sqlite"), "no index").unwrap();

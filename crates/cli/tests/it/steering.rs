@@ -38,7 +38,10 @@ fn a_steer_lets_the_running_tool_end_and_skips_what_has_not_started() {
     begun(&place);
     let trace = place.trace();
     let said = place.ok(&["steer", &trace[..12], "Do it otherwise."]);
-    assert_eq!(said, format!("{trace} reads it after the running tool; calls that have not started are skipped\n"));
+    assert_eq!(
+        said,
+        format!("{trace} reads it when the running tool finishes and skips calls that have not started\n")
+    );
     // The one that has not started is skipped at once, the running one is left alone.
     wait_until("the other is skipped", || !resolutions(&place).is_empty());
     assert!(!place.tools().is_empty());
@@ -65,7 +68,7 @@ fn what_is_for_later_is_read_one_at_a_time_each_after_a_finished_run() {
     begun(&place);
     let trace = place.trace();
     for text in ["And this.", "And that."] {
-        assert_eq!(place.ok(&["next", &trace, text]), format!("{trace} reads it after this run\n"));
+        assert_eq!(place.ok(&["next", &trace, text]), format!("{trace} reads it after the current run\n"));
     }
     go(&place);
     let done = process.end();
@@ -118,7 +121,7 @@ fn an_interrupt_ends_the_running_call_alone_and_the_agent_goes_on() {
     let trace = place.trace();
     place.run(&["interrupt", &trace, "9.0"]).fails(1, "call 9.0 of");
     let said = place.ok(&["interrupt"]);
-    assert_eq!(said, format!("call 2.0 (bash) of {trace} is being ended; the agent goes on\n"));
+    assert_eq!(said, format!("stopping call 2.0 (bash) of {trace}; the agent continues\n"));
     let done = process.end();
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "Done.\n", "other\n"), "{done:#?}");
     assert_eq!(resolutions(&place)[0], ("2.0".to_string(), "interrupted".to_string()));
@@ -135,11 +138,11 @@ fn words_outlive_the_process_that_was_to_read_them() {
     let trace = place.trace();
     process.kill();
     place.quiet();
-    let waits = format!("it waits, as nobody is running {trace}; go on with: mainpath resume {trace}\n");
+    let waits = format!("queued; {trace} is not running: mainpath resume {trace}\n");
     assert_eq!(place.ok(&["steer", &trace, "Now this."]), waits);
     assert_eq!(place.ok(&["next", &trace, "Then that."]), waits);
     let show = place.ok(&["show"]);
-    assert!(show.contains("\nwaits to be read: steer, Now this.\n\nwaits to be read: next, Then that.\n"), "{show}");
+    assert!(show.contains("\nunread: steer, Now this.\n\nunread: next, Then that.\n"), "{show}");
     // The steer is read before the next request is made, what is for later after its answer.
     let done = place.run(&["resume", "--yes"]);
     assert_eq!((done.code, done.out.as_str()), (0, "Two.\n"), "{done:#?}");
@@ -182,10 +185,10 @@ fn a_clear_during_a_run_ends_it_first() {
     begun(&place);
     let trace = place.trace();
     place.ok(&["next", &trace, "Never read."]);
-    assert_eq!(place.ok(&["clear"]), format!("{trace} ends its run and is cleared\n"));
+    assert_eq!(place.ok(&["clear"]), format!("{trace} stops its run and is then cleared\n"));
     let done = process.end();
     assert_eq!((done.code, done.out.as_str()), (130, ""), "{done:#?}");
-    let told = "mainpath: the conversation was cleared, so there is no answer; mainpath run --trace";
+    let told = "mainpath: the conversation was cleared, so there is no answer; to start over: mainpath run --trace";
     assert!(done.err.contains(told), "{done:#?}");
     assert_eq!((server.count(), place.text("effects").as_str(), place.tools()), (1, "", vec![]));
 }
@@ -197,9 +200,9 @@ fn nothing_is_said_to_a_trace_that_is_not_there_and_nothing_said_is_no_word() {
     place.run_on(&server, &["Do it."]);
     let trace = place.trace();
     let before = place.log(&trace);
-    place.run(&["steer", &trace, " "]).fails(2, "there is nothing to say");
+    place.run(&["steer", &trace, " "]).fails(2, "the message is empty");
     place.run(&["next", &trace]).fails(2, "required arguments were not provided");
-    place.run_with(&["next", &trace, "-"], b"").fails(2, "there is nothing to say");
+    place.run_with(&["next", &trace, "-"], b"").fails(2, "the message is empty");
     assert_eq!(place.log(&trace), before);
     place.run_with(&["next", &trace, "-"], b"From a pipe.");
     assert_eq!(place.run(&["resume"]).code, 0);

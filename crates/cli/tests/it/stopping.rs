@@ -39,7 +39,7 @@ fn stopping_planning_and_summarising_send_no_request_though_something_waits_to_b
     place.ok(&["approve", &trace]);
     place.ok(&["next", &trace, "Then this."]);
     place.ok(&["steer", &trace, "Rather that."]);
-    assert_eq!(place.ok(&["stop", &trace]), format!("{trace} is stopped\n"));
+    assert_eq!(place.ok(&["stop", &trace]), format!("{trace} has stopped\n"));
     assert!(place.ok(&["goal", &trace, "add", "Mind the cat"]).contains("Mind the cat"));
     assert_eq!((server.requests().len(), place.text("effects").as_str()), (1, ""));
     // A summary asks for itself only.

@@ -66,7 +66,7 @@ fn parked(tool: &'static str, args: Value) -> (Place, ModelServer, String) {
     let (place, server) = (repository(), scripted(vec![Answer::call(tool, args), Answer::text("The end.")]));
     let done = place.run_on(&server, &["--park", "--ask", tool, "Do it."]);
     let trace = place.trace();
-    done.fails(5, &format!("waits for an approval: mainpath approve {trace} && mainpath resume {trace}"));
+    done.fails(5, &format!("needs approval: mainpath approve {trace} && mainpath resume {trace}"));
     (place, server, trace)
 }
 
@@ -102,7 +102,7 @@ fn where_a_link_leads_is_told_before_it_is_approved_and_then_followed() {
     let (place, server, trace) = parked("write_text_file", json!({"path": "link/new/config", "content": "mine"}));
     let real = place.work.join("sub/new/config");
     let told = place.ok(&["show", &trace]);
-    assert!(told.contains(&format!("what it names leads to {}", real.display())), "{told}");
+    assert!(told.contains(&format!("it links to {}", real.display())), "{told}");
     place.ok(&["approve", &trace]);
     resumed(&place, &trace);
     assert!(observed(&server).contains("Created link/new/config"), "{}", observed(&server));

@@ -6,8 +6,7 @@ use mainpath_testkit::model_server::{Answer, ModelServer};
 use serde_json::json;
 use std::os::unix::fs::symlink;
 
-const QUESTION: &str =
-    "[y]es, [n]o (and why), the rule for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater, [?]:";
+const QUESTION: &str = "[y]es, [n]o (and why), for this [t]race, al[w]ays, [e]dit …, [a]ll in this run, [l]ater, [?]:";
 
 /// Where no rule is narrow enough.
 const NO_RULE: &str = "[y]es, [n]o (and why), [e]dit …, [a]ll in this run, [l]ater, [?]:";
@@ -32,7 +31,7 @@ fn a_question_tells_where_a_link_leads_and_the_answer_is_good_for_that_place() {
         let server = scripted(vec![Answer::call("write_text_file", write), Answer::text("The end.")]);
         let mut terminal = Terminal::run(&place, &server);
         terminal.shows(QUESTION, 1);
-        terminal.shows(&format!("what it names leads to {}\r\n", place.work.join("real/config").display()), 1);
+        terminal.shows(&format!("it links to {}\r\n", place.work.join("real/config").display()), 1);
         if swapped {
             std::fs::remove_file(place.work.join("link")).unwrap();
             symlink(".git", place.work.join("link")).unwrap();
@@ -83,7 +82,7 @@ fn a_rule_that_is_kept_holds_in_the_next_run_too() {
     terminal.types("w\n");
     let (code, screen) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
-    assert!(screen.contains("is allowed from now on: see"), "{screen:?}");
+    assert!(screen.contains("is allowed in every trace from now on; the rule is in"), "{screen:?}");
     let again = place.run(&["run", "-m", &server.model(), "Do it."]);
     assert_eq!((again.code, place.text("effects").as_str()), (0, "done\ndone\n"), "{again:#?}");
     assert!(std::fs::read_to_string(place.home.join("policy.toml")).unwrap().contains("decision = \"allow\""));
@@ -141,7 +140,7 @@ fn a_call_that_is_longer_than_the_question_shows_is_allowed_only_once_all_of_it_
     let command = format!("{}echo done >> effects", "true\n".repeat(100));
     let (place, server) = (Place::new(), scripted(vec![bash(&command), Answer::text("The end.")]));
     let mut terminal = Terminal::run(&place, &server);
-    terminal.shows("  │ … 41 more lines: [d]etails shows all, and only then it can be allowed\r\n", 1);
+    terminal.shows("  │ … 41 more lines: press d to see all before you can allow it\r\n", 1);
     for word in ["y\n", "a\n", "t\n", "e echo other >> effects\n"] {
         let refused = terminal.screen().matches("41 lines were not shown yet").count();
         terminal.types(word);
@@ -175,7 +174,7 @@ fn help_at_a_question_says_what_each_word_does_and_a_no_may_have_a_comma() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("?\n");
-    terminal.shows("  n WHY      do not make it, and tell the agent why\r\n", 1);
+    terminal.shows("  n WHY      deny it, and tell the agent why\r\n", 1);
     terminal.types("no, put it in tests/unit instead\n");
     let (code, screen) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (0, ""), "{screen:?}");
@@ -305,11 +304,8 @@ fn a_run_at_its_question_is_running_for_everybody_else() {
     let trace = place.trace();
     let watching = Terminal::start(&place, &["watch", &trace], &[]);
     // It has looked whether anybody is there, and stays.
-    watching.shows(
-        "? call 2.0 (bash: echo done >> effects) waits for an approval: at its terminal, or mainpath approve",
-        1,
-    );
-    assert_eq!(place.ok(&["next", &trace, "Then rest."]), format!("{trace} reads it after this run\n"));
+    watching.shows("? call 2.0 (bash: echo done >> effects) needs approval: at its terminal, or mainpath approve", 1);
+    assert_eq!(place.ok(&["next", &trace, "Then rest."]), format!("{trace} reads it after the current run\n"));
     let read = |event: &serde_json::Value| event["data"]["mode"] == "follow_up";
     wait_until("it is read", || place.events(&trace).iter().any(read));
     place.run(&["interrupt", &trace]).fails(1, "no call of");
@@ -319,8 +315,8 @@ fn a_run_at_its_question_is_running_for_everybody_else() {
     assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
     let (watched, shown) = watching.end();
     assert_eq!((watched, shown.matches("■ final").count()), (0, 2), "{shown:?}");
-    assert_eq!(shown.matches("waits for an approval").count(), 1, "{shown:?}");
-    assert!(place.ok(&["next", &trace, "And that."]).starts_with("it waits, as nobody is running"));
+    assert_eq!(shown.matches("needs approval").count(), 1, "{shown:?}");
+    assert!(place.ok(&["next", &trace, "And that."]).starts_with("queued; "));
 }
 
 #[test]
@@ -463,7 +459,7 @@ fn a_server_of_a_repository_is_asked_about_before_it_starts() {
         std::fs::write(place.work.join(".mcp.json"), entry).unwrap();
         let server = scripted(vec![Answer::text("Done.")]);
         let mut terminal = Terminal::run(&place, &server);
-        terminal.shows("approve it as it is? [y]es, [n]o: ", 1);
+        terminal.shows("approve it? [y]es, [n]o: ", 1);
         assert!(terminal.screen().contains(r#"args: ["server.py","echo"]"#), "{}", terminal.screen());
         terminal.types(said);
         let (code, screen) = terminal.end();
@@ -488,17 +484,17 @@ fn what_is_typed_during_a_run_is_read_now_or_after_it() {
     let answers = vec![bash(WAITS), Answer::text("One."), Answer::text("Two."), Answer::text("Three.")];
     let (place, server, mut terminal) = at_work(answers);
     terminal.types("/help\n");
-    terminal.shows("/clear        end the run", 1);
+    terminal.shows("/clear        stop the run", 1);
     terminal.types("y\n");
-    terminal.shows("nothing is asked now", 1);
+    terminal.shows("no question is open; ignored", 1);
     terminal.types("/stear x\n");
     terminal.shows("there is no /stear; /help lists", 1);
     terminal.types("/next And this.\n");
-    terminal.shows("it is read after this run", 1);
+    terminal.shows("queued; use /steer TEXT to redirect the run now", 1);
     terminal.types("And that.\n");
-    terminal.shows("it is read after this run", 2);
+    terminal.shows("queued; use /steer TEXT to redirect the run now", 2);
     terminal.types("/steer Look there.\n");
-    terminal.shows("it is read after the running tool", 1);
+    terminal.shows("steering: applied when the current tool finishes", 1);
     std::fs::write(place.work.join("go"), "").unwrap();
     let (code, screen) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (0, "done\n"), "{screen:?}");
@@ -511,7 +507,7 @@ fn what_is_typed_during_a_run_is_read_now_or_after_it() {
 fn an_esc_ends_the_running_call_and_a_clear_the_whole_conversation() {
     let (place, server, mut terminal) = at_work(vec![bash(WAITS), bash(WAITS), Answer::text("Done.")]);
     terminal.types("/esc\n");
-    terminal.shows("ending call 2.0 (bash)", 1);
+    terminal.shows("stopping call 2.0 (bash)", 1);
     wait_until("the agent goes on", || place.text("began") == "x\nx\n");
     terminal.types("/clear\n");
     let (code, screen) = terminal.end();
@@ -531,7 +527,7 @@ fn a_rewind_in_a_terminal_asks_about_the_files_and_shows_what_would_change() {
         let other = scripted(vec![Answer::text("As you like.")]);
         let trace = place.trace();
         let mut terminal = Terminal::start(&place, &["rewind", &trace, "1", "--model", &other.model()], &[]);
-        let question = "1 file was changed since: put back what calls have changed? [y]es, [n]o, [s]how: ";
+        let question = "1 file was changed since: restore what calls have changed? [y]es, [n]o, [s]how: ";
         terminal.shows(question, 1);
         terminal.types("s\n");
         terminal.shows("-new", 1);

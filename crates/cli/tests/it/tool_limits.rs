@@ -48,8 +48,8 @@ fn an_approval_that_comes_too_late_is_a_denial() {
     assert_eq!(parked.code, 5, "{parked:#?}");
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     let shown = place.ok(&["show"]);
-    assert!(shown.contains("call 2.0 (bash: echo done >> effects) has expired: nobody decided on it by "), "{shown}");
-    place.run(&["approve"]).fails(1, "call 2.0 (bash: echo done >> effects) has expired: nobody decided on it by ");
+    assert!(shown.contains("call 2.0 (bash: echo done >> effects) expired: nobody answered by "), "{shown}");
+    place.run(&["approve"]).fails(1, "call 2.0 (bash: echo done >> effects) expired: nobody answered by ");
     let done = place.run(&["resume", "--park"]);
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "Then not.\n", ""), "{done:#?}");
     let request = server.requests().pop().unwrap().body()["messages"].to_string();
@@ -69,9 +69,12 @@ fn the_limits_of_the_configuration_are_among_a_tools_own() {
 fn a_limit_that_cannot_be_read_is_told_with_its_place() {
     let place = Place::new();
     for (text, words) in [
-        ("[tool_limits.bash]\nrate = \"often\"\n", "line 2: \"often\" is no rate; write calls/time, such as \"10/1m\""),
-        ("[tool_limits.bash]\nrate = \"0/1s\"\n", "line 2: at \"0/1s\" it would never run"),
-        ("\n[tool_limits.bash]\ntimeout = \"soon\"\n", "line 3: \"soon\" is no time"),
+        (
+            "[tool_limits.bash]\nrate = \"often\"\n",
+            "line 2: \"often\" is not a rate; write calls/time, such as \"10/1m\"",
+        ),
+        ("[tool_limits.bash]\nrate = \"0/1s\"\n", "line 2: \"0/1s\" would never let it run"),
+        ("\n[tool_limits.bash]\ntimeout = \"soon\"\n", "line 3: \"soon\" is not a time"),
         ("[tool_limits.bash]\nmax = 1\n", "line 2: unknown field `max`"),
         ("mode = \"everything\"\n", "line 1: unknown variant `everything`"),
     ] {

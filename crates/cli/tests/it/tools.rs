@@ -36,7 +36,7 @@ fn the_list_says_what_is_on_what_is_off_and_what_is_missing() {
         "\neffect: read-only; results come from: web\nlimits: 10 calls in 1m\narguments: {",
         "\"description\": \"The address, http or https.\"",
         "! web_search: BRAVE is not set; set that variable, or BRAVE under [secrets]\n",
-        "- http_request: Sends HTTP requests to what a list allows. It is off; this in ",
+        "- http_request: Sends HTTP requests to what a list allows. Off by default; to enable it, add to ",
         "[tools.http_request]\nallow = [\"GET,POST https://api.example.com/v1/**\"]\n",
     ];
     assert_eq!(told.map(|words| text.contains(words)), [true; 6], "{text}");
@@ -95,15 +95,15 @@ fn what_is_wrong_in_the_configuration_is_told_with_its_place() {
         (
             "[net]\nallow_private = [\n  \"127.0.0.1\"]\n",
             2,
-            "\"127.0.0.1\" is no host with a port; write it like 127.0.0.1:8080",
+            "\"127.0.0.1\" is not a host with a port; write it like 127.0.0.1:8080",
         ),
         (
             "[tools.http_request]\nallow = [\"GET a.test\"]\n",
             2,
-            "\"GET a.test\" is no address; it looks like GET https://",
+            "\"GET a.test\" is not an address; it looks like GET https://",
         ),
         ("[tools.http_request]\n", 1, "missing field `allow`"),
-        ("[tools.web_fetch]\n\nrate = \"often\"\n", 3, "\"often\" is no rate; write calls and time, such as 10/1m"),
+        ("[tools.web_fetch]\n\nrate = \"often\"\n", 3, "\"often\" is not a rate; write calls and time, such as 10/1m"),
         (
             "[tools.web_search]\nbackend = \"brave\"\nkey = \"sk-1\"\n",
             3,
@@ -112,7 +112,7 @@ fn what_is_wrong_in_the_configuration_is_told_with_its_place() {
         (
             "[tools.invoke_workflow.workflows.a]\ndescription = \"\"\nurl = \"http://a.test\"\ninput_schema = { type = 5 }\n",
             4,
-            "the schema cannot be used: it is no valid JSON Schema",
+            "the schema cannot be used: it is not a valid JSON Schema",
         ),
     ] {
         place.config(text);

@@ -50,7 +50,7 @@ fn one_key_answers_and_an_enter_behind_it_answers_nothing_else() {
     terminal.types("\r");
     std::thread::sleep(READ);
     terminal.types("?");
-    terminal.shows("\r\n  y          make this call\r\n", 1);
+    terminal.shows("\r\n  y          allow this call\r\n", 1);
     std::thread::sleep(READ);
     terminal.types("y");
     terminal.types("\r");
@@ -106,7 +106,7 @@ fn what_is_pasted_is_one_message() {
         let (place, server, mut terminal) = at_work();
         terminal.types(&format!("{before}first line\rsecond line\rthird{after}"));
         terminal.types("\r");
-        terminal.shows("for after this run: first line second line third\r\n", 1);
+        terminal.shows("queued: first line second line third\r\n", 1);
         std::fs::write(place.work.join("go"), "").unwrap();
         let (code, shown) = terminal.end();
         assert_eq!((code, shown.matches("■ final").count()), (0, 2), "{shown}");

@@ -66,7 +66,7 @@ fn a_watcher_sees_what_people_say() {
     let said: Vec<&str> = seen.lines().filter(said).collect();
     let expected = [
         "· said: Count the herons.",
-        "· for after this run: And the cranes.",
+        "· queued: And the cranes.",
         "· said after #2: And the storks.",
         "· said: (18,000 bytes)",
     ];
@@ -78,10 +78,10 @@ fn a_trace_that_nobody_drives_is_said_to_wait() {
     let place = Place::new();
     let server =
         scripted(vec![Answer::call("write_text_file", json!({"path": "a", "content": "x"})), Answer::text("ok")]);
-    place.run_on(&server, &["--park", "write"]).fails(5, "waits for an approval");
+    place.run_on(&server, &["--park", "write"]).fails(5, "needs approval");
     let waits = place.run(&["watch"]);
     assert!(
-        waits.code == 5 && waits.err.contains("call 2.0 (write_text_file: a) waits for an approval: mainpath approve"),
+        waits.code == 5 && waits.err.contains("call 2.0 (write_text_file: a) needs approval: mainpath approve"),
         "{waits:#?}"
     );
     let server = scripted(vec![Answer { delay_ms: 50_000, ..Answer::text("late") }]);
@@ -89,7 +89,7 @@ fn a_trace_that_nobody_drives_is_said_to_wait() {
     wait_until("it asks", || server.count() == 1);
     running.kill();
     let left = place.run(&["watch", &newest(&place)]);
-    assert!(left.code == 130 && left.err.contains("nobody is running"), "{left:#?}");
+    assert!(left.code == 130 && left.err.contains("is not running; continue with: "), "{left:#?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const MISTAKES: [(&str, &str, &str); 4] = [
 #[track_caller]
 fn goes_on(done: &Done, words: &str) {
     let told: Vec<&str> =
-        done.err.lines().filter(|line| line.ends_with("; no agent starts until that is put right")).collect();
+        done.err.lines().filter(|line| line.ends_with("; no agent starts until you fix that")).collect();
     assert!(done.code == 0 && told.iter().all(|line| line.contains(words)) && told.len() < 2, "{words}: {done:#?}");
 }
 

@@ -99,7 +99,7 @@ fn a_fork_from_the_middle_of_a_run_says_so_and_nobody_has_stopped_it() {
         bodies.extend(&fork.log);
         ending(fork.state(), &bodies).unwrap().answer
     };
-    let blocked = "Blocked by: this is a fork from the middle of a run, and what was open there is not open here.";
+    let blocked = "Blocked by: this fork starts in the middle of a run; calls that were open there are not open here.";
     assert!(said(&fork).contains(blocked), "{}", said(&fork));
     fork.says(MessageMode::Message, "go on");
     fork.takes(stop());

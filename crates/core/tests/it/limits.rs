@@ -369,7 +369,7 @@ fn a_degraded_answer_says_what_was_done_what_blocks_and_what_to_do_next() {
     let mut agent = Agent::calling(Limits { turns: Some(1), ..no_limits() }, &[allowed("read"), allowed("bash")]);
     agent.takes(done("2.0", 1));
     agent.takes(failed("2.1", 1));
-    let answer = "The run ended before a final answer (max_turns).\n\nDone: read × 1.\nBlocked by: the limit of model \
+    let answer = "The run ended before a final answer (turn limit).\n\nDone: read × 1.\nBlocked by: the limit of model \
                   turns. The last failure was in bash.\nLast message: let me see\nNext: continue the trace; \
                   limits count per run.";
     let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into(), is_said: false };
@@ -385,10 +385,10 @@ fn a_degraded_answer_names_denials_as_the_block_and_the_open_steps_as_what_is_ne
     agent.calls(&[planned("bash", Decision::Ask)]);
     agent.takes(InputKind::Deny { call: call("2.0"), by: user(), reason: Some("not today".into()) });
     agent.calls(&[planned("bash", Decision::Deny)]);
-    let answer = "The run ended before a final answer (repeated_failure).\n\nDone: no tool call succeeded.\nBlocked by: the run \
-                  went round in circles. To be exact: bash failed or was denied in 2 turns in a row. Denied: bash × 1 (by \
+    let answer = "The run ended before a final answer (repeated failure).\n\nDone: no tool call succeeded.\nBlocked by: the run \
+                  was stuck in a loop. Details: bash failed or was denied in 2 turns in a row. Denied: bash × 1 (by \
                   test.bash), bash × 1 (by user).\nLast message: let me see\nNext: look at the failure, then \
-                  continue with an instruction. Approve what was denied (the last such call is 4.0), or allow it by a rule. \
+                  continue the trace with an instruction. Approve what was denied (the last such call is 4.0), or allow it by a rule. \
                   Still open: step 1; step 2; step 3; step 4; step 5; step 6; step 7; step 8; and 2 more.";
     let expected = Ending { reason: FinishReason::RepeatedFailure, answer: answer.into(), is_said: false };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));

@@ -177,10 +177,7 @@ fn the_model_is_told_once_that_a_call_comes_to_the_same_and_the_next_one_ends_th
     let note = "[This same call has come to this same result 3 times. Making it again will end the run: try something else, or give \
                 your final answer.]";
     assert_eq!(shown, ["the same", "the same", &format!("the same\n{note}"), "the same"]);
-    assert_eq!(
-        why(&agent),
-        "the same call with the same result was made again and again, also after the model was told so"
-    );
+    assert_eq!(why(&agent), "the same call returned the same result again and again, even after a warning");
 }
 
 #[test]

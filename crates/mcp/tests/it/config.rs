@@ -43,10 +43,10 @@ fn a_broken_file_of_a_workspace_is_told_and_stops_nothing() {
             r#"{"mcpServers": {"a": {"command": "x", "args": "y"}}}"#,
             "mcpServers.a.args: invalid type: string \"y\", expected a sequence",
         ),
-        (r#"{"mcpServers": {"a": {}}}"#, "the MCP server \"a\": it has neither a command nor a url"),
+        (r#"{"mcpServers": {"a": {}}}"#, "the MCP server \"a\": it needs a command or a url"),
         (
             r#"{"mcpServers": {"a": {"type": "sse", "url": "http://h"}}}"#,
-            "the MCP server \"a\": the type sse is the transport of 2024, which is not spoken here; use http",
+            "the MCP server \"a\": the type sse is the old transport of 2024, which is not supported; use http",
         ),
     ] {
         let (folder, servers) = workspace(json);
@@ -66,7 +66,7 @@ fn a_broken_file_of_a_workspace_is_told_and_stops_nothing() {
     assert_eq!(
         wrong.unwrap_err(),
         format!(
-            "{file}: the MCP server \"a\": it has neither a command nor a url; {file}: mcpServers.a: the field \"comand\" is \
+            "{file}: the MCP server \"a\": it needs a command or a url; {file}: mcpServers.a: the field \"comand\" is \
              not known here; did you mean \"command\"?"
         )
     );
@@ -79,8 +79,8 @@ fn the_persons_own_files_are_read_strictly() {
     assert!(bad("[servers.a]\ncomand = \"x\"\n").starts_with("unknown field `comand`, expected one of `preset`"));
     let at = "/c/config.toml: the MCP server \"a\": ";
     for (entry, wanted) in [
-        ("", "it has neither a command nor a url"),
-        ("command = \"x\"\nurl = \"http://h\"", "it has a command and a url; it can have one of them"),
+        ("", "it needs a command or a url"),
+        ("command = \"x\"\nurl = \"http://h\"", "it has both a command and a url; use one"),
         ("command = \"\"", "the command is empty"),
         ("command = \"x\"\ntype = \"http\"", "the type http needs a url"),
         ("command = \"x\"\nheaders = { a = \"b\" }", "headers are for servers with a url"),

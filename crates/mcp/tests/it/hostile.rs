@@ -28,7 +28,7 @@ async fn a_server_that_cannot_start_is_left_alone_for_a_while_and_says_why() {
     assert_eq!(world.names(), [""; 0]);
     let config = "[servers.h]\ncommand = \"/no/such/program\"\n";
     let world = World::new(config).await;
-    let why = "its program \"/no/such/program\" cannot be started: No such file or directory (os error 2)";
+    let why = "its program \"/no/such/program\" cannot start: No such file or directory (os error 2)";
     assert_eq!(world.failure("h"), why);
 }
 
@@ -36,7 +36,7 @@ async fn a_server_that_cannot_start_is_left_alone_for_a_while_and_says_why() {
 async fn a_server_that_never_comes_up_holds_nobody_for_longer_than_its_time() {
     let begun = Instant::now();
     let world = World::new(&format!("{}startup_timeout_s = 1\n", hostile("h", "mute"))).await;
-    assert_eq!(world.failure("h"), "it did not come up within 1 s");
+    assert_eq!(world.failure("h"), "it did not start within 1 s");
     assert!(begun.elapsed() < Duration::from_secs(9));
 }
 
@@ -176,7 +176,7 @@ async fn names_are_made_to_fit_and_descriptions_are_cleaned() {
             found.iter().any(|found| *found == name || (found.starts_with(&name) && found.len() == name.len() + 6));
         assert!(made, "{name} {found:?}");
     }
-    assert_eq!(world.notices(), ["the MCP server \"h\": it names the tool \"a_b\" twice; the first is taken"]);
+    assert_eq!(world.notices(), ["the MCP server \"h\": it names the tool \"a_b\" twice; the first is used"]);
     let doc = world.tools.doc("mcp__h__speaks").unwrap();
     assert_eq!(doc.description, format!("Fine.[2J{}…", "y".repeat(1_992)));
     assert_eq!(world.tools.doc("mcp__h__a_b").unwrap().description, "A tool of the MCP server h.");

@@ -206,5 +206,5 @@ async fn a_server_that_is_nowhere_is_said_to_be_nowhere() {
     assert!(world.failure("far").ends_with(": Connection refused (os error 111)"), "{}", world.failure("far"));
     let world = World::new("[servers.far]\nurl = \"ftp://h/mcp\"\n[servers.none]\nurl = \"no url\"\n").await;
     assert_eq!(world.failure("far"), "its url begins with ftp:, not with http: or https:");
-    assert_eq!(world.failure("none"), "its url is none: relative URL without a base");
+    assert_eq!(world.failure("none"), "its url is invalid: relative URL without a base");
 }

@@ -143,7 +143,7 @@ fn what_cannot_be_attached_is_said_in_one_line() {
     for (name, why) in files {
         assert_eq!(read(at(name).as_os_str(), 100).unwrap_err().to_string(), why, "{name}");
     }
-    let address = "it is no address that a model's server could fetch; write http://HOST/… or https://HOST/…";
+    let address = "it is not an address that a model's server could fetch; write http://HOST/… or https://HOST/…";
     let others = [
         ("", "there is no such file"),
         ("/dev/zero", "it is a device, not a file"),

@@ -175,5 +175,5 @@ fn what_is_wrong_or_missing_is_said() {
             .starts_with("the schema schema.json cannot be used: write its whole path, from / on")
     );
     assert!(with(json!("/no/such.json")).starts_with("the schema /no/such.json cannot be used: No such file"));
-    assert!(with(json!({"type": 7})).starts_with("the schema cannot be used: it is no valid JSON Schema"));
+    assert!(with(json!({"type": 7})).starts_with("the schema cannot be used: it is not a valid JSON Schema"));
 }

@@ -158,7 +158,7 @@ async fn what_is_too_long_or_no_text_is_kept_whole_beside() {
     assert_eq!((artifact.bytes, world.blobs.get(&artifact.hash).unwrap().len()), (60_002, 60_002));
     let output = world.run("http_request", json!({"method": "GET", "url": server.url("/png")})).await;
     let text = format!(
-        "HTTP 200 from {}\ncontent-type: image/png\n\n[5 bytes of image/png, which is no text]",
+        "HTTP 200 from {}\ncontent-type: image/png\n\n[5 bytes of image/png, which is not text]",
         server.url("/png")
     );
     assert_eq!(said(&output), pair("ok", text));

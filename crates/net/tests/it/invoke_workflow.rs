@@ -141,6 +141,6 @@ fn what_is_missing_is_said() {
     let poll =
         |url: &str| build("http://a.test/", json!({"poll": {"url": url, "id": "/id", "state": "/s", "done": []}}));
     for url in ["http://a.test/runs", "http://{id}.test/", "{id}"] {
-        assert_eq!(told(poll(url)), "the workflow \"build\": poll.url is no address with {id} in its path");
+        assert_eq!(told(poll(url)), "the workflow \"build\": poll.url is not an address with {id} in its path");
     }
 }

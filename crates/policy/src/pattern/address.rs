@@ -124,7 +124,7 @@ fn no_methods(words: &str) -> Option<String> {
     let likeness = |method: &&str| strsim::damerau_levenshtein(method, &wrong.to_ascii_uppercase());
     let near = METHODS.into_iter().min_by_key(likeness).filter(|method| likeness(method) <= 2);
     let hint = near.map(|method| format!("; did you mean {method:?}?")).unwrap_or_default();
-    Some(format!("{wrong:?} is no HTTP method{hint}"))
+    Some(format!("{wrong:?} is not an HTTP method{hint}"))
 }
 
 impl AddressPattern {
@@ -134,7 +134,7 @@ impl AddressPattern {
         if rest == "*" {
             return Ok(AddressPattern { methods, place: None });
         }
-        let bad = || format!("{text:?} is no address; it looks like GET https://api.example.com/v1/**");
+        let bad = || format!("{text:?} is not an address; it looks like GET https://api.example.com/v1/**");
         if let Some((first, _)) = rest.split_once(char::is_whitespace) {
             return Err(no_methods(first).filter(|_| !first.contains("://")).unwrap_or_else(bad));
         }

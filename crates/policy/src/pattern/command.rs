@@ -70,7 +70,9 @@ impl CommandPattern {
         let mut stages = stages.into_iter();
         let (words, reader, more) = (stages.next().unwrap_or_default(), stages.next(), stages.next());
         if more.is_some() || words.is_empty() || reader.as_ref().is_some_and(Vec::is_empty) {
-            return Err(format!("{text:?} is no command; a pattern has at most one |, with a command on both sides"));
+            return Err(format!(
+                "{text:?} is not a command; a pattern has at most one |, with a command on both sides"
+            ));
         }
         Ok(CommandPattern { words, reader })
     }

@@ -240,7 +240,7 @@ fn check_name(name: &str) -> Result<&str, String> {
     let name = name.trim();
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-*?[]{},!\\".contains(letter);
     if name.is_empty() || !name.chars().all(fits) {
-        return Err(format!("{name:?} is no tool's name; a rule looks like bash(git status) or write(src/**)"));
+        return Err(format!("{name:?} is not a tool's name; a rule looks like bash(git status) or write(src/**)"));
     }
     let known = || OWN_TOOLS.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
     if known().any(|own| own == name) {

@@ -134,7 +134,7 @@ pub(super) fn sourced(words: &[Word]) -> Vec<Inner> {
             vec![Inner::Unclear(format!("what is read from {:?} is not written out", word.text))]
         }
         Some(word) if is_input(&word.text) => vec![Inner::Input],
-        Some(word) if is_stream(&word.text) => vec![Inner::Unclear(format!("{:?} is no file", word.text))],
+        Some(word) if is_stream(&word.text) => vec![Inner::Unclear(format!("{:?} is not a file", word.text))],
         _ => Vec::new(),
     }
 }

@@ -388,7 +388,7 @@ fn shell(mut words: &[Word]) -> Vec<Inner> {
         Some(script) if wants_script => vec![Inner::Script(script.text.clone())],
         Some(_) | None if wants_script => Vec::new(),
         Some(file) if is_input(&file.text) => vec![Inner::Input],
-        Some(file) if is_stream(&file.text) => vec![Inner::Unclear(format!("{:?} is no file", file.text))],
+        Some(file) if is_stream(&file.text) => vec![Inner::Unclear(format!("{:?} is not a file", file.text))],
         Some(_) => Vec::new(),
         None => vec![Inner::Input],
     }

@@ -81,23 +81,23 @@ fn a_mistake_is_named_with_its_line_and_what_may_have_been_meant() {
         ),
         (
             "[[rule]]\ndecision = \"allow\"\nmatch = \"http_request(GET https://a b/)\"",
-            "policy.toml, line 3: \"GET https://a b/\" is no address; it looks like GET https://api.example.com/v1/**",
+            "policy.toml, line 3: \"GET https://a b/\" is not an address; it looks like GET https://api.example.com/v1/**",
         ),
         (
             "[[rule]]\ndecision = \"deny\"\nmatch = \"http_request(GTE https://a/**)\"",
-            "policy.toml, line 3: \"GTE\" is no HTTP method; did you mean \"GET\"?",
+            "policy.toml, line 3: \"GTE\" is not an HTTP method; did you mean \"GET\"?",
         ),
         (
             "[[rule]]\ndecision = \"deny\"\nmatch = \"*(GET,PSOT https://a/**)\"",
-            "policy.toml, line 3: \"PSOT\" is no HTTP method; did you mean \"POST\"?",
+            "policy.toml, line 3: \"PSOT\" is not an HTTP method; did you mean \"POST\"?",
         ),
         (
             "[[rule]]\ndecision = \"deny\"\nmatch = \"http_request(DELET *)\"",
-            "policy.toml, line 3: \"DELET\" is no HTTP method; did you mean \"DELETE\"?",
+            "policy.toml, line 3: \"DELET\" is not an HTTP method; did you mean \"DELETE\"?",
         ),
         (
             "[[rule]]\ndecision = \"deny\"\nmatch = \"web_fetch(example.com)\"",
-            "policy.toml, line 3: \"example.com\" is no address; it looks like GET https://api.example.com/v1/**",
+            "policy.toml, line 3: \"example.com\" is not an address; it looks like GET https://api.example.com/v1/**",
         ),
         (
             "[[rule]]\nid = \"a b\"\ndecision = \"allow\"\nmatch = \"a\"",

@@ -583,7 +583,7 @@ fn calls_of_mcp_tools_are_written_with_names_or_as_json() {
     let folders = mainpath_policy::Folders::default();
     for (text, problem) in [
         ("mcp__a__b(src/a.rs)", "are written as name=value, name=value or as a JSON object"),
-        ("mcp__a__b({\"x\": })", "are no JSON object"),
+        ("mcp__a__b({\"x\": })", "are not a JSON object"),
     ] {
         let said = mainpath_policy::sample(text, &folders).unwrap_err();
         assert!(said.contains(problem), "{said}");

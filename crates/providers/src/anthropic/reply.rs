@@ -405,7 +405,7 @@ fn stop_reason(said: Option<&str>, has_calls: bool) -> StopReason {
 pub(super) fn decode(body: &[u8], issuer: &str) -> Result<ModelReply, ModelError> {
     let no_answer = || {
         let message = format!(
-            "the server answered with something that is no Anthropic message: {}; is the base URL right (without /v1)?",
+            "the server answered with something that is not an Anthropic message: {}; is the base URL right (without /v1)?",
             snippet(body)
         );
         error(ModelErrorKind::Server, message)

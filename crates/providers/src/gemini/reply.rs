@@ -276,7 +276,7 @@ fn failed(reason: &Option<String>, said: &Option<String>) -> ModelError {
 pub(super) fn decode(body: &[u8], issuer: &str) -> Result<ModelReply, ModelError> {
     let no_answer = || {
         let message = format!(
-            "the server answered with something that is no generateContent answer: {}; is the base URL right (it stands before /v1/models)?",
+            "the server answered with something that is not a generateContent answer: {}; is the base URL right (it stands before /v1/models)?",
             snippet(body)
         );
         error(ModelErrorKind::Server, message)

@@ -52,7 +52,7 @@ pub(super) fn read(format: Option<HistoryFormat>, text: &str) -> Result<(Vec<Loo
     }
     for (number, value) in (1..).zip(&list) {
         let bad = |what: &str| BadHistory(format!("message {number} {what}"));
-        let Some(fields) = value.as_object() else { return Err(bad("is no JSON object")) };
+        let Some(fields) = value.as_object() else { return Err(bad("is not a JSON object")) };
         let parts = fields.get("parts").and_then(Value::as_array);
         let typed = parts.is_some_and(|parts| parts.iter().any(|part| part.get("type").is_some()));
         let told = match (parts, typed) {
@@ -141,15 +141,15 @@ fn list(given: &str, notes: &mut Notes) -> Result<(Vec<Value>, Vec<Vec<Part>>), 
             }
             Err(BadHistory("the object has no list of \"messages\", \"contents\" or \"input\"".into()))
         }
-        Ok(_) => Err(BadHistory("it is no list of messages".into())),
+        Ok(_) => Err(BadHistory("it is not a list of messages".into())),
         Err(error) => {
             let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
             let is_object = |line: &&str| line.trim_start().starts_with('{');
             if lines.len() < 2 || !lines.iter().all(is_object) {
-                return Err(BadHistory(format!("it is no JSON: {error}")));
+                return Err(BadHistory(format!("it is not JSON: {error}")));
             }
             let read = lines.iter().zip(1..).map(|(line, number)| {
-                serde_json::from_str(line).map_err(|error| BadHistory(format!("line {number} is no JSON: {error}")))
+                serde_json::from_str(line).map_err(|error| BadHistory(format!("line {number} is not JSON: {error}")))
             });
             Ok((read.collect::<Result<_, _>>()?, Vec::new()))
         }

@@ -376,7 +376,7 @@ fn argument_text(raw: &RawValue) -> String {
 pub(super) fn decode(body: &[u8], codec: &OpenAiChat) -> Result<ModelReply, ModelError> {
     let no_answer = || {
         let message = format!(
-            "the server answered with something that is no chat completion: {}; is the base URL right (it often ends in /v1)?",
+            "the server answered with something that is not a chat completion: {}; is the base URL right (it often ends in /v1)?",
             snippet(body)
         );
         error(ModelErrorKind::Server, message)

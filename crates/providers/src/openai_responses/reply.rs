@@ -252,7 +252,7 @@ pub(super) fn reply(items: impl Iterator<Item = Item>, ending: Ending, issuer: &
 pub(super) fn decode(body: &[u8], issuer: &str) -> Result<ModelReply, ModelError> {
     let no_answer = || {
         let message = format!(
-            "the server answered with something that is no response object: {}; is the base URL right (it often ends in /v1)?",
+            "the server answered with something that is not a response object: {}; is the base URL right (it often ends in /v1)?",
             snippet(body)
         );
         error(ModelErrorKind::Server, message)

@@ -49,7 +49,7 @@ pub(super) fn text(path: &Path) -> Result<Option<(String, String)>, BadTable> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error.to_string())),
-        Ok(there) if !there.is_file() => return Err(unreadable("it is no file".into())),
+        Ok(there) if !there.is_file() => return Err(unreadable("it is not a file".into())),
         Ok(there) if there.len() > MAX_TABLE => return Err(unreadable(format!("it is larger than {MAX_TABLE} bytes"))),
         Ok(_) => {}
     }
@@ -121,7 +121,7 @@ pub(super) fn providers(file: &str, text: &str, known: &mut Vec<ProviderProfile>
         let wrong = |what: String| wrong(file, text, at, &what);
         let name = entry.name.clone();
         if !seen.insert(name.clone()) {
-            return Err(wrong(format!("the provider {name:?} is there twice; leave one out")));
+            return Err(wrong(format!("the provider {name:?} is listed twice; remove one")));
         }
         check(&entry).map_err(wrong)?;
         match known.iter_mut().find(|provider| provider.name == name) {
@@ -137,7 +137,7 @@ fn check(entry: &ProviderEntry) -> Result<(), String> {
     let name = &entry.name;
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
-        return Err(format!("{:?} is no provider's name; use a-z, 0-9, - and _", one_line(name, 60)));
+        return Err(format!("{:?} is not a provider's name; use a-z, 0-9, - and _", one_line(name, 60)));
     }
     if PLAYED.contains(&name.as_str()) {
         return Err(format!("the name {name:?} is taken; choose another"));
@@ -240,11 +240,11 @@ pub(super) fn models(file: &str, text: &str, providers: &[ProviderProfile]) -> R
         let problem = if !form.is_some_and(|form| providers.iter().any(|provider| provider.name == form)) {
             format!("{shown:?} names no known provider; write PROVIDER:MODEL, as --model takes it")
         } else if name.trim_end_matches('*').contains('*') || name.ends_with("**") {
-            format!("{shown:?} has a * that is not its end; it stands for anything only there")
+            format!("{shown:?} has a * that is not at the end; only there it matches anything")
         } else if entries.iter().any(|entry| entry.name == name) {
-            format!("the model {shown:?} is there twice; leave one out")
+            format!("the model {shown:?} is listed twice; remove one")
         } else if no_room {
-            format!("the model {shown:?} has no room for a single token; give a size above 0, or leave it out")
+            format!("the model {shown:?} has size 0; give a size above 0, or leave it out")
         } else {
             let price = row.price.map(|price| Price {
                 input: price.input,

@@ -413,7 +413,7 @@ fn a_success_that_is_no_answer_is_a_server_error_that_shows_what_came() {
     for body in ["<html>\nhi</html>", "", "{}", r#"{"type":"completion"}"#, "[1]", "{\"content\":"] {
         let error = failed(body.as_bytes());
         assert_eq!((error.kind, error.status), (ModelErrorKind::Server, None), "{body}");
-        let start = "the server answered with something that is no Anthropic message: ";
+        let start = "the server answered with something that is not an Anthropic message: ";
         assert!(error.message.starts_with(start) && !error.message.contains('\n'), "{}", error.message);
     }
     let error =

@@ -267,10 +267,10 @@ fn a_success_that_is_no_answer_is_a_server_error_that_shows_what_came() {
     {
         let error = OpenAiChat::default().decode_reply(body.as_bytes()).unwrap_err();
         assert_eq!((error.kind, error.status), (ModelErrorKind::Server, None), "{body}");
-        let start = "the server answered with something that is no chat completion: ";
+        let start = "the server answered with something that is not a chat completion: ";
         assert!(error.message.starts_with(start) && !error.message.contains('\n'), "{}", error.message);
     }
     let error = OpenAiChat::default().decode_reply(b"<html>").unwrap_err();
-    let expected = "the server answered with something that is no chat completion: \"<html>\"; is the base URL right (it often ends in /v1)?";
+    let expected = "the server answered with something that is not a chat completion: \"<html>\"; is the base URL right (it often ends in /v1)?";
     assert_eq!(error.message, expected);
 }

@@ -177,7 +177,7 @@ fn refusals_of_the_server_keep_their_status_waiting_time_and_words() {
     };
     use ModelErrorKind::*;
     let slow = "too many requests; wait a little: slow down";
-    let words = "the server does not accept the key, or wants one: Incorrect API key provided: [key].";
+    let words = "the server does not accept the key, or needs one: Incorrect API key provided: [key].";
     assert_eq!(refused(&provider, true), expected(Auth, 401, None, words));
     assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(7000), slow));
     assert_eq!(refused(&provider, true), expected(RateLimit, 429, Some(6500), slow));
@@ -197,7 +197,7 @@ fn what_a_profile_sends_in_headers_is_masked_where_a_server_repeats_it() {
     let headers = [("x-tenant", "tenant-7f3a9b2c4d5e"), ("x-auth", "Basic Zm9vYmFyYmF6"), ("x-version", "2026-10-21")];
     endpoint.headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
     let error = refused(&HttpProvider::openai_chat(&HttpClient::new(), endpoint), true);
-    let words = "the key may not do this: no [x-tenant] or [x-auth] on 2026-10-21";
+    let words = "the key has no permission for this: no [x-tenant] or [x-auth] on 2026-10-21";
     assert_eq!(error.message, format!("{}/chat/completions answered 403: {words}", server.url()));
 }
 
@@ -273,10 +273,10 @@ fn a_connection_closed_without_an_answer_is_a_connection_error() {
 fn garbage_is_a_server_error_that_shows_what_came() {
     let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\n<p>hi</p>";
     let cases: [(&[u8], bool, &str); 4] = [
-        (b"SSH-2.0-OpenSSH_9.9\r\n", true, "answered with something that is no HTTP"),
-        (html.as_bytes(), true, "something that is no event stream: \"<p>hi</p>\""),
-        (html.as_bytes(), false, "something that is no chat completion: \"<p>hi</p>\""),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", false, "no chat completion: nothing"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", true, "answered with something that is not HTTP"),
+        (html.as_bytes(), true, "something that is not an event stream: \"<p>hi</p>\""),
+        (html.as_bytes(), false, "something that is not a chat completion: \"<p>hi</p>\""),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", false, "not a chat completion: nothing"),
     ];
     for (bytes, stream, words) in cases {
         let server = start(vec![Reply::Garbage(bytes.into())]);

@@ -139,18 +139,18 @@ fn mark_empty(mut whole: Whole) -> Whole {
 #[test]
 fn what_is_no_conversation_is_refused_with_its_place() {
     let refused = |text: &str| read(None, text).unwrap_err().to_string();
-    assert!(refused("{").starts_with("it is no JSON: "), "{}", refused("{"));
-    assert_eq!(refused("3"), "it is no list of messages");
+    assert!(refused("{").starts_with("it is not JSON: "), "{}", refused("{"));
+    assert_eq!(refused("3"), "it is not a list of messages");
     assert_eq!(refused("{\"a\":1}"), "the object has no list of \"messages\", \"contents\" or \"input\"");
-    assert_eq!(refused("[{\"role\":\"user\",\"content\":\"a\"},7]"), "message 2 is no JSON object");
+    assert_eq!(refused("[{\"role\":\"user\",\"content\":\"a\"},7]"), "message 2 is not a JSON object");
     assert_eq!(refused("[{\"content\":\"a\"}]"), "message 1 has no \"role\"");
     assert_eq!(refused("[{\"role\":\"bishop\"}]"), "message 1 has the unknown role \"bishop\"");
-    assert!(refused("{\"role\":\"user\"}\n{\"role\"").starts_with("line 2 is no JSON: "));
+    assert!(refused("{\"role\":\"user\"}\n{\"role\"").starts_with("line 2 is not JSON: "));
     let gemini = "[{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}]";
     let wrong = read(Some(HistoryFormat::OpenAi), gemini).unwrap_err();
     assert!(matches!(&wrong, BadHistory(..)) && wrong.to_string().starts_with("message 1 is not of that format"));
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(refused(&deep).starts_with("it is no JSON: recursion limit"), "{}", refused(&deep));
+    assert!(refused(&deep).starts_with("it is not JSON: recursion limit"), "{}", refused(&deep));
 }
 
 /// What a trace would show of it: numbered.

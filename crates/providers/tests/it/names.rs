@@ -104,12 +104,12 @@ fn a_form_that_is_not_filled_in_says_what_is_missing() {
     no_name("openai:", "openai:MODEL");
     assert_eq!(
         refused("openai-compatible:localhost#m"),
-        "the model's address is wrong: \"localhost\" is no http:// or https:// address"
+        "the model's address is wrong: \"localhost\" is not an http:// or https:// address"
     );
     let with = |set: &[(&str, &str)]| resolve("groq:m", &env(set)).map(|_| ()).unwrap_err();
     assert_eq!(
         with(&[("GROQ_BASE_URL", "nonsense")]).to_string(),
-        "the model's address in GROQ_BASE_URL is wrong: \"nonsense\" is no http:// or https:// address"
+        "the model's address in GROQ_BASE_URL is wrong: \"nonsense\" is not an http:// or https:// address"
     );
     let without_key = with(&[("GROQ_API_KEY", " ")]);
     assert_eq!(without_key, UnknownModel::NoKey { name: "groq:m".into(), variable: "GROQ_API_KEY".into() });

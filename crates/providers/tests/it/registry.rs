@@ -235,21 +235,21 @@ fn what_is_wrong_in_a_table_is_one_line_with_its_place() {
     );
     assert_eq!(
         provider("format = \"gemini\"\nbase_url = \"host\""),
-        "p.toml, line 2: the base_url of \"mine\" is wrong: \"host\" is no http:// or https:// address"
+        "p.toml, line 2: the base_url of \"mine\" is wrong: \"host\" is not an http:// or https:// address"
     );
     assert_eq!(
         provider("format = \"gemini\"\nheaders = { \"x y\" = \"v\" }"),
         "p.toml, line 2: the header \"x y\" of \"mine\" cannot be sent; correct it"
     );
     let twice = "format = \"gemini\"\n[[provider]]\nname = \"mine\"";
-    assert_eq!(provider(twice), "p.toml, line 5: the provider \"mine\" is there twice; leave one out");
+    assert_eq!(provider(twice), "p.toml, line 5: the provider \"mine\" is listed twice; remove one");
     assert_eq!(
         wrong("[[provider]]\nname = \"scripted\"", ""),
         "p.toml, line 1: the name \"scripted\" is taken; choose another"
     );
     assert_eq!(
         wrong("[[provider]]\nname = \"a b\"", ""),
-        "p.toml, line 1: \"a b\" is no provider's name; use a-z, 0-9, - and _"
+        "p.toml, line 1: \"a b\" is not a provider's name; use a-z, 0-9, - and _"
     );
     assert!(wrong("x = [", "").starts_with("p.toml, line 1: "));
     let model = |text: &str| wrong("", &format!("# models\n\n[[model]]\n{text}"));
@@ -260,15 +260,15 @@ fn what_is_wrong_in_a_table_is_one_line_with_its_place() {
     );
     assert_eq!(
         model("name = \"openai:*-mini\""),
-        "m.toml, line 3: \"openai:*-mini\" has a * that is not its end; it stands for anything only there"
+        "m.toml, line 3: \"openai:*-mini\" has a * that is not at the end; only there it matches anything"
     );
     assert_eq!(
         model("name = \"openai:m\"\n[[model]]\nname = \"openai:m\""),
-        "m.toml, line 5: the model \"openai:m\" is there twice; leave one out"
+        "m.toml, line 5: the model \"openai:m\" is listed twice; remove one"
     );
     assert_eq!(
         model("name = \"openai:m\"\noutput_limit = 0"),
-        "m.toml, line 3: the model \"openai:m\" has no room for a single token; give a size above 0, or leave it out"
+        "m.toml, line 3: the model \"openai:m\" has size 0; give a size above 0, or leave it out"
     );
     assert!(model("name = \"openai:m\"\ncontext_window = -1").starts_with("m.toml, line 5: "));
     assert!(
@@ -283,9 +283,9 @@ fn a_table_that_cannot_be_read_is_an_error_and_one_that_is_not_there_is_none() {
     let file = folder.path().join("models.toml");
     std::fs::create_dir(&file).unwrap();
     let shown = file.display().to_string();
-    let expected = BadTable::Unreadable { file: shown.clone(), why: "it is no file".into() };
+    let expected = BadTable::Unreadable { file: shown.clone(), why: "it is not a file".into() };
     assert_eq!(Registry::read(folder.path()), Err(expected.clone()));
-    assert_eq!(expected.to_string(), format!("{shown} cannot be read: it is no file"));
+    assert_eq!(expected.to_string(), format!("{shown} cannot be read: it is not a file"));
     std::fs::remove_dir(&file).unwrap();
     std::fs::write(&file, b"\xff").unwrap();
     let said = Registry::read(folder.path()).unwrap_err().to_string();

@@ -329,7 +329,10 @@ fn a_success_that_is_no_answer_is_an_error_that_says_what_came() {
     {
         let error = kind(body);
         assert_eq!(error.kind, ModelErrorKind::Server);
-        assert!(error.message.starts_with("the server answered with something that is no response object: "), "{body}");
+        assert!(
+            error.message.starts_with("the server answered with something that is not a response object: "),
+            "{body}"
+        );
     }
     use ModelErrorKind::*;
     assert_eq!(kind(r#"{"status":"failed","output":[]}"#).kind, Server);

@@ -32,7 +32,7 @@ const SCRIPT_AS_JSON: &str = r#"{"turn": [
   {"final": "Done, with pleasure."}
 ]}"#;
 
-pub const USED_UP: &str = "The script is over. To go on, choose a model: mainpath models.";
+pub const USED_UP: &str = "The script is over. To continue, choose a model: mainpath models.";
 
 pub fn ask_as(
     provider: &dyn Provider,

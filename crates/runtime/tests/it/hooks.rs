@@ -138,7 +138,7 @@ async fn a_hook_for_some_tools_is_not_called_for_others() {
     let (guard, teller) = hook(&[HookPoint::BeforeTool], |_| Ok(json!({"decision": "deny"})));
     let guard = Hook { tools: vec!["lo?k".parse().unwrap()], ..guard };
     let (place, _) = with(vec![guard], &[&[("count", "a"), ("look", "x")]]).await;
-    assert_eq!(place.answer(&id("t")).await, "final: counted a; Denied (hook.guard): The hook guard said no.");
+    assert_eq!(place.answer(&id("t")).await, "final: counted a; Denied (hook.guard): The hook guard denied it.");
     assert_eq!(told(&teller).len(), 1);
 }
 

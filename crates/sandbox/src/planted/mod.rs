@@ -58,7 +58,7 @@ impl Planted {
         };
         say(
             &self.taken,
-            "moved out of the workspace, since git, shells, editors or agents would run or obey it outside of the sandbox",
+            "moved out of the workspace, because git, shells, editors or agents would run or obey it outside of the sandbox",
             &next,
         );
         say(&self.cleaned, "git settings and steps that could run programs were removed from", &place);

@@ -137,7 +137,7 @@ async fn a_database_keeps_messages_that_others_can_read() {
     db.execute("INSERT INTO message VALUES('torn', 1, 'user', 'no json')", []).unwrap();
     let names: Vec<String> = place.list().await.unwrap().into_iter().map(|one| one.name).collect();
     assert_eq!(names, ["other", "torn"]);
-    assert!(damage(&place, "odd").await.starts_with("the session odd is damaged: its trace is no trace's name"));
+    assert!(damage(&place, "odd").await.starts_with("the session odd is damaged: its trace is not a trace's name"));
     assert!(damage(&place, "torn").await.starts_with("the session torn is damaged: its messages cannot be read"));
     db.execute("INSERT INTO message VALUES('left', 1, 'user', '{}')", []).unwrap();
     assert!(damage(&place, "left").await.contains("its row in the table session is missing"));
@@ -247,7 +247,7 @@ async fn a_redis_server_keeps_messages_for_their_time() {
     assert!(damage(&place, "chat").await.contains("WRONGTYPE"));
     place.put("chat", &kept(7, 2), Some(90_000)).await.unwrap();
     let _: i64 = direct(&redis, &["DEL", "mp:session:chat:of"]).await;
-    assert!(damage(&place, "chat").await.contains("its trace is no trace's name"));
+    assert!(damage(&place, "chat").await.contains("its trace is not a trace's name"));
     // A mark lives no longer than what was taken out.
     place.put("chat", &kept(7, 2), Some(90_000)).await.unwrap();
     place.forget(&[kept(7, 2).trace]).await.unwrap();

@@ -23,7 +23,7 @@ fn a_pointer_is_a_small_file_that_comes_and_goes() {
     }
     std::fs::write(&file, "{").unwrap();
     let damaged = sessions.get("chat-1").unwrap_err().to_string();
-    assert!(damaged.contains("chat-1.json is no session: ") && damaged.contains("remove it"), "{damaged}");
+    assert!(damaged.contains("chat-1.json is not a session: ") && damaged.contains("remove it"), "{damaged}");
     let told: Vec<Result<Session, String>> =
         sessions.list().unwrap().into_iter().map(|session| session.map_err(|error| error.to_string())).collect();
     assert_eq!(told, [Ok(second), Err(damaged)], "one that is damaged hides no other");

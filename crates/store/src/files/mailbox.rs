@@ -126,7 +126,7 @@ fn parse(line: &[u8]) -> Result<Line<'_>, String> {
     // An erasure may have broken off before it sealed the entry anew.
     match line.sum.is_none() || line.is_sealed() || line.body.get() == BLANK {
         true => Ok(line),
-        false => Err(format!("entry {} was changed: its checksum is another", line.id)),
+        false => Err(format!("entry {} was changed: its checksum does not match", line.id)),
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
         let is_blank = line.ends_with(b"0 }\n") || line.ends_with(b"  }\n");
         match parse(line) {
             Ok(read) if read.sum.is_some() && !read.is_sealed() => {
-                let problem = "its words were taken out and it was not sealed anew: an erasure broke off, erase again";
+                let problem = "its text was erased but not sealed: an erasure was interrupted, erase again";
                 checked.faults.push(format!("{}, line {number}: {problem}", path.display()));
                 checked.ids.push(read.id);
             }
@@ -191,11 +191,11 @@ pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
         }
     }
     if unsealed > 0 {
-        let what = "whether somebody has changed what they say: they are from before entries had a checksum";
+        let what = "whether they were changed: they were written before entries had a checksum";
         checked.unchecked.push(format!("of {unsealed} mailbox entries, {what}"));
     }
     if !checked.ids.is_empty() {
-        let end = "whether mail that was not read yet is missing at the end of the mailbox";
+        let end = "whether unread mail is missing at the end of the mailbox";
         checked.unchecked.push(end.into());
     }
     Ok(checked)

@@ -34,14 +34,14 @@ pub(crate) fn verify(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
     // Whoever takes out what was said in the mailbox has to say so in the log.
     let told: Vec<_> = scan.erased.iter().filter_map(|gone| gone.what.mail).collect();
     for id in checked.blank.iter().filter(|id| !told.contains(id)) {
-        report.faults.push(format!("{file}: what entry {id} said was taken out, and no `erased` event says so"));
+        report.faults.push(format!("{file}: the text of entry {id} was removed, and no `erased` event records it"));
     }
     report.faults.extend(checked.faults);
     report.unchecked.extend(checked.unchecked);
     let left = journals(layout);
     if left > 0 {
         report.unchecked.push(format!(
-            "what {left} journals in {} hold and no log yet: nothing can be written here",
+            "{left} journals in {} that are in no log yet: the folder cannot be written",
             layout.journals().display()
         ));
     }

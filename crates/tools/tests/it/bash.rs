@@ -176,8 +176,7 @@ async fn what_others_would_run_is_taken_aside_and_model_and_people_are_told() {
     ctx.workspace = workspace;
     let arguments = json!({"command": "echo x > .envrc; echo done"}).to_string();
     let output = world.tools.run("bash", &arguments, &ctx).await;
-    let why =
-        "moved out of the workspace, since git, shells, editors or agents would run or obey it outside of the sandbox";
+    let why = "moved out of the workspace, because git, shells, editors or agents would run or obey it outside of the sandbox";
     let text = format!("done\n[{why}: .envrc; if it is wanted, write it with a file tool, which asks the user]");
     assert_eq!(said(&output), ("ok".into(), text));
     let aside = own.path().canonicalize().unwrap().join("aside/t1-tool-1.0-1");

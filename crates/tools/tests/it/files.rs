@@ -102,7 +102,7 @@ async fn what_is_no_file_is_said_to_be_none() {
         read("no/where").await,
         pair("not_found", r#"There is no file "no/where". Its folder does not exist either."#)
     );
-    assert_eq!(read("empty/x").await, pair("not_found", r#""empty/x" leads through something that is no folder."#));
+    assert_eq!(read("empty/x").await, pair("not_found", r#""empty/x" leads through something that is not a folder."#));
     assert_eq!(read("src").await, pair("is_directory", r#""src" is a folder, not a file."#));
     assert_eq!(read("fifo").await, pair("not_a_file", r#""fifo" is a device, pipe or socket, not a file."#));
     assert_eq!(read("empty").await, pair("ok", "[the file is empty]"));
@@ -150,7 +150,10 @@ async fn a_write_that_cannot_be_made_leaves_nothing_behind() {
     let write = async |path: &str| world.say("write", json!({"path": path, "content": "x"})).await;
     assert_eq!(write("dir").await, pair("is_directory", r#""dir" is a folder, not a file."#));
     assert_eq!(write(".").await, pair("is_directory", r#""." is a folder, not a file."#));
-    assert_eq!(write("file/sub").await, pair("not_found", r#""file/sub" leads through something that is no folder."#));
+    assert_eq!(
+        write("file/sub").await,
+        pair("not_found", r#""file/sub" leads through something that is not a folder."#)
+    );
     assert_eq!(world.names(), ["dir", "file"]);
 }
 

@@ -67,7 +67,7 @@ async fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(wrong("1, (\"x\" | .a)").await, "1\nThe filter failed: cannot index \"x\" with \"a\".");
     let (code, text) = transform(json!({"filter": ".", "path": "broken.json"})).await;
     assert_eq!(code, "filter");
-    assert!(text.starts_with("The input is no JSON: byte offset 6: "), "{text}");
+    assert!(text.starts_with("The input is not JSON: byte offset 6: "), "{text}");
     let both = "Wrong arguments for json_transform: give `input` or `path`, not both.";
     assert_eq!(transform(json!({"filter": ".", "input": 1, "path": "a.json"})).await, pair("invalid_arguments", both));
     let outside = transform(json!({"filter": ".", "path": "../x"})).await;

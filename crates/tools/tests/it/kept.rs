@@ -175,7 +175,7 @@ async fn what_is_about_to_be_changed_is_on_record_before_it_is() {
     let (ctx, noted) = noting(&world, "write", Ok(()));
     let same = json!({"path": "same", "content": "x"}).to_string();
     assert_eq!(world.tools.run("write", &same, &ctx).await.error, None);
-    assert_eq!(*noted.lock().unwrap(), [], "what stays the same is no change");
+    assert_eq!(*noted.lock().unwrap(), [], "what stays the same is not a change");
 }
 
 #[tokio::test]

@@ -205,7 +205,7 @@ fn a_tool_from_outside_with_a_bad_name_or_schema_is_refused() {
     assert_eq!(put("a", json!([])), unusable("it is an array, not an object"));
     assert_eq!(put("a", json!({"type": "string"})), unusable("it describes something else than an object"));
     let remote = put("a", json!({"$ref": "http://127.0.0.1:9/x.json"}));
-    assert!(remote.starts_with("The tool \"a\" has an unusable schema: it is no valid JSON Schema: "), "{remote}");
+    assert!(remote.starts_with("The tool \"a\" has an unusable schema: it is not a valid JSON Schema: "), "{remote}");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_wrong_call_is_told_what_is_wrong_where_and_what_is_expected() {
     assert_eq!(
         problem("read", r#"{"path": "a" "#),
         invalid(
-            "The arguments of read_text_file are no valid JSON: EOF while parsing an object at line 1 column 13. \
+            "The arguments of read_text_file are not valid JSON: EOF while parsing an object at line 1 column 13. \
              Send one JSON object."
         )
     );

@@ -44,7 +44,7 @@ fn many(n: usize, tool: &str, arguments: impl Fn(usize) -> Value) -> Answer {
     (1..n).fold(Answer::call(tool, arguments(0)), |answer, at| answer.and_call(tool, arguments(at)))
 }
 
-const LOOPS: &str = "repeated_failure";
+const LOOPS: &str = "repeated failure";
 
 /// Nobody can be asked, and nothing is allowed but reading.
 const MISBEHAVIOURS: [Misbehaviour; 19] = [
@@ -149,12 +149,12 @@ const MISBEHAVIOURS: [Misbehaviour; 19] = [
         requests: |most| most.max(2) + 1,
         ends: LOOPS,
     },
-    Misbehaviour { what: "empty answers", answer: |_| Answer::text(""), requests: |_| 2, ends: "protocol_error" },
+    Misbehaviour { what: "empty answers", answer: |_| Answer::text(""), requests: |_| 2, ends: "protocol error" },
     Misbehaviour {
         what: "a call that says nothing, and an empty answer",
         answer: |n| if n == 0 { bash("") } else { Answer::text(" \n") },
         requests: |_| 3,
-        ends: "protocol_error",
+        ends: "protocol error",
     },
 ];
 
@@ -172,9 +172,9 @@ fn held(profile: &Profile, one: &Misbehaviour, protocol: &str) {
     let (requests, what) = (turns_of(&server.requests()), format!("{}, {protocol}: {}", profile.name, one.what));
     let most = (one.requests)(profile.failures);
     assert!(requests <= most, "{what}: {requests} requests, {most} are the most: {done:#?}");
-    let reason = done.err.lines().find_map(|line| line.strip_prefix("■ ")).and_then(|line| line.split(' ').next());
+    let reason = done.err.lines().find_map(|line| line.strip_prefix("■ ")).and_then(|line| line.split(" · ").next());
     // Turns that come first are a reason as well.
-    let by_turns = requests >= profile.turns && reason == Some("max_turns");
+    let by_turns = requests >= profile.turns && reason == Some("turn limit");
     assert!(by_turns || reason == Some(one.ends), "{what}: {reason:?} after {requests} requests: {done:#?}");
     assert_eq!((done.code, server.violations()), (done.code.max(1), Vec::new()), "{what}: {done:#?}");
     assert!(done.report().contains("\nBlocked by: ") && done.report().contains("\nNext: "), "{what}: {done:#?}");
