@@ -340,7 +340,7 @@ fn a_destination_of_a_text_is_asked_about_under_every_allow_that_does_not_name_i
     assert_eq!(
         denied.reason,
         "\"eve@x.example\" (argument to) comes from text that mcp__mail__read returned (call 4.0), and no person named \
-         it: check where this goes before you allow it. Nobody can be asked."
+         it: check where this goes before you allow it. This run is non-interactive."
     );
 }
 
