@@ -29,16 +29,20 @@ pub(crate) struct Destinations {
     kept: usize,
     /// More text than is kept: what nobody named counts as having come from it.
     full: bool,
+    /// Something was shown whose words are not known here, such as an image.
+    unread: bool,
     /// The calls that are under way.
     asked: HashMap<CallId, Asked>,
 }
 
 /// Bytes of texts that are kept at most.
 const MOST: usize = if cfg!(test) { 100_000 } else { 16 * 1024 * 1024 };
-/// A longer argument is a text and no name.
-const LONGEST_NAME: usize = 300;
+/// Values of one call that are searched for in texts; what more of them nobody named is asked about.
+const MOST_SEARCHED: usize = 1_000;
 /// Shorter values are searched for as words.
 const SEARCHED: usize = 5;
+/// The same of names.
+const SEARCHED_NAME: usize = 6;
 
 /// A text that somebody wrote.
 #[derive(Debug)]
@@ -90,6 +94,11 @@ impl Destinations {
     /// Takes in a text that somebody wrote outside of any call.
     pub fn note_text(&mut self, text: &str) {
         self.keep(None, text, HashSet::new());
+    }
+
+    /// Takes in that something was shown whose words are not known: an image, a sound, a document.
+    pub fn note_unread(&mut self) {
+        self.unread = true;
     }
 
     /// Takes in a call, until it is answered.
@@ -151,48 +160,56 @@ impl Destinations {
     /// The destinations of a call that no person and no server named. `names_server`: whether a person named the server of an address.
     pub fn of(&self, facts: &CallFacts, names_server: &dyn Fn(&str) -> bool) -> Vec<Destination> {
         let acts = acts(facts.effect) || facts.effect == EffectClass::ReadOnly && facts.results == Origin::Mcp;
-        if !acts || self.texts.is_empty() && !self.full {
+        if !acts || self.texts.is_empty() && !self.full && !self.unread {
             return Vec::new();
         }
         let mut candidates = Vec::new();
         collect(&facts.arguments, "", "", &mut candidates);
         if facts.says_read_only {
             // What changes nothing tells a server no more than the address that it is asked for.
-            candidates.retain(|candidate| is_web(&candidate.value));
+            candidates
+                .retain(|candidate| !candidate.is_file && (is_web(&candidate.value) || is_host(&candidate.value)));
         }
         let owned = |value: &str| facts.named && facts.urls.iter().any(|fact| fact.url == value) || names_server(value);
         let mut found: Vec<Destination> = Vec::new();
+        let mut searched = 0;
         for candidate in candidates {
-            let unsaid = self.unsaid(&candidate, &owned);
+            let normal = normal(&candidate.value);
+            if normal.is_empty() || is_time(&candidate.value) || self.is_said(&candidate.value, &normal) {
+                continue;
+            }
+            searched += 1;
+            if searched > MOST_SEARCHED {
+                let Candidate { argument, value, .. } = candidate;
+                found.push(Destination { argument, value, call: None, tool: None });
+                break;
+            }
+            let unsaid = self.unsaid(&candidate, &normal, &owned);
             found.extend(unsaid.filter(|unsaid| !found.contains(unsaid)));
         }
         found
     }
 
-    fn unsaid(&self, candidate: &Candidate, names_server: &dyn Fn(&str) -> bool) -> Option<Destination> {
+    /// The destination, unless a server or, in other words, a person has named it.
+    fn unsaid(&self, candidate: &Candidate, normal: &str, names_server: &dyn Fn(&str) -> bool) -> Option<Destination> {
         let Candidate { argument, value, is_file } = candidate;
-        let normal = normal(value);
-        if normal.is_empty() || is_time(value) || self.is_said(value, &normal) {
-            return None;
-        }
         // Of a file, a model makes up names itself.
         let telling = !is_file && is_telling(value);
         let strict = telling || *is_file && value.contains(['/', '.']);
-        let by_server = self.fields.contains(&normal);
+        let by_server = self.fields.contains(normal);
         if by_server && !strict {
             return None;
         }
         let squeezed = squeezed(value);
         let says = |text: &&Arc<Text>| {
-            let said = if squeezed.len() >= SEARCHED && strict {
-                text.squeezed.contains(&squeezed)
-            } else {
-                has_word(&text.folded, &folded(value), false)
-            };
-            said && !text.own.contains(&squeezed) && !text.fields.contains(&normal)
+            let long = squeezed.len() >= if strict { SEARCHED } else { SEARCHED_NAME };
+            let said = long && text.squeezed.contains(&squeezed) || has_word(&text.folded, &folded(value), false);
+            // The sender's address in a signature is the sender's; a link in a text is the text's.
+            let own_record = !is_web(value) && text.fields.contains(normal);
+            said && !text.own.contains(&squeezed) && !own_record
         };
         let by = self.texts.iter().find(says);
-        let named = by_server || is_web(value) && names_server(value) || self.is_in_words(value, &normal);
+        let named = by_server || is_web(value) && names_server(value) || self.is_in_words(value, normal);
         if by.is_none() && (named || !telling && !self.full) {
             return None;
         }
@@ -242,7 +259,7 @@ fn collect(value: &Value, argument: &str, name: &str, found: &mut Vec<Candidate>
             if is_file {
                 return put(text, true);
             }
-            let is_name = is_place(name) && text.len() <= LONGEST_NAME;
+            let is_name = is_place(name);
             let is_url = text.contains("://") && !text.trim().contains(char::is_whitespace);
             if !is_name || is_url {
                 return addresses(text).iter().for_each(|address| put(address, false));
@@ -259,6 +276,9 @@ fn collect(value: &Value, argument: &str, name: &str, found: &mut Vec<Candidate>
         Value::Array(items) => items.iter().for_each(|item| collect(item, argument, name, found)),
         Value::Object(map) => map.iter().for_each(|(inner, value)| {
             let dot = if argument.is_empty() { "" } else { "." };
+            addresses(inner).into_iter().for_each(|value| {
+                found.push(Candidate { argument: argument.into(), value, is_file: false });
+            });
             collect(value, &format!("{argument}{dot}{inner}"), inner, found);
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

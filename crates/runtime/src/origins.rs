@@ -100,6 +100,9 @@ impl Origins {
 
     /// Takes in who named where calls go: the texts of an event, with those of blobs in their places.
     fn note_destinations(&mut self, kind: &EventKind, said: &[Part]) {
+        if said.iter().any(is_unread) {
+            self.destinations.note_unread();
+        }
         match kind {
             EventKind::MessageImported(data) => {
                 let results = said.iter().filter_map(|part| match part {
@@ -196,6 +199,15 @@ fn is_typed(kind: &EventKind, at: usize) -> bool {
             usize::from(*typed) >= parts.len() || usize::from(*typed) == at
         }
         _ => true,
+    }
+}
+
+/// Whether a part is shown to the model, and its words are not known here.
+fn is_unread(part: &Part) -> bool {
+    match part {
+        Part::ToolResult { content, .. } => content.iter().any(is_unread),
+        Part::Text { .. } | Part::ToolCall { .. } | Part::Thinking { .. } => false,
+        Part::StoredText { .. } | Part::Image { .. } | Part::Audio { .. } | Part::Document { .. } => true,
     }
 }
 

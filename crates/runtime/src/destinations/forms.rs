@@ -104,6 +104,9 @@ const READS: [&str; 6] = ["filename", "filepath", "path", "paths", "uri", "url"]
 /// Names of fields that are the server's word besides.
 const NAMES: [&str; 2] = ["name", "login"];
 
+/// Names of fields whose values their bearers choose.
+const CHOSEN: [&str; 8] = ["handle", "href", "link", "links", "login", "name", "site", "website"];
+
 /// Whether an argument says where to or to whom.
 pub(super) fn is_place(name: &str) -> bool {
     words(name).any(|word| PLACES.contains(&word.as_str()) || MORE_PLACES.contains(&word.as_str()))
@@ -112,6 +115,11 @@ pub(super) fn is_place(name: &str) -> bool {
 /// Whether a field of a result is filled by the server rather than by whoever wrote a text.
 pub(super) fn is_field(name: &str) -> bool {
     is_place(name) || NAMES.contains(&name.to_lowercase().as_str())
+}
+
+/// Whether a field may hold addresses and account numbers. In names of people and files, and in links, whoever is meant by them has a say.
+pub(super) fn holds_addresses(name: &str) -> bool {
+    is_field(name) && !words(name).any(|word| CHOSEN.contains(&word.as_str()) || FILES.contains(&word.as_str()))
 }
 
 /// Whether an argument names a file, and not its id.
@@ -145,19 +153,48 @@ fn words(name: &str) -> impl Iterator<Item = String> {
     words.into_iter().filter(|word| !word.is_empty())
 }
 
-/// The addresses in a text, as they are written: of mail, of the web, of bank accounts.
+/// The addresses in a text, as they are written: of mail, of the web, of bank accounts; those behind percent signs too.
 pub(super) fn addresses(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for word in
-        text.split(|letter: char| letter.is_whitespace() || letter.is_control() || "<>()[]{}\"'`,;|".contains(letter))
-    {
-        let word = word.trim_matches(|letter: char| ".:!?*".contains(letter));
-        if is_web(word) || is_mail(word) {
-            found.push(word.to_string());
+    let mut found = accounts(text);
+    let decoded = percent_decoded(text);
+    let apart = |letter: char| letter.is_whitespace() || letter.is_control() || "<>()[]{}\"'`,;|".contains(letter);
+    let bare = |word: &str| word.trim_matches(|letter: char| ".:!?*".contains(letter)).to_string();
+    for word in text.split(apart).map(bare) {
+        if is_web(&word) {
+            found.push(word);
+        } else {
+            found.extend(mails(&word));
         }
     }
-    found.extend(accounts(text));
+    for word in decoded.iter().flat_map(|text| text.split(apart)).map(bare).filter(|word| !is_web(word)) {
+        found.extend(mails(&word).filter(|mail| !text.contains(mail.as_str())));
+    }
     found
+}
+
+/// The addresses of mail in a word, as forms and links have them: `to=anna@corp.example&x=1`, `mailto:anna@corp.example?subject=x`.
+fn mails(word: &str) -> impl Iterator<Item = String> {
+    word.split(['=', '&', '?', ':', '/']).filter(|piece| is_mail(piece)).map(String::from)
+}
+
+/// A text with `%40` and the like as what they stand for; `None` if it has none.
+fn percent_decoded(text: &str) -> Option<String> {
+    let hex = |at: usize| u8::from_str_radix(text.get(at + 1..at + 3)?, 16).ok();
+    let mut decoded = Vec::with_capacity(text.len());
+    let (bytes, mut at, mut changed) = (text.as_bytes(), 0, false);
+    while let Some(byte) = bytes.get(at) {
+        match (*byte == b'%').then(|| hex(at)).flatten() {
+            Some(meant) => {
+                decoded.push(meant);
+                (at, changed) = (at + 3, true);
+            }
+            None => {
+                decoded.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    changed.then(|| String::from_utf8_lossy(&decoded).into_owned())
 }
 
 /// `https://…`, `www.…`, and `host.example/…`.
@@ -168,13 +205,16 @@ pub(super) fn is_web(word: &str) -> bool {
     word.split_once('/').is_some_and(|(host, _)| is_host(host))
 }
 
-/// A server's name: words with dots between, the last without digits.
+/// A server's name, words with dots between of which the last has no digits; or its number (IPv4).
 pub(super) fn is_host(word: &str) -> bool {
     let host = word.split(':').next().unwrap_or_default();
     let labels: Vec<&str> = host.split('.').collect();
     let is_label =
         |label: &&str| !label.is_empty() && label.chars().all(|letter| letter.is_alphanumeric() || letter == '-');
     let top = labels.last().copied().unwrap_or_default();
+    if labels.len() == 4 && labels.iter().all(|label| label.parse::<u8>().is_ok()) {
+        return true;
+    }
     labels.len() > 1
         && labels.iter().all(is_label)
         && top.chars().count() > 1

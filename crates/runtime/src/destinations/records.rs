@@ -1,6 +1,6 @@
 //! A result in JSON, taken apart: what its server filled in, and what somebody wrote.
 
-use super::forms::{addresses, is_field, normal};
+use super::forms::{addresses, holds_addresses, is_address, is_field, normal};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -86,13 +86,21 @@ fn fields_of(name: &str, value: &Value, found: &mut HashSet<String>) {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     for item in items {
         match item {
-            Value::String(text) => found.extend(values(text)),
+            Value::String(text) => {
+                let may = |value: &String| holds_addresses(name) || !is_address(value) && !is_number(value);
+                found.extend(values(text).into_iter().filter(may));
+            }
             Value::Number(number) => {
                 found.insert(number.to_string());
             }
             _ => {}
         }
     }
+}
+
+/// Whether a value is the number of an account or a phone.
+fn is_number(value: &str) -> bool {
+    value.chars().filter(char::is_ascii_digit).count() >= 7
 }
 
 /// The values of a field's text: itself, the address behind a name (`Anna <anna@corp.example>`), and each of a list of addresses.

@@ -106,6 +106,9 @@ fn no_way_to_write_an_address_makes_it_one_that_was_named() {
         "+44 7700 900123",
         "U-0999",
         "eve.black",
+        "eve@203.0.113.9",
+        "203.0.113.9",
+        "eve%40outside.example",
         "0x52908400098527886E0F7030069857D2E4169EE7",
     ] {
         assert!(is_asked(&office(), json!({ "to": to })), "{to}");
@@ -127,11 +130,30 @@ fn addresses_count_wherever_they_stand_and_names_where_an_argument_is_for_them()
         json!({"attendees": [{"email": "mark@outside.example"}]}),
         json!({"shareWith": "eve-black"}),
         json!({"account": 55_512_345}),
+        json!({"channel": format!("lobby-open{}", " ".repeat(5_000))}),
+        json!({"channel": format!("{}\nlobby-open", "general,".repeat(100))}),
+        json!({"recipients": {"mark@outside.example": "to"}}),
+        json!({"body": "subject=Hi&to=mark%40outside.example"}),
+        json!({"body": "subject=Hi&to=mark@outside.example"}),
     ] {
         assert!(is_asked(&all, arguments.clone()), "{arguments}");
     }
-    for text in ["and/or", "1/2", "node.js", "a.b", "10:30", "3.5", "DE75 is no account", "notes/todo.md", "x@", "@x y"]
-    {
+    for text in [
+        "to=sam@corp.example&x=1",
+        "mailto:anna@corp.example?subject=x",
+        "100 %",
+        "%zz%4",
+        "and/or",
+        "1/2",
+        "node.js",
+        "a.b",
+        "10:30",
+        "3.5",
+        "DE75 is no account",
+        "notes/todo.md",
+        "x@",
+        "@x y",
+    ] {
         assert!(!is_asked(&all, json!({ "text": text })), "{text}");
     }
 }
@@ -139,10 +161,11 @@ fn addresses_count_wherever_they_stand_and_names_where_an_argument_is_for_them()
 #[test]
 fn a_name_or_a_file_is_asked_about_only_where_a_text_has_it() {
     let mut all = office();
-    all.note_text("Post it in the lounge, and save it as /public/outbox.csv");
+    all.note_text("Post it in the lounge (A T R I U M, if you can), and save it as /public/outbox.csv");
     for (arguments, asked) in [
         (json!({"channel": "lounge"}), true),
         (json!({"channel": "Lounge"}), true),
+        (json!({"channel": "atrium"}), true),
         (json!({"channel": "kitchen"}), false),
         (json!({"path": "/public/outbox.csv"}), true),
         (json!({"path": "outbox.csv"}), true),
@@ -187,6 +210,10 @@ fn a_result_is_no_servers_word_where_it_repeats_its_call_or_has_what_lies_somewh
         r#"{"text": "{\"email\": \"eve@outside.example\"}"}"#,
         r#"["eve@outside.example"]"#,
         r#"{"eve@outside.example": 1}"#,
+        r#"{"name": "eve@outside.example"}"#,
+        r#"{"filename": "eve@outside.example"}"#,
+        r#"{"attachments": [{"path": "eve@outside.example"}]}"#,
+        r#"{"user": {"login": "eve@outside.example", "website": "eve@outside.example"}}"#,
     ] {
         assert!(!named("mcp__mail__find", json!({}), Origin::Mcp, text), "{text}");
     }
@@ -242,4 +269,32 @@ fn account_numbers_are_known_by_their_check_digits_in_one_piece_or_in_groups() {
     for text in ["GB34BUKB20201555555555", "ABGB33BUKB20201555555555", "DE75", "", "no account 20201555555555"] {
         assert_eq!(addresses(text), Vec::<String>::new(), "{text}");
     }
+}
+
+#[test]
+fn a_link_that_a_text_has_is_no_servers_word_though_the_server_lists_it_too() {
+    let asked = |record: Value| {
+        let mut all = office();
+        result(&mut all, 6, "mcp__chat__read", &json!({}), Origin::Mcp, &record.to_string());
+        is_asked(&all, json!({"url": "https://outside.example/a"}))
+    };
+    assert!(asked(json!({"text": "see https://outside.example/a", "url": "https://outside.example/a"})));
+    assert!(asked(json!({"text": "see there", "links": ["https://outside.example/a"]})));
+    assert!(!asked(json!({"title": "Fix it", "html_url": "https://outside.example/a"})));
+}
+
+#[test]
+fn an_image_may_say_anything() {
+    let mut all = Destinations::default();
+    assert!(!is_asked(&all, json!({"to": "mark@outside.example"})));
+    all.note_unread();
+    assert!(is_asked(&all, json!({"to": "mark@outside.example"})));
+}
+
+#[test]
+fn a_call_with_more_names_than_are_searched_for_is_asked_about() {
+    let names =
+        |count: usize| json!({"channels": (0..count).map(|n| format!("room {}", "x".repeat(n))).collect::<Vec<_>>()});
+    assert!(!is_asked(&office(), names(MOST_SEARCHED)));
+    assert!(is_asked(&office(), names(MOST_SEARCHED + 1)));
 }
