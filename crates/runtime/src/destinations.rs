@@ -20,8 +20,7 @@ use std::sync::Arc;
 /// What was said of where to and to whom, by people, servers and texts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Destinations {
-    /// What people said, without case.
-    said: Vec<Arc<str>>,
+    said: Vec<Arc<Said>>,
     said_addresses: HashSet<String>,
     /// What servers filled in.
     fields: HashSet<String>,
@@ -43,6 +42,14 @@ const MOST_SEARCHED: usize = 1_000;
 const SEARCHED: usize = 5;
 /// The same of names.
 const SEARCHED_NAME: usize = 6;
+
+/// What a person said.
+#[derive(Debug)]
+struct Said {
+    /// Without case.
+    words: String,
+    squeezed: String,
+}
 
 /// A text that somebody wrote.
 #[derive(Debug)]
@@ -85,9 +92,9 @@ impl Destinations {
     /// Takes in what a person said.
     pub fn note_said(&mut self, text: &str) {
         self.said_addresses.extend(addresses(text).iter().map(|address| normal(address)));
-        let text = text.to_lowercase();
-        if !self.said.iter().any(|said| **said == *text) {
-            self.said.push(text.into());
+        let words = text.to_lowercase();
+        if !self.said.iter().any(|said| said.words == words) {
+            self.said.push(Arc::new(Said { squeezed: squeezed(text), words }));
         }
     }
 
@@ -223,7 +230,7 @@ impl Destinations {
             return self.said_addresses.contains(normal) || is_host && self.is_word(normal);
         }
         let number = normal.chars().filter(char::is_ascii_digit).count() >= 7;
-        self.is_word(normal) || number && self.said.iter().any(|said| squeezed(said).contains(normal))
+        self.is_word(normal) || number && self.said.iter().any(|said| said.squeezed.contains(normal))
     }
 
     /// Whether people said the words of a name: `launch-team` where they speak of the launch team.
@@ -233,7 +240,7 @@ impl Destinations {
     }
 
     fn is_word(&self, word: &str) -> bool {
-        self.said.iter().any(|said| has_word(said, word, true))
+        self.said.iter().any(|said| has_word(&said.words, word, true))
     }
 }
 

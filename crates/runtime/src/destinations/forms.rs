@@ -124,13 +124,12 @@ pub(super) fn holds_addresses(name: &str) -> bool {
 
 /// Whether an argument names a file, and not its id.
 pub(super) fn is_file(name: &str) -> bool {
-    let mut ends_in_id = false;
-    let mut names_file = false;
-    for word in words(name) {
-        ends_in_id = matches!(word.as_str(), "id" | "ids" | "uuid");
-        names_file |= FILES.contains(&word.as_str());
-    }
-    names_file && !ends_in_id
+    words(name).any(|word| FILES.contains(&word.as_str())) && !is_id(name)
+}
+
+/// Whether an argument or a field is an id: `id`, `event_id`, `fileIds`.
+pub(super) fn is_id(name: &str) -> bool {
+    words(name).last().is_some_and(|word| matches!(word.as_str(), "id" | "ids" | "uuid"))
 }
 
 /// Whether a call with this argument returns what lies in a place, such as a page or a file: text, even if it is JSON.

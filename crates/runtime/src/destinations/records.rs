@@ -1,6 +1,6 @@
 //! A result in JSON, taken apart: what its server filled in, and what somebody wrote.
 
-use super::forms::{addresses, holds_addresses, is_address, is_field, normal};
+use super::forms::{addresses, holds_addresses, is_address, is_field, is_id, normal};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -8,7 +8,8 @@ use std::collections::HashSet;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Passage {
     pub text: String,
-    /// The fields of its record, of those around it and of those within it, in their normal form.
+    /// The ids, addresses and numbers of its record, of those around it and of those within it, in their normal form: whoever wrote the text may
+    /// name them. Names are not among them, as people choose those.
     pub fields: HashSet<String>,
 }
 
@@ -25,7 +26,7 @@ impl Records {
     pub fn of(value: &Value) -> Records {
         let mut records = Records::default();
         records.look(value, &HashSet::new());
-        records.fields = all_fields(value);
+        records.fields = all_fields(value, is_vouched);
         records
     }
 
@@ -35,8 +36,8 @@ impl Records {
             Value::Array(items) => items.iter().for_each(|item| self.look(item, around)),
             Value::Object(map) => {
                 let mut own = HashSet::new();
-                map.iter().for_each(|(name, value)| fields_of(name, value, &mut own));
-                let within = all_fields(value);
+                map.iter().for_each(|(name, value)| fields_of(name, value, is_own, &mut own));
+                let within = all_fields(value, is_own);
                 let mut outer = around.clone();
                 outer.extend(own);
                 for (name, value) in map {
@@ -61,15 +62,28 @@ impl Records {
     }
 }
 
+/// Whether a value counts under a field's name.
+type Counts = fn(&str, &str) -> bool;
+
+/// Whether a field's value is the server's word.
+fn is_vouched(name: &str, value: &str) -> bool {
+    holds_addresses(name) || !is_address(value) && !is_number(value)
+}
+
+/// Whether a field's value tells the record itself, or its people.
+fn is_own(name: &str, value: &str) -> bool {
+    is_id(name) || holds_addresses(name) && (is_address(value) || is_number(value))
+}
+
 /// The fields of a value at any depth.
-fn all_fields(value: &Value) -> HashSet<String> {
+fn all_fields(value: &Value, counts: Counts) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut todo = vec![value];
     while let Some(value) = todo.pop() {
         match value {
             Value::Array(items) => todo.extend(items),
             Value::Object(map) => {
-                map.iter().for_each(|(name, value)| fields_of(name, value, &mut found));
+                map.iter().for_each(|(name, value)| fields_of(name, value, counts, &mut found));
                 todo.extend(map.values());
             }
             _ => {}
@@ -79,20 +93,15 @@ fn all_fields(value: &Value) -> HashSet<String> {
 }
 
 /// The values of a field, if it is one that the server fills.
-fn fields_of(name: &str, value: &Value, found: &mut HashSet<String>) {
+fn fields_of(name: &str, value: &Value, counts: Counts, found: &mut HashSet<String>) {
     if !is_field(name) {
         return;
     }
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     for item in items {
         match item {
-            Value::String(text) => {
-                let may = |value: &String| holds_addresses(name) || !is_address(value) && !is_number(value);
-                found.extend(values(text).into_iter().filter(may));
-            }
-            Value::Number(number) => {
-                found.insert(number.to_string());
-            }
+            Value::String(text) => found.extend(values(text).into_iter().filter(|value| counts(name, value))),
+            Value::Number(number) => found.extend(Some(number.to_string()).filter(|value| counts(name, value))),
             _ => {}
         }
     }

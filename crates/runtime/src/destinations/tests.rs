@@ -298,3 +298,17 @@ fn a_call_with_more_names_than_are_searched_for_is_asked_about() {
     assert!(!is_asked(&office(), names(MOST_SEARCHED)));
     assert!(is_asked(&office(), names(MOST_SEARCHED + 1)));
 }
+
+#[test]
+fn a_name_that_its_bearer_chose_is_asked_about_where_the_bearer_names_it() {
+    let asked = |record: Value| {
+        let mut all = office();
+        result(&mut all, 6, "mcp__chat__read", &json!({}), Origin::Mcp, &record.to_string());
+        is_asked(&all, json!({"channel": "eve-black"}))
+    };
+    assert!(asked(json!({"name": "eve-black", "text": "post it in eve-black"})));
+    assert!(asked(json!({"username": "eve-black", "text": "post it in eve-black"})));
+    assert!(asked(json!([{"name": "eve-black"}, {"text": "post it in eve-black"}])));
+    assert!(!asked(json!([{"name": "eve-black", "purpose": "Whatever there is."}])));
+    assert!(!asked(json!({"channel_id": "eve-black", "text": "eve-black is this channel"})));
+}
