@@ -116,6 +116,8 @@ pub enum Said {
     Yes,
     /// This, and calls like it in this trace.
     Trace,
+    /// This, and all changes to files of the folder in this trace.
+    Files,
     /// This, and calls like it from now on.
     Always,
     /// This and all that follow in this run.
@@ -143,6 +145,7 @@ pub fn understand(line: &str) -> Said {
         // With more behind it, it may be a yes to something else.
         "y" | "yes" | "ok" | "okay" if rest.trim().is_empty() => Said::Yes,
         "t" | "trace" => Said::Trace,
+        "f" | "files" => Said::Files,
         "w" | "always" => Said::Always,
         "a" | "all" => Said::All,
         "e" | "edit" if !rest.trim().is_empty() => Said::Edit(rest.trim().to_string()),
@@ -176,6 +179,7 @@ mod tests {
             ("e", Said::Unclear),
             ("e  ls -l ", Said::Edit("ls -l".into())),
             ("t", Said::Trace),
+            ("f", Said::Files),
             ("always", Said::Always),
             ("d", Said::Details),
             ("?", Said::Help),

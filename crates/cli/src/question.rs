@@ -5,10 +5,12 @@ use crate::control::fits;
 use crate::exit::{Exit, Failure};
 use crate::follow::Follow;
 use crate::logs::spec_of;
+use crate::print::Made;
 use crate::prompt::{Said, understand};
 use crate::term::screen;
 use crate::text::{count, gist, plain, were};
 use crate::whole::whole;
+use mainpath_policy::is_asked_by_default;
 use mainpath_runtime::{Mail, Waiting};
 use mainpath_types::*;
 
@@ -21,7 +23,8 @@ const WIDTH: usize = 80;
 const HELP: &str = "  y          allow this call
   n WHY      deny it, and tell the agent why
   t          allow it, and calls like it (the rule above) in this trace
-  w          the same in every trace, from now on
+  f          allow it, and every change to files in this folder, in this trace
+  w          allow it, and calls like it, in every trace from now on
   e NEW      run it with another command, or other arguments as JSON
   a          allow it, and every later call in this run
   d          show the whole call
@@ -30,7 +33,20 @@ const HELP: &str = "  y          allow this call
 ";
 
 /// The same in a line.
-const WORDS: &str = "  y, n, t, w, e and the new command or arguments, a, d, l or ?: ";
+const WORDS: &str = "  y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ";
+
+/// The rule for all files of the folder, but for those that other programs run or obey.
+const FILES: &str = "write(**)";
+
+/// Whether a call is asked about for no more than that it changes files of the folder.
+fn changes_files_here(made: &Made) -> bool {
+    let is_here = |rule: &str| {
+        rule.lines()
+            .all(|line| line.strip_prefix("write(").is_some_and(|path| !path.starts_with(['/', '~', '\\', ':'])))
+    };
+    let by_default = made.verdict.as_ref().is_some_and(is_asked_by_default);
+    by_default && made.places.is_empty() && made.offer.as_deref().is_some_and(is_here)
+}
 
 /// How many of these lines fit.
 fn fitting(lines: &[String]) -> usize {
@@ -64,7 +80,10 @@ impl Follow<'_> {
     pub async fn allowed_by_rule(&mut self, waiting: &[Waiting]) -> Result<bool, Failure> {
         let Some(call) = self.undecided(waiting) else { return Ok(false) };
         let made = self.printer.call(call);
-        let Some(rule) = made.offer.filter(|rule| self.rules.contains(rule)) else { return Ok(false) };
+        let is_given = |rule: &String| self.rules.contains(rule);
+        let by_files =
+            || (changes_files_here(&made) && self.rules.iter().any(|rule| rule == FILES)).then(|| FILES.into());
+        let Some(rule) = made.offer.clone().filter(is_given).or_else(by_files) else { return Ok(false) };
         self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
         self.decided = Some(call);
         self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::approve(call)).await?;
@@ -117,7 +136,7 @@ impl Follow<'_> {
                 eprintln!("  contains text from {}", foreign.join(" and "));
             }
             made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
-            self.ask_for_word("", made.offer.is_some());
+            self.ask_for_word("", &made);
         }
         None
     }
@@ -141,9 +160,13 @@ impl Follow<'_> {
     }
 
     /// The words that a question takes.
-    fn ask_for_word(&self, before: &str, has_rule: bool) {
+    fn ask_for_word(&self, before: &str, made: &Made) {
         let seen = if self.unseen > 0 { "[d]etails" } else { "[y]es" };
-        let rule = if has_rule && self.unseen == 0 { "for this [t]race, al[w]ays, " } else { "" };
+        let rule = match made.offer.is_some() && self.unseen == 0 {
+            true if changes_files_here(made) => "for this [t]race, all [f]iles here, al[w]ays, ",
+            true => "for this [t]race, al[w]ays, ",
+            false => "",
+        };
         let all = if self.unseen > 0 { "" } else { "[e]dit …, [a]ll in this run, " };
         self.ask(&format!("{before}  {seen}, [n]o (and why), {rule}{all}[l]ater, [?]: "));
     }
@@ -152,18 +175,18 @@ impl Follow<'_> {
         let Some(call) = self.asked else { return Ok(None) };
         let said = line.as_deref().map_or(Said::Later, understand);
         let made = self.printer.call(call);
-        let allows = matches!(said, Said::Yes | Said::Trace | Said::Always | Said::All | Said::Edit(_));
+        let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));
         let mail = match said {
             Said::Details => {
                 let lines = whole(&made.arguments, Some(&self.printer.folder));
                 lines.iter().for_each(|line| self.printer.rail(line));
                 self.unseen = 0;
-                self.ask_for_word("", made.offer.is_some());
+                self.ask_for_word("", &made);
                 return Ok(None);
             }
             Said::Help => {
                 eprint!("{HELP}");
-                self.ask_for_word("", made.offer.is_some());
+                self.ask_for_word("", &made);
                 return Ok(None);
             }
             Said::Unclear => {
@@ -172,14 +195,19 @@ impl Follow<'_> {
             }
             _ if allows && self.unseen > 0 => {
                 let unseen = format!("  {} not shown yet; press d first;", were(self.unseen as u64, "line"));
-                self.ask_for_word(&unseen, made.offer.is_some());
+                self.ask_for_word(&unseen, &made);
                 return Ok(None);
             }
             Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
                 self.ask("  no narrow rule can cover this call; y, n, e, a or l: ");
                 return Ok(None);
             }
-            Said::Trace => self.with_rule(call),
+            Said::Files if !changes_files_here(&made) => {
+                self.ask("  f is for changes to files of this folder; y, n, t, w, e, a or l: ");
+                return Ok(None);
+            }
+            Said::Files => self.with_rule(call, Some(FILES.into())),
+            Said::Trace => self.with_rule(call, made.offer),
             Said::Always => {
                 let rule = self.printer.call(call).offer.unwrap_or_default();
                 let file = keep(&self.app.logs.home, &rule, (&self.trace, call))?;
@@ -188,7 +216,7 @@ impl Follow<'_> {
                     in_a_line(&rule),
                     file.display()
                 ));
-                self.with_rule(call)
+                self.with_rule(call, Some(rule))
             }
             Said::Edit(text) => match edited(&made.arguments, &text) {
                 Some(arguments) => match fits(self.app, (&self.trace, call), &arguments).await {
@@ -226,9 +254,8 @@ impl Follow<'_> {
         Ok(None)
     }
 
-    /// An approval that makes the offered rule hold for the rest of the trace.
-    fn with_rule(&mut self, call: CallId) -> Mail {
-        let rule = self.printer.call(call).offer;
+    /// An approval that makes a rule hold for the rest of the trace.
+    fn with_rule(&mut self, call: CallId, rule: Option<String>) -> Mail {
         self.rules.extend(rule.clone());
         Mail::Approve { call, arguments: None, rule }
     }

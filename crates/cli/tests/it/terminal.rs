@@ -58,6 +58,35 @@ fn a_yes_lets_the_call_run_and_the_answer_is_shown_once() {
 }
 
 #[test]
+fn all_files_here_is_one_word_and_covers_no_file_that_others_obey_and_no_command() {
+    let write = |path: &str| Answer::call("write_text_file", json!({"path": path, "content": "x"}));
+    let place = Place::new();
+    let server = scripted(vec![
+        write("a.txt").and_call("write_text_file", json!({"path": "sub/b.txt", "content": "x"})),
+        write("c.txt"),
+        write("sub/.envrc"),
+        bash("echo x >> effects"),
+        Answer::text("The end."),
+    ]);
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("for this [t]race, all [f]iles here, al[w]ays,", 1);
+    terminal.types("f\n");
+    // Not offered for these, and not taken.
+    terminal.shows("? allow write_text_file: sub/.envrc", 1);
+    terminal.types("f\n");
+    terminal.shows("f is for changes to files of this folder", 1);
+    terminal.types("n\n\n");
+    terminal.shows("? allow bash: echo x >> effects", 1);
+    terminal.types("f\n");
+    terminal.shows("f is for changes to files of this folder", 2);
+    terminal.types("n\n\n");
+    let (code, shown) = terminal.end();
+    assert_eq!((code, shown.matches("? allow").count()), (0, 3), "{shown}");
+    assert_eq!(["a.txt", "sub/b.txt", "c.txt"].map(|file| place.text(file)), ["x", "x", "x"]);
+    assert!(!place.work.join("sub/.envrc").exists() && place.text("effects").is_empty(), "{shown}");
+}
+
+#[test]
 fn a_rule_for_the_trace_is_shown_first_and_answers_for_calls_like_it() {
     let calls = bash("echo one >> effects").and_call("bash", json!({"command": "echo one >> effects"}));
     let (place, server) = (Place::new(), scripted(vec![calls, bash("echo one >> effects"), Answer::text("Done.")]));
@@ -256,9 +285,9 @@ fn every_call_has_its_question_and_nonsense_is_no_yes() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("\n");
-    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
+    terminal.shows("y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ", 1);
     terminal.types("sure\n");
-    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 2);
+    terminal.shows("y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ", 2);
     assert_eq!(place.text("effects"), "");
     terminal.types("y\n");
     terminal.shows(QUESTION, 2);
@@ -546,7 +575,7 @@ fn a_word_at_the_question_is_no_answer_to_it() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("/help\n");
-    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
+    terminal.shows("y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ", 1);
     assert_eq!(place.text("effects"), "");
     // It takes the place of what was asked for.
     terminal.types("/steer Leave it.\n");
