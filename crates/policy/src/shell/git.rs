@@ -72,13 +72,31 @@ const OPAQUE: [&str; 9] =
 /// Subcommands where a word that is not written out may be one of those options.
 const TELLING: [&str; 5] = ["rebase", "bisect", "submodule", "filter-branch", "difftool"];
 
+/// Options of their own that another begins with.
+const WHOLE: [&str; 2] = ["--to", "--cc"];
+
+/// Whether git may take a word for a long option: the beginning of one is as good as the whole, if no other begins so.
+fn begins(given: &str, option: &str) -> bool {
+    given == option || given.len() > 2 && option.starts_with(given) && !WHOLE.contains(&given)
+}
+
+/// The setting that `-c` or `--config` gives: attached, or in the next word.
+fn given_setting(attached: Option<&str>, word: &Word, next: Option<&Word>) -> Option<Inner> {
+    match (attached, next) {
+        (Some(value), _) => setting(value, word.fixed),
+        (None, Some(word)) => setting(&word.text, word.fixed),
+        (None, None) => None,
+    }
+}
+
 /// What `git` with these words runs.
 pub(super) fn inner(mut words: &[Word]) -> Vec<Inner> {
     let mut inner = Vec::new();
     let unclear = |what: &str| Inner::Unclear(format!("what git runs by {what} cannot be told"));
     while let Some((word, rest)) = words.split_first() {
         let text = word.text.as_str();
-        if !word.fixed && (word.many || text.starts_with('-')) {
+        // Neither an option nor a subcommand that is not written out can be told.
+        if !word.fixed {
             inner.push(unclear(&format!("{text:?}")));
         }
         if text == "-c" {
@@ -148,10 +166,9 @@ fn subcommand(name: &str, rest: &[Word]) -> Vec<Inner> {
             inner.push(script(text.split_once('=').map(|(_, script)| (script, word.fixed)), next(), name));
         }
         for option in options {
-            // Git takes the beginning of a long option for the whole.
             let is_long = option.starts_with("--");
             let (given, value) = text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value)));
-            if is_long && given.len() > 4 && option.starts_with(given) {
+            if is_long && begins(given, option) {
                 inner.push(script(value.map(|value| (value, word.fixed)), next(), name));
             } else if !is_long && text.starts_with(option) && !text.starts_with("--") {
                 let attached = text.get(option.len()..).filter(|value| !value.is_empty());
@@ -159,16 +176,20 @@ fn subcommand(name: &str, rest: &[Word]) -> Vec<Inner> {
             }
         }
         match (name, text) {
-            ("clone" | "init", "-c" | "--config") => {
-                inner.extend(next().and_then(|word| setting(&word.text, word.fixed)));
+            ("clone" | "init", text) if text.starts_with("-c") => {
+                let value = text.strip_prefix("-c").filter(|value| !value.is_empty());
+                inner.extend(given_setting(value, word, next()));
             }
-            ("clone" | "init", text) if text.starts_with("--config=") => {
-                inner.extend(setting(text.trim_start_matches("--config="), word.fixed));
+            ("clone" | "init", text) => {
+                let (given, value) = text.split_once('=').map_or((text, None), |(given, value)| (given, Some(value)));
+                if begins(given, "--config") {
+                    inner.extend(given_setting(value, word, next()));
+                }
+                if begins(given, "--template") && value != Some("") {
+                    inner.push(unclear("the hooks of a template"));
+                }
             }
-            ("clone" | "init", text) if text.starts_with("--template=") && text != "--template=" => {
-                inner.push(unclear("the hooks of a template"));
-            }
-            (_, "--ext-diff" | "--ext-di" | "--ext-dif" | "--ext-d") => inner.push(unclear("--ext-diff")),
+            (_, text) if begins(text, "--ext-diff") => inner.push(unclear("--ext-diff")),
             _ => {}
         }
     }

@@ -5,6 +5,7 @@
 //! unknown and says so: a [`Word`] that is not `fixed`, a line that is `unclear`. Nothing here decides anything.
 
 mod git;
+mod launchers;
 mod limits;
 mod read;
 mod runners;

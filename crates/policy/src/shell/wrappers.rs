@@ -1,5 +1,6 @@
 //! Programs that run other programs: what they run is judged like any command.
 
+use super::launchers::launched;
 use super::runners::{by_words, in_options, is_input, is_stream, make, sed, sourced, ssh};
 use super::{Word, git};
 
@@ -253,7 +254,7 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
             _ => vec![Inner::Unclear(format!("what {name} runs is not told apart"))],
         },
         name => WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)).map_or_else(
-            || [in_options(name, rest), ssh_like(name, rest), by_words(name, rest)].concat(),
+            || [in_options(name, rest), ssh_like(name, rest), by_words(name, rest), launched(name, rest)].concat(),
             |wrapper| {
                 match after(wrapper, rest) {
                     Ok([]) => Vec::new(),

@@ -138,3 +138,107 @@ fn an_allow_list_allows_what_fits_its_method_host_and_path() {
     }
     assert!(list.names_server() && !AddressRule::parse("GET https://*/**").unwrap().names_server());
 }
+
+#[test]
+fn what_git_runs_by_settings_and_options_is_seen_or_unclear() {
+    let policy = bare(&["allow bash(git *)", "deny bash(evil *)"]);
+    for (line, expected) in [
+        ("git --no-pager bisect run evil", Decision::Deny),
+        ("git -P -C x bisect run evil", Decision::Deny),
+        ("git bisect start evil good", Decision::Allow),
+        ("git bisect log evil", Decision::Allow),
+        ("git -$x status", Decision::Ask),
+        ("git $@ status", Decision::Ask),
+        ("git \"$x\" status", Decision::Ask),
+        ("git -c core.hooksPath=true commit", Decision::Ask),
+        ("git -c core.fsmonitor=true status", Decision::Allow),
+        ("git -c \"alias.x=!$y\" x", Decision::Ask),
+        ("git clone 'ext::evil x'", Decision::Ask),
+        ("git clone '::x'", Decision::Allow),
+        ("git clone https://example.com/a copy", Decision::Allow),
+        ("git send-email --to=a@b.c --cc x@y.z 1.patch", Decision::Allow),
+        ("git send-email --to-c evil 1.patch", Decision::Deny),
+        ("git log --ext-d", Decision::Ask),
+        ("git init --template= x", Decision::Allow),
+        ("git init --templ=x y", Decision::Ask),
+    ] {
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
+}
+
+#[test]
+fn a_long_line_of_many_commands_that_hold_others_is_read_to_its_end() {
+    let policy = bare(&["allow bash(cargo test *)", "allow bash(env *)", "allow bash(bash *)", "deny bash(evil *)"]);
+    let many = |one: &str| vec![one; 40].join("; ");
+    for one in ["env cargo test x", "bash -c 'cargo test x'"] {
+        let line = many(one);
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, Decision::Allow, "{one}");
+        assert_eq!(verdict(&policy, &call(&format!("bash({line}; evil x)"))).0, Decision::Deny, "{one}");
+    }
+}
+
+#[test]
+fn a_cargo_that_runs_another_program_is_unclear() {
+    let policy = bare(&["allow bash(cargo *)", "deny bash(evil *)"]);
+    for (line, expected) in [
+        ("cargo run --config 'target.x.runner=\"evil\"'", Decision::Ask),
+        ("cargo build --config build.rustc-wrapper='\"evil\"'", Decision::Ask),
+        ("cargo test --all", Decision::Allow),
+    ] {
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
+}
+
+#[test]
+fn no_rule_is_proposed_for_an_address_with_a_name_in_it_or_a_method_of_its_own() {
+    let proposed = |method: &str, url: &str| {
+        let urls = vec![UrlFact { method: method.into(), url: url.into() }];
+        narrowest(&CallFacts { tool: "web_fetch".into(), urls, ..CallFacts::default() }).map(|rule| rule.to_string())
+    };
+    assert_eq!(proposed("GET", "https://a.io:443/x").as_deref(), Some("web_fetch(GET https://a.io/x)"));
+    assert_eq!(proposed("GET", "https://a.io:8443/x").as_deref(), Some("web_fetch(GET https://a.io:8443/x)"));
+    assert_eq!(proposed("GET", "https://me@a.io/x"), None);
+    assert_eq!(proposed("BREW", "https://a.io/x"), None);
+    assert_eq!(proposed("GET", "ftp://a.io/x"), None);
+}
+
+#[test]
+fn where_there_is_no_workspace_a_path_from_the_root_stays_one() {
+    let mut policy = Policy::new(Folders { workspace: String::new(), home: "/home/u".into() });
+    policy.add_rule(Decision::Deny, "read(/keys/**)").unwrap();
+    assert_eq!(verdict(&policy, &call("bash(cat < /keys/a)")).0, Decision::Deny);
+    assert_eq!(verdict(&policy, &call("bash(cat < /work/space/keys/a)")).0, Decision::Ask);
+}
+
+#[test]
+fn what_a_launcher_of_packages_or_containers_runs_is_judged() {
+    for (line, expected) in [
+        ("npx evil a", Decision::Deny),
+        ("npm exec evil", Decision::Deny),
+        ("npm --silent x evil", Decision::Deny),
+        ("npm exec --package=a -- evil", Decision::Deny),
+        ("npm \"$x\" evil", Decision::Ask),
+        ("npm exec --package a evil", Decision::Ask),
+        ("pnpm dlx evil", Decision::Deny),
+        ("uv run evil", Decision::Deny),
+        ("uv tool run evil", Decision::Deny),
+        ("poetry run sh -c evil", Decision::Deny),
+        ("bundle exec evil", Decision::Deny),
+        ("docker exec box evil", Decision::Deny),
+        ("docker run -v a:b image evil", Decision::Ask),
+        ("kubectl exec pod -- evil", Decision::Deny),
+        ("rustup run stable evil", Decision::Deny),
+        ("ip netns exec blue evil", Decision::Deny),
+        ("npm install evil", Decision::Allow),
+        ("npm run evil", Decision::Allow),
+        ("uv sync", Decision::Allow),
+        ("docker ps", Decision::Allow),
+        ("kubectl get pods", Decision::Allow),
+        ("ip addr", Decision::Allow),
+    ] {
+        let program = line.split(' ').next().unwrap_or_default();
+        let rules = [&format!("allow bash({program} *)"), "deny bash(evil *)", "deny bash(evil)"];
+        let policy = bare(&rules.map(|rule| rule as &str));
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
+}
