@@ -183,7 +183,7 @@ mod tests {
             one(("--file", url), ("a:b", abilities, Vendor::OpenAi), otherwise)
         };
         let refused = tried(deaf, Attachments::Refuse).unwrap_err();
-        let why = "the model a:b takes no audio; use another model, or --attachments text to send it as text";
+        let why = "the model a:b does not accept audio; use another model, or --attachments text to send it as text";
         assert_eq!((refused.exit, refused.message.as_str()), (crate::exit::Exit::Usage, why));
         let line = "[audio https://example.com/a.mp3]";
         let named = tried(deaf, Attachments::Text).unwrap();

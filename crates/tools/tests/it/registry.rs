@@ -145,6 +145,7 @@ fn a_plan_names_the_tool_and_where_its_files_lie() {
             protected: false,
             in_repository: false,
         }],
+        says_read_only: true,
         ..CallFacts::default()
     };
     assert_eq!(plan("read", r#"{"path":"../x"}"#), Planned { tool: "read_text_file".into(), facts, places: vec![] });
