@@ -5,6 +5,7 @@ use crate::logs::{Logs, spec_of};
 use crate::offer::with_tool;
 use crate::run::unread;
 use crate::text::{gist, plain};
+use crate::which::waiting_elsewhere;
 use crate::whole::whole;
 use mainpath_core::{
     Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
@@ -99,7 +100,7 @@ pub async fn none_waits(logs: &Logs, state: &State, bodies: &dyn Bodies) -> Resu
     let of = denied_lately(state, bodies).last();
     match of.and_then(|call| Some((call, lacking(call, bodies)?))) {
         Some((call, tool)) => lacks(logs, trace, call, tool).await,
-        None => Ok(format!("nothing to approve in {trace}")),
+        None => Ok(format!("nothing to approve in {trace}{}", waiting_elsewhere(logs, trace).await?)),
     }
 }
 

@@ -22,13 +22,23 @@ pub async fn rows(logs: &Logs) -> Result<Vec<Row>, Failure> {
     }
 }
 
+/// The traces whose calls wait for a decision.
+async fn all_waiting(logs: &Logs) -> Result<Vec<Row>, Failure> {
+    Ok(rows(logs).await?.into_iter().filter(|row| row.status == "waiting").collect())
+}
+
+/// Which others wait, as the end of a sentence; empty where none does.
+pub async fn waiting_elsewhere(logs: &Logs, trace: &TraceId) -> Result<String, Failure> {
+    let others: Vec<Row> = all_waiting(logs).await?.into_iter().filter(|row| row.trace != *trace).collect();
+    Ok(if others.is_empty() { String::new() } else { format!("; waiting elsewhere: {}", names(&others)) })
+}
+
 /// The trace whose calls wait for a decision; the one that changed last where none does. Errors: several wait.
 pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failure> {
     if named.is_some() {
         return logs.find(named).await;
     }
-    let waiting: Vec<Row> = rows(logs).await?.into_iter().filter(|row| row.status == "waiting").collect();
-    match waiting.as_slice() {
+    match all_waiting(logs).await?.as_slice() {
         [] => logs.find(None).await,
         [one] => Ok(one.trace.clone()),
         more => Err(Failure::usage(format!("several traces are waiting for approval; choose one: {}", names(more)))),

@@ -182,6 +182,7 @@ fn approve_finds_the_trace_that_waits() {
     let other = simple();
     std::thread::sleep(std::time::Duration::from_millis(5));
     place.run_on(&other, &["Something else."]);
+    place.run(&["approve", &newest(&place)]).fails(1, &format!("; waiting elsewhere: {waits} "));
     assert!(place.ok(&["approve"]).starts_with(&format!("approved call 2.0 of {waits} ")));
 }
 
