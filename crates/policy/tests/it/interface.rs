@@ -54,6 +54,10 @@ fn an_explanation_says_of_which_rules_it_is_certain() {
     let told = explain(&rules(policy, Access::Ask, ApprovalMode::Ask, &facts), &facts);
     let certain: Vec<(&str, bool)> = told.rules.iter().take(2).map(|rule| (&*rule.part, rule.certain)).collect();
     assert_eq!(certain, [("the command \"git push\"", true), ("the command \"git $x\"", false)]);
+    let facts = call("bash(touch y)");
+    let by_default = explain(&rules(usual(&[]), Access::Ask, ApprovalMode::Ask, &facts), &facts);
+    let parts: Vec<(&str, &str)> = by_default.parts.iter().map(|part| (&*part.part, &*part.rule)).collect();
+    assert_eq!(parts, [("a call of bash", "builtin.ask"), ("the command \"touch y\"", "builtin.ask")]);
     // The line as a whole, which cannot be told, is the third.
     assert!(told.rules.len() == 3 && !told.rules[2].certain, "{:?}", told.rules);
 }
