@@ -7,7 +7,7 @@ use crate::branches::branches;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::logs::Logs;
-use crate::say::foreign;
+use crate::say::{foreign, readable};
 use crate::session::messages;
 use crate::text::{gist, short, span};
 use mainpath_core::{Bodies, Log, NodeKind, State, reopened_text, result_in_words, result_text, serves};
@@ -46,7 +46,7 @@ pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
         )
     };
     let text = match args.format {
-        ExportArg::Markdown => one.markdown().await?,
+        ExportArg::Markdown => readable(&one.markdown().await?).into_owned(),
         ExportArg::Json => format!("{:#}\n", one.whole().await?),
         ExportArg::Neutral => one.neutral().await?,
         ExportArg::Openai => format(MessagesArg::Openai).await?,

@@ -187,7 +187,7 @@ impl<'a> Follow<'a> {
         // Who has just read the question knows it.
         if let Live::Event(event) = live
             && let EventKind::CallResolved(call) = &event.kind
-            && self.printer.shows_written()
+            && self.printer.shows_written(event.id)
             && !self.seen.contains(&call.call)
         {
             let lines = written(&self.app.logs, call).await;

@@ -485,8 +485,8 @@ impl Printer {
     }
 
     /// Whether what was written is shown: not to programs, nor where lines are kept.
-    pub fn shows_written(&self) -> bool {
-        self.face.moves && !self.json
+    pub fn shows_written(&self, event: EventId) -> bool {
+        self.face.moves && !self.json && event >= self.from
     }
 
     /// Ends a line that was begun.

@@ -199,11 +199,11 @@ impl Follow<'_> {
                 return Ok(None);
             }
             Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
-                self.ask("  no narrow rule can cover this call; y, n, e, a or l: ");
+                self.ask("  no narrow rule can cover this call; y, n, e, a, d or l: ");
                 return Ok(None);
             }
             Said::Files if !changes_files_here(&made) => {
-                self.ask("  f is for changes to files of this folder; y, n, t, w, e, a or l: ");
+                self.ask("  f does not cover this call; y, n, e, a, d or l: ");
                 return Ok(None);
             }
             Said::Files => self.with_rule(call, Some(FILES.into())),

@@ -50,6 +50,11 @@ pub fn foreign(words: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same wherever it goes: what is to be read may be shown in a terminal later.
+pub fn readable(words: &str) -> Cow<'_, str> {
+    spelled_out(words, is_obeyed)
+}
+
 /// Whether a terminal does something other than to show a letter, or a person does not see it.
 fn is_obeyed(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t') || is_invisible(c)

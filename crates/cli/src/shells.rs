@@ -3,7 +3,6 @@
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::say::to_output;
 use clap::CommandFactory;
 use clap_mangen::Man;
 
@@ -11,7 +10,7 @@ use clap_mangen::Man;
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "mainpath", &mut script);
-    to_output(&String::from_utf8_lossy(&script))?;
+    out(String::from_utf8_lossy(&script).trim_end())?;
     Ok(Exit::Ok)
 }
 
@@ -20,7 +19,7 @@ pub fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let Some(folder) = &args.dir else {
         let mut page = Vec::new();
         Man::new(Cli::command()).render(&mut page)?;
-        to_output(&String::from_utf8_lossy(&page))?;
+        out(String::from_utf8_lossy(&page).trim_end())?;
         return Ok(Exit::Ok);
     };
     let bad = |error: std::io::Error| Failure::error(format!("{} cannot be written: {error}", folder.display()));

@@ -153,7 +153,7 @@ const WRAPPERS: [Wrapper; 17] = [
 /// Shells: `-c` gives them a script.
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
 /// Programs that may run another one in a way that is not told apart here, unless they only show their version.
-const OPAQUE: [&str; 60] = [
+const OPAQUE: [&str; 66] = [
     // Builtins that run what they are given at another time.
     "bind",
     "compgen",
@@ -174,17 +174,23 @@ const OPAQUE: [&str; 60] = [
     "capsh",
     "chronic",
     "crontab",
+    "dc",
     "entr",
     "expect",
+    "faketime",
     "hyperfine",
     "i386",
     "linux32",
     "linux64",
+    "logsave",
     "newgrp",
+    "openvt",
     "perf",
     "rlwrap",
     "run-parts",
     "sg",
+    "ts",
+    "tsp",
     "valgrind",
     "x86_64",
     "watchexec",
@@ -220,6 +226,11 @@ const OPAQUE: [&str; 60] = [
     "pwsh",
 ];
 
+/// Whether it is the loader of the system, which runs the program that it is given (ld.so(8); musl's is called by its architecture).
+fn is_loader(name: &str) -> bool {
+    name == "ld.so" || name.starts_with("ld-") && name.contains(".so")
+}
+
 /// What the words run beside the program that they name.
 pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
     let Some((program, rest)) = words.split_first() else { return Vec::new() };
@@ -243,10 +254,15 @@ pub(super) fn inner(words: &[Word]) -> Vec<Inner> {
         }
         "find" | "fd" | "fdfind" => found(name, rest),
         "git" => git::inner(rest),
+        // Git's own programs, called by their files.
+        name if name.starts_with("git-") && program.text.contains("git-core/") => {
+            vec![Inner::Unclear(format!("what {name} runs is not told apart"))]
+        }
         "." | "source" => sourced(rest),
         "make" | "gmake" => make(rest),
         "sed" | "gsed" => sed(rest),
         "ssh" => ssh(rest),
+        name if is_loader(name) => vec![Inner::Unclear(format!("what {name} runs is not told apart"))],
         name if SHELLS.contains(&name) => shell(rest),
         "command" if rest.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => Vec::new(),
         name if OPAQUE.contains(&name) => match rest {

@@ -55,6 +55,8 @@ const WAYS: &[&str] = &[
     "cp bin/evil other; ./other",
     "ln -s bin/evil other; ./other",
     // Programs that run others.
+    "/lib*/ld-linux-*.so.* /bin/sh -c evil",
+    "logsave -q /dev/null evil",
     "env evil",
     "env -S evil",
     "env -S 'A=1 evil'",
