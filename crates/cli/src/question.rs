@@ -10,7 +10,7 @@ use crate::prompt::{Said, understand};
 use crate::term::screen;
 use crate::text::{count, gist, plain, were};
 use crate::whole::whole;
-use mainpath_policy::is_asked_by_default;
+use mainpath_policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath_runtime::{Mail, Waiting};
 use mainpath_types::*;
 
@@ -35,17 +35,10 @@ const HELP: &str = "  y          allow this call
 /// The same in a line.
 const WORDS: &str = "  y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ";
 
-/// The rule for all files of the folder, but for those that other programs run or obey.
-const FILES: &str = "write(**)";
-
 /// Whether a call is asked about for no more than that it changes files of the folder.
 fn changes_files_here(made: &Made) -> bool {
-    let is_here = |rule: &str| {
-        rule.lines()
-            .all(|line| line.strip_prefix("write(").is_some_and(|path| !path.starts_with(['/', '~', '\\', ':'])))
-    };
     let by_default = made.verdict.as_ref().is_some_and(is_asked_by_default);
-    by_default && made.places.is_empty() && made.offer.as_deref().is_some_and(is_here)
+    by_default && made.places.is_empty() && made.offer.as_deref().is_some_and(is_for_files_here)
 }
 
 /// How many of these lines fit.
@@ -81,8 +74,10 @@ impl Follow<'_> {
         let Some(call) = self.undecided(waiting) else { return Ok(false) };
         let made = self.printer.call(call);
         let is_given = |rule: &String| self.rules.contains(rule);
-        let by_files =
-            || (changes_files_here(&made) && self.rules.iter().any(|rule| rule == FILES)).then(|| FILES.into());
+        let by_files = || {
+            (changes_files_here(&made) && self.rules.iter().any(|rule| rule == EVERY_FILE_HERE))
+                .then(|| EVERY_FILE_HERE.into())
+        };
         let Some(rule) = made.offer.clone().filter(is_given).or_else(by_files) else { return Ok(false) };
         self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
         self.decided = Some(call);
@@ -206,7 +201,7 @@ impl Follow<'_> {
                 self.ask("  f does not cover this call; y, n, e, a, d or l: ");
                 return Ok(None);
             }
-            Said::Files => self.with_rule(call, Some(FILES.into())),
+            Said::Files => self.with_rule(call, Some(EVERY_FILE_HERE.into())),
             Said::Trace => self.with_rule(call, made.offer),
             Said::Always => {
                 let rule = self.printer.call(call).offer.unwrap_or_default();

@@ -32,7 +32,7 @@ pub use judge::{
     AppliedRule, Explanation, NON_INTERACTIVE, PartVerdict, Rules, explain, is_asked_by_default, is_unattended, judge,
     not_given,
 };
-pub use narrow::{RuleText, narrowest};
+pub use narrow::{EVERY_FILE_HERE, RuleText, is_for_files_here, narrowest};
 pub use pattern::{AddressRule, Folders};
 pub use policy::Policy;
 pub use rule::{Layer, Rule};

@@ -18,6 +18,16 @@ impl fmt::Display for RuleText {
     }
 }
 
+/// The rule for all files of the workspace; it does not cover those that other programs run or obey.
+pub const EVERY_FILE_HERE: &str = "write(**)";
+
+/// Whether a rule that [`narrowest`] made is for nothing but changes to files of the workspace, so that [`EVERY_FILE_HERE`] says
+/// more of the same.
+pub fn is_for_files_here(rule: &str) -> bool {
+    let is_here = |line: &str| line.strip_prefix("write(").is_some_and(|path| !path.starts_with(['/', '~', '\\', ':']));
+    rule.lines().all(is_here)
+}
+
 /// Programs whose first word says what they do: with these first words, other arguments do more of the same.
 const USUAL: [(&str, &[&str]); 11] = [
     ("git", &["status", "diff", "log", "show", "add", "commit", "blame", "rev-parse", "ls-files"]),

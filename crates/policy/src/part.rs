@@ -1,6 +1,6 @@
 //! A call, taken apart into what is judged on its own: its commands, its files, its addresses, and the call itself.
 
-use crate::pattern::{Address, Folders, Place, PlaceText, Seen, plain};
+use crate::pattern::{Address, Folders, Opened, Place, PlaceText, Seen, plain};
 use crate::shell::{File, Script, Word};
 use crate::{CallFacts, PathFact};
 use mainpath_types::EffectClass;
@@ -67,7 +67,9 @@ pub(crate) fn parts<'a>(
                 parts.push(Part::Flow(from, to));
             }
         }
-        parts.extend(script.files.iter().map(|file| Part::Path(redirected(file, facts.confined, folders))));
+        let files = script.files.iter().map(|file| (file, Opened::ByShell));
+        let files = files.chain(script.operands.iter().map(|file| (file, Opened::ByCommand)));
+        parts.extend(files.map(|(file, opened)| Part::Path(named(file, opened, facts.confined, folders))));
     }
     parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect, folders))));
     parts.extend(facts.urls.iter().map(|fact| Part::Address(Address::new(fact), &fact.url)));
@@ -85,17 +87,18 @@ fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> P
         texts: std::iter::once(surest).chain(written).collect(),
         written: &fact.path,
         write: fact.write,
+        whole: false,
         reads_too: fact.write && !matches!(effect, EffectClass::LocalWrite),
         certain: true,
         in_repository: fact.in_repository,
         inside: fact.in_workspace(),
-        redirected: false,
+        opened: Opened::ByTool,
         confined: false,
     }
 }
 
-/// A file that a shell opens: only its letters are known, links are not.
-fn redirected<'a>(file: &'a File, confined: bool, folders: &Folders) -> Place<'a> {
+/// A file that a command line names: only its letters are known, links are not.
+fn named<'a>(file: &'a File, opened: Opened, confined: bool, folders: &Folders) -> Place<'a> {
     let Word { text, fixed, .. } = &file.path;
     let named = written(text, folders);
     let certain = *fixed && named.is_some();
@@ -106,8 +109,9 @@ fn redirected<'a>(file: &'a File, confined: bool, folders: &Folders) -> Place<'a
         texts: vec![named.unwrap_or(PlaceText { absolute: Cow::Borrowed(text), relative: None })],
         written: text,
         write: file.write,
+        whole: file.whole,
         reads_too: false,
-        redirected: true,
+        opened,
         confined,
     }
 }

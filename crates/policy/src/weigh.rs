@@ -2,7 +2,7 @@
 
 use crate::judge::ASK;
 use crate::part::{Part, parts, short};
-use crate::pattern::{Fit, Seen};
+use crate::pattern::{Fit, Opened, Seen};
 use crate::rule::{Layer, Rule};
 use crate::shell::{self, Script};
 use crate::{CallFacts, Policy};
@@ -58,8 +58,7 @@ pub(crate) fn weigh<'p>(
                     part: String::new(),
                     fit: rule.fit(unnamed.facts(rule), part),
                 });
-                let fits =
-                    fits.filter(|applied| applied.fit != Fit::No && (applied.fit == Fit::Yes || counts(applied.rule)));
+                let fits = fits.filter(|applied| applied.fit != Fit::No && is_about(applied.rule, part, applied.fit));
                 applied.extend(fits.map(|found| Applied { part: part.describe(&facts.tool), ..found }));
             }
             say(policy, &unnamed, part)
@@ -121,13 +120,19 @@ fn counts(rule: &Rule) -> bool {
     rule.layer != Layer::Builtin && rule.decision != Decision::Allow
 }
 
+/// Whether a rule that fits a part so well says something of it.
+fn is_about(rule: &Rule, part: &Part<'_>, fit: Fit) -> bool {
+    let certain = fit == Fit::Yes && !matches!(part, Part::Path(place) if place.opened == Opened::ByCommand);
+    certain || counts(rule)
+}
+
 /// The strongest thing that the rules say of a part.
 fn say<'p>(policy: &'p Policy, unnamed: &Unnamed<'_>, part: &Part<'_>) -> Option<Said<'p>> {
     let mut strongest: Option<Said<'p>> = None;
     for rule in policy.rules() {
         let (decision, certain) = match rule.fit(unnamed.facts(rule), part) {
             Fit::No => continue,
-            Fit::Maybe if !counts(rule) => continue,
+            fit if !is_about(rule, part, fit) => continue,
             Fit::Maybe => (Decision::Ask, false),
             Fit::Yes => (rule.decision, true),
         };
@@ -282,6 +287,7 @@ impl Default<'_> {
         let reaches_out = facts.effect == EffectClass::ReadOnly && !facts.urls.is_empty();
         let finding = match part {
             Part::Flow(..) => return None,
+            Part::Path(place) if place.opened == Opened::ByCommand => return None,
             Part::Call(_) => {
                 let covered = match facts.effect {
                     EffectClass::ProcessControl => !facts.commands.is_empty() && self.allowed.command,
@@ -304,7 +310,7 @@ impl Default<'_> {
                 let reason = format!("Not all that the command line runs is known before it runs ({why}).");
                 default(Decision::Ask, "builtin.unclear", &reason)
             }
-            Part::Path(place) if place.redirected => match row() {
+            Part::Path(place) if place.opened == Opened::ByShell => match row() {
                 allow if allow.decision == Decision::Allow => allow,
                 _ if !place.write && place.inside => {
                     default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")

@@ -1,7 +1,7 @@
 //! Looking through a workspace for what git, shells, editors and agents run or obey: repositories, whatever they are called,
 //! and files by their names.
 
-use mainpath_types::{GUARDED, GUARDED_ANYWHERE, HEAD, REPOSITORY};
+use mainpath_types::{GUARDED, GUARDED_ANYWHERE, GUARDED_ENDINGS, HEAD, REPOSITORY};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
@@ -109,8 +109,9 @@ impl Names {
         let name = name.to_string_lossy().to_ascii_lowercase();
         let top = self.top.get(&name).filter(|_| at_top);
         let rests = top.into_iter().chain(self.anywhere.get(&name)).flatten();
+        let by_ending = GUARDED_ENDINGS.iter().any(|ending| name.ends_with(ending)).then_some(&"");
         let whole = |rest: &&str| if rest.is_empty() { path.to_path_buf() } else { path.join(rest) };
-        let paths = rests.map(whole);
+        let paths = rests.chain(by_ending).map(whole);
         paths.filter(|path| path.symlink_metadata().is_ok()).collect()
     }
 }
@@ -170,6 +171,9 @@ mod tests {
             ".bashrc",
             "sub/.bashrc",
             "sub/.envrc",
+            "sub/Own.code-workspace",
+            ".hg/hgrc",
+            ".hg/store/x",
             "sub/deep/agents.md",
             ".github/workflows/ci.yml",
             ".github/README.md",
@@ -185,9 +189,11 @@ mod tests {
             ".bashrc",
             ".cargo/config.toml",
             ".github/workflows",
+            ".hg/hgrc",
             ".mainpath",
             ".vscode",
             "sub/.envrc",
+            "sub/Own.code-workspace",
             "sub/deep/agents.md",
         ];
         assert_eq!(names(&top, &found.names), wanted);

@@ -54,6 +54,9 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     ".vimrc",
     ".exrc",
     ".nvimrc",
+    ".lvimrc",
+    ".vs",
+    ".theia",
     ".gdbinit",
     ".lldbinit",
     ".pdbrc",
@@ -68,9 +71,22 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     "AGENTS.override.md",
     "CLAUDE.md",
     "CLAUDE.local.md",
+    "AGENT.md",
+    "CRUSH.md",
+    "WARP.md",
+    ".rules",
     "GEMINI.md",
     "QWEN.md",
     ".mcp.json",
+    "mcp.json",
+    "crush.json",
+    ".crush.json",
+    ".factory",
+    ".augment",
+    ".kilocode",
+    ".kilocodemodes",
+    ".openhands",
+    ".trae",
     ".agents",
     ".claude",
     ".codex",
@@ -129,7 +145,11 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     ".mvn",
     ".bazelrc",
     ".buckconfig",
-    // Git, and hooks that a repository brings along.
+    // Git, Mercurial and Jujutsu, and hooks that a repository brings along.
+    ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
+    ".jj/repo/config.toml",
     ".gitmodules",
     ".husky",
     ".githooks",
@@ -137,6 +157,9 @@ pub const GUARDED_ANYWHERE: &[&str] = &[
     "lefthook.yml",
     ".lefthook.yml",
 ];
+
+/// Endings of names that are guarded in every folder: what editors open as a project, with tasks that they run.
+pub const GUARDED_ENDINGS: &[&str] = &[".code-workspace", ".sublime-project"];
 
 /// The folder of a repository: it cannot be moved away, and so replaced; what is in it can change, or nobody could commit.
 pub const REPOSITORY: &str = ".git";
@@ -178,6 +201,7 @@ pub fn guarded(path: &str) -> Option<Guarded> {
     let at_top = GUARDED.iter().any(|name| begins(&steps, name));
     let below = |at: usize| steps.get(at..).unwrap_or_default();
     let anywhere = (0..steps.len()).any(|at| GUARDED_ANYWHERE.iter().any(|name| begins(below(at), name)));
+    let has_ending = steps.iter().any(|step| GUARDED_ENDINGS.iter().any(|ending| step.ends_with(ending)));
     let in_git = steps.contains(&REPOSITORY);
     let makes_repository = !in_git && steps.last().is_some_and(|last| *last == fold(HEAD));
     let mut rest = steps.as_slice();
@@ -193,7 +217,7 @@ pub fn guarded(path: &str) -> Option<Guarded> {
             Some((first, _)) => OF_REPOSITORY.contains(first),
         };
     }
-    (at_top || anywhere || makes_repository || in_repository).then_some(Guarded::Run)
+    (at_top || anywhere || has_ending || makes_repository || in_repository).then_some(Guarded::Run)
 }
 
 /// Whether git obeys a file at this path from the folder of a repository.
@@ -241,6 +265,9 @@ mod tests {
             "mise.toml",
             "crates/a/.cargo/config.toml",
             ".yarnrc.yml",
+            "sub/.hg/hgrc",
+            "a/My.Code-Workspace",
+            ".rules",
             ".github/workflows/ci.yml",
             "evil/HEAD",
             "evil/head",
@@ -262,6 +289,9 @@ mod tests {
             "sub/.bashrc",
             ".github/ISSUE_TEMPLATE.md",
             ".cargo",
+            ".hg",
+            ".hg/store/data",
+            "code-workspace",
             "HEAD.md",
             "src/agents.rs",
             "agents.md.bak",

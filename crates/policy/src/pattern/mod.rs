@@ -10,7 +10,7 @@ mod path;
 pub(crate) use address::Address;
 pub use address::AddressRule;
 pub(crate) use command::{Seen, quoted};
-pub(crate) use path::{Place, PlaceText, plain};
+pub(crate) use path::{Opened, Place, PlaceText, plain};
 
 use crate::CallFacts;
 use crate::glob::Glob;

@@ -14,6 +14,8 @@ pub(crate) struct PathPattern {
     from: From,
     /// For `folder/**`: the folder itself, which a wide reading takes in.
     folder: Option<Glob>,
+    /// What it begins with, up to its first sign that stands for others.
+    beginning: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub(crate) struct Place<'a> {
     pub written: &'a str,
     /// Whether it is to be changed.
     pub write: bool,
+    /// Whether that goes for all that is in it, if it is a folder.
+    pub whole: bool,
     /// Whether it is read as well as changed.
     pub reads_too: bool,
     /// Whether it is certain which file is meant.
@@ -43,10 +47,22 @@ pub(crate) struct Place<'a> {
     pub in_repository: bool,
     /// Whether it lies in the workspace.
     pub inside: bool,
-    /// Whether a shell redirects to it, so that no tool opens it.
-    pub redirected: bool,
+    /// Who opens it.
+    pub opened: Opened,
     /// Whether the sandbox holds whoever opens it.
     pub confined: bool,
+}
+
+/// Who opens a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// The tool itself.
+    ByTool,
+    /// A shell, for a redirection.
+    ByShell,
+    /// A program that a shell starts and that names it as an argument. It needs no permission beside the command's; what people
+    /// forbid counts.
+    ByCommand,
 }
 
 /// One way to name a file.
@@ -62,7 +78,12 @@ impl PathPattern {
     /// Reads a pattern. Errors: what is wrong.
     pub fn parse(text: &str, folders: &Folders) -> Result<PathPattern, String> {
         if text == GUARDED {
-            return Ok(PathPattern { glob: Glob::path(text)?, from: From::Guarded, folder: None });
+            return Ok(PathPattern {
+                glob: Glob::path(text)?,
+                from: From::Guarded,
+                folder: None,
+                beginning: String::new(),
+            });
         }
         let text = text.strip_prefix("./").unwrap_or(text);
         let steps = |text: &str| text.split('/').any(|step| step == "..");
@@ -83,7 +104,19 @@ impl PathPattern {
             _ => (From::Workspace, text.to_string()),
         };
         let folder = text.strip_suffix("/**").filter(|folder| !folder.is_empty());
-        Ok(PathPattern { glob: Glob::path(&text)?, from, folder: folder.map(Glob::path).transpose()? })
+        let beginning = text.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default().into();
+        Ok(PathPattern { glob: Glob::path(&text)?, from, folder: folder.map(Glob::path).transpose()?, beginning })
+    }
+
+    /// Whether what it means lies in this folder, so that whoever moves or removes the folder does so to that as well.
+    fn is_below(&self, folder: &PlaceText<'_>) -> bool {
+        let folder = match self.from {
+            From::Workspace => folder.relative.as_deref(),
+            From::Root => Some(folder.absolute.as_ref()),
+            From::Anywhere | From::Guarded => None,
+        };
+        let below = |folder: &str| self.beginning.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        folder.is_some_and(|folder| folder.is_empty() || below(folder))
     }
 
     /// How well it fits a file.
@@ -114,6 +147,7 @@ impl PathPattern {
             (Some((surest, _)), Reading::Strict) => Fit::from(place.certain && named(surest)),
             (Some((surest, others)), Reading::Wide) => match named(surest) || others.iter().any(named) {
                 true => Fit::Yes,
+                false if place.whole && place.texts.iter().any(|text| self.is_below(text)) => Fit::Maybe,
                 false if place.certain => Fit::No,
                 false => Fit::Maybe,
             },

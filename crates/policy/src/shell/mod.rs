@@ -7,6 +7,7 @@
 mod git;
 mod launchers;
 mod limits;
+mod operands;
 mod read;
 mod runners;
 mod text;
@@ -26,6 +27,8 @@ pub(crate) struct Script {
     pub commands: Vec<Simple>,
     /// The files that are redirected to or from.
     pub files: Vec<File>,
+    /// The files that known programs name among their arguments.
+    pub operands: Vec<File>,
     /// What one group of commands prints, another reads: pairs of ranges of `commands`.
     pub flows: Vec<(Range<usize>, Range<usize>)>,
     /// Why parts of it cannot be told beforehand.
@@ -110,13 +113,15 @@ fn stays_below(path: &str) -> bool {
     !path.starts_with(['/', '~', '-']) && path.split('/').all(|step| step != "..")
 }
 
-/// A file that a redirection names.
+/// A file that a redirection or an argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct File {
     /// The path as the shell gets it.
     pub path: Word,
     /// Whether it may be changed.
     pub write: bool,
+    /// Whether that goes for all that is in it, if it is a folder.
+    pub whole: bool,
 }
 
 /// Takes a command line apart. Any text is taken: one that is no shell language is unclear as a whole.

@@ -1,6 +1,7 @@
 //! From the parser's tree to the parts of a command line.
 
 use super::limits::is_small;
+use super::operands;
 use super::text::{Found, find};
 use super::variables::{Runs, is_telling, name, runs};
 use super::word::word;
@@ -55,9 +56,8 @@ impl Reader {
             self.unclear("quoted text looks like a command, and the line evaluates text".into());
         }
         if self.moves {
-            for file in self.script.files.iter_mut().filter(|file| !file.path.text.starts_with(['/', '~'])) {
-                file.path.fixed = false;
-            }
+            let files = self.script.files.iter_mut().chain(&mut self.script.operands);
+            files.filter(|file| !file.path.text.starts_with(['/', '~'])).for_each(|file| file.path.fixed = false);
         }
         if let Some(file) = self.script.runs_what_it_writes() {
             self.unclear(format!("it runs {file:?}, which it writes itself"));
@@ -274,6 +274,7 @@ impl Reader {
         let simple = Simple { words };
         self.shell_word(&simple);
         let inner = inner(&simple.words);
+        self.script.operands.extend(operands::files(&simple));
         self.script.commands.push(simple);
         self.depth += 1;
         for part in inner {
@@ -361,7 +362,7 @@ impl Reader {
         if matches!(path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin") && path.fixed {
             return;
         }
-        self.script.files.push(File { path, write: op != "<" });
+        self.script.files.push(File { path, write: op != "<", whole: false });
     }
 
     fn flow(&mut self, from: Range<usize>, to: Range<usize>) {

@@ -196,6 +196,7 @@ pub(super) fn by_words(name: &str, words: &[Word]) -> Vec<Inner> {
         "nc" | "ncat" | "netcat" => &["-e", "-c", "--exec", "--sh-exec"],
         "gcc" | "cc" | "g++" | "clang" => &["-wrapper"],
         "cargo" => &["runner", "rustc-wrapper", "linker"],
+        "nix" | "nix-shell" | "nix-env" => &["-c", "--command", "--run"],
         _ => return Vec::new(),
     };
     let tells = |word: &Word| {

@@ -227,6 +227,7 @@ fn what_a_launcher_of_packages_or_containers_runs_is_judged() {
         ("npm exec evil", Decision::Deny),
         ("npm --silent x evil", Decision::Deny),
         ("npm exec --package=a -- evil", Decision::Deny),
+        ("npm exec --package=a -- a", Decision::Ask),
         ("npm \"$x\" evil", Decision::Ask),
         ("npm exec --package a evil", Decision::Ask),
         ("pnpm dlx evil", Decision::Deny),
@@ -239,6 +240,22 @@ fn what_a_launcher_of_packages_or_containers_runs_is_judged() {
         ("kubectl exec pod -- evil", Decision::Deny),
         ("rustup run stable evil", Decision::Deny),
         ("ip netns exec blue evil", Decision::Deny),
+        ("ip net exec blue evil", Decision::Deny),
+        ("npm exe evil", Decision::Deny),
+        // What stands before `--` may be the command, or a value.
+        ("npx evil -- a", Decision::Deny),
+        ("npx -y evil -- a", Decision::Deny),
+        ("npx -p evil -- a", Decision::Ask),
+        ("npx --call=evil -- a", Decision::Ask),
+        ("uv run evil -- a", Decision::Deny),
+        ("uv run --with evil -- evil", Decision::Deny),
+        ("docker run --rm -it image evil -- a", Decision::Deny),
+        ("docker run -- image evil", Decision::Deny),
+        ("docker run image -- evil", Decision::Deny),
+        ("docker run evil -- a", Decision::Allow),
+        ("kubectl exec evil -it -n evil -- a", Decision::Allow),
+        ("nix shell a -c evil", Decision::Ask),
+        ("nix-shell --run evil", Decision::Ask),
         ("npm install evil", Decision::Allow),
         ("npm run evil", Decision::Allow),
         ("uv sync", Decision::Allow),
@@ -247,8 +264,89 @@ fn what_a_launcher_of_packages_or_containers_runs_is_judged() {
         ("ip addr", Decision::Allow),
     ] {
         let program = line.split(' ').next().unwrap_or_default();
-        let rules = [&format!("allow bash({program} *)"), "deny bash(evil *)", "deny bash(evil)"];
+        let rules = [&format!("allow bash({program} *)"), "allow bash(a)", "deny bash(evil *)", "deny bash(evil)"];
         let policy = bare(&rules.map(|rule| rule as &str));
         assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
+}
+
+#[test]
+fn a_denied_file_is_denied_to_the_programs_that_name_it_and_asked_where_it_may_be_meant() {
+    let rules =
+        ["allow bash", "deny write(keep/a.txt)", "deny read(.env)", "deny write(/etc/**)", "deny write(**/k.pem)"];
+    let policy = bare(&rules);
+    for (line, expected) in [
+        ("rm keep/a.txt", Decision::Deny),
+        ("rm ./keep/../keep/a.txt", Decision::Deny),
+        ("sudo rm -f -- keep/a.txt", Decision::Deny),
+        ("rm -rf keep", Decision::Ask),
+        ("rm -rf .", Decision::Ask),
+        ("mv keep gone", Decision::Ask),
+        ("rm keep", Decision::Allow),
+        ("rm keep/b.txt", Decision::Allow),
+        ("rm keeper -r", Decision::Allow),
+        ("rm \"$x\"", Decision::Ask),
+        ("rm keep/*.txt", Decision::Ask),
+        ("cd keep && rm a.txt", Decision::Ask),
+        ("cp b keep/a.txt", Decision::Deny),
+        ("cp x/a.txt keep", Decision::Deny),
+        ("cp -t keep a.txt", Decision::Deny),
+        ("cp --target-directory=keep x/a.txt", Decision::Deny),
+        ("cp b.txt keep", Decision::Allow),
+        ("cp keep/a.txt b", Decision::Allow),
+        ("cp -r x keep", Decision::Ask),
+        ("mv keep/a.txt b", Decision::Deny),
+        ("mv b keep/a.txt", Decision::Deny),
+        ("ln -sf b keep/a.txt", Decision::Deny),
+        ("install -m 600 b keep/a.txt", Decision::Deny),
+        ("echo a | tee -a keep/a.txt", Decision::Deny),
+        ("dd if=b of=keep/a.txt", Decision::Deny),
+        ("sed -i s/a/b/ keep/a.txt", Decision::Deny),
+        ("sed -ne p -i keep/a.txt", Decision::Deny),
+        ("sed s/a/b/ keep/a.txt", Decision::Allow),
+        ("truncate -s 0 keep/a.txt", Decision::Deny),
+        ("chmod 777 keep/a.txt", Decision::Deny),
+        ("chmod keep/a.txt b", Decision::Allow),
+        ("sort -o keep/a.txt b", Decision::Deny),
+        ("curl -okeep/a.txt https://example.com", Decision::Deny),
+        ("wget --output-document=keep/a.txt https://example.com", Decision::Deny),
+        ("git rm keep/a.txt", Decision::Deny),
+        ("git -C . checkout main -- keep/a.txt", Decision::Deny),
+        ("git mv keep gone", Decision::Ask),
+        ("find . -exec rm {} +", Decision::Ask),
+        ("touch /etc/x", Decision::Deny),
+        ("rm deep/er/k.pem", Decision::Deny),
+        ("cat .env", Decision::Deny),
+        ("grep KEY .env", Decision::Deny),
+        ("grep .env a.txt", Decision::Allow),
+        ("grep -e KEY .env", Decision::Deny),
+        ("grep -r KEY .", Decision::Ask),
+        ("cp .env b", Decision::Deny),
+        ("dd if=.env of=b", Decision::Deny),
+        ("echo .env keep/a.txt", Decision::Allow),
+        ("rm", Decision::Allow),
+        ("cp", Decision::Allow),
+    ] {
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
+    // What comes with Mainpath, and what is allowed, is about what tools and shells open.
+    let policy = usual(&["allow bash(rm *)", "allow write(a)"]);
+    assert_eq!(verdict(&policy, &call("bash(rm .envrc)")).0, Decision::Allow);
+    assert_eq!(verdict(&usual(&["allow write(**)"]), &call("bash(rm a)")).0, Decision::Ask);
+}
+
+#[test]
+fn only_a_rule_for_files_of_the_workspace_is_widened_to_all_of_them() {
+    for (rule, expected) in [
+        ("write(a)", true),
+        ("write(a)\nwrite(b/c)", true),
+        ("write(a)\nbash(ls)", false),
+        ("write(/etc/x)", false),
+        ("write(~/x)", false),
+        ("write(\\~/x)", false),
+        ("write(:guarded)", false),
+        ("read(a)", false),
+    ] {
+        assert_eq!(is_for_files_here(rule), expected, "{rule}");
     }
 }
