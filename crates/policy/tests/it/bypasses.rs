@@ -242,8 +242,14 @@ fn allowed(line: &str, rule: &str) -> bool {
 }
 
 #[test]
-fn no_way_round_a_denial_that_bash_really_goes_is_allowed_even_with_yes() {
+fn no_way_round_a_denial_is_allowed_even_with_yes() {
     let through: Vec<&str> = WAYS.iter().copied().filter(|line| allowed(line, "deny bash(evil *)")).collect();
+    assert!(through.is_empty(), "{} of {} are let through:\n{}", through.len(), WAYS.len(), through.join("\n"));
+}
+
+/// Nothing of the policy: mutation testing leaves it out.
+#[test]
+fn what_is_called_a_way_round_is_one_in_real_bash() {
     let tried = |line: &'static str| {
         let folder = place();
         let mark = folder.path().join("mark");
@@ -271,7 +277,6 @@ fn no_way_round_a_denial_that_bash_really_goes_is_allowed_even_with_yes() {
         }
     }
     println!("hardening: ways round a denial: {} of {} run in bash", WAYS.len() - not_here, WAYS.len());
-    assert!(through.is_empty(), "{} of {} are let through:\n{}", through.len(), WAYS.len(), through.join("\n"));
     assert!(no_way.is_empty(), "{} are no ways:\n{}", no_way.len(), no_way.join("\n"));
     assert!(not_here * 5 < WAYS.len(), "{not_here} of {} could not be tried here", WAYS.len());
 }
