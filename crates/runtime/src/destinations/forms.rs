@@ -1,7 +1,7 @@
 //! What says where something goes or to whom: names of arguments and fields, and how addresses, accounts and ids look.
 
 /// Words in the names of arguments and fields that say where to or to whom. In a result, what stands under such a name is the server's word.
-const PLACES: [&str; 92] = [
+const PLACES: [&str; 97] = [
     "account",
     "accounts",
     "address",
@@ -93,10 +93,13 @@ const PLACES: [&str; 92] = [
     "user",
     "username",
     "users",
+    "uuid",
     "wallet",
+    "webhook",
+    "website",
+    "with",
+    "workspace",
 ];
-/// More of them.
-const MORE_PLACES: [&str; 5] = ["webhook", "website", "with", "workspace", "uuid"];
 /// Those that name files, for which a model makes up names of its own.
 const FILES: [&str; 8] = ["dir", "directory", "file", "filename", "filepath", "folder", "path", "paths"];
 /// Those of arguments that have a tool return what lies somewhere.
@@ -109,7 +112,7 @@ const CHOSEN: [&str; 8] = ["handle", "href", "link", "links", "login", "name", "
 
 /// Whether an argument says where to or to whom.
 pub(super) fn is_place(name: &str) -> bool {
-    words(name).any(|word| PLACES.contains(&word.as_str()) || MORE_PLACES.contains(&word.as_str()))
+    words(name).any(|word| PLACES.contains(&word.as_str()))
 }
 
 /// Whether a field of a result is filled by the server rather than by whoever wrote a text.
@@ -323,5 +326,5 @@ pub(super) fn normal(value: &str) -> String {
 
 /// Letters and digits alone, without case and without what nobody sees: what is written with blanks and dots between is the same.
 pub(super) fn squeezed(text: &str) -> String {
-    super::super::origins::folded(text).chars().filter(|letter| letter.is_alphanumeric()).collect()
+    crate::origins::folded(text).chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
