@@ -117,6 +117,16 @@ mod tests {
     }
 
     #[test]
+    fn a_grant_keeps_the_bounds_that_it_was_issued_with() {
+        let trace: TraceId = "t1".parse().unwrap();
+        let call = CallId { seq: Seq(4), index: 2 };
+        let verdict = Verdict { decision: Decision::Allow, rule: "some.rule".into(), reason: String::new() };
+        let bounds = Confinement { network: !Confinement::default().network, ..Confinement::default() };
+        let grant = Grant::issue((&trace, call, 1), ("bash", EffectClass::ProcessControl), bounds, &verdict, false);
+        assert_eq!(grant.unwrap().confinement(), bounds);
+    }
+
+    #[test]
     fn a_grant_names_its_call_and_cites_its_rule() {
         let grant = issue(Decision::Allow, false).unwrap();
         assert_eq!(

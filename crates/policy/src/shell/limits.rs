@@ -69,4 +69,16 @@ mod tests {
         assert!(!is_small(&format!("# <<'EOF'\n{program}EOF\n")));
         assert!(!is_small(&format!("cat > x <<'EOF'\nEOF\n{program}")));
     }
+
+    #[test]
+    fn a_line_has_so_many_openings_and_so_much_work_and_no_more() {
+        assert!(is_small(&"a".repeat(LONGEST)) && !is_small(&"a".repeat(LONGEST + 1)));
+        assert!(is_small(&"(".repeat(MOST_OPENINGS)) && !is_small(&"(".repeat(MOST_OPENINGS + 1)));
+        assert!(is_small(&"if ".repeat(MOST_OPENINGS)) && !is_small(&"if ".repeat(MOST_OPENINGS + 1)));
+        // Ten substitutions, so a hundred times the letters.
+        let with = |bytes: usize| format!("{}{}", "<(".repeat(10), "a".repeat(bytes - 20));
+        assert!(is_small(&with(MOST_WORK / 100)) && !is_small(&with(MOST_WORK / 100 + 1)));
+        // A word of the shell within another word opens nothing.
+        assert!(is_small(&"xif_".repeat(MOST_OPENINGS + 1)));
+    }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod against_bash;
+mod bounds;
 mod builtin_rules;
 mod bypasses;
 mod files;
