@@ -1,9 +1,9 @@
 //! Approvals that last: the narrowest rule that allows a call, for the rest of its trace or for good.
 
-use crate::config::Home;
-use crate::config_file::{below, rewrite};
 use crate::exit::Failure;
 use crate::text::{plain, short};
+use mainpath::Home;
+use mainpath::home::edit::{below, rewrite};
 use mainpath_policy::{Folders, Layer, Policy};
 use mainpath_types::{CallId, Event, EventKind, TraceId, Verdict};
 use std::path::PathBuf;

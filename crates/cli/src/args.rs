@@ -31,10 +31,8 @@ pub use stats::*;
 pub use telling::*;
 
 use clap::{Args, Parser, Subcommand};
-use mainpath_types::Micros;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Run LLM agents that you can watch, stop, rewind, resume and replay.
 #[derive(Parser, Debug)]
@@ -245,31 +243,4 @@ pub struct SandboxArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
-}
-
-/// Dollars with up to six digits after the point, as millionths.
-pub fn dollars(text: &str) -> Result<Micros, String> {
-    let (whole, rest) =
-        text.trim().trim_start_matches('$').split_once('.').unwrap_or((text.trim().trim_start_matches('$'), ""));
-    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let wrong = || "expected an amount in dollars, such as 2 or 0.50".to_string();
-    if (whole.is_empty() && rest.is_empty()) || !digits(whole) || !digits(rest) || rest.len() > 6 {
-        return Err(wrong());
-    }
-    format!("{whole}{rest:0<6}").parse().map_err(|_| wrong())
-}
-
-/// A time such as `90s`, `10m` or `90` for seconds.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let time = any_duration(text)?;
-    if time.is_zero() { Err("it must be longer than 0".into()) } else { Ok(time) }
-}
-
-/// The same, also of no length.
-fn any_duration(text: &str) -> Result<Duration, String> {
-    if text.bytes().all(|b| b.is_ascii_digit()) {
-        text.parse().map(Duration::from_secs).map_err(|error| error.to_string())
-    } else {
-        humantime::parse_duration(text).map_err(|_| "write a time such as 90s, 10m, 24h or 7d".into())
-    }
 }

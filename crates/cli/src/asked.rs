@@ -1,18 +1,17 @@
 //! The calls of a trace that wait for a person's decision, and what was decided on each that nobody has read yet.
 
 use crate::exit::Failure;
-use crate::logs::{Logs, spec_of};
-use crate::offer::with_tool;
 use crate::run::unread;
 use crate::text::{gist, plain};
 use crate::which::waiting_elsewhere;
 use crate::whole::whole;
+use mainpath::{Logs, spec_of};
 use mainpath_core::{
     Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
 };
 use mainpath_runtime::Mail;
 use mainpath_store::scheduler::system_clock;
-use mainpath_types::{CallId, EventKind, Millis, Resolution, Seq, TraceId, Verdict, format_time};
+use mainpath_types::{CallId, EventKind, Millis, Resolution, Seq, Spec, TraceId, Verdict, format_time};
 use std::path::{Path, PathBuf};
 
 /// A call that has not started since somebody was to be asked, or was asked, about it.
@@ -230,4 +229,11 @@ impl Asked {
             }
         }
     }
+}
+
+/// The command that gives a trace one more tool.
+pub fn with_tool(trace: &TraceId, spec: Option<&Spec>, tool: &str) -> String {
+    let given = spec.map(|spec| spec.allowed_tools.as_slice()).unwrap_or_default();
+    let tools: Vec<&str> = given.iter().map(String::as_str).chain([tool]).collect();
+    format!("mainpath resume {trace} --tools {}", plain(&tools.join(",")))
 }

@@ -2,8 +2,8 @@
 
 use crate::args::{AttachArgs, Attachments};
 use crate::exit::Failure;
-use crate::logs::Logs;
 use crate::text::{plain, short};
+use mainpath::Logs;
 use mainpath_media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
 use mainpath_providers::{Abilities, Registry, WireFormat};
 use mainpath_store::Store;

@@ -5,15 +5,16 @@ use crate::args::{OneTrace, ReplayArgs, SchemaArgs, ShowArgs};
 use crate::asked::asked;
 use crate::attach::{Sizes, line, sizes};
 use crate::compare::compare;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
 use crate::list::{INTERRUPTED, standing};
-use crate::logs::Logs;
 use crate::print::changed;
 use crate::run::says_first;
 use crate::say::to_output;
 use crate::term::screen::in_a_row;
 use crate::text::{count, gist, number, plain, short, span, spent, were};
 use crate::waits::waiting;
+use mainpath::Logs;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, reopened_text, result_text, status};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_runtime::{EnvModels, Whole, replay as again, wire::Projector};
@@ -32,7 +33,7 @@ pub fn out(text: &str) -> Result<(), Failure> {
 
 /// `mainpath show`
 pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     if let [a, b] = args.diff.as_slice() {
         return compare(&logs, a, b).await;
     }
@@ -276,7 +277,7 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 
 /// `mainpath verify`
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let report = mainpath_runtime::verify(&*logs.store, &logs.scope, &trace).await?;
     let head = report.head;
@@ -312,7 +313,7 @@ pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
 
 /// `mainpath replay`
 pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.which.trace.as_deref()).await?;
     let models = EnvModels::new(Arc::new(logs.registry()));
     let found = again::replay(&*logs.store, &models, &logs.scope, &trace, args.dry_run).await?;

@@ -1,9 +1,6 @@
 //! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
 
-use crate::agent;
-use crate::app::App;
 use crate::args::{AttachArgs, ChatArgs, OutputArgs, RunArgs};
-use crate::choose::{check_model, choose_model};
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::prompt::Lines;
@@ -14,6 +11,9 @@ use crate::text::plain;
 use crate::trial;
 use crate::typed::{self, Typed};
 use crate::which::{name, rows};
+use mainpath::Installation;
+use mainpath::agent;
+use mainpath::agent::{check_model, choose_model};
 use mainpath_runtime::Mail;
 use mainpath_types::{MessageMode, TraceId};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
     if !is_attended() {
         return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
     }
-    let app = App::open()?.for_run(&args.agent)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let run = RunArgs {
         task: None,
         r#continue: false,
@@ -51,7 +51,7 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
 
 /// A conversation.
 struct Chat<'a> {
-    app: &'a App,
+    app: &'a Installation,
     /// How each of its runs is made.
     run: RunArgs,
     /// The model of a conversation that begins.

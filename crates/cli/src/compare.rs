@@ -3,9 +3,9 @@
 use crate::attach::sizes;
 use crate::browse::{body, out, role};
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
 use crate::term::screen::output_columns;
 use crate::text::{count, money, number, plain, short, span, wrapped};
+use mainpath::Logs;
 use mainpath_core::{Bodies, CallState, NodeKind, State};
 use mainpath_runtime::{Whole, views};
 use mainpath_types::*;

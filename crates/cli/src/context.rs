@@ -1,14 +1,14 @@
 //! `context`: where every token of a request goes, and what was left out and why. `compact`: a summary on request.
 
-use crate::app::App;
 use crate::args::{CompactArgs, ContextArgs};
 use crate::browse::out;
 use crate::control::{driven_elsewhere, settle};
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
 use crate::term::screen::output_columns;
 use crate::term::width::cut;
 use crate::text::{number, plain};
+use mainpath::Installation;
 use mainpath_core::*;
 use mainpath_runtime::Mail;
 use mainpath_types::*;
@@ -30,7 +30,7 @@ struct Look<'a> {
 
 /// `mainpath context`
 pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (log, _, bodies) = logs.read(&trace).await?;
     let look = look(&trace, &log.events, &bodies, args.turn)?;
@@ -47,7 +47,7 @@ pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
 
 /// `mainpath compact`
 pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if state.tree.head.is_none() {
@@ -58,7 +58,7 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     let mail = Mail::Compact { hint };
     // To go on with a run is not what was asked for.
     let is_later = state.run.is_some() || !state.queues.is_empty() && !state.queues.held;
-    let here = if is_later { None } else { Some(App::open()?) };
+    let here = if is_later { None } else { Some(Installation::open()?) };
     let sent = logs.send(&trace, &mail).await?;
     let Some(app) = here else {
         let when = match driven_elsewhere(&logs, &trace)? {

@@ -1,18 +1,19 @@
 //! `stop`, `clear`, `interrupt`, `steer`, `next`, `approve` and `deny`: a word to a trace, whoever drives it.
 
 use crate::allow::{in_a_line, keep, offer};
-use crate::app::App;
 use crate::args::{ApproveArgs, DenyArgs, InterruptArgs, OneTrace, Reach, SayArgs};
 use crate::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
 use crate::browse::out;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
-use crate::logs::{Logs, spec_of};
 use crate::prompt::{Said, understand};
 use crate::run::read_all;
-use crate::session::{Held, sessions};
 use crate::text::{GIST, gist, pins_went, plain};
 use crate::which::{surely, waiting};
 use crate::whole::whole;
+use mainpath::Installation;
+use mainpath::sessions::{Held, sessions};
+use mainpath::{Logs, spec_of};
 use mainpath_core::{CallState, State, is_denied};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
@@ -22,7 +23,7 @@ use std::io::IsTerminal;
 
 /// `mainpath stop`
 pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if state.run.is_none() {
@@ -47,18 +48,18 @@ enum Told {
 /// Sends mail to a trace, and does here what follows from it where no process drives it. Only that takes all that agents are
 /// run with; what is wrong with it is said before anything is sent.
 async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure> {
-    let here = if driven_elsewhere(logs, trace)? { None } else { Some(App::open()?) };
+    let here = if driven_elsewhere(logs, trace)? { None } else { Some(Installation::open()?) };
     let mail = logs.send(trace, mail).await?;
     if driven_elsewhere(logs, trace)? {
         return Ok(Told::Driver);
     }
-    let app = here.map_or_else(App::open, Ok)?;
+    let app = here.map_or_else(Installation::open, Ok)?;
     settle(&app, trace, mail).await?;
     Ok(Told::Here)
 }
 
 /// Does what follows from mail to a trace that no process drives, and writes its views.
-pub async fn settle(app: &App, trace: &TraceId, mail: MailId) -> Result<(), Failure> {
+pub async fn settle(app: &Installation, trace: &TraceId, mail: MailId) -> Result<(), Failure> {
     app.runtime()?.settle(&app.logs.scope, trace, mail).await?;
     Ok(views::write(&*app.logs.store, &app.logs.scope, trace).await?)
 }
@@ -67,14 +68,14 @@ pub async fn settle(app: &App, trace: &TraceId, mail: MailId) -> Result<(), Fail
 pub async fn forget_said(logs: &Logs, trace: &TraceId, waits: bool) {
     let left = match Held::new(logs) {
         Ok(held) => held.forget(std::slice::from_ref(trace), waits).await,
-        Err(error) => vec![error.message],
+        Err(error) => vec![error.message().into()],
     };
     left.iter().for_each(|left| eprintln!("! {}", plain(left)));
 }
 
 /// `mainpath clear`
 pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = surely(&logs, args.trace.as_deref(), "clear").await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
@@ -113,7 +114,7 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
     if text.trim().is_empty() {
         return Err(Failure::usage("the message is empty; give a text, or - to read it from standard input"));
     }
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(Some(&args.trace)).await?;
     let (log, state, _) = logs.read(&trace).await?;
     readable(&log)?;
@@ -132,7 +133,7 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
 
 /// `mainpath interrupt`
 pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (_, state, _) = logs.read(&trace).await?;
     if !driven_elsewhere(&logs, &trace)? {
@@ -183,10 +184,10 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
         serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments)
             .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;
     }
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
     if let Some(arguments) = &args.arguments {
-        fits(&App::open()?, (&trace, call), arguments).await?;
+        fits(&Installation::open()?, (&trace, call), arguments).await?;
     }
     let (_, state, bodies) = logs.read(&trace).await?;
     let row = state.calls.get(call);
@@ -244,7 +245,7 @@ fn is_wanted(whole: &[String]) -> Result<bool, Failure> {
 
 /// `mainpath deny`
 pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
     let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
@@ -306,7 +307,7 @@ async fn undecided(
 }
 
 /// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
-pub async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
+pub async fn fits(app: &Installation, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
     let (log, state, _) = app.logs.read(trace).await?;
     let wrong = |why: String| {
         let why = why.replace("\n- ", " ").replace('\n', ". ");
@@ -328,5 +329,5 @@ pub async fn fits(app: &App, (trace, call): (&TraceId, CallId), arguments: &str)
 
 /// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.
 pub fn driven_elsewhere(logs: &Logs, trace: &TraceId) -> Result<bool, Failure> {
-    logs.is_driven(trace)
+    Ok(logs.is_driven(trace)?)
 }

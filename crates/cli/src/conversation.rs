@@ -1,15 +1,17 @@
 //! `run --messages`: a conversation that was held elsewhere is taken in and answered.
 
-use crate::agent::{self, mode};
-use crate::app::App;
 use crate::args::RunArgs;
+use crate::args::mode;
 use crate::attach::attach;
-use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::run::{Task, go_on, has_input, message, read_all, warn};
-use crate::session::{Held, messages_of, tell, with_system};
+use crate::session::{messages_of, mirror, tell, with_system};
 use crate::text::{plain, were};
+use mainpath::Installation;
+use mainpath::agent;
+use mainpath::agent::choose_model;
+use mainpath::sessions::Held;
 use mainpath_media::check;
 use mainpath_providers::history::Loose;
 use mainpath_runtime::import::{Origin, import};
@@ -23,7 +25,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let (name, mut messages) = messages_of(Some(file), None)?;
     check_attached(&name, &mut messages)?;
     let task = task(&args, file)?;
-    let app = App::open()?.with_rules(&args.agent.rules)?;
+    let app = Installation::open()?.with_rules(args.agent.rules.read()?);
     let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
     let mut session = None;
     if let (Some(held), Some(name)) = (&held, &args.session) {
@@ -64,7 +66,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     warn(&app, &chosen.model, &args.output);
     let workspace = agent::workspace(agent.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    let spec = agent::spec(&agent, &app, chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
+    let spec = agent::spec(&agent.options()?, &app, chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = (history.messages, Origin { source: &name, now: system_clock() });
     let whose = (&app.logs.scope, &app.vault);
@@ -78,7 +80,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let mail = task.map_or(Mail::Continue, |task| message(task, attached, &args.output));
     let done = go_on(&app, &trace, &agent, &args.output, Some(mail)).await;
     if let (Some(held), Some(session)) = (&held, &session) {
-        held.mirror(&app, session).await;
+        mirror(held, &app, session).await;
     }
     done
 }

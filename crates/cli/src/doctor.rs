@@ -1,10 +1,10 @@
 //! `mainpath doctor`: what works here and what does not.
 
-use crate::app::App;
 use crate::browse::out;
-use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
+use mainpath::Installation;
+use mainpath::agent::choose_model;
 use mainpath_runtime::Models;
 use mainpath_sandbox::Launcher;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// `mainpath doctor`
 pub async fn doctor() -> Result<Exit, Failure> {
-    let app = App::look()?;
+    let app = Installation::look()?;
     let mut fine = true;
     let mut say = |good: bool, text: String| {
         fine &= good;

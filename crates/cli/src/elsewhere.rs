@@ -1,12 +1,13 @@
 //! Sessions that another machine began, found in a mirror that both have.
 
-use crate::app::App;
 use crate::args::{AgentArgs, SessionPrepareArgs, SessionShowArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
-use crate::session::{Held, fresh, print, spec};
+use crate::session::{print, spec};
 use crate::text::{number, plain, were};
+use mainpath::Installation;
+use mainpath::Logs;
+use mainpath::sessions::{Held, fresh};
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{summary_of, window};
 use mainpath_runtime::{new_trace_id, views};
@@ -17,7 +18,7 @@ use serde_json::json;
 
 /// Goes on with a session that is not known here and that the mirror has, as a new trace; that is said, and so is a mirror that cannot be reached. Errors: what the mirror has
 /// of it is damaged, or the trace cannot be written.
-pub async fn adopt_unknown(app: &App, held: &Held, name: &str, agent: &AgentArgs) -> Result<(), Failure> {
+pub async fn adopt_unknown(app: &Installation, held: &Held, name: &str, agent: &AgentArgs) -> Result<(), Failure> {
     if !matches!(held.sessions.get(name), Err(SessionError::Unknown(_))) {
         return Ok(());
     }
@@ -37,7 +38,7 @@ pub async fn adopt_unknown(app: &App, held: &Held, name: &str, agent: &AgentArgs
 }
 
 /// `mainpath session switch NAME --mirror`
-pub async fn take_over(app: &App, held: &Held, name: &str) -> Result<Exit, Failure> {
+pub async fn take_over(app: &Installation, held: &Held, name: &str) -> Result<Exit, Failure> {
     let session = match held.sessions.get(name) {
         Err(SessionError::Unknown(_)) => fresh(&app.logs, name, None, None),
         session => session?,
@@ -49,7 +50,7 @@ pub async fn take_over(app: &App, held: &Held, name: &str) -> Result<Exit, Failu
 }
 
 /// Whether there was something.
-async fn take_in(app: &App, held: &Held, session: Session, args: &AgentArgs) -> Result<bool, Failure> {
+async fn take_in(app: &Installation, held: &Held, session: Session, args: &AgentArgs) -> Result<bool, Failure> {
     let name = session.name.clone();
     // What the agent is, should it go on here.
     let spec = spec(app, args).await?;
@@ -165,7 +166,7 @@ pub async fn summary(logs: &Logs, held: &Held, name: &str, unknown: SessionError
 
 /// `mainpath session prepare` of one that is not known here. Errors: nor is it in the mirror.
 pub async fn prepare(
-    app: &App,
+    app: &Installation,
     held: &Held,
     args: &SessionPrepareArgs,
     unknown: SessionError,

@@ -1,6 +1,10 @@
 //! Exit codes, and errors as one line.
 
+use crate::text::plain;
+use mainpath::home::hidden;
+use mainpath::{Error, ErrorKind, Logs};
 use mainpath_runtime::RuntimeError;
+use mainpath_sessions::{PlaceError, SessionError};
 use mainpath_store::StoreError;
 use mainpath_types::{FinishReason, ModelErrorKind};
 use std::process::ExitCode;
@@ -68,6 +72,40 @@ impl Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let exit = match error.kind() {
+            ErrorKind::Invalid => Exit::Usage,
+            ErrorKind::Auth => Exit::Auth,
+            _ => Exit::Error,
+        };
+        Failure { exit, message: error.message().into() }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Error {
+        let kind = match failure.exit {
+            Exit::Usage => ErrorKind::Invalid,
+            Exit::Auth => ErrorKind::Auth,
+            _ => ErrorKind::Failed,
+        };
+        Error::new(kind, failure.message)
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        Error::from(error).into()
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(error: PlaceError) -> Failure {
+        Error::from(error).into()
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         Failure::error(error.to_string())
@@ -84,4 +122,11 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         Failure::error(error.to_string())
     }
+}
+
+/// The logs for who only looks. What is wrong in the configuration is told, and stops nobody from looking.
+pub fn logs() -> Result<Logs, Failure> {
+    let passed_over =
+        |wrong: &Error| eprintln!("! {}; no agent starts until you fix that", plain(&hidden(wrong.message())));
+    Ok(Logs::look(passed_over)?)
 }

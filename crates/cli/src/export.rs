@@ -5,11 +5,12 @@ use crate::args::{ExportArg, ExportArgs, MessagesArg};
 use crate::asked::asked;
 use crate::branches::branches;
 use crate::browse::out;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
 use crate::say::{foreign, readable};
 use crate::session::messages;
 use crate::text::{gist, short, span};
+use mainpath::Logs;
 use mainpath_core::{Bodies, Log, NodeKind, State, reopened_text, result_in_words, result_text, serves};
 use mainpath_providers::history::write;
 use mainpath_runtime::artifacts::{self, Kept};
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// `mainpath export`
 pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
     if let Some(damage) = &log.damage {

@@ -1,12 +1,10 @@
 //! Staying with a run until it ends, parks or fails: printing, asking, stopping.
 
-use crate::app::App;
 use crate::args::OutputArgs;
+use crate::asked::with_tool;
 use crate::control::forget_said;
 use crate::exit::{Exit, Failure};
 use crate::live::Watchers;
-use crate::logs::spec_of;
-use crate::offer::with_tool;
 use crate::print::Printer;
 use crate::prompt::Lines;
 use crate::say::to_output;
@@ -16,6 +14,8 @@ use crate::term::markdown::Markdown;
 use crate::term::{screen, spinner};
 use crate::text::plain;
 use crate::written::written;
+use mainpath::Installation;
+use mainpath::spec_of;
 use mainpath_core::{Bodies, Help, State, lacking, what_helps};
 use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath_store::Store;
@@ -26,7 +26,7 @@ use std::time::Instant;
 
 /// One run that is followed.
 pub struct Follow<'a> {
-    pub app: &'a App,
+    pub app: &'a Installation,
     pub runtime: &'a Runtime,
     pub trace: TraceId,
     pub output: &'a OutputArgs,
@@ -55,7 +55,7 @@ pub struct Follow<'a> {
 impl<'a> Follow<'a> {
     /// Follows a trace from an event on.
     pub fn new(
-        app: &'a App,
+        app: &'a Installation,
         runtime: &'a Runtime,
         trace: &TraceId,
         output: &'a OutputArgs,

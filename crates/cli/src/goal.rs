@@ -1,13 +1,14 @@
 //! `mainpath goal`: the plan of a trace, shown or changed, whoever drives it.
 
-use crate::app::App;
 use crate::args::{GoalArgs, GoalCommand, PatchArgs};
 use crate::browse::out;
 use crate::control::{driven_elsewhere, settle};
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
 use crate::print::begins_with_the_task;
 use crate::text::{plain, short};
+use mainpath::Installation;
+use mainpath::Logs;
 use mainpath_core::{LEGEND, State};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
@@ -28,7 +29,7 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
         None | Some(GoalCommand::List { .. }) => None,
         Some(ref change) => Some(ops(change)?),
     };
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let (mut log, mut state, _) = logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
@@ -52,7 +53,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
     let refused = |why: &dyn std::fmt::Display| Failure::error(format!("{stays} {trace} {are}: {why}"));
     state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
     // Where nobody works, the plan is changed here and now.
-    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(App::open()?) } else { None };
+    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(Installation::open()?) } else { None };
     let mail = logs.send(trace, &Mail::Goals { ops }).await?;
     if driven_elsewhere(logs, trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;

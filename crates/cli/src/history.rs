@@ -1,12 +1,12 @@
 //! `mainpath policy replay`: what the rules of today would have said of the calls of a trace.
 
-use crate::app::App;
 use crate::args::PolicyReplayArgs;
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::offer::REACHING;
 use crate::past;
 use crate::text::{gist, plain, short, were};
+use mainpath::Installation;
+use mainpath::agent::REACHING;
 use mainpath_policy::{Breach, Budget, CallFacts, Checks, Folders, Policy, Rules, judge};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
@@ -36,7 +36,7 @@ struct From<'a> {
 
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
-    let app = App::look()?.with_rules(&args.rules)?;
+    let app = Installation::look()?.with_rules(args.rules.read()?);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, ..) = app.logs.read(&trace).await?;
     let tools = app.tools.clone();
@@ -114,7 +114,7 @@ pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
 }
 
 /// A model of a trace whose price nobody knew, so that it seems to have cost nothing.
-fn unpriced<'e>(app: &App, events: &'e [Event]) -> Option<&'e str> {
+fn unpriced<'e>(app: &Installation, events: &'e [Event]) -> Option<&'e str> {
     let specs = events.iter().filter_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
         _ => None,

@@ -2,12 +2,13 @@
 
 use crate::args::{IndexCommand, LsArgs};
 use crate::browse::out;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
 use crate::term::ink::{Face, Style};
 use crate::term::screen::{in_a_row, output_columns};
 use crate::term::width::{cut, width};
 use crate::text::{count, number, plain, short, span};
+use mainpath::Logs;
 use mainpath_index::{Hit, Index, IndexError, Row, row};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Store, StoreError, TraceEntry};
@@ -39,7 +40,7 @@ impl From<IndexError> for Failure {
 
 /// `mainpath ls`
 pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     if let Some(query) = &args.search {
         return search(&logs, query, &args).await;
     }
@@ -94,7 +95,7 @@ async fn stand(logs: &Logs, row: &mut Row) {
 
 /// `mainpath index`
 pub async fn index(command: IndexCommand) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let IndexCommand::Rebuild = command;
     let began = Instant::now();
     let done = Index::open(&logs.store, &logs.scope)?.rebuild()?;

@@ -4,21 +4,14 @@
 #[macro_use]
 mod say;
 
-mod agent;
-mod agents_md;
 mod allow;
-mod app;
 mod args;
 mod asked;
 mod attach;
 mod branches;
 mod browse;
-mod caged;
 mod chat;
-mod choose;
 mod compare;
-mod config;
-mod config_file;
 mod context;
 mod control;
 mod conversation;
@@ -30,14 +23,10 @@ mod export;
 mod follow;
 mod goal;
 mod history;
-mod hooks;
-mod limits;
 mod list;
 mod live;
-mod logs;
 mod mcp;
 mod models;
-mod offer;
 mod past;
 mod pin;
 mod policy;
@@ -51,7 +40,6 @@ mod rewind;
 mod run;
 mod sandbox;
 mod serve;
-mod servers;
 mod session;
 mod settings;
 mod shells;
@@ -60,7 +48,6 @@ mod stats;
 mod suggest;
 mod term;
 mod text;
-mod toolbox;
 mod tools;
 mod trial;
 mod typed;
@@ -85,7 +72,9 @@ fn main() -> ExitCode {
         Some(_) | None => {}
     }
     // What a defect says may quote what it stumbled over.
-    std::panic::set_hook(Box::new(|panic| eprintln!("mainpath: a bug: {}", config::hidden(&panic.to_string()))));
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("mainpath: a bug: {}", mainpath::home::hidden(&panic.to_string()))
+    }));
     // In a terminal nothing more need be said.
     let bare = std::env::args_os().len() < 2 && follow::is_attended();
     let cli = match if bare { Cli::try_parse_from(["mainpath", "chat"]) } else { Cli::try_parse() } {
@@ -100,7 +89,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(Failure { exit, message }) => {
-            eprintln!("mainpath: {}", text::plain(&config::hidden(&message)));
+            eprintln!("mainpath: {}", text::plain(&mainpath::home::hidden(&message)));
             exit.into()
         }
     }
@@ -121,7 +110,7 @@ fn misused(error: &clap::Error) -> Exit {
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(line) = suggest::told(error, &words) {
-        eprintln!("mainpath: {}", text::plain(&config::hidden(&line)));
+        eprintln!("mainpath: {}", text::plain(&mainpath::home::hidden(&line)));
         return Exit::Usage;
     }
     let told = error.render().to_string();
@@ -129,7 +118,7 @@ fn misused(error: &clap::Error) -> Exit {
     let paragraphs = told.split("\n\n").filter(|paragraph| !paragraph.trim_start().starts_with("For more information"));
     let words = paragraphs.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let line = words.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    eprintln!("mainpath: {}", text::plain(&config::hidden(line.strip_prefix("error: ").unwrap_or(&line))));
+    eprintln!("mainpath: {}", text::plain(&mainpath::home::hidden(line.strip_prefix("error: ").unwrap_or(&line))));
     Exit::Usage
 }
 

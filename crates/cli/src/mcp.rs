@@ -1,14 +1,14 @@
 //! `mainpath mcp`: the servers that agents use, for people.
 
-use crate::agent;
-use crate::app::App;
 use crate::args::{McpCallArgs, McpCommand, McpListArgs, McpTrustArgs};
 use crate::attach::{Sizes, line};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::logs::Logs;
-use crate::servers;
 use crate::text::{plain, short};
+use mainpath::Installation;
+use mainpath::Logs;
+use mainpath::agent;
+use mainpath::servers;
 use mainpath_mcp::{Servers, State};
 use mainpath_policy::Grant;
 use mainpath_sandbox::Launcher;
@@ -36,7 +36,7 @@ pub fn person_only(what: &str) -> Result<(), Failure> {
 }
 
 async fn list(args: McpListArgs) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let app = Installation::open()?;
     let workspace = agent::workspace(args.place.workspace.as_deref())?;
     let servers = servers::read(&app.logs, &workspace, args.place.mcp_config.as_deref())?;
     servers.warnings.iter().for_each(|warning| eprintln!("! {}", plain(warning)));
@@ -111,7 +111,7 @@ fn print(described: &str) -> Result<(), Failure> {
 /// It is the person's own deed, so no rule is asked.
 async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     person_only("call MCP servers past the gate")?;
-    let app = App::open()?;
+    let app = Installation::open()?;
     let folder = agent::workspace(args.place.workspace.as_deref())?;
     let Servers { mut servers, .. } = servers::read(&app.logs, &folder, args.place.mcp_config.as_deref())?;
     servers.retain(|server| server.name == args.server);
@@ -155,7 +155,7 @@ async fn call(args: McpCallArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn context(app: &App, folder: &std::path::Path, tool: &str) -> Result<ToolContext, Failure> {
+fn context(app: &Installation, folder: &std::path::Path, tool: &str) -> Result<ToolContext, Failure> {
     let verdict = Verdict { decision: Decision::Allow, rule: "person".into(), reason: "A person called it.".into() };
     let effect = app.tools.doc(tool).map(|doc| doc.effect).unwrap_or_default();
     let trace: TraceId = "mcp-call".parse().map_err(|error: BadName| Failure::error(error.to_string()))?;

@@ -2,11 +2,11 @@
 
 use crate::args::{ModelsAddArgs, ModelsArgs, ModelsCommand};
 use crate::browse::out;
-use crate::choose::env;
-use crate::config::Home;
-use crate::config_file::{below, rewrite};
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
+use mainpath::agent::env;
+use mainpath::home::edit::{below, rewrite};
+use mainpath::{Error, Home};
 use mainpath_providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
     let read = |text: &str| {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("models.toml"), text)?;
-        Registry::read(folder.path()).map(|_| ()).map_err(|error| Failure::error(error.to_string()))
+        Registry::read(folder.path()).map(|_| ()).map_err(|error| Error::failed(error.to_string()))
     };
     rewrite(&file, |old| {
         let new = below(&old, &one);
@@ -81,7 +81,7 @@ fn add(args: &ModelsAddArgs) -> Result<Exit, Failure> {
             Err(problem) => {
                 // Its list may be written in one line, which cannot be added to from outside.
                 let how = format!("add it to the list in {} yourself: {}", file.display(), toml::Value::Table(entry));
-                Err(Failure::error(format!("{}; {how}", plain(&problem.message).replace('\n', " "))))
+                Err(Error::failed(format!("{}; {how}", plain(problem.message()).replace('\n', " "))))
             }
         }
     })?;

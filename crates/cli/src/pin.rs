@@ -2,17 +2,18 @@
 
 use crate::args::PinArgs;
 use crate::browse::out;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
 use crate::goal::change;
-use crate::logs::Logs;
 use crate::text::plain;
+use mainpath::Logs;
 use mainpath_core::Bodies;
 use mainpath_runtime::Whole;
 use mainpath_types::*;
 
 /// `mainpath pin`
 pub async fn pin(args: PinArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(Some(&args.trace)).await?;
     let op = match (&args.text, args.message, args.remove) {
         (Some(text), _, _) => Some(GoalOp::Pin { text: text.clone() }),

@@ -1,14 +1,15 @@
 //! `rm`, `purge` and `erase`: what is taken away for good. A person does that, never an agent's tool.
 
-use crate::app::App;
 use crate::args::{EraseArgs, PurgeArgs, RmArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
-use crate::logs::Logs;
 use crate::mcp::person_only;
-use crate::session::{Held, settled};
+use crate::session::settled;
 use crate::text::{count, number, plain, span};
+use mainpath::Installation;
+use mainpath::Logs;
+use mainpath::sessions::Held;
 use mainpath_core::{EffectKey, Machine, pending};
 use mainpath_index::Index;
 use mainpath_runtime::erase::{Done, Kin, What, copies, erase as take_out, erase_everywhere};
@@ -230,7 +231,7 @@ async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
 /// `mainpath erase`
 pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     person_only("erase messages")?;
-    let app = App::open()?;
+    let app = Installation::open()?;
     let held = Held::new(&app.logs)?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (what, words) = if args.all {

@@ -1,13 +1,13 @@
 //! Files put back to what they were: `restore`, and `--files` of `rewind` and `fork`.
 
-use crate::app::App;
 use crate::args::{FilesArgs, PointArgs, RestoreArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
-use crate::logs::{Logs, spec_of};
 use crate::rewind::point;
 use crate::text::{count, number, plain, were};
+use mainpath::Installation;
+use mainpath::{Logs, spec_of};
 use mainpath_runtime::files::{Fate, FilePlan, Then, plan, ran_unseen};
 use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_tools::{FileNow, Workspace};
@@ -26,7 +26,7 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
             "give a message, a turn or a goal: mainpath restore TRACE --to MESSAGE, --turn N, --goal N or --undo",
         ));
     }
-    let app = App::open()?;
+    let app = Installation::open()?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     let then = if args.undo {
@@ -67,7 +67,7 @@ pub fn reached(trace: &TraceId, log: &ReadLog, at: Seq) -> Result<EventId, Failu
 
 /// What `--files` and its like ask for at a message of `from`, before `trace` goes on. True: nothing more is to be done.
 pub async fn before_going_on(
-    app: &App,
+    app: &Installation,
     (trace, from): (&TraceId, &TraceId),
     log: &ReadLog,
     at: Seq,

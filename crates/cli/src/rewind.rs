@@ -1,11 +1,11 @@
 //! `rewind`, `regenerate` and `fork`: going on from an earlier message, in the trace or in another one.
 
-use crate::app::App;
 use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::restore::{before_going_on, held, reached};
 use crate::run::{go_on, keep_yes};
+use mainpath::Installation;
 use mainpath_core::{NodeKind, State};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_store::ReadLog;
@@ -15,7 +15,7 @@ use mainpath_types::*;
 /// `mainpath rewind`
 pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let task = args.read().map_err(Failure::usage)?;
-    let app = App::open()?.for_run(&args.agent)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     keep_yes(&mut args.agent, &log, &state);
@@ -40,7 +40,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
 
 /// `mainpath regenerate`
 pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.for_run(&args.agent)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     keep_yes(&mut args.agent, &log, &state);
@@ -50,7 +50,7 @@ pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
 
 /// `mainpath fork`
 pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.for_run(&args.agent)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&from).await?;
     keep_yes(&mut args.agent, &log, &state);

@@ -1,23 +1,27 @@
 //! `run` and `resume`, and what everything that lets an agent work has in common.
 
-use crate::agent::{self, ModeFor, mode};
-use crate::app::App;
+use crate::args::mode;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
 use crate::asked::{Standing, asked};
 use crate::attach::{Attached, attach};
-use crate::choose::{choose_model, unknown};
 use crate::conversation;
 use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
-use crate::logs::{Logs, spec_of};
 use crate::policy::check_rules;
-use crate::servers;
-use crate::session::{Held, settled};
-use crate::text::plain;
+use crate::session::{mirror, settled};
+use crate::term::screen;
+use crate::text::{number, plain};
 use crate::which::{name, rows};
+use mainpath::Error;
+use mainpath::Installation;
+use mainpath::agent::{self, ModeFor};
+use mainpath::agent::{choose_model, sizes};
+use mainpath::servers;
+use mainpath::sessions::Held;
+use mainpath::{Logs, spec_of};
 use mainpath_core::{EffectKey, State, pending};
-use mainpath_mcp::Mcp;
+use mainpath_mcp::{Configured, Mcp};
 use mainpath_policy::is_asked_by_default;
 use mainpath_runtime::{Mail, Runtime, new_trace_id};
 use mainpath_sessions::Session;
@@ -38,7 +42,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
         return conversation::run(args, &file).await;
     }
     let task = task(args.task.as_deref())?;
-    let app = App::open()?.for_run(&args.agent)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
     let held = Held::new(&app.logs)?;
     elsewhere::adopt_unknown(&app, &held, name, &args.agent).await?;
@@ -48,13 +52,13 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
         None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
     };
     let done = begin(&app, &args, task, Some((&held, &mut session, &trace))).await;
-    held.mirror(&app, &session).await;
+    mirror(&held, &app, &session).await;
     done
 }
 
 /// A run of a new trace, of one that is named, or of a session's.
 pub async fn begin(
-    app: &App,
+    app: &Installation,
     args: &RunArgs,
     task: Task,
     session: Option<(&Held, &mut Session, &TraceId)>,
@@ -116,7 +120,7 @@ pub async fn begin(
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
     let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
-    let mut spec = agent::spec(&args.agent, app, chosen.model, (&workspace, &rules.policy), mode)?;
+    let mut spec = agent::spec(&args.agent.options()?, app, chosen.model, (&workspace, &rules.policy), mode)?;
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
     let mail = message(task, attached, &args.output);
@@ -127,7 +131,7 @@ pub async fn begin(
 
 /// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Before there is a model it may be the
 /// demonstration, which has a folder of its own. Errors: there is none.
-async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
+async fn last(app: &Installation, args: &RunArgs) -> Result<TraceId, Failure> {
     let here = agent::workspace(args.agent.workspace.as_deref())?;
     let rows = rows(&app.logs).await?;
     let Some(newest) = rows.first() else {
@@ -156,7 +160,7 @@ async fn last(app: &App, args: &RunArgs) -> Result<TraceId, Failure> {
 }
 
 /// Whether a trace is the scripted demonstration, by the folder in which it works.
-fn is_demo(app: &App, trace: &TraceId, folder: &str) -> bool {
+fn is_demo(app: &Installation, trace: &TraceId, folder: &str) -> bool {
     let demo = app.logs.home.demo_workspace(trace);
     demo.canonicalize().unwrap_or(demo) == Path::new(folder)
 }
@@ -166,7 +170,7 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
-    let app = App::open()?.for_run(&args.agent)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     if let Some(say) = says_first(&app.logs, &log, &state).await? {
@@ -226,7 +230,7 @@ pub async fn unread(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<(
 
 /// Carries on with a trace: sends what there is to say, drives it, stays until the end.
 pub async fn go_on(
-    app: &App,
+    app: &Installation,
     trace: &TraceId,
     agent: &AgentArgs,
     output: &OutputArgs,
@@ -266,7 +270,7 @@ pub async fn go_on(
         };
         eprintln!("! {events} erased; the model sees {ERASED} in {places}");
     }
-    if let Some(spec) = agent::changed(spec, agent, app, &policy, mode)? {
+    if let Some(spec) = agent::changed(spec, &agent.options()?, app, &policy, mode)? {
         if agent.model.is_some() {
             warn(app, &spec.model, output);
         }
@@ -287,7 +291,12 @@ pub async fn go_on(
 }
 
 /// Approves the calls that wait and that `--yes` would have covered when they were judged.
-async fn approve_waiting(app: &App, runtime: &Runtime, trace: &TraceId, output: &OutputArgs) -> Result<(), Failure> {
+async fn approve_waiting(
+    app: &Installation,
+    runtime: &Runtime,
+    trace: &TraceId,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
     let (_, state, bodies) = app.logs.read(trace).await?;
     for waiting in asked(&app.logs, &state, &bodies).await? {
         let is_covered = waiting.verdict.as_ref().is_some_and(is_asked_by_default);
@@ -303,9 +312,22 @@ async fn approve_waiting(app: &App, runtime: &Runtime, trace: &TraceId, output: 
 }
 
 /// Connects to the MCP servers of a workspace.
-async fn connect(app: &App, workspace: &Path, args: &AgentArgs) -> Result<Option<Mcp>, Failure> {
+async fn connect(app: &Installation, workspace: &Path, args: &AgentArgs) -> Result<Option<Mcp>, Failure> {
     let tell = |line: &str| eprintln!("! {}", plain(line));
-    servers::connect(app, workspace, args.mcp_config.as_deref(), is_attended(), tell).await
+    let approves = is_attended().then_some(approves as servers::Approves);
+    Ok(servers::connect(app, workspace, args.mcp_config.as_deref(), approves, tell).await?)
+}
+
+/// Asks at the terminal about an MCP server that waits for an approval.
+fn approves(server: &Configured) -> Result<bool, Error> {
+    let _alone = screen::pause();
+    eprintln!("? {} lists an MCP server that agents would start: {}", server.file.display(), plain(&server.name));
+    server.described().lines().for_each(|line| eprintln!("  │ {}", plain(line)));
+    eprint!("  approve it? [y]es, [n]o: ");
+    let _ = std::io::stderr().flush();
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Stays with a run, and tells it when the tools of its servers change.
@@ -344,7 +366,7 @@ fn announce(trace: &TraceId, output: &OutputArgs) {
 }
 
 /// Says it if nothing is known of a model, once for each.
-pub fn warn(app: &App, model: &str, output: &OutputArgs) {
+pub fn warn(app: &Installation, model: &str, output: &OutputArgs) {
     let Some(line) = unknown(model, app).filter(|_| !output.json) else { return };
     let file = app.logs.home.data.join("unknown-models");
     let said = std::fs::read_to_string(&file).unwrap_or_default();
@@ -400,4 +422,19 @@ pub fn read_all() -> Result<String, Failure> {
     done.store(true, Ordering::Release);
     read.map_err(|error| Failure::error(format!("standard input: {error}")))?;
     String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
+}
+
+/// What to say about a model that no table knows; `None` for the others.
+pub fn unknown(model: &str, app: &Installation) -> Option<String> {
+    let facts = app.models.registry().facts(model);
+    if facts.known {
+        return None;
+    }
+    let (window, output) = sizes(&facts, &app.logs.home.config);
+    let (window, output) = (number(window.into()), number(output.into()));
+    let price = if facts.price.is_none() { ", no price" } else { "" };
+    Some(format!(
+        "unknown model {model}: assuming a window of {window} tokens, answers up to {output}{price}; to set the right values: \
+         mainpath models add {model} --context-window 65536"
+    ))
 }

@@ -1,10 +1,10 @@
 //! `mainpath sandbox`: a command in a cage, in place of this very process.
 
-use crate::agent::workspace;
 use crate::args::{NetworkArg, SandboxArgs};
-use crate::config::Home;
 use crate::exit::Failure;
 use crate::text::plain;
+use mainpath::Home;
+use mainpath::agent::workspace;
 use mainpath_sandbox::{Cage, How, run_here, secret_variables};
 use mainpath_types::Confinement;
 use std::ffi::OsString;

@@ -1,15 +1,15 @@
 //! `mainpath mcp serve`: runs for the person's own MCP client. It serves what it has started itself and nothing else, so
 //! whoever talks to it decides about no run of anybody else.
 
-use crate::agent;
-use crate::app::App;
 use crate::args::AgentArgs;
-use crate::choose::choose_model;
 use crate::exit::{Exit, Failure};
 use crate::mcp::person_only;
-use crate::servers::{self, PassingOn};
 use crate::signals::Signals;
 use crate::text::plain;
+use mainpath::Installation;
+use mainpath::agent;
+use mainpath::agent::choose_model;
+use mainpath::servers::{self, PassingOn};
 use mainpath_core::{Bodies, Log, State, arguments_in};
 use mainpath_mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath_runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
@@ -26,10 +26,10 @@ use std::time::Duration;
 pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     // What an agent starts must not be able to approve what an agent does.
     person_only("serve runs")?;
-    let app = App::open()?.for_run(&args)?;
+    let app = Installation::open()?.with_waits(&args.options()?.limits).with_rules(args.rules.read()?);
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", plain(line));
-    let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), false, tell).await?;
+    let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
     let runtime = app.runtime()?;
     let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
     let mut signals = Signals::listen()?;
@@ -49,7 +49,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
 }
 
 struct Served {
-    app: App,
+    app: Installation,
     runtime: Runtime,
     args: AgentArgs,
     mcp: Option<Mcp>,
@@ -75,7 +75,8 @@ impl Served {
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
         let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run).map_err(said)?;
-        let spec = agent::spec(&self.args, app, chosen.model, (&workspace, &policy), mode).map_err(said)?;
+        let spec = agent::spec(&self.args.options().map_err(said)?, app, chosen.model, (&workspace, &policy), mode)
+            .map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
         self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());

@@ -1,167 +1,39 @@
 //! `session` and `import`: conversations under names, and those that were held elsewhere.
 
-use crate::agent;
-use crate::app::App;
+use crate::args::mode;
 use crate::args::*;
 use crate::browse::out;
-use crate::choose::choose_model;
 use crate::elsewhere;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::list::standing;
-use crate::logs::Logs;
 use crate::mcp::person_only;
 use crate::text::{count, number, plain, short, span, were};
+use mainpath::Installation;
+use mainpath::Logs;
+use mainpath::agent;
+use mainpath::agent::choose_model;
+use mainpath::sessions::{Held, fresh, sessions};
 use mainpath_core::status;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{Extent, Origin, conversation, import as take_in};
-use mainpath_runtime::{Vault, new_trace_id};
+use mainpath_runtime::new_trace_id;
 use mainpath_sessions::*;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
-use serde::Deserialize;
 use serde_json::json;
 use std::io::Read;
 use std::path::Path;
 
-/// How many messages are prepared where nothing is said.
-const WINDOW: u32 = 20;
 /// The largest history that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// `[sessions]`
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SessionsConfig {
-    /// How many messages are prepared.
-    window: Option<u32>,
-    /// How long after its last use a session begins anew.
-    ttl: Option<crate::config::Time>,
-    /// Where the messages are mirrored for other systems: `sqlite:FILE` or `redis://HOST:PORT/DATABASE`; a file beside the
-    /// session where nothing is said.
-    mirror: Option<String>,
-    /// The user of the Redis server.
-    user: Option<String>,
-    /// The name of the secret that is its password.
-    pub password: Option<String>,
-    /// What every key on it begins with.
-    prefix: Option<String>,
-}
-
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Failure {
-        match error {
-            SessionError::BadName(_) => Failure::usage(error.to_string()),
-            _ => Failure::error(error.to_string()),
-        }
+/// Writes what was said since into the mirror, and tells why that cannot be.
+pub async fn mirror(held: &Held, app: &Installation, session: &Session) {
+    if let Some(problem) = held.mirror(app, session).await {
+        eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));
     }
-}
-
-impl From<PlaceError> for Failure {
-    fn from(error: PlaceError) -> Failure {
-        Failure::error(error.to_string())
-    }
-}
-
-/// The sessions of this installation, and where they are mirrored.
-pub struct Held {
-    /// The pointers.
-    pub sessions: Sessions,
-    /// The mirror.
-    pub place: Box<dyn SessionPlace>,
-}
-
-impl Held {
-    /// As the configuration says. Errors: what is wrong with it.
-    pub fn new(logs: &Logs) -> Result<Held, Failure> {
-        let folder = logs.store.tenant_dir(&logs.scope.tenant).join("sessions");
-        let config = &logs.home.config.sessions;
-        let wrong = |why: String| Failure::error(format!("{}, [sessions]: {why}", logs.home.config_file.display()));
-        let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
-            None => Box::new(FilePlace::new(folder.clone())),
-            Some(mirror) if !["sqlite:", "redis:"].iter().any(|kind| mirror.starts_with(kind)) => {
-                let problem = "mirror must be sqlite:FILE or redis://HOST:PORT/DATABASE";
-                return Err(wrong(problem.into()));
-            }
-            Some(mirror) => match mirror.strip_prefix("sqlite:") {
-                Some(file) => Box::new(SqlitePlace::new(logs.home.data.join(file))),
-                None => {
-                    let secret = |name: &String| {
-                        logs.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")))
-                    };
-                    let server = RedisServer {
-                        url: mirror.into(),
-                        user: config.user.clone(),
-                        password: config.password.as_ref().map(secret).transpose()?,
-                        prefix: config.prefix.clone().unwrap_or_else(|| "mainpath:".into()),
-                    };
-                    Box::new(RedisPlace::new(&server).map_err(|error| wrong(error.to_string()))?)
-                }
-            },
-        };
-        Ok(Held { sessions: Sessions::new(folder), place })
-    }
-
-    pub fn around<'a>(&'a self, logs: &'a Logs, vault: &'a Vault) -> Around<'a> {
-        let (store, scope) = (&*logs.store, &logs.scope);
-        Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
-    }
-
-    /// A session for a run, made if there is none, and the trace that it goes on with.
-    pub fn for_run(&self, logs: &Logs, name: &str) -> Result<(Session, Option<TraceId>), Failure> {
-        let now = system_clock();
-        let session = match self.sessions.get(name) {
-            Err(SessionError::Unknown(_)) => fresh(logs, name, None, None),
-            session => session?,
-        };
-        let trace = session.trace.clone().filter(|trace| !session.is_expired(now) && logs.is_there(trace));
-        Ok((session, trace))
-    }
-
-    /// The session is used now, with this trace.
-    pub fn point(&self, session: &mut Session, trace: &TraceId) -> Result<(), Failure> {
-        session.trace = Some(trace.clone());
-        session.used = system_clock();
-        Ok(self.sessions.put(session)?)
-    }
-
-    /// Forgets what was said in traces that are no longer what they were: what the mirrors hold of them, and with `waiting` also
-    /// what waits for the results of calls. Says in a line each what may still be there.
-    pub async fn forget(&self, traces: &[TraceId], waiting: bool) -> Vec<String> {
-        let mut left = Vec::new();
-        for trace in traces.iter().filter(|_| waiting) {
-            left.extend(self.sessions.forget_waiting(trace).err().map(|error| error.to_string()));
-        }
-        // Files lie there too where another mirror was configured since.
-        let files = FilePlace::new(self.sessions.folder().to_path_buf());
-        for place in [&files as &dyn SessionPlace, &*self.place] {
-            left.extend(place.forget(traces).await.err().map(|error| error.to_string()));
-        }
-        left.dedup();
-        left
-    }
-
-    /// Writes what was said since into the mirror; says why that cannot be. Whoever prepares it next writes it too.
-    pub async fn mirror(&self, app: &App, session: &Session) {
-        // As it points by now.
-        let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
-        if let Ok(Prepared { unmirrored: Some(problem), .. }) =
-            prepare(&self.around(&app.logs, &app.vault), &session).await
-        {
-            eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));
-        }
-    }
-}
-
-/// The pointers of sessions.
-pub fn sessions(logs: &Logs) -> Sessions {
-    Sessions::new(logs.store.tenant_dir(&logs.scope.tenant).join("sessions"))
-}
-
-pub fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
-    let config = &logs.home.config.sessions;
-    let window = window.or(config.window).unwrap_or(WINDOW);
-    Session::new(name, window, ttl.or(config.ttl.map(|time| time.0)), system_clock())
 }
 
 /// `mainpath session`
@@ -174,7 +46,7 @@ pub async fn session(command: SessionCommand) -> Result<Exit, Failure> {
 
 /// What only looks works where nothing can be written.
 async fn look(command: SessionCommand) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let held = Held::new(&logs)?;
     match command {
         SessionCommand::List(args) => {
@@ -213,7 +85,7 @@ async fn look(command: SessionCommand) -> Result<Exit, Failure> {
 }
 
 async fn change(command: SessionCommand) -> Result<Exit, Failure> {
-    let app = App::open()?;
+    let app = Installation::open()?;
     let held = Held::new(&app.logs)?;
     match command {
         SessionCommand::New(args) => new(&app.logs, &held, args).await,
@@ -355,14 +227,14 @@ pub fn tell(healed: &[String]) {
 }
 
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
-pub async fn spec(app: &App, args: &AgentArgs) -> Result<Spec, Failure> {
+pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure> {
     let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    agent::spec(args, app, chosen.model, (&workspace, &policy), agent::mode(args, is_attended()))
+    Ok(agent::spec(&args.options()?, app, chosen.model, (&workspace, &policy), mode(args, is_attended()))?)
 }
 
-async fn add(app: &App, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
+async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {
     person_only("add to a session")?;
     elsewhere::adopt_unknown(app, held, &args.name, &args.agent).await?;
     let mut session = held.sessions.get(&args.name)?;
@@ -400,7 +272,7 @@ fn messages_were(count: usize) -> String {
 }
 
 /// What a conversation said to the system elsewhere becomes instructions here, after the owner's; that is said.
-pub fn with_system(app: &App, mut agent: AgentArgs, system: &[String]) -> AgentArgs {
+pub fn with_system(app: &Installation, mut agent: AgentArgs, system: &[String]) -> AgentArgs {
     if system.is_empty() {
         return agent;
     }
@@ -416,7 +288,7 @@ pub fn with_system(app: &App, mut agent: AgentArgs, system: &[String]) -> AgentA
 /// `mainpath import`
 pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     person_only("import conversations")?;
-    let app = App::open()?;
+    let app = Installation::open()?;
     let held = Held::new(&app.logs)?;
     let mut session = args.session.as_ref().map(|name| held.for_run(&app.logs, name)).transpose()?;
     let (name, mut messages) = messages_of(Some(&args.file), args.format.into())?;
@@ -450,7 +322,7 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
 
 /// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
 /// trace cannot be written.
-pub async fn settled(app: &App, trace: &TraceId) -> Result<(), Failure> {
+pub async fn settled(app: &Installation, trace: &TraceId) -> Result<(), Failure> {
     let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
     tell(&settle((store, scope, vault), &sessions(&app.logs), trace, system_clock()).await?);
     Ok(())

@@ -2,9 +2,9 @@
 
 use crate::args::ConfigArgs;
 use crate::browse::out;
-use crate::config::Home;
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
+use mainpath::Home;
 use serde_json::json;
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
@@ -116,7 +116,7 @@ pub fn config(args: &ConfigArgs) -> Result<Exit, Failure> {
         out(&line)?;
     }
     match wrong {
-        Some(wrong) => Err(wrong),
+        Some(wrong) => Err(wrong.into()),
         None => Ok(Exit::Ok),
     }
 }
@@ -165,7 +165,7 @@ fn shown(key: &str, value: &toml::Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigFile;
+    use mainpath::home::ConfigFile;
     use std::collections::BTreeSet;
 
     /// The keys that a part of the file may have, as its reader names them.

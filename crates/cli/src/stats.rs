@@ -2,10 +2,11 @@
 
 use crate::args::StatsArgs;
 use crate::browse::out;
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
 use crate::list::refreshed;
-use crate::logs::Logs;
 use crate::text::{count, money, number, plain, span};
+use mainpath::Logs;
 use mainpath_runtime::run_stats::{Counts, ModelStats, RunStats, Times, runs};
 use mainpath_runtime::telemetry::ToolStats;
 use mainpath_store::Store;
@@ -35,7 +36,7 @@ struct Day {
 
 /// `mainpath stats`
 pub async fn stats(args: StatsArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let since = args
         .since
         .map_or(0, |time| system_clock().saturating_sub(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)));

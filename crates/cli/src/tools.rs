@@ -2,10 +2,10 @@
 
 use crate::args::ToolsArgs;
 use crate::browse::out;
-use crate::config::{Home, ToolLimit};
 use crate::exit::{Exit, Failure};
 use crate::text::{count, plain, short};
-use crate::toolbox::{OPTIONAL, Optional, Unready};
+use mainpath::home::{Home, ToolLimit};
+use mainpath::home::{OPTIONAL, Optional, Unready};
 use mainpath_tools::{Rate, ToolDoc, Tools};
 use mainpath_types::ToolSpec;
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
 //! The first model: a person names it, it is tried, and it can be kept.
 
-use crate::app::App;
-use crate::choose::check_model;
-use crate::config_file::rewrite;
 use crate::exit::Failure;
 use crate::text::{plain, short};
+use mainpath::Installation;
+use mainpath::agent::check_model;
+use mainpath::home::edit::rewrite;
 use mainpath_providers::{Call, encode, wire_model};
 use mainpath_runtime::Models;
 use mainpath_types::{Message, ModelRequest, Part, RequestHead, Role, text_of};
@@ -14,7 +14,7 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Asks for a model until one answers. Errors: the person gives up.
-pub async fn first_model(app: &App) -> Result<String, Failure> {
+pub async fn first_model(app: &Installation) -> Result<String, Failure> {
     eprintln!("No model is set up yet. Choose one, for example:");
     eprintln!("  openai-compatible:http://127.0.0.1:11434/v1#qwen3    a server on this machine");
     eprintln!(
@@ -27,7 +27,7 @@ pub async fn first_model(app: &App) -> Result<String, Failure> {
             return Err(Failure::usage("no model chosen; mainpath models lists them"));
         }
         if let Err(failure) = check_model(&model, app.models.registry()) {
-            eprintln!("✗ {}", plain(&failure.message));
+            eprintln!("✗ {}", plain(failure.message()));
             continue;
         }
         eprintln!("· trying {}", plain(&model));
@@ -54,7 +54,7 @@ fn line(prompt: &str) -> Result<String, Failure> {
 }
 
 /// What the model says to a greeting. Errors: why it says nothing.
-async fn answers(app: &App, model: &str) -> Result<String, String> {
+async fn answers(app: &Installation, model: &str) -> Result<String, String> {
     let provider = app.models.find(model)?;
     let head = RequestHead {
         model: wire_model(model).into(),
@@ -73,7 +73,7 @@ async fn answers(app: &App, model: &str) -> Result<String, String> {
 }
 
 /// Makes it the model of all that names none: a line at the beginning of the configuration, which had none.
-fn keep(app: &App, model: &str) -> Result<(), Failure> {
+fn keep(app: &Installation, model: &str) -> Result<(), Failure> {
     let file = &app.logs.home.config_file;
     let entry = toml::Table::from_iter([("model".into(), model.into())]);
     rewrite(file, |old| Ok(format!("{entry}{old}")))?;

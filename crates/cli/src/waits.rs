@@ -1,9 +1,9 @@
 //! What people have said or want and the agent has not been told yet: behind the run that goes on, or still in the mailbox.
 
 use crate::exit::Failure;
-use crate::logs::Logs;
 use crate::run::unread;
 use crate::text::short;
+use mainpath::Logs;
 use mainpath_core::{Bodies, State};
 use mainpath_runtime::Mail;
 use mainpath_types::{EventKind, MessageMode, Part, TraceId, text_of};

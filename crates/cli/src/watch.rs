@@ -4,12 +4,13 @@
 use crate::allow::why;
 use crate::args::WatchArgs;
 use crate::asked::{Asked, Standing, asked};
+use crate::exit::logs;
 use crate::exit::{Exit, Failure};
 use crate::live::{Ears, Piece, Source};
-use crate::logs::Logs;
 use crate::print::Printer;
 use crate::run::says_first;
 use crate::text::plain;
+use mainpath::Logs;
 use mainpath_core::{CallState, State, apply};
 use mainpath_runtime::Live;
 use mainpath_store::{ReadLog, Store};
@@ -23,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// `mainpath watch`
 pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
-    let logs = Logs::look()?;
+    let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
     let log = logs.store.read(&logs.scope, &trace, 1).await?;
     let from = args.from.unwrap_or_else(|| last_run(&log.events));

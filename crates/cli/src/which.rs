@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use crate::list::{refreshed, rows_of_logs};
-use crate::logs::Logs;
 use crate::text::{plain, short};
+use mainpath::Logs;
 use mainpath_index::Row;
 use mainpath_types::TraceId;
 use std::io::IsTerminal;
@@ -36,10 +36,10 @@ pub async fn waiting_elsewhere(logs: &Logs, trace: &TraceId) -> Result<String, F
 /// The trace whose calls wait for a decision; the one that changed last where none does. Errors: several wait.
 pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failure> {
     if named.is_some() {
-        return logs.find(named).await;
+        return Ok(logs.find(named).await?);
     }
     match all_waiting(logs).await?.as_slice() {
-        [] => logs.find(None).await,
+        [] => Ok(logs.find(None).await?),
         [one] => Ok(one.trace.clone()),
         more => Err(Failure::usage(format!("several traces are waiting for approval; choose one: {}", names(more)))),
     }
@@ -49,10 +49,10 @@ pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failur
 /// without one it has to be named.
 pub async fn surely(logs: &Logs, named: Option<&str>, what: &str) -> Result<TraceId, Failure> {
     if named.is_some() {
-        return logs.find(named).await;
+        return Ok(logs.find(named).await?);
     }
     let found = rows(logs).await?;
-    let [newest, _, ..] = found.as_slice() else { return logs.find(None).await };
+    let [newest, _, ..] = found.as_slice() else { return Ok(logs.find(None).await?) };
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         let all = names(&found);
         return Err(Failure::usage(format!("there are several traces; choose the one to {what}: {all}")));

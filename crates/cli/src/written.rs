@@ -1,8 +1,8 @@
 //! What calls have written, for who let them do so without a question: the beginning of the difference.
 
-use crate::logs::Logs;
 use crate::text::count;
 use crate::whole::changes;
+use mainpath::Logs;
 use mainpath_store::Store;
 use mainpath_types::{CallResolved, FileChange, FileState, Resolution};
 

@@ -67,8 +67,8 @@ pub(crate) fn parts<'a>(
                 parts.push(Part::Flow(from, to));
             }
         }
-        let files = script.files.iter().map(|file| (file, Opened::ByShell));
-        let files = files.chain(script.operands.iter().map(|file| (file, Opened::ByCommand)));
+        let files = script.files.iter().map(|file| (file, Opened::Shell));
+        let files = files.chain(script.operands.iter().map(|file| (file, Opened::Command)));
         parts.extend(files.map(|(file, opened)| Part::Path(named(file, opened, facts.confined, folders))));
     }
     parts.extend(facts.paths.iter().map(|fact| Part::Path(resolved(fact, facts.effect, folders))));
@@ -92,7 +92,7 @@ fn resolved<'a>(fact: &'a PathFact, effect: EffectClass, folders: &Folders) -> P
         certain: true,
         in_repository: fact.in_repository,
         inside: fact.in_workspace(),
-        opened: Opened::ByTool,
+        opened: Opened::Tool,
         confined: false,
     }
 }

@@ -122,7 +122,7 @@ fn counts(rule: &Rule) -> bool {
 
 /// Whether a rule that fits a part so well says something of it.
 fn is_about(rule: &Rule, part: &Part<'_>, fit: Fit) -> bool {
-    let certain = fit == Fit::Yes && !matches!(part, Part::Path(place) if place.opened == Opened::ByCommand);
+    let certain = fit == Fit::Yes && !matches!(part, Part::Path(place) if place.opened == Opened::Command);
     certain || counts(rule)
 }
 
@@ -287,7 +287,7 @@ impl Default<'_> {
         let reaches_out = facts.effect == EffectClass::ReadOnly && !facts.urls.is_empty();
         let finding = match part {
             Part::Flow(..) => return None,
-            Part::Path(place) if place.opened == Opened::ByCommand => return None,
+            Part::Path(place) if place.opened == Opened::Command => return None,
             Part::Call(_) => {
                 let covered = match facts.effect {
                     EffectClass::ProcessControl => !facts.commands.is_empty() && self.allowed.command,
@@ -310,7 +310,7 @@ impl Default<'_> {
                 let reason = format!("Not all that the command line runs is known before it runs ({why}).");
                 default(Decision::Ask, "builtin.unclear", &reason)
             }
-            Part::Path(place) if place.opened == Opened::ByShell => match row() {
+            Part::Path(place) if place.opened == Opened::Shell => match row() {
                 allow if allow.decision == Decision::Allow => allow,
                 _ if !place.write && place.inside => {
                     default(Decision::Allow, "builtin.read-only", "Reading inside the workspace is allowed.")

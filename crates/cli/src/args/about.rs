@@ -1,6 +1,7 @@
 //! What can be chosen of an agent besides its model, its limits and its rules.
 
 use clap::Args;
+use mainpath::values::temperature;
 
 /// What a run is like. `config.toml` has keys for what is the same in every run.
 #[derive(Args, Clone, Debug, Default)]
@@ -30,10 +31,4 @@ pub struct AboutArgs {
     /// Your own id of the user that the agent works for [key: uid]
     #[arg(long, value_name = "ID")]
     pub uid: Option<String>,
-}
-
-/// A sampling temperature.
-pub fn temperature(text: &str) -> Result<f64, String> {
-    let wrong = || "expected a number from 0 to 2".to_string();
-    text.parse().ok().filter(|wanted| (0.0..=2.0).contains(wanted)).ok_or_else(wrong)
 }

@@ -1,8 +1,13 @@
 //! What an agent is: its model, what it may do, its limits.
 
-use super::{AboutArgs, LimitArgs, RelationArgs, RuleArgs, dollars, time_limit};
+use super::{AboutArgs, LimitArgs, RelationArgs, RuleArgs};
+use crate::exit::Failure;
 use clap::{Args, ValueEnum};
-use mainpath_types::{Access, Effort, FileAccess, Micros, Profile, Protocol};
+use mainpath::agent::{PromptOptions, Sampling};
+use mainpath::values::{dollars, time_limit};
+use mainpath::{AgentOptions, LimitOptions};
+use mainpath_types::{Access, ApprovalMode, BudgetMode, Effort, FileAccess, Micros, Profile, Protocol, Recovery};
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,6 +95,79 @@ pub struct AgentArgs {
     /// More MCP servers for this run, in a file like .mcp.json
     #[arg(long, value_name = "FILE")]
     pub mcp_config: Option<PathBuf>,
+}
+
+impl AgentArgs {
+    /// What they say of the agent. Errors: the output schema cannot be read.
+    pub fn options(&self) -> Result<AgentOptions, Failure> {
+        let (about, limits) = (&self.about, &self.limits);
+        Ok(AgentOptions {
+            model: self.model.clone(),
+            workspace: self.workspace.clone(),
+            access: self.mode.map(Access::from),
+            network: self.network.map(|network| network == NetworkArg::Allow),
+            snapshots: self.snapshots,
+            tools: about.tools.iter().flat_map(|list| names(list)).collect(),
+            ask_always: about.no_auto_execute,
+            single_call: about.call,
+            mcp_config: self.mcp_config.clone(),
+            sampling: Sampling {
+                temperature: about.temperature,
+                effort: self.effort.map(Effort::from),
+                protocol: self.protocol.map(Protocol::from),
+                tolerant: self.tolerant,
+                output_schema: self.output_schema.as_deref().map(schema).transpose()?,
+                fallback: self.fallback.clone(),
+            },
+            prompt: PromptOptions {
+                system: about.system_prompt.clone(),
+                file: about.prompt.clone(),
+                instructions: self.instructions.clone(),
+                ignore_agents_md: self.no_agents_md,
+            },
+            profile: self.profile.map(Profile::from),
+            limits: LimitOptions {
+                turns: self.max_turns,
+                calls: self.max_calls,
+                calls_per_turn: limits.max_calls_per_turn,
+                context_chars: self.max_context_chars,
+                tokens: self.max_tokens,
+                money: self.max_cost,
+                time: self.timeout,
+                call_time: self.call_timeout,
+                approval_time: self.approval_timeout,
+                repeated_failures: limits.repeated_failure_limit,
+                observation_chars: limits.observation_max_len,
+                budget: limits.budget.map(BudgetMode::from),
+                recovery: limits.recovery.map(Recovery::from),
+                model_retries: limits.model_retries,
+                rates: limits.rate.clone(),
+                first_byte: limits.first_byte_timeout,
+                idle: limits.idle_timeout,
+            },
+            name: about.trace_name.clone(),
+            uid: about.uid.clone(),
+            relations: self.relations.relations(),
+        })
+    }
+}
+
+/// What happens to calls that need a person.
+pub fn mode(args: &AgentArgs, attended: bool) -> ApprovalMode {
+    match (args.yes, attended || args.park) {
+        (true, _) => ApprovalMode::Yes,
+        (false, true) => ApprovalMode::Ask,
+        (false, false) => ApprovalMode::Deny,
+    }
+}
+
+/// A JSON Schema from a file. Errors: file, place and what is wrong.
+fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
+    let bad = |why: String| Failure::usage(format!("the output schema {} cannot be used: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON: {error}")))?;
+    mainpath_runtime::check_schema(&schema).map_err(bad)?;
+    Ok(schema)
 }
 
 /// `--mode`
@@ -192,5 +270,34 @@ impl From<ProfileArg> for Profile {
             ProfileArg::Trace => Profile::Trace,
             ProfileArg::Kernel => Profile::Kernel,
         }
+    }
+}
+
+/// The names of a list: parts between commas, but for commas between braces.
+fn names(list: &str) -> Vec<String> {
+    let (mut names, mut depth) = (vec![String::new()], 0u32);
+    for letter in list.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match (letter, names.last_mut()) {
+            (',', _) if depth == 0 => names.push(String::new()),
+            (_, Some(name)) => name.push(letter),
+            (_, None) => {}
+        }
+    }
+    names.iter().map(|name| name.trim().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_part_names_but_not_within_braces() {
+        assert_eq!(names("read, {edit,write}_text_file,mcp__x__*"), ["read", "{edit,write}_text_file", "mcp__x__*"]);
+        assert_eq!(names("bash,"), ["bash", ""]);
     }
 }

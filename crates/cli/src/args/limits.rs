@@ -1,7 +1,7 @@
 //! The limits of a run on the command line, and what of a run can be chosen besides.
 
-use super::{any_duration, duration};
 use clap::{Args, ValueEnum};
+use mainpath::values::{duration, rate};
 use mainpath_types::{BudgetMode, RateLimit, Recovery};
 use std::time::Duration;
 
@@ -72,25 +72,6 @@ impl From<RecoveryArg> for Recovery {
             RecoveryArg::Notify => Recovery::Notify,
         }
     }
-}
-
-/// A time limit such as `90s` or `10m`; 0, or 0 of any unit, for none.
-pub fn time_limit(text: &str) -> Result<Duration, String> {
-    let time = any_duration(text.trim())?;
-    let is_too_short = time.as_millis() == 0 && !time.is_zero();
-    if is_too_short { Err("write at least 1ms, or 0 for no limit".into()) } else { Ok(time) }
-}
-
-/// So many calls in a time: `10/1m`.
-pub fn rate(text: &str) -> Result<RateLimit, String> {
-    let wrong = || format!("{text:?} is not a rate; write calls/time, such as \"10/1m\"");
-    let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
-    let calls: u32 = calls.trim().parse().map_err(|_| wrong())?;
-    if calls == 0 {
-        return Err(format!("{text:?} would never let it run; deny the tool instead, such as --deny \"bash(*)\""));
-    }
-    let time = duration(time.trim()).map_err(|_| wrong())?;
-    Ok(RateLimit { calls, per_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })
 }
 
 fn tool_rate(text: &str) -> Result<(String, RateLimit), String> {

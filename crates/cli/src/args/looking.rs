@@ -100,10 +100,10 @@ pub struct ModelsAddArgs {
     #[arg(long, value_name = "N")]
     pub output_limit: Option<u32>,
     /// Dollars per million input tokens, such as 1.25
-    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars, requires = "price_out")]
+    #[arg(long, value_name = "DOLLARS", value_parser = mainpath::values::dollars, requires = "price_out")]
     pub price_in: Option<Micros>,
     /// Dollars per million output tokens
-    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars, requires = "price_in")]
+    #[arg(long, value_name = "DOLLARS", value_parser = mainpath::values::dollars, requires = "price_in")]
     pub price_out: Option<Micros>,
 }
 

@@ -143,7 +143,7 @@ pub struct PolicyReplayArgs {
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
     /// Maximum cost of a run in dollars, such as 0.50
-    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = mainpath::values::dollars)]
     pub max_cost: Option<Micros>,
     #[command(flatten)]
     pub rules: RuleArgs,

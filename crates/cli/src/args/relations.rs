@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mainpath_types::{GoalId, Relations, TraceId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Metadata for other programs: recorded in `meta.json`, no effect on the agent.
 #[derive(Args, Clone, Debug, Default)]
@@ -25,15 +25,16 @@ pub struct RelationArgs {
 }
 
 impl RelationArgs {
-    /// Puts what is given in the place of what was.
-    pub fn set(&self, relations: &mut Relations) {
+    /// What is given.
+    pub fn relations(&self) -> Relations {
         let RelationArgs { agent_type, parent_trace, parent_goal, context, session } = self.clone();
-        relations.agent_type = agent_type.or(relations.agent_type.take());
-        relations.session = session.or(relations.session.take());
-        if parent_trace.is_some() {
-            (relations.parent_trace, relations.parent_goal) = (parent_trace, parent_goal.map(GoalId));
+        Relations {
+            session,
+            agent_type,
+            parent_trace,
+            parent_goal: parent_goal.map(GoalId),
+            context: context.into_iter().collect(),
         }
-        relations.context.extend(context.into_iter().collect::<Map<_, _>>());
     }
 }
 

@@ -1,7 +1,8 @@
 //! The command lines of `rm`, `purge` and `erase`.
 
-use super::{duration, seq};
+use super::seq;
 use clap::Args;
+use mainpath::values::duration;
 use mainpath_types::Seq;
 use std::time::Duration;
 

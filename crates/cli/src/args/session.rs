@@ -1,7 +1,8 @@
 //! The command lines of `session`, `import`, `export` and `watch`.
 
-use super::{AgentArgs, duration};
+use super::AgentArgs;
 use clap::{Args, Subcommand, ValueEnum};
+use mainpath::values::duration;
 use mainpath_providers::history::HistoryFormat;
 use mainpath_types::EventId;
 use std::path::PathBuf;

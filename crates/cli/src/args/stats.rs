@@ -1,7 +1,7 @@
 //! The command line of `mainpath stats`.
 
-use super::duration;
 use clap::Args;
+use mainpath::values::duration;
 use std::time::Duration;
 
 /// `mainpath stats`

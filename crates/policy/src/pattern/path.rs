@@ -57,12 +57,12 @@ pub(crate) struct Place<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     /// The tool itself.
-    ByTool,
+    Tool,
     /// A shell, for a redirection.
-    ByShell,
+    Shell,
     /// A program that a shell starts and that names it as an argument. It needs no permission beside the command's; what people
     /// forbid counts.
-    ByCommand,
+    Command,
 }
 
 /// One way to name a file.

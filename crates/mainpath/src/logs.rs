@@ -1,8 +1,7 @@
-//! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it ([`App`](crate::app::App)).
+//! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
+//! ([`Installation`](crate::Installation)).
 
-use crate::config::{Home, hidden};
-use crate::exit::Failure;
-use crate::text::{count, plain};
+use crate::{Error, ErrorKind, Home};
 use mainpath_core::{Bodies, Log, State, apply};
 use mainpath_providers::Registry;
 use mainpath_runtime::views::last_known;
@@ -19,41 +18,47 @@ pub struct Logs {
     pub store: Arc<FilesStore>,
     /// Whose, and who asks.
     pub scope: Scope,
+    /// Who is told what is wrong and no reason to stop.
+    tell: fn(&Error),
 }
 
 impl Logs {
     /// Opens the data directory. Errors: the configuration is wrong, among others.
-    pub fn open() -> Result<Logs, Failure> {
+    pub fn open() -> Result<Logs, Error> {
         let home = Home::find()?;
         let store = FilesStore::open(&home.data, Options::default())?;
-        Ok(Logs { home, store: Arc::new(store), scope: Scope::local() })
+        Ok(Logs { home, store: Arc::new(store), scope: Scope::local(), tell: |_| {} })
     }
 
-    /// The same for who only looks or sends a word: what is wrong in the configuration is told, and does not stop a person from
-    /// seeing or ending what runs. Where nothing can be written, it is looked at as it lies.
-    pub fn look() -> Result<Logs, Failure> {
+    /// The same for who only looks or sends a word: what is wrong in the configuration is told to `tell`, and does not stop a person
+    /// from seeing or ending what runs. Where nothing can be written, it is looked at as it lies.
+    pub fn look(tell: fn(&Error)) -> Result<Logs, Error> {
         let (home, wrong) = Home::look()?;
-        wrong.iter().for_each(passed_over);
+        wrong.iter().for_each(tell);
         let store = FilesStore::look(&home.data, Options::default())?;
-        Ok(Logs { home, store: Arc::new(store), scope: Scope::local() })
+        Ok(Logs { home, store: Arc::new(store), scope: Scope::local(), tell })
+    }
+
+    pub(crate) fn with_home(self, home: Home) -> Logs {
+        Logs { home, ..self }
     }
 
     /// What is known of models; where the tables that people write are wrong, what comes with the program.
     pub fn registry(&self) -> Registry {
         self.home.registry().unwrap_or_else(|wrong| {
-            passed_over(&wrong);
+            (self.tell)(&wrong);
             Registry::bundled().clone()
         })
     }
 
     /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
-    pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Failure> {
+    pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Error> {
         let Some(wanted) = wanted else {
             let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
             let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
             let newest = newest.or_else(lost);
             return newest
-                .ok_or_else(|| Failure::error("there are no traces yet; start one with `mainpath run \"TASK\"`"));
+                .ok_or_else(|| Error::failed("there are no traces yet; start one with `mainpath run \"TASK\"`"));
         };
         // Looked at by its name alone: there may be a great many.
         let names = self.store.names(&self.scope)?.into_iter();
@@ -68,26 +73,29 @@ impl Logs {
         }
         match found.len() {
             1 => Ok(found.swap_remove(0)),
-            0 => Err(Failure::error(format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"))),
+            0 => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"),
+            )),
             n => {
                 // Their names begin with the time.
                 found.sort_unstable();
                 let newest: Vec<&str> = found.iter().rev().take(3).map(TraceId::as_str).collect();
                 let newest = newest.join(", ");
-                Err(Failure::error(format!("{n} traces have {wanted:?} in their id ({newest}, …); give a longer part")))
+                Err(Error::failed(format!("{n} traces have {wanted:?} in their id ({newest}, …); give a longer part")))
             }
         }
     }
 
     /// Sends mail to a trace, whoever drives it. Returns when it is durable.
-    pub async fn send(&self, trace: &TraceId, mail: &Mail) -> Result<MailId, Failure> {
+    pub async fn send(&self, trace: &TraceId, mail: &Mail) -> Result<MailId, Error> {
         // Of models only the names of their keys matter here.
         let registry = self.registry();
         Ok(post(&*self.store, &self.home.vault(&registry)?, &self.scope, trace, mail).await?)
     }
 
     /// Who drives the trace, or stays with it while it waits: what is sent is read at once.
-    pub fn driver(&self, trace: &TraceId) -> Result<Option<Owner>, Failure> {
+    pub fn driver(&self, trace: &TraceId) -> Result<Option<Owner>, Error> {
         match self.store.owner(&self.scope, trace)? {
             None => Ok(self.store.is_followed(&self.scope, trace).is_ok_and(|is| is).then_some(Owner::Unnamed)),
             owner => Ok(owner),
@@ -95,7 +103,7 @@ impl Logs {
     }
 
     /// Whether there is such a process.
-    pub fn is_driven(&self, trace: &TraceId) -> Result<bool, Failure> {
+    pub fn is_driven(&self, trace: &TraceId) -> Result<bool, Error> {
         Ok(self.driver(trace)?.is_some())
     }
 
@@ -129,7 +137,9 @@ impl Logs {
     /// That the last line of a log is incomplete, in a few words; `None` while somebody writes it.
     pub fn torn(&self, trace: &TraceId, log: &ReadLog) -> Option<String> {
         let is_torn = log.torn > 0 && self.store.owner(&self.scope, trace).is_ok_and(|owner| owner.is_none());
-        is_torn.then(|| format!("the log has {} of an incomplete last line", count(log.torn, "byte")))
+        is_torn.then(|| {
+            format!("the log has {} byte{} of an incomplete last line", log.torn, if log.torn == 1 { "" } else { "s" })
+        })
     }
 
     /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.
@@ -150,7 +160,7 @@ impl Logs {
     }
 
     /// The log of a trace and the state that it makes.
-    pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Failure> {
+    pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
         let log = self.store.read(&self.scope, trace, 1).await?;
         let mut state = State::new(trace.clone());
         log.events.iter().for_each(|event| apply(&mut state, event));
@@ -158,11 +168,6 @@ impl Logs {
         bodies.extend(&log.events);
         Ok((log, state, bodies))
     }
-}
-
-/// Tells what is wrong where that is no reason to stop.
-fn passed_over(wrong: &Failure) {
-    eprintln!("! {}; no agent starts until you fix that", plain(&hidden(&wrong.message)));
 }
 
 /// The newest spec of a log.

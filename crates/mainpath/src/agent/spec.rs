@@ -1,14 +1,13 @@
-//! From flags, environment and configuration to the spec of an agent.
+//! From what a caller says and the configuration to the spec of an agent.
 
-use crate::agents_md::{self, Note, part};
-use crate::app::App;
-use crate::args::{AgentArgs, NetworkArg};
-use crate::choose::check_model;
-use crate::config::{ConfigFile, Home};
-use crate::exit::Failure;
-use crate::limits::{limit_rates, limit_tools, set_limits};
-use crate::offer::{allowed, held_to, without_denied};
-use crate::servers;
+use super::limits::{limit_rates, limit_tools, set_limits};
+use super::model::check_model;
+use super::notes::{self, Note, part};
+use super::offer::{allowed, held_to, without_denied};
+use super::options::relate;
+use super::{AgentOptions, PromptOptions};
+use crate::home::ConfigFile;
+use crate::{Error, Home, Installation, servers};
 use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
@@ -24,28 +23,21 @@ const MOST_RESERVED: u32 = 16_384;
 /// leave out most of the JSON around messages.
 const SIZE_MARGIN: u16 = 25;
 
-/// What happens to calls that need a person.
-pub fn mode(args: &AgentArgs, attended: bool) -> ApprovalMode {
-    match (args.yes, attended || args.park) {
-        (true, _) => ApprovalMode::Yes,
-        (false, true) => ApprovalMode::Ask,
-        (false, false) => ApprovalMode::Deny,
-    }
-}
-
 /// What happens to calls that need a person, and in which run alone, counted from 1; `None`: in all.
 pub struct ModeFor {
+    /// What happens.
     pub mode: ApprovalMode,
+    /// The run.
     pub run: Option<u32>,
 }
 
 /// The folder to work in. Errors: it is no folder.
-pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
     let folder = match given {
         Some(folder) => folder.to_path_buf(),
         None => std::env::current_dir()?,
     };
-    let bad = |why: String| Failure::usage(format!("the workspace {} cannot be used: {why}", folder.display()));
+    let bad = |why: String| Error::invalid(format!("the workspace {} cannot be used: {why}", folder.display()));
     let absolute = folder.canonicalize().map_err(|error| bad(error.to_string()))?;
     if !absolute.is_dir() {
         return Err(bad("it is not a folder".into()));
@@ -56,16 +48,16 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Failure> {
 /// A fresh spec in a workspace with these rules. Errors: a file that is named cannot be used, a fallback is no model, or a tool is
 /// not there.
 pub fn spec(
-    args: &AgentArgs,
-    app: &App,
+    given: &AgentOptions,
+    app: &Installation,
     model: String,
     (workspace, policy): (&Path, &Policy),
     mode: ApprovalMode,
-) -> Result<Spec, Failure> {
+) -> Result<Spec, Error> {
     let config = &app.logs.home.config;
-    let profile = args.profile.map(Profile::from).or(config.profile).unwrap_or_default();
+    let profile = given.profile.or(config.profile).unwrap_or_default();
     let mut limits = configured(profile, config)?;
-    set_limits(&mut limits, args);
+    set_limits(&mut limits, &given.limits);
     let mut spec = Spec {
         tools: Vec::new(),
         limits,
@@ -78,18 +70,18 @@ pub fn spec(
         snapshots: config.snapshots,
         secrets: config.tool_secrets.clone(),
         context_hooks: config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect(),
-        own_instructions: args.instructions.clone().unwrap_or_else(|| config.instructions.clone()),
-        agents_md: config.agents_md.unwrap_or(true) && !args.no_agents_md,
+        own_instructions: given.prompt.instructions.clone().unwrap_or_else(|| config.instructions.clone()),
+        agents_md: config.agents_md.unwrap_or(true) && !given.prompt.ignore_agents_md,
         ..Spec::new("", profile)
     };
-    args.relations.set(&mut spec.relations);
-    set_about(&mut spec, args, &app.logs.home)?;
-    spec.allowed_tools = allowed(args, config, &app.tools)?;
-    offer_tools(&mut spec, args, app)?;
+    relate(&mut spec.relations, &given.relations);
+    set_about(&mut spec, given, &app.logs.home)?;
+    spec.allowed_tools = allowed(&given.tools, config, &app.tools)?;
+    offer_tools(&mut spec, given, app)?;
     without_denied(&mut spec, policy);
-    set_access(&mut spec, args);
-    set_model(&mut spec, model, args, app);
-    set_form(&mut spec, args, app)?;
+    set_access(&mut spec, given);
+    set_model(&mut spec, model, given, app);
+    set_form(&mut spec, given, app)?;
     priced(&spec, app)?;
     let notes = notes(&mut spec, &app.logs.home);
     spec.instructions = system_text(&spec, &app.logs.home, &notes)?;
@@ -97,54 +89,55 @@ pub fn spec(
 }
 
 /// Puts the tools into a spec that its profile has and its caller allows, with their limits.
-fn offer_tools(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure> {
+fn offer_tools(spec: &mut Spec, given: &AgentOptions, app: &Installation) -> Result<(), Error> {
     spec.tools = held_to(&spec.allowed_tools, &app.tools);
     // The others plan in their text, or not at all.
     spec.tools.retain(|tool| spec.profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
     if spec.run_mode == RunMode::Call {
         spec.tools.clear();
     }
-    limit_tools(&mut spec.tools, args, &app.logs.home)
+    limit_tools(&mut spec.tools, &given.limits, &app.logs.home)
 }
 
 /// What can be said of a run besides. Errors: there is no such prompt.
-fn set_about(spec: &mut Spec, args: &AgentArgs, home: &Home) -> Result<(), Failure> {
-    let (about, config) = (&args.about, &home.config);
+fn set_about(spec: &mut Spec, given: &AgentOptions, home: &Home) -> Result<(), Error> {
+    let config = &home.config;
+    let PromptOptions { system, file, .. } = &given.prompt;
     let is_fresh = spec.model.is_empty();
     let usual = |text: &Option<String>| text.clone().filter(|_| is_fresh);
-    spec.name = about.trace_name.clone().or(spec.name.take());
-    spec.uid = about.uid.clone().or(spec.uid.take()).or(usual(&config.uid));
-    spec.auto_execute_tools &= !about.no_auto_execute && config.auto_execute_tools.unwrap_or(true);
-    if about.call {
+    spec.name = given.name.clone().or(spec.name.take());
+    spec.uid = given.uid.clone().or(spec.uid.take()).or(usual(&config.uid));
+    spec.auto_execute_tools &= !given.ask_always && config.auto_execute_tools.unwrap_or(true);
+    if given.single_call {
         spec.run_mode = RunMode::Call;
         spec.limits.turns = Some(1);
     }
-    let prompt = about.prompt.clone().or(usual(&config.prompt).filter(|_| about.system_prompt.is_none()));
+    let prompt = file.clone().or(usual(&config.prompt).filter(|_| system.is_none()));
     if let Some(name) = prompt {
         spec.system_prompt = Some(read_prompt(&name, home)?);
         spec.prompt_name = Some(name);
-    } else if let Some(text) = about.system_prompt.clone().or(usual(&config.system_prompt)) {
+    } else if let Some(text) = system.clone().or(usual(&config.system_prompt)) {
         (spec.system_prompt, spec.prompt_name) = (Some(text), None);
     }
     Ok(())
 }
 
 /// A system text of the owner's. Errors: it is not there, or no text.
-fn read_prompt(name: &str, home: &Home) -> Result<String, Failure> {
+fn read_prompt(name: &str, home: &Home) -> Result<String, Error> {
     let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let file = home.config_dir().join("prompts").join(format!("{name}.md"));
     if name.starts_with('.') || !name.chars().all(fits) {
-        return Err(Failure::usage(format!(
+        return Err(Error::invalid(format!(
             "--prompt: {name:?} is not a name of a file in {}",
             home.config_dir().join("prompts").display()
         )));
     }
     std::fs::read_to_string(&file)
-        .map_err(|error| Failure::usage(format!("--prompt: {} cannot be read: {error}", file.display())))
+        .map_err(|error| Error::invalid(format!("--prompt: {} cannot be read: {error}", file.display())))
 }
 
 /// The limits of a profile, and over them those of the configuration. Errors: its shares are more than the whole.
-fn configured(profile: Profile, config: &ConfigFile) -> Result<Limits, Failure> {
+fn configured(profile: Profile, config: &ConfigFile) -> Result<Limits, Error> {
     let mut limits = profile.limits();
     limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
     limits.summary = config.summary.unwrap_or(limits.summary);
@@ -155,54 +148,54 @@ fn configured(profile: Profile, config: &ConfigFile) -> Result<Limits, Failure> 
     Ok(limits)
 }
 
-/// The spec of an earlier run in a workspace with these rules, with what the flags change. `None` if nothing changes.
+/// The spec of an earlier run in a workspace with these rules, with what the caller changes. `None` if nothing changes.
 pub fn changed(
     old: &Spec,
-    args: &AgentArgs,
-    app: &App,
+    given: &AgentOptions,
+    app: &Installation,
     policy: &Policy,
     mode: ModeFor,
-) -> Result<Option<Spec>, Failure> {
+) -> Result<Option<Spec>, Error> {
     let mut new = old.clone();
     (new.mode, new.mode_for) = (mode.mode, mode.run);
     new.rules = old.rules.clone().with(&app.sources.run);
-    set_about(&mut new, args, &app.logs.home)?;
-    if args.about.tools.is_empty() && !args.about.call {
+    set_about(&mut new, given, &app.logs.home)?;
+    if given.tools.is_empty() && !given.single_call {
         new.tools = servers::tools(old, &app.tools);
     } else {
-        new.allowed_tools = allowed(args, &app.logs.home.config, &app.tools)?;
-        offer_tools(&mut new, args, app)?;
+        new.allowed_tools = allowed(&given.tools, &app.logs.home.config, &app.tools)?;
+        offer_tools(&mut new, given, app)?;
     }
     without_denied(&mut new, policy);
-    if let Some(folder) = &args.workspace {
+    if let Some(folder) = &given.workspace {
         new.workspace = workspace(Some(folder))?.display().to_string();
     }
-    if let Some(profile) = args.profile {
-        let fresh = Spec::new("", profile.into());
+    if let Some(profile) = given.profile {
+        let fresh = Spec::new("", profile);
         (new.profile, new.text, new.protocol) = (fresh.profile, fresh.text, fresh.protocol);
         new.limits = configured(new.profile, &app.logs.home.config)?;
     }
-    if let Some(model) = &args.model {
-        set_model(&mut new, model.clone(), args, app);
+    if let Some(model) = &given.model {
+        set_model(&mut new, model.clone(), given, app);
     }
-    if let Some(temperature) = args.about.temperature {
+    if let Some(temperature) = given.sampling.temperature {
         new.temperature = Some(temperature);
     }
-    set_limits(&mut new.limits, args);
-    limit_rates(&mut new.tools, args)?;
-    args.relations.set(&mut new.relations);
-    set_access(&mut new, args);
-    set_form(&mut new, args, app)?;
-    if args.model.is_some() || args.max_cost.is_some() || !args.fallback.is_empty() {
+    set_limits(&mut new.limits, &given.limits);
+    limit_rates(&mut new.tools, &given.limits)?;
+    relate(&mut new.relations, &given.relations);
+    set_access(&mut new, given);
+    set_form(&mut new, given, app)?;
+    if given.model.is_some() || given.limits.money.is_some() || !given.sampling.fallback.is_empty() {
         priced(&new, app)?;
     }
-    if let Some(text) = &args.instructions {
+    if let Some(text) = &given.prompt.instructions {
         new.own_instructions.clone_from(text);
     } else if new.own_instructions.is_empty() {
         new.own_instructions.clone_from(&app.logs.home.config.instructions);
     }
     new.context_hooks = app.logs.home.config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect();
-    new.agents_md &= !args.no_agents_md;
+    new.agents_md &= !given.prompt.ignore_agents_md;
     let notes = notes(&mut new, &app.logs.home);
     if new == *old {
         return Ok(None);
@@ -216,49 +209,42 @@ pub fn changed(
 }
 
 /// Protocol, schema, effort and fallbacks. Errors: as [`spec`]'s.
-fn set_form(spec: &mut Spec, args: &AgentArgs, app: &App) -> Result<(), Failure> {
+fn set_form(spec: &mut Spec, given: &AgentOptions, app: &Installation) -> Result<(), Error> {
     let has_calls = app.models.registry().facts(&spec.model).abilities.tools;
     // What is played comes as turns already.
     let is_played = spec.model.starts_with("scripted") || spec.model.starts_with("playback:");
-    spec.protocol = match args.protocol {
-        Some(protocol) => protocol.into(),
+    let sampling = &given.sampling;
+    spec.protocol = match sampling.protocol {
+        Some(protocol) => protocol,
         None if is_played => Protocol::Native,
         None if !has_calls => Protocol::Json,
         None => spec.protocol,
     };
-    spec.text.tolerant |= args.tolerant;
-    spec.effort = args.effort.map(Effort::from).or(spec.effort);
-    if let Some(file) = &args.output_schema {
-        spec.output_schema = Some(schema(file)?);
+    spec.text.tolerant |= sampling.tolerant;
+    spec.effort = sampling.effort.or(spec.effort);
+    if let Some(schema) = &sampling.output_schema {
+        check_schema(schema).map_err(|why| Error::invalid(format!("the output schema cannot be used: {why}")))?;
+        spec.output_schema = Some(schema.clone());
     }
-    let named = if args.fallback.is_empty() { &app.logs.home.config.fallback } else { &args.fallback };
-    if spec.fallback.is_empty() || !args.fallback.is_empty() {
+    let named = if sampling.fallback.is_empty() { &app.logs.home.config.fallback } else { &sampling.fallback };
+    if spec.fallback.is_empty() || !sampling.fallback.is_empty() {
         named.iter().try_for_each(|model| check_model(model, app.models.registry()))?;
-        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, args, app)).collect();
+        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, given, app)).collect();
     }
     Ok(())
 }
 
-/// What may happen unasked, as the flags say.
-fn set_access(spec: &mut Spec, args: &AgentArgs) {
-    spec.access = args.mode.map_or(spec.access, Access::from);
-    spec.snapshots |= args.snapshots;
-    spec.network = args.network.map_or(spec.network, |network| network == NetworkArg::Allow);
-}
-
-/// A JSON Schema from a file. Errors: file, place and what is wrong.
-fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
-    let bad = |why: String| Failure::usage(format!("the output schema {} cannot be used: {why}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-    let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON: {error}")))?;
-    check_schema(&schema).map_err(bad)?;
-    Ok(schema)
+/// What may happen unasked, as the caller says.
+fn set_access(spec: &mut Spec, given: &AgentOptions) {
+    spec.access = given.access.unwrap_or(spec.access);
+    spec.snapshots |= given.snapshots;
+    spec.network = given.network.unwrap_or(spec.network);
 }
 
 /// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
 fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
     let notes = match spec.agents_md {
-        true => agents_md::read(Path::new(&spec.workspace), &home.protected()),
+        true => notes::read(Path::new(&spec.workspace), &home.protected()),
         false => Vec::new(),
     };
     let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
@@ -269,19 +255,19 @@ fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
 
 /// The system text: Mainpath's own, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
-fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Failure> {
+fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Error> {
     let mut own = spec.system_prompt.clone().unwrap_or_else(|| instructions(Path::new(&spec.workspace)));
     let owner = match spec.own_instructions.as_str() {
         "" => String::new(),
         text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
     };
-    for more in [agents_md::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
+    for more in [notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
         own.push_str("\n\n");
         own.push_str(more);
     }
     if spec.protocol == Protocol::Json {
         let templates = home.config_dir().join("prompts");
-        return text_protocol_prompt(spec, &own, Some(&templates)).map_err(|error| Failure::error(error.to_string()));
+        return text_protocol_prompt(spec, &own, Some(&templates)).map_err(|error| Error::failed(error.to_string()));
     }
     Ok(match &spec.output_schema {
         Some(schema) => format!(
@@ -292,24 +278,24 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Failu
 }
 
 /// Names the model, and what follows from it.
-fn set_model(spec: &mut Spec, model: String, args: &AgentArgs, app: &App) {
-    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, args, app);
+fn set_model(spec: &mut Spec, model: String, given: &AgentOptions, app: &Installation) {
+    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, given, app);
     (spec.model, spec.price, spec.temperature) = (model, price, temperature);
     (spec.context_window, spec.reserved_output) = (context_window, reserved_output);
 }
 
 /// A model with everything of a spec that follows from it.
-fn on(model: String, profile: Profile, args: &AgentArgs, app: &App) -> Fallback {
+fn on(model: String, profile: Profile, given: &AgentOptions, app: &Installation) -> Fallback {
     let facts = app.models.registry().facts(&model);
     let (context_window, reserved_output) = sizes(&facts, &app.logs.home.config);
     // Models that reason refuse any other temperature than their own, or do worse with it: only who says so has one.
     let usual = app.logs.home.config.temperature.map(|wanted| wanted.0).or(profile.temperature());
-    let temperature = args.about.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
+    let temperature = given.sampling.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
     Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
 }
 
 /// A limit in money holds only for models whose price is known. Errors: one of the spec's has none.
-fn priced(spec: &Spec, app: &App) -> Result<(), Failure> {
+fn priced(spec: &Spec, app: &Installation) -> Result<(), Error> {
     if spec.limits.money.is_none() {
         return Ok(());
     }
@@ -317,7 +303,7 @@ fn priced(spec: &Spec, app: &App) -> Result<(), Failure> {
     let mut unpriced = models.filter(|model| app.models.registry().facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
     let file = app.logs.home.config_dir().join("models.toml");
-    Err(Failure::usage(format!(
+    Err(Error::invalid(format!(
         "--max-cost needs the price of {model}, which is unknown; set the price of a million tokens \
          in {} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",
         file.display()
@@ -343,12 +329,12 @@ fn instructions(workspace: &Path) -> String {
 }
 
 /// Shares that a request can have. Errors: they are more than all of it, or leave nothing to what is said.
-fn shares(shares: Shares) -> Result<Shares, Failure> {
+fn shares(shares: Shares) -> Result<Shares, Error> {
     let Shares { system, summary, recent, current } = shares;
     let sum: u32 = [system, summary, recent, current].into_iter().map(u32::from).sum();
     if sum > 100 || recent == 0 || current == 0 || summary == 0 {
         let wrong = format!("[shares] of the configuration: {system} + {summary} + {recent} + {current} is {sum}");
-        return Err(Failure::usage(format!("{wrong}; together they may be at most 100, and only system may be 0")));
+        return Err(Error::invalid(format!("{wrong}; together they may be at most 100, and only system may be 0")));
     }
     Ok(shares)
 }

@@ -1,10 +1,6 @@
-//! Which model an agent uses when it is not told, and what is said about one that nobody described.
+//! Which model an agent uses when it is not told.
 
-use crate::agent::sizes;
-use crate::app::App;
-use crate::config::Home;
-use crate::exit::{Exit, Failure};
-use crate::text::number;
+use crate::{Error, ErrorKind, Home};
 use mainpath_providers::{Registry, UnknownModel, local_servers};
 
 /// A chosen model.
@@ -49,25 +45,10 @@ pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) 
 }
 
 /// Whether there can be such a model. Errors: no such name, or no key for it.
-pub fn check_model(model: &str, registry: &Registry) -> Result<(), Failure> {
+pub fn check_model(model: &str, registry: &Registry) -> Result<(), Error> {
     match registry.resolve(model, &env) {
         Ok(_) => Ok(()),
-        Err(error @ UnknownModel::NoKey { .. }) => Err(Failure { exit: Exit::Auth, message: error.to_string() }),
-        Err(error) => Err(Failure::usage(error.to_string())),
+        Err(error @ UnknownModel::NoKey { .. }) => Err(Error::new(ErrorKind::Auth, error.to_string())),
+        Err(error) => Err(Error::invalid(error.to_string())),
     }
-}
-
-/// What to say about a model that no table knows; `None` for the others.
-pub fn unknown(model: &str, app: &App) -> Option<String> {
-    let facts = app.models.registry().facts(model);
-    if facts.known {
-        return None;
-    }
-    let (window, output) = sizes(&facts, &app.logs.home.config);
-    let (window, output) = (number(window.into()), number(output.into()));
-    let price = if facts.price.is_none() { ", no price" } else { "" };
-    Some(format!(
-        "unknown model {model}: assuming a window of {window} tokens, answers up to {output}{price}; to set the right values: \
-         mainpath models add {model} --context-window 65536"
-    ))
 }

@@ -1,6 +1,6 @@
 //! The tools of this installation: those that are always there, and those that the configuration switches on.
 
-use crate::config::Home;
+use super::Home;
 use mainpath_net::{
     Client, External, ExternalConfig, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow,
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
@@ -35,7 +35,9 @@ pub struct ToolsConfig {
 
 /// A tool that can be switched on: its name, what it is for, and how.
 pub struct Optional {
+    /// Its name.
     pub name: &'static str,
+    /// What it is for.
     pub what: &'static str,
     /// What to write into `config.toml`.
     pub how: &'static str,
@@ -109,7 +111,9 @@ url = "http://127.0.0.1:8888"
 
 /// A tool that is configured and cannot be used, and why.
 pub struct Unready {
+    /// Its name.
     pub name: &'static str,
+    /// Why.
     pub why: String,
 }
 
@@ -203,7 +207,7 @@ impl Home {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigFile;
+    use crate::home::ConfigFile;
 
     #[test]
     fn what_is_said_about_switching_a_tool_on_does_it() {

@@ -1,12 +1,9 @@
-//! What agents are run with: the parts, put together.
+//! What agents are run with on this machine: the parts, put together as the files of its home say.
 
-use crate::args::{AgentArgs, RuleArgs};
-use crate::config::Home;
-use crate::exit::Failure;
-use crate::hooks::{ContextHookEntry, HookEntry};
-use crate::logs::Logs;
-use crate::policy::{Checked, Sources};
-use crate::toolbox::{OPTIONAL, Unready};
+use crate::agent::check_model;
+use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
+use crate::rules::{Checked, Sources};
+use crate::{Error, Home, LimitOptions, Logs};
 use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
@@ -15,11 +12,12 @@ use mainpath_sandbox::Launcher;
 use mainpath_store::Scheduler;
 use mainpath_store::scheduler::system_clock;
 use mainpath_tools::Tools;
+use mainpath_types::RunRules;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What commands that run agents work on, or set up what runs them.
-pub struct App {
+/// The parts of this machine's installation: its logs, models, tools, rules, hooks and secrets.
+pub struct Installation {
     /// What there is to look at.
     pub logs: Logs,
     /// The models.
@@ -36,20 +34,20 @@ pub struct App {
     unready: Vec<Unready>,
 }
 
-impl App {
-    /// Opens the data directory.
-    pub fn open() -> Result<App, Failure> {
-        App::on(Logs::open()?)
+impl Installation {
+    /// Opens the data directory. Errors: the configuration is wrong, among others.
+    pub fn open() -> Result<Installation, Error> {
+        Installation::on(Logs::open()?)
     }
 
     /// The same for who only looks: nothing need be writable there.
-    pub fn look() -> Result<App, Failure> {
+    pub fn look() -> Result<Installation, Error> {
         // What is wrong in the configuration is an error here as well.
         let home = Home::find()?;
-        App::on(Logs { home, ..Logs::look()? })
+        Installation::on(Logs::look(|_| {})?.with_home(home))
     }
 
-    fn on(logs: Logs) -> Result<App, Failure> {
+    fn on(logs: Logs) -> Result<Installation, Error> {
         let home = &logs.home;
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
         let sources = Sources::new(home);
@@ -60,7 +58,7 @@ impl App {
         let build = |hook: &ContextHookEntry| hook.build(&launcher, &client, &secret);
         let context: Result<Vec<_>, String> = home.config.context_hooks.iter().map(build).collect();
         let hooks = hooks.and_then(|hooks| Ok(hooks.with_context(context?)));
-        let hooks = hooks.map_err(|why| Failure::error(format!("{}: {why}", home.config_file.display())))?;
+        let hooks = hooks.map_err(|why| Error::failed(format!("{}: {why}", home.config_file.display())))?;
         home.check_hooks()?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
@@ -70,39 +68,35 @@ impl App {
             let optional = OPTIONAL.iter().map(|tool| tool.name);
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
-        Ok(App { logs, models, vault, hooks, sources, tools, unready })
+        Ok(Installation { logs, models, vault, hooks, sources, tools, unready })
     }
 
-    /// The same with the rules of the command line.
-    /// Errors: a file of theirs cannot be read.
-    pub fn with_rules(mut self, rules: &RuleArgs) -> Result<App, Failure> {
-        self.sources.run = rules.read()?;
-        Ok(self)
+    /// The same with these rules of a run.
+    pub fn with_rules(mut self, rules: RunRules) -> Installation {
+        self.sources.run = rules;
+        self
     }
 
-    /// The same as one run is to be made: with the rules and the waiting times of its command line.
-    /// Errors: a file of its rules cannot be read.
-    pub fn for_run(mut self, args: &AgentArgs) -> Result<App, Failure> {
+    /// The same with a run's own waiting times.
+    pub fn with_waits(mut self, given: &LimitOptions) -> Installation {
         let Timeouts { first_byte, idle } = self.models.registry().timeouts();
-        let timeouts = Timeouts {
-            first_byte: args.limits.first_byte_timeout.unwrap_or(first_byte),
-            idle: args.limits.idle_timeout.unwrap_or(idle),
-        };
+        let timeouts =
+            Timeouts { first_byte: given.first_byte.unwrap_or(first_byte), idle: given.idle.unwrap_or(idle) };
         self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
-        self.with_rules(&args.rules)
+        self
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,
     /// `playback:TRACE#FILE` with what the file changes. Errors: no such trace or file, or no such model.
-    pub async fn prepare_model(&self, model: &str) -> Result<(), Failure> {
+    pub async fn prepare_model(&self, model: &str) -> Result<(), Error> {
         let Some(wanted) = model.strip_prefix("playback:") else {
-            return crate::choose::check_model(model, self.models.registry());
+            return check_model(model, self.models.registry());
         };
         let (trace, file) = wanted.split_once('#').map_or((wanted, None), |(trace, file)| (trace, Some(file)));
         if file == Some("") {
-            return Err(Failure::usage(format!("the model {model:?} lacks the file: write playback:TRACE#FILE")));
+            return Err(Error::invalid(format!("the model {model:?} lacks the file: write playback:TRACE#FILE")));
         }
-        let bad = |error: BadScript| Failure::usage(error.to_string());
+        let bad = |error: BadScript| Error::invalid(error.to_string());
         let changes = file.map(|file| Substitutions::read(Path::new(file))).transpose().map_err(bad)?;
         let trace = self.logs.find(Some(trace)).await?;
         let mut recording = playback(&*self.logs.store, &self.logs.scope, &trace).await?;
@@ -114,14 +108,14 @@ impl App {
     }
 
     /// A runtime on it. Errors: a tool that is configured cannot be used.
-    pub fn runtime(&self) -> Result<Runtime, Failure> {
+    pub fn runtime(&self) -> Result<Runtime, Error> {
         self.runtime_under(None)
     }
 
     /// The same for a run whose rules have just been loaded: whoever first asks for them gets these.
-    pub fn runtime_under(&self, checked: impl Into<Option<Checked>>) -> Result<Runtime, Failure> {
+    pub fn runtime_under(&self, checked: impl Into<Option<Checked>>) -> Result<Runtime, Error> {
         if let Some(Unready { name, why }) = self.unready.first() {
-            return Err(Failure::error(format!("{}, [tools.{name}]: {why}", self.logs.home.config_file.display())));
+            return Err(Error::failed(format!("{}, [tools.{name}]: {why}", self.logs.home.config_file.display())));
         }
         let (sources, checked) = (self.sources.clone(), Mutex::new(checked.into()));
         Ok(Runtime::new(Config {
@@ -135,7 +129,7 @@ impl App {
             policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let load =
-                    || sources.load(&spec.workspace, &spec.rules).map(Arc::new).map_err(|failure| failure.message);
+                    || sources.load(&spec.workspace, &spec.rules).map(Arc::new).map_err(|error| error.message().into());
                 let known = known.filter(|of: &Checked| of.workspace == spec.workspace && of.run == spec.rules);
                 known.map_or_else(load, |known| Ok(known.policy))
             }),

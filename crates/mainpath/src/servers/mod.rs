@@ -1,25 +1,22 @@
 //! The MCP servers of a run: connected before it begins, asked about where they are not trusted, their changes passed on.
 
-use crate::app::App;
-use crate::caged::Caged;
-use crate::exit::Failure;
-use crate::logs::Logs;
-use crate::offer::{held_to, without_denied};
-use crate::term::screen;
-use crate::text::plain;
+mod caged;
+
+use crate::agent::{held_to, without_denied};
+use crate::{Error, Installation, Logs};
+use caged::Caged;
 use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime, Vault};
 use mainpath_store::{Scope, Store};
 use mainpath_tools::Tools;
 use mainpath_types::{EventKind, Origin, RunMode, Spec, ToolSpec, TraceId};
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Which servers there are for a workspace. Errors: what is wrong with a file of the person's own.
-pub fn read(logs: &Logs, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Failure> {
+pub fn read(logs: &Logs, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Error> {
     let config = (&logs.home.config.mcp, &*logs.home.config_file);
-    Servers::read(config, workspace, run_file).map_err(Failure::usage)
+    Servers::read(config, workspace, run_file).map_err(Error::invalid)
 }
 
 /// Whom the person trusts.
@@ -27,22 +24,29 @@ pub fn trust(logs: &Logs) -> Trust {
     Trust::new(logs.home.config_dir())
 }
 
-/// Connects to the servers of a workspace and puts their tools among the app's. `None` if there are none. What is wrong
-/// with a server is told, a line each, and the others are used.
+/// Connects to the servers of a workspace and puts their tools among the installation's. `None` if there are none. `approves` is asked
+/// about those that nobody trusts yet; without it they are not used. What is wrong with a server is told, a line each, and the others
+/// are used.
 pub async fn connect(
-    app: &App,
+    app: &Installation,
     workspace: &Path,
     run_file: Option<&Path>,
-    attended: bool,
+    approves: Option<Approves>,
     tell: impl Fn(&str) + Send + Sync + Clone + 'static,
-) -> Result<Option<Mcp>, Failure> {
+) -> Result<Option<Mcp>, Error> {
     let servers = read(&app.logs, workspace, run_file)?;
     servers.warnings.iter().for_each(|warning| tell(warning));
     if servers.servers.is_empty() {
         return Ok(None);
     }
-    if attended {
-        ask(&app.logs, workspace, &servers)?;
+    let trust = trust(&app.logs);
+    for server in servers.servers.iter().filter(|server| !server.entry.disabled) {
+        if let Some(approves) = approves
+            && !trust.has(workspace, server).map_err(Error::failed)?
+            && approves(server)?
+        {
+            trust.add(workspace, server).map_err(Error::failed)?;
+        }
     }
     let mcp = start(app, workspace, servers, tell.clone()).await?;
     for server in mcp.states() {
@@ -58,17 +62,20 @@ pub async fn connect(
     Ok(Some(mcp))
 }
 
+/// Whether a person wants a server started that a project lists.
+pub type Approves = fn(&Configured) -> Result<bool, Error>;
+
 /// Connects to servers.
 pub async fn start(
-    app: &App,
+    app: &Installation,
     workspace: &Path,
     servers: Servers,
     tell: impl Fn(&str) + Send + Sync + 'static,
-) -> Result<Mcp, Failure> {
+) -> Result<Mcp, Error> {
     let trust = trust(&app.logs);
     let mut trusted = Vec::new();
     for server in &servers.servers {
-        if trust.has(workspace, server).map_err(Failure::error)? {
+        if trust.has(workspace, server).map_err(Error::failed)? {
             trusted.push(server.name.clone());
         }
     }
@@ -81,27 +88,6 @@ pub async fn start(
     let above = app.logs.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);
     Ok(Mcp::start(app.tools.clone(), servers, above, around, &is_trusted, tell).await)
-}
-
-/// Asks at the terminal about the servers that wait for an approval.
-fn ask(logs: &Logs, workspace: &Path, servers: &Servers) -> Result<(), Failure> {
-    let trust = trust(logs);
-    let _alone = screen::pause();
-    for server in &servers.servers {
-        if server.entry.disabled || trust.has(workspace, server).map_err(Failure::error)? {
-            continue;
-        }
-        eprintln!("? {} lists an MCP server that agents would start: {}", server.file.display(), plain(&server.name));
-        server.described().lines().for_each(|line| eprintln!("  │ {}", plain(line)));
-        eprint!("  approve it? [y]es, [n]o: ");
-        let _ = std::io::stderr().flush();
-        let mut line = String::new();
-        std::io::stdin().read_line(&mut line)?;
-        if matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
-            trust.add(workspace, server).map_err(Failure::error)?;
-        }
-    }
-    Ok(())
 }
 
 /// The tools of an earlier spec, with those of MCP servers as they are now, as far as its caller allows them.
@@ -118,7 +104,7 @@ pub fn tools(old: &Spec, registry: &Tools) -> Vec<ToolSpec> {
 }
 
 /// Passes on to a run that the tools of servers have changed, until the returned guard is dropped.
-pub fn pass_on(app: &App, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
+pub fn pass_on(app: &Installation, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
     let (store, scope, tools) = (Arc::clone(&app.logs.store), app.logs.scope.clone(), app.tools.clone());
     let sources = app.sources.clone();
     let (runtime, trace) = (runtime.clone(), trace.clone());
@@ -162,7 +148,7 @@ async fn newest(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Option<Spe
 }
 
 /// The secrets that servers are given: the variables that headers are made of, and what stands in an entry itself.
-pub fn secrets(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
+pub(crate) fn secrets(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
     let (mut variables, mut values) = (Vec::new(), Vec::new());
     for (server, entry) in &config.servers {
         for (name, text) in &entry.headers {

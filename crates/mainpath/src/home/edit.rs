@@ -1,13 +1,13 @@
 //! Changing a file that people write themselves: whole or not at all.
 
-use crate::exit::Failure;
+use crate::Error;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Replaces the text of a file, or makes it. A link stays a link, and what may be read by whom stays as it is. Errors: what `change`
 /// returns, and that the file cannot be read or written.
-pub fn rewrite(file: &Path, change: impl FnOnce(String) -> Result<String, Failure>) -> Result<(), Failure> {
-    let bad = |error: io::Error| Failure::error(format!("{} cannot be written: {error}", file.display()));
+pub fn rewrite(file: &Path, change: impl FnOnce(String) -> Result<String, Error>) -> Result<(), Error> {
+    let bad = |error: io::Error| Error::failed(format!("{} cannot be written: {error}", file.display()));
     let old = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -60,7 +60,7 @@ mod tests {
     fn what_cannot_be_changed_is_left_and_what_is_not_there_is_made() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("new/config.toml");
-        let refused = rewrite(&file, |_| Err(Failure::usage("no")));
+        let refused = rewrite(&file, |_| Err(Error::invalid("no")));
         assert!(refused.is_err() && !file.exists());
         rewrite(&file, |old| Ok(below(&old, "[b]\n"))).unwrap();
         rewrite(&file, |old| Ok(below(&old, "[c]\n"))).unwrap();

@@ -1,0 +1,68 @@
+//! The limits that a caller sets, over those of the configuration and the profile.
+
+use super::LimitOptions;
+use crate::home::limits::ms;
+use crate::{Error, Home};
+use mainpath_policy::ToolNames;
+use mainpath_types::{Limits, RateLimit, ToolSpec};
+
+/// Puts what is given in the place of what was there. 0 takes a limit away.
+pub(super) fn set_limits(limits: &mut Limits, given: &LimitOptions) {
+    limits.context_chars = given.context_chars.or(limits.context_chars);
+    limits.turns = given.turns.or(limits.turns);
+    limits.calls = given.calls.or(limits.calls);
+    limits.calls_per_turn = given.calls_per_turn.or(limits.calls_per_turn);
+    limits.tokens = given.tokens.or(limits.tokens);
+    limits.money = given.money.or(limits.money);
+    limits.run_timeout_ms = given.time.map(ms).or(limits.run_timeout_ms);
+    limits.call_timeout_ms = given.call_time.map(ms).or(limits.call_timeout_ms);
+    limits.approval_timeout_ms = given.approval_time.map(ms).or(limits.approval_timeout_ms);
+    limits.repeated_failures = given.repeated_failures.or(limits.repeated_failures);
+    limits.observation_chars = given.observation_chars.or(limits.observation_chars);
+    limits.budget = given.budget.unwrap_or(limits.budget);
+    limits.recovery = given.recovery.unwrap_or(limits.recovery);
+    limits.model_retries = given.model_retries.unwrap_or(limits.model_retries);
+    *limits = std::mem::take(limits).without_zeros();
+}
+
+/// The limits that the configuration and the caller set on single tools. Errors: a rate names no tool that there is, or one twice.
+pub(super) fn limit_tools(tools: &mut [ToolSpec], given: &LimitOptions, home: &Home) -> Result<(), Error> {
+    let rates = read_rates(&given.rates, tools)?;
+    for tool in tools {
+        if let Some(limit) = home.config.tool_limit(&tool.name) {
+            tool.max_calls = limit.max_calls.map(|most| most.get()).or(tool.max_calls);
+            tool.rate = limit.rate.map(|rate| rate.0).or(tool.rate);
+            tool.timeout_ms = limit.timeout.map(|time| time.0).or(tool.timeout_ms);
+        }
+        set_rate(tool, &rates);
+    }
+    Ok(())
+}
+
+/// The rates that the caller sets, over those that the tools have. Errors: as [`limit_tools`].
+pub(super) fn limit_rates(tools: &mut [ToolSpec], given: &LimitOptions) -> Result<(), Error> {
+    let rates = read_rates(&given.rates, tools)?;
+    tools.iter_mut().for_each(|tool| set_rate(tool, &rates));
+    Ok(())
+}
+
+fn set_rate(tool: &mut ToolSpec, rates: &[(ToolNames, RateLimit)]) {
+    let fitting = || rates.iter().filter(|(names, _)| names.matches(&tool.name));
+    // A name before a pattern.
+    let rate = fitting().find(|(names, _)| names.one().is_some()).or_else(|| fitting().next());
+    tool.rate = rate.map(|(_, rate)| *rate).or(tool.rate);
+}
+
+fn read_rates(given: &[(String, RateLimit)], tools: &[ToolSpec]) -> Result<Vec<(ToolNames, RateLimit)>, Error> {
+    let mut read: Vec<(ToolNames, RateLimit)> = Vec::new();
+    for (text, rate) in given {
+        let wrong = |why: String| Error::invalid(format!("--rate: {why}"));
+        let names: ToolNames = text.parse().map_err(wrong)?;
+        names.check(tools.iter().map(|tool| tool.name.as_str())).map_err(wrong)?;
+        if let Some(one) = names.one().filter(|one| read.iter().any(|(other, _)| other.one() == Some(*one))) {
+            return Err(wrong(format!("{one} is limited twice")));
+        }
+        read.push((names, *rate));
+    }
+    Ok(read)
+}

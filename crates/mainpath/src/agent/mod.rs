@@ -1,0 +1,14 @@
+//! What an agent is: from what a caller says to its spec.
+
+mod limits;
+mod model;
+mod notes;
+mod offer;
+mod options;
+mod spec;
+
+pub use model::{Chosen, check_model, choose_model, env};
+pub use offer::REACHING;
+pub(crate) use offer::{held_to, without_denied};
+pub use options::*;
+pub use spec::{ModeFor, changed, sizes, spec, workspace};

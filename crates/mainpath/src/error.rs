@@ -1,0 +1,101 @@
+//! What goes wrong, as one line for people and a stable kind for programs.
+
+use mainpath_runtime::RuntimeError;
+use mainpath_sessions::{PlaceError, SessionError};
+use mainpath_store::StoreError;
+use serde::Serialize;
+
+/// What kind of thing went wrong. Exit codes and problem types are derived from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What the caller gave cannot be used.
+    Invalid,
+    /// There is no key for a model.
+    Auth,
+    /// There is no such trace.
+    NotFound,
+    /// Somebody else works on the trace, or it runs already.
+    Busy,
+    /// Anything else: the configuration, a file, the store.
+    Failed,
+}
+
+/// An error: one line for people, without secrets.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+}
+
+impl Error {
+    /// An error of this kind.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error { kind, message: message.into() }
+    }
+
+    /// What the caller gave cannot be used.
+    pub fn invalid(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Invalid, message)
+    }
+
+    /// Something failed.
+    pub fn failed(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Failed, message)
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The line for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        let kind = match &error {
+            StoreError::Held { .. } => ErrorKind::Busy,
+            StoreError::NotFound { .. } => ErrorKind::NotFound,
+            _ => ErrorKind::Failed,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+impl From<RuntimeError> for Error {
+    fn from(error: RuntimeError) -> Error {
+        match error {
+            RuntimeError::Store(error) => error.into(),
+            RuntimeError::Refused(_) | RuntimeError::Trace(_) => Error::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<SessionError> for Error {
+    fn from(error: SessionError) -> Error {
+        let kind = match error {
+            SessionError::BadName(_) => ErrorKind::Invalid,
+            SessionError::Unknown(_) => ErrorKind::NotFound,
+            _ => ErrorKind::Failed,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+impl From<PlaceError> for Error {
+    fn from(error: PlaceError) -> Error {
+        Error::failed(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Error {
+        Error::failed(error.to_string())
+    }
+}

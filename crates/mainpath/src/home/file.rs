@@ -1,0 +1,264 @@
+//! `config.toml`: what it may say.
+
+use super::hooks::{ContextHookEntry, HookEntry};
+use super::limits::LimitsConfig;
+use super::sessions::SessionsConfig;
+use super::toolbox::ToolsConfig;
+use crate::values;
+use mainpath_mcp::McpConfig;
+use mainpath_net::Reach;
+use mainpath_policy::ToolNames;
+use mainpath_runtime::Vault;
+use mainpath_types::{Access, Finished, Millis, Profile, RateLimit, Shares, SummaryMode};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use toml::Spanned;
+
+/// `config.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    /// The model to use when none is named.
+    pub model: Option<String>,
+    /// The models to go on with when that one fails for good.
+    pub fallback: Vec<String>,
+    /// The profile to use when none is named.
+    pub profile: Option<Profile>,
+    /// How long a model's server may take to begin its answer.
+    pub first_byte_timeout: Option<Time>,
+    /// How long it may be silent within its answer.
+    pub idle_timeout: Option<Time>,
+    /// The model's window in tokens, whatever is known of it.
+    pub context_window: Option<u32>,
+    /// The most tokens of an answer.
+    pub reserved_output: Option<u32>,
+    /// What may happen unasked; without it only reading does.
+    pub mode: Option<Access>,
+    /// Whether the agent's commands have a network.
+    pub network: Option<bool>,
+    /// Whether all files of the workspace are kept before every command.
+    pub snapshots: bool,
+    /// The tools that agents may use; all where nothing is said.
+    pub allowed_tools: Vec<String>,
+    /// Whether calls that rules allow run by themselves; they do, without it.
+    pub auto_execute_tools: Option<bool>,
+    /// The sampling temperature.
+    pub temperature: Option<Temperature>,
+    /// The system text in the place of Mainpath's own.
+    pub system_prompt: Option<String>,
+    /// The same, as the name of a file in `prompts/`.
+    pub prompt: Option<String>,
+    /// For whom agents work.
+    pub uid: Option<String>,
+    /// The limits of runs, over those of the profile.
+    pub limits: LimitsConfig,
+    /// Limits on single tools, by names, aliases and patterns.
+    pub tool_limits: BTreeMap<Spanned<String>, ToolLimit>,
+    /// What is asked or told along the way.
+    pub hooks: Vec<HookEntry>,
+    /// What has a word in reminders.
+    pub context_hooks: Vec<ContextHookEntry>,
+    /// After so many turns agents are reminded of their plan and their budgets; 0 is never.
+    pub inject_every: Option<u32>,
+    /// Who summarises when the window is nearly full.
+    pub summary: Option<SummaryMode>,
+    /// When the messages of finished goals are left out.
+    pub finished_goals: Option<Finished>,
+    /// Characters of a request, at four a token.
+    pub max_context_chars: Option<u32>,
+    /// The shares of a request's sections, in hundredths.
+    pub shares: SharesConfig,
+    /// What is added to the system text of agents.
+    pub instructions: String,
+    /// Whether the AGENTS.md files of a workspace are part of it; they are, without it.
+    pub agents_md: Option<bool>,
+    /// The names of secrets that tools may use.
+    pub tool_secrets: Vec<String>,
+    /// Tools that are there only when they are configured.
+    pub tools: ToolsConfig,
+    /// How far they reach.
+    pub net: Reach,
+    /// Further secrets: name and value. They are kept out of logs, streams and prompts.
+    pub secrets: BTreeMap<String, String>,
+    /// What else is kept out of them.
+    pub redact: Redact,
+    /// MCP servers.
+    pub mcp: McpConfig,
+    /// How long traces are kept.
+    pub retention: Retention,
+    /// What sessions are like where nothing else is said.
+    pub sessions: SessionsConfig,
+}
+
+/// `[retention]`: what `mainpath purge` removes. Without it, nothing by itself.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retention {
+    /// Traces that did not change for so long, such as `30d`.
+    pub older_than: Option<Time>,
+    /// All but so many of the newest.
+    pub keep: Option<usize>,
+}
+
+/// `[shares]`: those that are not named have their usual size.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SharesConfig {
+    system: Option<u8>,
+    summary: Option<u8>,
+    recent: Option<u8>,
+    current: Option<u8>,
+}
+
+impl SharesConfig {
+    /// The shares of a request.
+    pub fn all(self) -> Shares {
+        let usual = Shares::default();
+        Shares {
+            system: self.system.unwrap_or(usual.system),
+            summary: self.summary.unwrap_or(usual.summary),
+            recent: self.recent.unwrap_or(usual.recent),
+            current: self.current.unwrap_or(usual.current),
+        }
+    }
+}
+
+/// `[redact]`: secrets that have no name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Redact {
+    /// Places in the arguments and the JSON outputs of tools, such as `$.headers.authorization` and `$..password`.
+    paths: Vec<Spanned<String>>,
+    /// Regular expressions.
+    patterns: Vec<Spanned<String>>,
+    /// Kinds that are not looked for.
+    off: Vec<Spanned<String>>,
+}
+
+impl Redact {
+    /// The vault that it asks for. Errors: where in the file something is wrong, in bytes, and what.
+    pub(super) fn forms(&self) -> Result<Vault, (usize, String)> {
+        type Add = fn(Vault, &str) -> Result<Vault, String>;
+        let lists: [(&str, &[Spanned<String>], Add); 3] = [
+            ("paths", &self.paths, Vault::with_path),
+            ("patterns", &self.patterns, Vault::with_pattern),
+            ("off", &self.off, Vault::without),
+        ];
+        let mut vault = Vault::default();
+        for (name, list, add) in lists {
+            for entry in list {
+                let wrong = |problem| (entry.span().start, format!("redact.{name}: {problem}"));
+                vault = add(vault, entry.get_ref()).map_err(wrong)?;
+            }
+        }
+        Ok(vault)
+    }
+}
+
+impl ConfigFile {
+    /// The limit on a tool: what stands under its name, else under a pattern.
+    pub fn tool_limit(&self, tool: &str) -> Option<&ToolLimit> {
+        let named = self.tool_limits.iter().filter_map(|(name, limit)| Some((name.get_ref().parse().ok()?, limit)));
+        let mut fitting: Vec<(ToolNames, &ToolLimit)> =
+            named.filter(|(names, _): &(ToolNames, _)| names.matches(tool)).collect();
+        fitting.sort_by_key(|(names, _)| names.one().is_none());
+        fitting.first().map(|(_, limit)| *limit)
+    }
+
+    /// A hook is known by its name. Errors: where in the file the second one of a name stands, in bytes, and what is wrong.
+    pub(super) fn check_hooks(&self) -> Result<(), (usize, String)> {
+        let hooks = self.hooks.iter().map(|hook| &hook.name).collect::<Vec<_>>();
+        let context = self.context_hooks.iter().map(|hook| &hook.name).collect::<Vec<_>>();
+        for (kind, names) in [("hook", hooks), ("context hook", context)] {
+            let mut seen = BTreeSet::new();
+            if let Some(second) = names.into_iter().find(|name| !seen.insert(name.get_ref())) {
+                let wrong = format!("two {kind}s have the name {:?}; give each its own name", second.get_ref());
+                return Err((second.span().start, wrong));
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the names of hooks and limits to the tools that there are. Errors: where in the file one stands that means none, in
+    /// bytes, and what is wrong.
+    pub(super) fn check_tools<'t>(&self, tools: impl Iterator<Item = &'t str> + Clone) -> Result<(), (usize, String)> {
+        for hook in &self.hooks {
+            for names in &hook.tools {
+                let wrong = |problem| (names.span().start, format!("the hook {:?}: {problem}", hook.name.get_ref()));
+                names.get_ref().0.check(tools.clone()).map_err(wrong)?;
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for name in self.tool_limits.keys() {
+            let wrong = |problem| (name.span().start, format!("tool_limits: {problem}"));
+            let names: ToolNames = name.get_ref().parse().map_err(wrong)?;
+            names.check(tools.clone()).map_err(wrong)?;
+            if let Some(one) = names.one().filter(|one| !seen.insert(one.to_string())) {
+                return Err(wrong(format!("{one} has two limits, one under another name of it")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names of tools.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ToolNamesText(pub ToolNames);
+
+impl TryFrom<String> for ToolNamesText {
+    type Error = String;
+    fn try_from(text: String) -> Result<ToolNamesText, String> {
+        text.parse().map(ToolNamesText)
+    }
+}
+
+/// A sampling temperature.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Temperature(pub f64);
+
+impl TryFrom<f64> for Temperature {
+    type Error = String;
+    fn try_from(wanted: f64) -> Result<Temperature, String> {
+        values::temperature(&wanted.to_string()).map(Temperature)
+    }
+}
+
+/// `[tool_limits.NAME]`
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolLimit {
+    /// The most calls of a run; a tool that may never be called is denied by a rule instead.
+    pub max_calls: Option<NonZeroU32>,
+    /// The most calls in a time, such as `10/1m`.
+    pub rate: Option<Rate>,
+    /// How long a call may take, such as `30s`.
+    pub timeout: Option<Time>,
+}
+
+/// So many calls in a time: `10/1m`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Rate(pub RateLimit);
+
+impl TryFrom<String> for Rate {
+    type Error = String;
+    fn try_from(text: String) -> Result<Rate, String> {
+        values::rate(&text).map(Rate)
+    }
+}
+
+/// A time in milliseconds, written as `90s` or `10m`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Time(pub Millis);
+
+impl TryFrom<String> for Time {
+    type Error = String;
+    fn try_from(text: String) -> Result<Time, String> {
+        let time = values::duration(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
+        Ok(Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+    }
+}

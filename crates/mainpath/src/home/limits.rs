@@ -1,0 +1,75 @@
+//! `[limits]` of the configuration.
+
+use crate::values::{self, time_limit};
+use mainpath_types::{BudgetMode, Limits, Micros, Millis, Recovery};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// `[limits]` in `config.toml`: what the flags of the same names set. 0 means no limit.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    max_turns: Option<u32>,
+    max_calls: Option<u32>,
+    max_calls_per_turn: Option<u32>,
+    max_context_chars: Option<u32>,
+    max_tokens: Option<u64>,
+    max_cost: Option<Dollars>,
+    timeout: Option<TimeLimit>,
+    call_timeout: Option<TimeLimit>,
+    approval_timeout: Option<TimeLimit>,
+    repeated_failure_limit: Option<u32>,
+    observation_max_len: Option<u32>,
+    budget: Option<BudgetMode>,
+    recovery: Option<Recovery>,
+    model_retries: Option<u32>,
+}
+
+/// An amount such as `"0.50"`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Dollars(Micros);
+
+impl TryFrom<String> for Dollars {
+    type Error = String;
+    fn try_from(text: String) -> Result<Dollars, String> {
+        values::dollars(&text).map(Dollars)
+    }
+}
+
+/// A time such as `"90s"`, or `"0"`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct TimeLimit(Millis);
+
+impl TryFrom<String> for TimeLimit {
+    type Error = String;
+    fn try_from(text: String) -> Result<TimeLimit, String> {
+        let time = time_limit(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
+        Ok(TimeLimit(ms(time)))
+    }
+}
+
+pub(crate) fn ms(time: Duration) -> Millis {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl LimitsConfig {
+    /// Puts what is said here in the place of what a profile says.
+    pub fn set(&self, limits: &mut Limits) {
+        limits.turns = self.max_turns.or(limits.turns);
+        limits.calls = self.max_calls.or(limits.calls);
+        limits.calls_per_turn = self.max_calls_per_turn.or(limits.calls_per_turn);
+        limits.context_chars = self.max_context_chars.or(limits.context_chars);
+        limits.tokens = self.max_tokens.or(limits.tokens);
+        limits.money = self.max_cost.map(|Dollars(micros)| micros).or(limits.money);
+        limits.run_timeout_ms = self.timeout.map(|time| time.0).or(limits.run_timeout_ms);
+        limits.call_timeout_ms = self.call_timeout.map(|time| time.0).or(limits.call_timeout_ms);
+        limits.approval_timeout_ms = self.approval_timeout.map(|time| time.0).or(limits.approval_timeout_ms);
+        limits.repeated_failures = self.repeated_failure_limit.or(limits.repeated_failures);
+        limits.observation_chars = self.observation_max_len.or(limits.observation_chars);
+        limits.budget = self.budget.unwrap_or(limits.budget);
+        limits.recovery = self.recovery.unwrap_or(limits.recovery);
+        limits.model_retries = self.model_retries.unwrap_or(limits.model_retries);
+    }
+}

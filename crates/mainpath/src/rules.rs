@@ -1,0 +1,180 @@
+//! The rules of a run, put together from their files and what its caller adds.
+//!
+//! Where rules come from: Mainpath itself, `policy.toml` beside the configuration, `.mainpath/policy.toml` in the workspace,
+//! the caller, and `/etc/mainpath/policy.toml` of the organisation. What the workspace's file allows holds only once
+//! its user has trusted it, and only for the very text that was trusted.
+
+use crate::{Error, Home};
+use mainpath_policy::{Folders, Layer, Policy, PolicyError};
+use mainpath_types::{Decision, RuleText, RunRules};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a project keeps its rules, from the workspace on.
+const PROJECT_FILE: &str = ".mainpath/policy.toml";
+/// Where an organisation keeps its rules. `MAINPATH_ORG_POLICY` names a further file, whose rules hold as well.
+const ORGANISATION_FILE: &str = "/etc/mainpath/policy.toml";
+/// The largest rule file, in bytes.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Where the rules of a run come from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    config: PathBuf,
+    data: PathBuf,
+    /// What the command line adds.
+    pub run: RunRules,
+}
+
+impl Sources {
+    /// The files of this installation.
+    pub fn new(home: &Home) -> Sources {
+        Sources { config: home.config_dir().into(), data: home.data.clone(), run: RunRules::default() }
+    }
+
+    /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
+    pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
+        let home = std::env::var("HOME").unwrap_or_default();
+        // Paths are judged by the place that they lead to.
+        let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
+        let bad = |error: PolicyError| Error::failed(error.to_string());
+        let mut policy = Policy::builtin(Folders { workspace: workspace.into(), home }).map_err(bad)?;
+        let further = std::env::var_os("MAINPATH_ORG_POLICY").filter(|file| !file.is_empty());
+        for file in [Some(ORGANISATION_FILE.into()), further.map(PathBuf::from)].into_iter().flatten() {
+            add(&mut policy, Layer::Organisation, &file)?;
+        }
+        add(&mut policy, Layer::User, &self.config.join("policy.toml"))?;
+        let file = project_file(workspace);
+        if let Some(text) = read(&file)? {
+            let name = file.display().to_string();
+            let trusted = self.trusted()?.get(workspace).is_some_and(|known| *known == hash(&text));
+            let added = match trusted {
+                true => policy.add_file(Layer::Project, &name, &text),
+                false => policy.add_untrusted(&name, &text),
+            };
+            added.map_err(bad)?;
+        }
+        for RuleText { name, text } in &run.files {
+            policy.add_file(Layer::Run, name, text).map_err(bad)?;
+        }
+        let RunRules { allow, ask, deny, .. } = run;
+        for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
+            for text in texts {
+                policy.add_rule(decision, text).map_err(|error| Error::invalid(error.to_string()))?;
+            }
+        }
+        Ok(policy)
+    }
+
+    /// Trusts the rules of a workspace's own file, in their present text. Errors: there is no such file, or nothing can be written.
+    pub fn trust(&self, workspace: &str) -> Result<(), Error> {
+        let file = project_file(workspace);
+        let Some(text) = read(&file)? else {
+            return Err(Error::failed(format!("there is nothing to trust: {} does not exist", file.display())));
+        };
+        let mut trusted = self.trusted()?;
+        trusted.insert(workspace.into(), hash(&text));
+        self.save(&trusted)
+    }
+
+    /// Trusts them no longer; whether they were trusted. Errors: nothing can be written.
+    pub fn distrust(&self, workspace: &str) -> Result<bool, Error> {
+        let mut trusted = self.trusted()?;
+        let known = trusted.remove(workspace).is_some();
+        self.save(&trusted)?;
+        Ok(known)
+    }
+
+    fn save(&self, trusted: &BTreeMap<String, String>) -> Result<(), Error> {
+        let file = self.trust_file();
+        std::fs::create_dir_all(&self.data)?;
+        let part = file.with_extension(format!("{}.part", std::process::id()));
+        std::fs::write(&part, format!("{:#}\n", json!(trusted)))?;
+        std::fs::rename(&part, &file)?;
+        Ok(())
+    }
+
+    fn trust_file(&self) -> PathBuf {
+        self.data.join("trusted-policies.json")
+    }
+
+    /// The workspaces whose rules are trusted, each with the hash of the text that was. Errors: the file cannot be read.
+    fn trusted(&self) -> Result<BTreeMap<String, String>, Error> {
+        let file = self.trust_file();
+        let Some(text) = read(&file)? else { return Ok(BTreeMap::new()) };
+        serde_json::from_str(&text).map_err(|error| Error::failed(format!("{}: {error}", file.display())))
+    }
+}
+
+/// Where a project keeps its rules.
+pub fn project_file(workspace: &str) -> PathBuf {
+    Path::new(workspace).join(PROJECT_FILE)
+}
+
+/// The rules that a caller gives in files, with their text. Errors: a file is not there, or cannot be read.
+pub fn read_files(files: &[PathBuf]) -> Result<Vec<RuleText>, Error> {
+    let text = |file: &PathBuf| {
+        let text = read(file)?;
+        let text = text.ok_or_else(|| Error::invalid(format!("--policy: there is no file {}", file.display())))?;
+        Ok(RuleText { name: file.display().to_string(), text })
+    };
+    files.iter().map(text).collect()
+}
+
+/// Adds a file's rules, if there is such a file.
+fn add(policy: &mut Policy, layer: Layer, file: &Path) -> Result<bool, Error> {
+    let Some(text) = read(file)? else { return Ok(false) };
+    policy.add_file(layer, &file.display().to_string(), &text).map_err(|error| Error::failed(error.to_string()))?;
+    Ok(true)
+}
+
+/// A file's text, or `None` if there is none. Errors: it is too large, no text, no file, or cannot be read.
+fn read(file: &Path) -> Result<Option<String>, Error> {
+    let bad = |why: String| Error::failed(format!("{} cannot be used: {why}", file.display()));
+    let known = match std::fs::metadata(file) {
+        Ok(known) => known,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(bad(error.to_string())),
+    };
+    // A pipe in a strange repository would keep the one who opens it waiting.
+    if !known.is_file() {
+        return Err(bad("it is not a file".into()));
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    opened.map_err(|error| bad(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad("it is larger than 1 MiB".into()));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| bad("it is not UTF-8 text".into()))
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What to say of rules that do not hold because nobody has trusted them.
+pub fn untrusted(policy: &Policy) -> Option<String> {
+    let ignored = policy.rules().iter().filter(|rule| rule.layer == Layer::Project && rule.ignored.is_some()).count();
+    let what = if ignored == 1 { "a rule" } else { "rules" };
+    (ignored > 0).then(|| {
+        format!(
+            "{PROJECT_FILE} allows something by {what}, but you have not trusted it; only its asks and denials apply: \
+             mainpath policy trust"
+        )
+    })
+}
+
+/// The rules of a workspace as they have just been loaded.
+pub struct Checked {
+    /// Its folder.
+    pub workspace: String,
+    /// What the caller gave.
+    pub run: RunRules,
+    /// All rules.
+    pub policy: Arc<Policy>,
+}

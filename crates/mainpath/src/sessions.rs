@@ -1,0 +1,109 @@
+//! Conversations under names, as this installation keeps and mirrors them.
+
+use crate::{Error, Installation, Logs};
+use mainpath_runtime::Vault;
+use mainpath_sessions::*;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{Millis, TraceId};
+
+/// How many messages are prepared where nothing is said.
+const WINDOW: u32 = 20;
+/// The sessions of this installation, and where they are mirrored.
+pub struct Held {
+    /// The pointers.
+    pub sessions: Sessions,
+    /// The mirror.
+    pub place: Box<dyn SessionPlace>,
+}
+
+impl Held {
+    /// As the configuration says. Errors: what is wrong with it.
+    pub fn new(logs: &Logs) -> Result<Held, Error> {
+        let folder = logs.store.tenant_dir(&logs.scope.tenant).join("sessions");
+        let config = &logs.home.config.sessions;
+        let wrong = |why: String| Error::failed(format!("{}, [sessions]: {why}", logs.home.config_file.display()));
+        let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
+            None => Box::new(FilePlace::new(folder.clone())),
+            Some(mirror) if !["sqlite:", "redis:"].iter().any(|kind| mirror.starts_with(kind)) => {
+                let problem = "mirror must be sqlite:FILE or redis://HOST:PORT/DATABASE";
+                return Err(wrong(problem.into()));
+            }
+            Some(mirror) => match mirror.strip_prefix("sqlite:") {
+                Some(file) => Box::new(SqlitePlace::new(logs.home.data.join(file))),
+                None => {
+                    let secret = |name: &String| {
+                        logs.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")))
+                    };
+                    let server = RedisServer {
+                        url: mirror.into(),
+                        user: config.user.clone(),
+                        password: config.password.as_ref().map(secret).transpose()?,
+                        prefix: config.prefix.clone().unwrap_or_else(|| "mainpath:".into()),
+                    };
+                    Box::new(RedisPlace::new(&server).map_err(|error| wrong(error.to_string()))?)
+                }
+            },
+        };
+        Ok(Held { sessions: Sessions::new(folder), place })
+    }
+
+    /// What the operations on sessions work on.
+    pub fn around<'a>(&'a self, logs: &'a Logs, vault: &'a Vault) -> Around<'a> {
+        let (store, scope) = (&*logs.store, &logs.scope);
+        Around { store, scope, vault, sessions: &self.sessions, place: &*self.place, now: system_clock() }
+    }
+
+    /// A session for a run, made if there is none, and the trace that it goes on with.
+    pub fn for_run(&self, logs: &Logs, name: &str) -> Result<(Session, Option<TraceId>), Error> {
+        let now = system_clock();
+        let session = match self.sessions.get(name) {
+            Err(SessionError::Unknown(_)) => fresh(logs, name, None, None),
+            session => session?,
+        };
+        let trace = session.trace.clone().filter(|trace| !session.is_expired(now) && logs.is_there(trace));
+        Ok((session, trace))
+    }
+
+    /// The session is used now, with this trace.
+    pub fn point(&self, session: &mut Session, trace: &TraceId) -> Result<(), Error> {
+        session.trace = Some(trace.clone());
+        session.used = system_clock();
+        Ok(self.sessions.put(session)?)
+    }
+
+    /// Forgets what was said in traces that are no longer what they were: what the mirrors hold of them, and with `waiting` also
+    /// what waits for the results of calls. Says in a line each what may still be there.
+    pub async fn forget(&self, traces: &[TraceId], waiting: bool) -> Vec<String> {
+        let mut left = Vec::new();
+        for trace in traces.iter().filter(|_| waiting) {
+            left.extend(self.sessions.forget_waiting(trace).err().map(|error| error.to_string()));
+        }
+        // Files lie there too where another mirror was configured since.
+        let files = FilePlace::new(self.sessions.folder().to_path_buf());
+        for place in [&files as &dyn SessionPlace, &*self.place] {
+            left.extend(place.forget(traces).await.err().map(|error| error.to_string()));
+        }
+        left.dedup();
+        left
+    }
+
+    /// Writes what was said since into the mirror; gives why that cannot be. Whoever prepares it next writes it too.
+    pub async fn mirror(&self, app: &Installation, session: &Session) -> Option<String> {
+        // As it points by now.
+        let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
+        let prepared = prepare(&self.around(&app.logs, &app.vault), &session).await;
+        prepared.ok().and_then(|prepared| prepared.unmirrored)
+    }
+}
+
+/// The pointers of sessions.
+pub fn sessions(logs: &Logs) -> Sessions {
+    Sessions::new(logs.store.tenant_dir(&logs.scope.tenant).join("sessions"))
+}
+
+/// A session of this name that has no trace yet.
+pub fn fresh(logs: &Logs, name: &str, window: Option<u32>, ttl: Option<Millis>) -> Session {
+    let config = &logs.home.config.sessions;
+    let window = window.or(config.window).unwrap_or(WINDOW);
+    Session::new(name, window, ttl.or(config.ttl.map(|time| time.0)), system_clock())
+}
