@@ -249,7 +249,6 @@ pub(crate) fn strength(decision: Decision) -> u8 {
 /// What rules have allowed of a call.
 struct Allowed {
     command: bool,
-    written_file: bool,
     /// Something, by a rule about this very tool.
     by_tool: bool,
     /// The call with its arguments, by a rule about this very tool: so the addresses that follow from them as well.
@@ -258,11 +257,10 @@ struct Allowed {
 
 impl Allowed {
     fn of(parts: &[Part<'_>], said: &[Option<Said<'_>>]) -> Allowed {
-        let mut allowed = Allowed { command: false, written_file: false, by_tool: false, call: false };
+        let mut allowed = Allowed { command: false, by_tool: false, call: false };
         for (part, said) in parts.iter().zip(said) {
             let Some(said) = said.as_ref().filter(|said| said.decision == Decision::Allow) else { continue };
             allowed.command |= matches!(part, Part::Command(_) | Part::Unclear(_));
-            allowed.written_file |= matches!(part, Part::Path(place) if place.write);
             let names_tool = said.rule.patterns.iter().any(|pattern| pattern.names_tool());
             let is_call = matches!(part, Part::Call(_));
             allowed.by_tool |= !is_call && names_tool;
@@ -322,7 +320,6 @@ impl Default<'_> {
                 let reason = format!("{:?} lies outside the workspace.", place.written);
                 default(Decision::Deny, "builtin.workspace", &reason)
             }
-            Part::Path(place) if !place.inside => self.row(EffectClass::SideEffecting),
             Part::Path(place) if place.write => self.row(EffectClass::LocalWrite),
             Part::Path(_) => self.row(EffectClass::ReadOnly),
         };

@@ -68,6 +68,9 @@ mod tests {
         assert!(!is_small(&format!("cat > x <<EOF\n{program}EOF\n")));
         assert!(!is_small(&format!("# <<'EOF'\n{program}EOF\n")));
         assert!(!is_small(&format!("cat > x <<'EOF'\nEOF\n{program}")));
+        assert!(is_small(&format!("cat > x <<'E_F'\n{program}E_F\n")));
+        assert!(!is_small(&format!("cat > x <<'E-F'\n{program}E-F\n")));
+        assert!(!is_small(&format!("cat > x <<''\n{program}\n")));
     }
 
     #[test]

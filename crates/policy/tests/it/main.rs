@@ -7,6 +7,7 @@ mod against_bash;
 mod bounds;
 mod builtin_rules;
 mod bypasses;
+mod details;
 mod files;
 mod hostile;
 mod interface;
