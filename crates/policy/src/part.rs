@@ -116,11 +116,13 @@ fn named<'a>(file: &'a File, opened: Opened, confined: bool, folders: &Folders) 
     }
 }
 
-/// The file by the letters of its path alone. `None` if it leads out of the workspace by `..`.
+/// The file by the letters of its path alone. `None` if it leads out of the workspace by `..`, or to another's home.
 fn written(path: &str, folders: &Folders) -> Option<PlaceText<'static>> {
     let workspace = folders.workspace.trim_end_matches('/');
     let whole = match path.strip_prefix("~/") {
         Some(below) if !folders.home.is_empty() => format!("{}/{below}", folders.home),
+        // The home of another, or of somebody that is not known here: a shell knows where that is.
+        _ if path.starts_with('~') => return None,
         _ if path.starts_with('/') => path.into(),
         _ => format!("{workspace}/{}", plain(path)?),
     };

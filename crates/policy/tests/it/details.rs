@@ -196,11 +196,20 @@ fn policies_are_the_same_if_their_rules_and_folders_are() {
 }
 
 #[test]
-fn without_a_home_its_sign_stands_for_itself() {
+fn a_home_that_is_not_known_may_be_any_folder() {
     let homeless = Folders { workspace: "/work/space".into(), home: String::new() };
     let mut policy = Policy::new(homeless);
     policy.add_rule(Decision::Deny, "read(~/keys)").unwrap();
     policy.add_rule(Decision::Allow, "bash").unwrap();
     assert_eq!(verdict(&policy, &call("bash(cat < /keys)")).0, Decision::Allow);
-    assert_ne!(verdict(&policy, &call("bash(cat < ~/keys)")).0, Decision::Allow);
+    assert_eq!(verdict(&policy, &call("bash(cat < ~/keys)")).0, Decision::Deny);
+    let policy = bare(&["allow bash", "deny read(/root/**)"]);
+    for (line, expected) in [
+        ("cat < ~root/x", Decision::Ask),
+        ("cat ~root/x", Decision::Ask),
+        ("cat < ~/x", Decision::Allow),
+        ("cat < a~root/x", Decision::Allow),
+    ] {
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
 }
