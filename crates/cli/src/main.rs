@@ -63,13 +63,13 @@ use exit::{Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1);
-    match words.next() {
-        // The launcher that stands between a tool's process and us: see `mainpath_sandbox::launcher_main`.
-        Some(word) if word == "__launch" => return mainpath_sandbox::launcher_main(words),
-        // What applies the filters of `json_transform`: see `mainpath_tools::filter_main`.
-        Some(word) if word == "__filter" => return mainpath_tools::filter_main(),
-        Some(_) | None => {}
+    // The launcher that stands between a tool's process and us.
+    if let Some(code) = mainpath::launcher_main() {
+        return code;
+    }
+    // What applies the filters of `json_transform`: see `mainpath_tools::filter_main`.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "__filter") {
+        return mainpath_tools::filter_main();
     }
     // What a defect says may quote what it stumbled over.
     std::panic::set_hook(Box::new(|panic| {

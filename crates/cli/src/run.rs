@@ -120,7 +120,7 @@ pub async fn begin(
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
     let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
-    let mut spec = agent::spec(&args.agent.options()?, app, chosen.model, (&workspace, &rules.policy), mode)?;
+    let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, (&workspace, &rules.policy), mode)?;
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
     let mail = message(task, attached, &args.output);
@@ -270,7 +270,7 @@ pub async fn go_on(
         };
         eprintln!("! {events} erased; the model sees {ERASED} in {places}");
     }
-    if let Some(spec) = agent::changed(spec, &agent.options()?, app, &policy, mode)? {
+    if let Some(spec) = agent::changed(spec, &agent.options()?, app.basis(), &policy, mode)? {
         if agent.model.is_some() {
             warn(app, &spec.model, output);
         }

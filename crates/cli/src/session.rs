@@ -231,7 +231,7 @@ pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure>
     let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    Ok(agent::spec(&args.options()?, app, chosen.model, (&workspace, &policy), mode(args, is_attended()))?)
+    Ok(agent::spec(&args.options()?, app.basis(), chosen.model, (&workspace, &policy), mode(args, is_attended()))?)
 }
 
 async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {

@@ -1,14 +1,13 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
-use crate::agent::check_model;
+use crate::agent::{Basis, check_model};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
-use crate::{Error, Home, LimitOptions, Logs};
+use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
-use mainpath_sandbox::Launcher;
 use mainpath_store::Scheduler;
 use mainpath_store::scheduler::system_clock;
 use mainpath_tools::Tools;
@@ -51,7 +50,7 @@ impl Installation {
         let home = &logs.home;
         let models = Arc::new(EnvModels::new(Arc::new(home.registry()?)));
         let sources = Sources::new(home);
-        let launcher = Launcher::current_exe();
+        let launcher = launcher::own();
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
         let build = |hook: &HookEntry| hook.build(&launcher, &client, &secret);
         let hooks: Result<Hooks, String> = home.config.hooks.iter().map(build).collect();
@@ -84,6 +83,11 @@ impl Installation {
             Timeouts { first_byte: given.first_byte.unwrap_or(first_byte), idle: given.idle.unwrap_or(idle) };
         self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
         self
+    }
+
+    /// What specs are made from here.
+    pub fn basis(&self) -> Basis<'_> {
+        Basis { home: &self.logs.home, tools: &self.tools, models: self.models.registry(), rules: &self.sources.run }
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,
@@ -124,7 +128,7 @@ impl Installation {
             tools: self.tools.clone(),
             models: self.models.clone(),
             vault: self.vault.clone(),
-            launcher: Launcher::current_exe(),
+            launcher: launcher::own(),
             protected: self.logs.home.protected(),
             policies: Arc::new(move |spec| {
                 let known = checked.lock().unwrap_or_else(PoisonError::into_inner).take();

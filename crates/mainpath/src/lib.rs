@@ -1,17 +1,60 @@
 //! Run LLM agents that are controlled, auditable, resumable and replayable.
+//!
+//! **This crate owns** the composition: a [`Host`] has everything that agents are run with, an [`Agent`] is what one is to be, a
+//! [`Run`] is followed as a stream of [`RunEvent`]s, and a [`Trace`] is everything that can be done to one, at any time and from any
+//! process. **Its caller owns** the tokio runtime and what people see.
+//!
+//! ```no_run
+//! use mainpath::prelude::*;
+//!
+//! # async fn example() -> Result<(), Error> {
+//! let host = Host::builder().data_dir("./data").build().await?;
+//! let mut run = host.agent("anthropic:claude-sonnet-4-5").workspace(".").start("Count the words of README.md").await?;
+//! while let Some(event) = run.next().await {
+//!     match event? {
+//!         RunEvent::Text(delta) => print!("{delta}"),
+//!         RunEvent::ApprovalRequired(call) => call.approve().await?,
+//!         _ => {}
+//!     }
+//! }
+//! let outcome = run.outcome().await?;
+//! println!("{} turns", outcome.turns);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod agent;
 mod error;
+mod event;
 pub mod home;
+mod host;
 mod installation;
+mod launcher;
 mod logs;
 pub mod rules;
+mod run;
 pub mod servers;
 pub mod sessions;
+mod trace;
 pub mod values;
 
-pub use agent::{AgentOptions, LimitOptions};
+pub use agent::{Agent, AgentOptions, LimitOptions};
 pub use error::{Error, ErrorKind};
+pub use event::{PendingCall, Recorded, RunEvent};
 pub use home::Home;
+pub use host::{Host, HostBuilder};
 pub use installation::Installation;
+pub use launcher::launcher_main;
 pub use logs::{Logs, spec_of};
+pub use run::{Outcome, Run};
+pub use trace::Trace;
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::{
+        Agent, AgentOptions, Error, ErrorKind, Host, LimitOptions, Outcome, PendingCall, Run, RunEvent, Trace,
+        launcher_main,
+    };
+    pub use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc};
+    pub use mainpath_types::{Access, ApprovalMode, EffectClass, FinishReason, ToolOutput, TraceId};
+}

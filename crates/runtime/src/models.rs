@@ -39,6 +39,11 @@ impl EnvModels {
         &self.registry
     }
 
+    /// Whether a model of this name was made or added.
+    pub fn has(&self, model: &str) -> bool {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).contains_key(model)
+    }
+
     /// Adds a model that was made elsewhere under a name of its own.
     pub fn add(&self, model: &str, provider: Arc<dyn Provider>) {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(model.into(), provider);

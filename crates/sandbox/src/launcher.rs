@@ -23,7 +23,8 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 /// How commands are started: through a program that runs [`launcher_main`](crate::launcher_main).
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    program: Program,
+    /// Without one, nothing is started.
+    program: Option<Program>,
     hidden: Arc<[OsString]>,
     support: Arc<OnceLock<Support>>,
 }
@@ -31,12 +32,21 @@ pub struct Launcher {
 impl Launcher {
     /// A launcher that is started as `program` with `args`.
     pub fn new(program: impl Into<PathBuf>, args: Vec<OsString>) -> Launcher {
-        Launcher { program: Program { path: program.into(), args }, hidden: Arc::default(), support: Arc::default() }
+        Launcher {
+            program: Some(Program { path: program.into(), args }),
+            hidden: Arc::default(),
+            support: Arc::default(),
+        }
     }
 
     /// This very program, called as `__launch`.
     pub fn current_exe() -> Launcher {
         Launcher::new("/proc/self/exe", vec!["__launch".into()])
+    }
+
+    /// None: whatever is to be started is refused. For a program that has not said by which one its commands are to be started.
+    pub fn none() -> Launcher {
+        Launcher { program: None, hidden: Arc::default(), support: Arc::default() }
     }
 
     /// The same, with these environment variables kept from commands. Names that start with `MAINPATH_` always are.
@@ -47,8 +57,9 @@ impl Launcher {
     /// What this machine can confine. It is found out by trying, in some milliseconds and once: blocks for that long.
     pub fn support(&self) -> Support {
         let ask = || {
-            let asked = std::process::Command::new(&self.program.path)
-                .args(&self.program.args)
+            let Some(program) = &self.program else { return Support::unknown(io::Error::other(NO_LAUNCHER)) };
+            let asked = std::process::Command::new(&program.path)
+                .args(&program.args)
                 .arg(SUPPORT)
                 .stdin(Stdio::null())
                 .output();
@@ -99,6 +110,7 @@ impl Launcher {
 
     fn spawn(&self, start: Start<'_>, env: &[(OsString, OsString)], streams: Streams) -> io::Result<Process> {
         static STARTED: AtomicU64 = AtomicU64::new(0);
+        let program = self.program.clone().ok_or_else(|| io::Error::other(NO_LAUNCHER))?;
         let Start { words, folder, effect_id, cage } = start;
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{effect_id}#{}-{number}", std::process::id());
@@ -113,7 +125,7 @@ impl Launcher {
         let (cage, watch) = blocking(|| cage.guarded());
         let words = words.iter().map(OsString::from).collect();
         let plan = Plan { cage, words, folder: folder.into(), env, limited: false };
-        let Started { launcher, control } = pool::start(self.program.clone(), plan, streams)?;
+        let Started { launcher, control } = pool::start(program, plan, streams)?;
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;
         Ok(Process { control, heard: Vec::new(), launcher: Some(launcher), mark, effect_id: effect_id.into(), watch })
@@ -127,6 +139,10 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
         _ => work(),
     }
 }
+
+/// What an embedding program is told that has no launcher.
+const NO_LAUNCHER: &str = "this program has no launcher, so it starts no processes; begin its main with \
+    `if let Some(code) = mainpath::launcher_main() { return code; }`, or give its host a launcher";
 
 /// What all ways of starting have in common.
 struct Start<'a> {

@@ -5,9 +5,9 @@ use super::model::check_model;
 use super::notes::{self, Note, part};
 use super::offer::{allowed, held_to, without_denied};
 use super::options::relate;
-use super::{AgentOptions, PromptOptions};
+use super::{AgentOptions, Basis, PromptOptions};
 use crate::home::ConfigFile;
-use crate::{Error, Home, Installation, servers};
+use crate::{Error, Home, servers};
 use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
@@ -49,12 +49,12 @@ pub fn workspace(given: Option<&Path>) -> Result<PathBuf, Error> {
 /// not there.
 pub fn spec(
     given: &AgentOptions,
-    app: &Installation,
+    basis: Basis<'_>,
     model: String,
     (workspace, policy): (&Path, &Policy),
     mode: ApprovalMode,
 ) -> Result<Spec, Error> {
-    let config = &app.logs.home.config;
+    let config = &basis.home.config;
     let profile = given.profile.or(config.profile).unwrap_or_default();
     let mut limits = configured(profile, config)?;
     set_limits(&mut limits, &given.limits);
@@ -62,7 +62,7 @@ pub fn spec(
         tools: Vec::new(),
         limits,
         mode,
-        rules: app.sources.run.clone(),
+        rules: basis.rules.clone(),
         workspace: workspace.display().to_string(),
         access: config.mode.unwrap_or_default(),
         network: config.network.unwrap_or_default(),
@@ -75,28 +75,28 @@ pub fn spec(
         ..Spec::new("", profile)
     };
     relate(&mut spec.relations, &given.relations);
-    set_about(&mut spec, given, &app.logs.home)?;
-    spec.allowed_tools = allowed(&given.tools, config, &app.tools)?;
-    offer_tools(&mut spec, given, app)?;
+    set_about(&mut spec, given, basis.home)?;
+    spec.allowed_tools = allowed(&given.tools, config, basis.tools)?;
+    offer_tools(&mut spec, given, basis)?;
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
-    set_model(&mut spec, model, given, app);
-    set_form(&mut spec, given, app)?;
-    priced(&spec, app)?;
-    let notes = notes(&mut spec, &app.logs.home);
-    spec.instructions = system_text(&spec, &app.logs.home, &notes)?;
+    set_model(&mut spec, model, given, basis);
+    set_form(&mut spec, given, basis)?;
+    priced(&spec, basis)?;
+    let notes = notes(&mut spec, basis.home);
+    spec.instructions = system_text(&spec, basis.home, &notes)?;
     Ok(spec)
 }
 
 /// Puts the tools into a spec that its profile has and its caller allows, with their limits.
-fn offer_tools(spec: &mut Spec, given: &AgentOptions, app: &Installation) -> Result<(), Error> {
-    spec.tools = held_to(&spec.allowed_tools, &app.tools);
+fn offer_tools(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(), Error> {
+    spec.tools = held_to(&spec.allowed_tools, basis.tools);
     // The others plan in their text, or not at all.
     spec.tools.retain(|tool| spec.profile == Profile::Trace || tool.name != <GoalTool as Tool>::NAME);
     if spec.run_mode == RunMode::Call {
         spec.tools.clear();
     }
-    limit_tools(&mut spec.tools, &given.limits, &app.logs.home)
+    limit_tools(&mut spec.tools, &given.limits, basis.home)
 }
 
 /// What can be said of a run besides. Errors: there is no such prompt.
@@ -152,19 +152,19 @@ fn configured(profile: Profile, config: &ConfigFile) -> Result<Limits, Error> {
 pub fn changed(
     old: &Spec,
     given: &AgentOptions,
-    app: &Installation,
+    basis: Basis<'_>,
     policy: &Policy,
     mode: ModeFor,
 ) -> Result<Option<Spec>, Error> {
     let mut new = old.clone();
     (new.mode, new.mode_for) = (mode.mode, mode.run);
-    new.rules = old.rules.clone().with(&app.sources.run);
-    set_about(&mut new, given, &app.logs.home)?;
+    new.rules = old.rules.clone().with(basis.rules);
+    set_about(&mut new, given, basis.home)?;
     if given.tools.is_empty() && !given.single_call {
-        new.tools = servers::tools(old, &app.tools);
+        new.tools = servers::tools(old, basis.tools);
     } else {
-        new.allowed_tools = allowed(&given.tools, &app.logs.home.config, &app.tools)?;
-        offer_tools(&mut new, given, app)?;
+        new.allowed_tools = allowed(&given.tools, &basis.home.config, basis.tools)?;
+        offer_tools(&mut new, given, basis)?;
     }
     without_denied(&mut new, policy);
     if let Some(folder) = &given.workspace {
@@ -173,10 +173,10 @@ pub fn changed(
     if let Some(profile) = given.profile {
         let fresh = Spec::new("", profile);
         (new.profile, new.text, new.protocol) = (fresh.profile, fresh.text, fresh.protocol);
-        new.limits = configured(new.profile, &app.logs.home.config)?;
+        new.limits = configured(new.profile, &basis.home.config)?;
     }
     if let Some(model) = &given.model {
-        set_model(&mut new, model.clone(), given, app);
+        set_model(&mut new, model.clone(), given, basis);
     }
     if let Some(temperature) = given.sampling.temperature {
         new.temperature = Some(temperature);
@@ -185,32 +185,32 @@ pub fn changed(
     limit_rates(&mut new.tools, &given.limits)?;
     relate(&mut new.relations, &given.relations);
     set_access(&mut new, given);
-    set_form(&mut new, given, app)?;
+    set_form(&mut new, given, basis)?;
     if given.model.is_some() || given.limits.money.is_some() || !given.sampling.fallback.is_empty() {
-        priced(&new, app)?;
+        priced(&new, basis)?;
     }
     if let Some(text) = &given.prompt.instructions {
         new.own_instructions.clone_from(text);
     } else if new.own_instructions.is_empty() {
-        new.own_instructions.clone_from(&app.logs.home.config.instructions);
+        new.own_instructions.clone_from(&basis.home.config.instructions);
     }
-    new.context_hooks = app.logs.home.config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect();
+    new.context_hooks = basis.home.config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect();
     new.agents_md &= !given.prompt.ignore_agents_md;
-    let notes = notes(&mut new, &app.logs.home);
+    let notes = notes(&mut new, basis.home);
     if new == *old {
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
     let Spec { mode, mode_for, rules, relations, .. } = old.clone();
     if (Spec { mode, mode_for, rules, relations, ..new.clone() }) != *old {
-        new.instructions = system_text(&new, &app.logs.home, &notes)?;
+        new.instructions = system_text(&new, basis.home, &notes)?;
     }
     Ok(Some(new))
 }
 
 /// Protocol, schema, effort and fallbacks. Errors: as [`spec`]'s.
-fn set_form(spec: &mut Spec, given: &AgentOptions, app: &Installation) -> Result<(), Error> {
-    let has_calls = app.models.registry().facts(&spec.model).abilities.tools;
+fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(), Error> {
+    let has_calls = basis.models.facts(&spec.model).abilities.tools;
     // What is played comes as turns already.
     let is_played = spec.model.starts_with("scripted") || spec.model.starts_with("playback:");
     let sampling = &given.sampling;
@@ -226,10 +226,10 @@ fn set_form(spec: &mut Spec, given: &AgentOptions, app: &Installation) -> Result
         check_schema(schema).map_err(|why| Error::invalid(format!("the output schema cannot be used: {why}")))?;
         spec.output_schema = Some(schema.clone());
     }
-    let named = if sampling.fallback.is_empty() { &app.logs.home.config.fallback } else { &sampling.fallback };
+    let named = if sampling.fallback.is_empty() { &basis.home.config.fallback } else { &sampling.fallback };
     if spec.fallback.is_empty() || !sampling.fallback.is_empty() {
-        named.iter().try_for_each(|model| check_model(model, app.models.registry()))?;
-        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, given, app)).collect();
+        named.iter().try_for_each(|model| check_model(model, basis.models))?;
+        spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, given, basis)).collect();
     }
     Ok(())
 }
@@ -278,31 +278,31 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Error
 }
 
 /// Names the model, and what follows from it.
-fn set_model(spec: &mut Spec, model: String, given: &AgentOptions, app: &Installation) {
-    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, given, app);
+fn set_model(spec: &mut Spec, model: String, given: &AgentOptions, basis: Basis<'_>) {
+    let Fallback { model, context_window, reserved_output, price, temperature } = on(model, spec.profile, given, basis);
     (spec.model, spec.price, spec.temperature) = (model, price, temperature);
     (spec.context_window, spec.reserved_output) = (context_window, reserved_output);
 }
 
 /// A model with everything of a spec that follows from it.
-fn on(model: String, profile: Profile, given: &AgentOptions, app: &Installation) -> Fallback {
-    let facts = app.models.registry().facts(&model);
-    let (context_window, reserved_output) = sizes(&facts, &app.logs.home.config);
+fn on(model: String, profile: Profile, given: &AgentOptions, basis: Basis<'_>) -> Fallback {
+    let facts = basis.models.facts(&model);
+    let (context_window, reserved_output) = sizes(&facts, &basis.home.config);
     // Models that reason refuse any other temperature than their own, or do worse with it: only who says so has one.
-    let usual = app.logs.home.config.temperature.map(|wanted| wanted.0).or(profile.temperature());
+    let usual = basis.home.config.temperature.map(|wanted| wanted.0).or(profile.temperature());
     let temperature = given.sampling.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
     Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
 }
 
 /// A limit in money holds only for models whose price is known. Errors: one of the spec's has none.
-fn priced(spec: &Spec, app: &Installation) -> Result<(), Error> {
+fn priced(spec: &Spec, basis: Basis<'_>) -> Result<(), Error> {
     if spec.limits.money.is_none() {
         return Ok(());
     }
     let models = std::iter::once(&spec.model).chain(spec.fallback.iter().map(|other| &other.model));
-    let mut unpriced = models.filter(|model| app.models.registry().facts(model).price.is_none());
+    let mut unpriced = models.filter(|model| basis.models.facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
-    let file = app.logs.home.config_dir().join("models.toml");
+    let file = basis.home.config_dir().join("models.toml");
     Err(Error::invalid(format!(
         "--max-cost needs the price of {model}, which is unknown; set the price of a million tokens \
          in {} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",

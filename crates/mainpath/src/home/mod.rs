@@ -73,6 +73,12 @@ impl Home {
         Ok((Home { data, config_file, config, forms }, wrong))
     }
 
+    /// A home whose configuration says nothing, with its data in this folder.
+    pub(crate) fn by_hand(data: &Path) -> Home {
+        let (config, forms) = Default::default();
+        Home { data: data.into(), config_file: data.join("config.toml"), config, forms }
+    }
+
     /// No two hooks of the configuration have one name. Errors: file, line and what is wrong.
     pub fn check_hooks(&self) -> Result<(), Error> {
         self.placed(self.config.check_hooks())

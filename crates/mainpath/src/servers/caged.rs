@@ -1,6 +1,6 @@
 //! How MCP servers are started here: each in a cage, with the bounds that its entry says.
 
-use crate::{Error, Installation};
+use crate::{Error, Installation, launcher};
 use mainpath_mcp::{Process, Start, Started, Starter};
 use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
@@ -18,7 +18,7 @@ pub struct Caged {
 impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
     pub fn new(app: &Installation, workspace: &Path) -> Result<Caged, Error> {
-        let launcher = Launcher::current_exe().hide_env(app.vault.names().map(String::from));
+        let launcher = launcher::own().hide_env(app.vault.names().map(String::from));
         Ok(Caged { launcher, workspace: workspace.into(), own: app.logs.home.protected() })
     }
 }

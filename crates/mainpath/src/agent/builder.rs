@@ -1,0 +1,117 @@
+//! An agent that is about to be started.
+
+use super::spec::{spec, workspace};
+use super::{AgentOptions, LimitOptions};
+use crate::{Error, Host, Run, Trace};
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
+use std::path::Path;
+
+/// What an agent is to be. Nothing happens until [`Agent::start`].
+#[derive(Clone, Debug)]
+pub struct Agent {
+    host: Host,
+    model: String,
+    options: AgentOptions,
+    approvals: ApprovalMode,
+    rules: RunRules,
+    trace: Option<TraceId>,
+}
+
+impl Agent {
+    pub(crate) fn new(host: Host, model: String) -> Agent {
+        let (options, rules) = (AgentOptions::default(), RunRules::default());
+        Agent { host, model, options, approvals: ApprovalMode::Ask, rules, trace: None }
+    }
+
+    /// The folder to work in; without it, the current one.
+    pub fn workspace(mut self, folder: impl AsRef<Path>) -> Agent {
+        self.options.workspace = Some(folder.as_ref().into());
+        self
+    }
+
+    /// What is added to the system text.
+    pub fn instructions(mut self, text: impl Into<String>) -> Agent {
+        self.options.prompt.instructions = Some(text.into());
+        self
+    }
+
+    /// The tools that it may use: names, aliases and patterns. Without it, all that the host has.
+    pub fn tools<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Agent {
+        self.options.tools = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What it may do unasked, and what its commands can reach. Without it, it asks before changes.
+    pub fn access(mut self, access: Access) -> Agent {
+        self.options.access = Some(access);
+        self
+    }
+
+    /// What happens to calls that need a person: ask (the default), deny, or yes to all that no rule always asks about.
+    pub fn approvals(mut self, mode: ApprovalMode) -> Agent {
+        self.approvals = mode;
+        self
+    }
+
+    /// Allows calls without asking, such as `bash(cargo test *)` or `write(src/**)`.
+    pub fn allow(mut self, rule: impl Into<String>) -> Agent {
+        self.rules.allow.push(rule.into());
+        self
+    }
+
+    /// Always asks about calls.
+    pub fn ask(mut self, rule: impl Into<String>) -> Agent {
+        self.rules.ask.push(rule.into());
+        self
+    }
+
+    /// Denies calls, whatever else allows them.
+    pub fn deny(mut self, rule: impl Into<String>) -> Agent {
+        self.rules.deny.push(rule.into());
+        self
+    }
+
+    /// The limits of its runs.
+    pub fn limits(mut self, limits: LimitOptions) -> Agent {
+        self.options.limits = limits;
+        self
+    }
+
+    /// Everything that can be said of an agent; what was said before is replaced, except the model, rules and approvals.
+    pub fn options(mut self, options: AgentOptions) -> Agent {
+        self.options = options;
+        self
+    }
+
+    /// The id of its trace. Without it, one is drawn.
+    pub fn trace_id(mut self, id: TraceId) -> Agent {
+        self.trace = Some(id);
+        self
+    }
+
+    /// The spec that its trace begins with. Errors: what cannot be used, in words for its author.
+    pub fn spec(&self) -> Result<Spec, Error> {
+        let folder = workspace(self.options.workspace.as_deref())?;
+        let policy = self.host.policy(&folder.display().to_string(), &self.rules)?;
+        let mut spec =
+            spec(&self.options, self.host.basis(&self.rules), self.model.clone(), (&folder, &policy), self.approvals)?;
+        spec.rules = self.rules.clone();
+        Ok(spec)
+    }
+
+    /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
+    /// Errors: what cannot be used, no key for the model, or nothing can be written.
+    pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
+        let spec = self.spec()?;
+        self.host.check_model(&self.model)?;
+        let clock = self.host.runtime().config().clock;
+        let id = match self.trace.clone() {
+            Some(id) => id,
+            None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
+        };
+        let (runtime, scope) = (self.host.runtime(), self.host.scope());
+        runtime.start(scope, &id, spec, Mail::message(task)).await?;
+        Ok(Run::follow(Trace::new(self.host.clone(), id), 1))
+    }
+}

@@ -1,0 +1,248 @@
+//! Following a run: its events as they happen, and how it ended.
+
+use crate::event::{PendingCall, Recorded, RunEvent};
+use crate::{Error, Trace};
+use futures_util::{Stream, StreamExt};
+use mainpath_core::EffectKey;
+use mainpath_runtime::wire::Projector;
+use mainpath_runtime::{Live, Phase, Waiting, Watcher};
+use mainpath_types::{Decision, EventId, FinishReason, Micros, Usage, Verdict};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::watch;
+
+/// A run that is followed: a stream of [`RunEvent`]s that ends when the run does. Dropping it does not end the run.
+pub struct Run {
+    trace: Trace,
+    events: Pin<Box<dyn Stream<Item = Result<RunEvent, Error>> + Send>>,
+}
+
+impl Run {
+    /// Follows a trace from an event on, 1 being the first.
+    pub(crate) fn follow(trace: Trace, from: EventId) -> Run {
+        let following = Following::new(&trace, from);
+        let next = |mut following: Following| async move { following.next().await.map(|event| (event, following)) };
+        let events = futures_util::stream::unfold(following, next);
+        Run { trace, events: Box::pin(events.fuse()) }
+    }
+
+    /// The trace that it is a run of: everything that can be done to it.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The next event; `None` when nothing goes on any more. While a call waits for an approval, so does this. Cancel safe.
+    pub async fn next(&mut self) -> Option<Result<RunEvent, Error>> {
+        self.events.next().await
+    }
+
+    /// Waits until nothing goes on any more, and gives how the run ended. Errors: the run could not be driven on, or its log
+    /// cannot be read.
+    pub async fn outcome(mut self) -> Result<Outcome, Error> {
+        while let Some(event) = self.next().await {
+            event?;
+        }
+        self.trace.outcome().await
+    }
+}
+
+impl Stream for Run {
+    type Item = Result<RunEvent, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.as_mut().poll_next(context)
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Why.
+    pub reason: FinishReason,
+    /// The model's answer, or a stand-in that says what was done, what blocks and what to do next.
+    pub answer: String,
+    /// Whether the model said it.
+    pub is_said: bool,
+    /// Model turns.
+    pub turns: u64,
+    /// What its model calls used.
+    pub usage: Usage,
+    /// What they cost, in millionths.
+    pub cost: Micros,
+    /// How often each tool was called.
+    pub tools: BTreeMap<String, u32>,
+}
+
+struct Following {
+    trace: Trace,
+    watcher: Watcher,
+    phases: watch::Receiver<Phase>,
+    projector: Projector,
+    /// Events before this one are read to know what is pending, and not given out.
+    from: EventId,
+    last: EventId,
+    queue: VecDeque<Result<RunEvent, Error>>,
+    /// Calls that were asked about, as they will run.
+    asked: BTreeMap<String, PendingCall>,
+    verdicts: BTreeMap<String, Verdict>,
+    told: BTreeSet<String>,
+    ended: bool,
+}
+
+impl Following {
+    fn new(trace: &Trace, from: EventId) -> Following {
+        let host = trace.host();
+        let watcher = host.runtime().watch(host.scope(), trace.id(), 1);
+        Following {
+            trace: trace.clone(),
+            phases: watcher.phase(),
+            watcher,
+            projector: Projector::new(trace.id().clone()),
+            from,
+            last: 0,
+            queue: VecDeque::new(),
+            asked: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
+            told: BTreeSet::new(),
+            ended: false,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Result<RunEvent, Error>> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
+            }
+            if self.ended {
+                return None;
+            }
+            if let Err(error) = self.step().await {
+                self.ended = true;
+                return Some(Err(error));
+            }
+        }
+    }
+
+    async fn step(&mut self) -> Result<(), Error> {
+        let phase = self.phases.borrow_and_update().clone();
+        match phase {
+            Phase::Running => {}
+            Phase::Idle => {
+                self.catch_up().await?;
+                self.ended = true;
+                return Ok(());
+            }
+            Phase::Failed(problem) => {
+                self.catch_up().await?;
+                self.queue.push_back(Err(Error::failed(problem)));
+                self.ended = true;
+                return Ok(());
+            }
+            Phase::Parked(waiting) => {
+                self.catch_up().await?;
+                waiting.iter().for_each(|one| self.ask(one));
+                if !self.queue.is_empty() {
+                    return Ok(());
+                }
+            }
+        }
+        tokio::select! {
+            changed = self.phases.changed() => changed.map_err(|_| Error::failed("the host has ended")),
+            live = self.watcher.next() => {
+                self.take(live?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes what the log has beyond what was seen.
+    async fn catch_up(&mut self) -> Result<(), Error> {
+        while let Some(live) = self.watcher.told() {
+            self.take(live);
+        }
+        let host = self.trace.host().clone();
+        let log = host.store().read(host.scope(), self.trace.id(), self.last + 1).await?;
+        let head = log.events.last().map_or(0, |event| event.id);
+        self.watcher.read_again();
+        while self.last < head {
+            let live = self.watcher.next().await?;
+            self.take(live);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, live: Live) {
+        match live {
+            Live::Event(event) => {
+                self.last = event.id;
+                for line in self.projector.project(&event) {
+                    self.fact(event.id, line);
+                }
+            }
+            Live::Delta { of: EffectKey::Model(_) | EffectKey::Tool(..), delta } if self.last + 1 >= self.from => {
+                self.queue.extend(RunEvent::piece(delta).map(Ok));
+            }
+            Live::Delta { .. } | Live::Notice(_) => {}
+        }
+    }
+
+    fn fact(&mut self, id: EventId, mut line: Value) {
+        let data = line["data"].take();
+        let call = data["call"].as_str().map(String::from);
+        match (line["type"].as_str(), call) {
+            (Some("action_validated"), Some(call)) => {
+                if let Ok(verdict) = serde_json::from_value(data["verdict"].clone()) {
+                    self.verdicts.insert(call, verdict);
+                }
+            }
+            (Some("approval_required"), Some(call)) => {
+                if let Some(pending) = self.pending(&call, &data) {
+                    self.asked.insert(call.clone(), pending);
+                }
+                if id >= self.from {
+                    self.announce(&call);
+                }
+                return;
+            }
+            (Some("approval_granted" | "approval_denied" | "observation_recorded"), Some(call)) => {
+                self.asked.remove(&call);
+            }
+            _ => {}
+        }
+        if id >= self.from {
+            let name = line["type"].as_str().unwrap_or_default().to_string();
+            self.queue.push_back(Ok(RunEvent::Recorded(Recorded { id, name, data })));
+        }
+    }
+
+    fn pending(&self, call: &str, data: &Value) -> Option<PendingCall> {
+        // A model's arguments are JSON as text.
+        let arguments = &data["arguments"];
+        let arguments =
+            arguments.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(arguments.clone());
+        let nothing = Verdict { decision: Decision::Ask, rule: String::new(), reason: String::new() };
+        Some(PendingCall {
+            call: call.parse().ok()?,
+            tool: data["tool"].as_str().unwrap_or_default().into(),
+            arguments,
+            verdict: self.verdicts.get(call).cloned().unwrap_or(nothing),
+            trace: self.trace.clone(),
+        })
+    }
+
+    fn ask(&mut self, waiting: &Waiting) {
+        if let Waiting::Approval(call) = waiting {
+            self.announce(&call.to_string());
+        }
+    }
+
+    fn announce(&mut self, call: &str) {
+        if let Some(pending) = self.asked.get(call).filter(|_| !self.told.contains(call)) {
+            self.queue.push_back(Ok(RunEvent::ApprovalRequired(pending.clone())));
+            self.told.insert(call.into());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+use mainpath::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A folder with a workspace, a place for data, and a script for a model.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(script: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        std::fs::write(folder.path().join("work/README.md"), "one two three").unwrap();
+        std::fs::write(folder.path().join("script.toml"), script).unwrap();
+        Place { folder }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    async fn host(&self) -> Host {
+        Host::builder().data_dir(self.folder.path().join("data")).tool(CountWords).build().await.unwrap()
+    }
+
+    fn model(&self) -> String {
+        format!("scripted:{}", self.folder.path().join("script.toml").display())
+    }
+
+    async fn agent(&self) -> Agent {
+        self.host().await.agent(self.model()).workspace(self.work())
+    }
+}
+
+struct CountWords;
+
+#[derive(Deserialize, JsonSchema)]
+struct Words {
+    /// The text to count in.
+    text: String,
+}
+
+impl Tool for CountWords {
+    type Args = Words;
+    const NAME: &'static str = "count_words";
+    fn describe(&self) -> ToolDoc {
+        ToolDoc::new("Counts the words of a text.", EffectClass::ReadOnly)
+    }
+    fn run<'a>(&'a self, _: &'a ToolContext, args: Words) -> Fut<'a, ToolOutput> {
+        Box::pin(async move { ToolOutput::text(args.text.split_whitespace().count().to_string()) })
+    }
+}
+
+const COUNT: &str = r#"
+[[turn]]
+text = "I count."
+calls = [{ tool = "count_words", args = { text = "one two three" } }]
+usage = { input = 60, output = 9 }
+[[turn]]
+final = "Three words."
+usage = { input = 100, output = 5 }
+[[turn]]
+final = "Still three."
+"#;
+
+const WRITE: &str = r#"
+[[turn]]
+calls = [{ tool = "write_text_file", args = { path = "new.txt", content = "hello" } }]
+[[turn]]
+final = "Done."
+"#;
+
+/// The names of the events of a run, approvals answered by `decide`.
+async fn names(run: &mut Run, decide: impl AsyncFn(&PendingCall)) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(event) = run.next().await {
+        let event = event.unwrap();
+        if let RunEvent::ApprovalRequired(call) = &event {
+            decide(call).await;
+        }
+        names.push(serde_json::to_value(&event).unwrap()["type"].as_str().unwrap().to_string());
+    }
+    names
+}
+
+#[tokio::test]
+async fn an_agent_uses_a_tool_of_its_hosts_and_says_how_it_ended() {
+    let place = Place::new(COUNT);
+    let mut run = place.agent().await.instructions("Be brief.").start("Count the words.").await.unwrap();
+    let seen = names(&mut run, async |_| panic!("nothing is asked")).await;
+    for name in ["run_started", "assistant_delta", "action_started", "action_executed", "run_finished"] {
+        assert!(seen.iter().any(|seen| seen == name), "{name}: {seen:?}");
+    }
+    let outcome = run.outcome().await.unwrap();
+    assert_eq!((outcome.reason, outcome.answer.as_str(), outcome.is_said), (FinishReason::Final, "Three words.", true));
+    assert_eq!((outcome.turns, outcome.usage.input, outcome.cost), (2, 160, 0));
+    assert_eq!(outcome.tools, BTreeMap::from([("count_words".to_string(), 1)]));
+}
+
+#[tokio::test]
+async fn a_call_that_is_asked_waits_for_the_host_and_runs_as_it_was_shown() {
+    let place = Place::new(WRITE);
+    let mut run = place.agent().await.start("Write it.").await.unwrap();
+    let seen = names(&mut run, async |call| {
+        assert_eq!(
+            (call.tool.as_str(), &call.arguments),
+            ("write_text_file", &json!({"path": "new.txt", "content": "hello"}))
+        );
+        assert_eq!(call.verdict.rule, "builtin.ask");
+        call.approve().await.unwrap();
+    })
+    .await;
+    assert_eq!(seen.iter().filter(|name| *name == "approval_required").count(), 1, "{seen:?}");
+    assert_eq!(run.outcome().await.unwrap().answer, "Done.");
+    assert_eq!(std::fs::read_to_string(place.work().join("new.txt")).unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn a_call_that_is_denied_changes_nothing_and_the_model_is_told_why() {
+    let place = Place::new(WRITE);
+    let mut run = place.agent().await.start("Write it.").await.unwrap();
+    names(&mut run, async |call| call.deny("not today").await.unwrap()).await;
+    assert!(!place.work().join("new.txt").exists());
+    let said = run.trace().messages().await.unwrap();
+    assert!(serde_json::to_string(&said).unwrap().contains("not today"), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_waits_for_an_approval_still_does_after_its_host_has_gone() {
+    let place = Place::new(WRITE);
+    let mut run = place.agent().await.start("Write it.").await.unwrap();
+    let id = run.trace().id().clone();
+    while let Some(event) = run.next().await {
+        if matches!(event.unwrap(), RunEvent::ApprovalRequired(_)) {
+            break;
+        }
+    }
+    drop(run);
+    let host = place.host().await;
+    assert_eq!(host.traces().await.unwrap(), std::slice::from_ref(&id));
+    let trace = host.trace(&id).await.unwrap();
+    let mut run = trace.resume().await.unwrap();
+    let seen = names(&mut run, async |call| call.approve().await.unwrap()).await;
+    assert_eq!(seen.iter().filter(|name| *name == "approval_required").count(), 1, "{seen:?}");
+    assert_eq!(trace.outcome().await.unwrap().answer, "Done.");
+    assert!(trace.verify().await.unwrap().holds());
+}
+
+#[tokio::test]
+async fn a_trace_goes_on_goes_back_is_copied_and_replayed() {
+    let place = Place::new(COUNT);
+    let run = place.agent().await.start("Count.").await.unwrap();
+    let trace = run.trace().clone();
+    run.outcome().await.unwrap();
+    assert_eq!(trace.say("Again.").await.unwrap().outcome().await.unwrap().answer, "Still three.");
+    let messages = trace.messages().await.unwrap();
+    let copy = trace.fork(messages[0].seq.unwrap()).await.unwrap();
+    assert_eq!(copy.resume().await.unwrap().outcome().await.unwrap().answer, "Three words.");
+    let back = trace.rewind(messages[0].seq.unwrap(), "Count once more.").await.unwrap();
+    back.outcome().await.unwrap();
+    assert_eq!(trace.stats().await.unwrap().len(), 3);
+    let replayed = trace.replay().await.unwrap();
+    assert!(replayed.agrees(), "{:?}", replayed.differences);
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_launcher_starts_no_processes_and_is_told_the_line_to_add() {
+    let script =
+        "[[turn]]\ncalls = [{ tool = \"bash\", args = { command = \"touch made\" } }]\n[[turn]]\nfinal = \"No.\"\n";
+    let place = Place::new(script);
+    let run = place.agent().await.approvals(ApprovalMode::Yes).start("Make it.").await.unwrap();
+    let trace = run.trace().clone();
+    run.outcome().await.unwrap();
+    let said = serde_json::to_string(&trace.messages().await.unwrap()).unwrap();
+    assert!(said.contains("mainpath::launcher_main()"), "{said}");
+    assert!(!place.work().join("made").exists());
+}
+
+#[tokio::test]
+async fn rules_and_limits_of_the_agent_hold() {
+    let place = Place::new(WRITE);
+    let run = place.agent().await.approvals(ApprovalMode::Yes).deny("write(new.txt)").start("Write it.").await.unwrap();
+    run.outcome().await.unwrap();
+    assert!(!place.work().join("new.txt").exists());
+    let limits = LimitOptions { turns: Some(1), ..LimitOptions::default() };
+    let run = place.agent().await.approvals(ApprovalMode::Yes).limits(limits).start("Write it.").await.unwrap();
+    assert_eq!(run.outcome().await.unwrap().reason, FinishReason::MaxTurns);
+}
+
+#[tokio::test]
+async fn what_cannot_work_is_an_error_of_a_stable_kind() {
+    let nowhere = Host::builder().build().await.unwrap_err();
+    assert_eq!(nowhere.kind(), ErrorKind::Invalid);
+    assert!(nowhere.message().contains("data_dir"), "{nowhere}");
+    let host = Host::builder().in_memory().build().await.unwrap();
+    let start = async |model: &str| host.agent(model).workspace(Path::new("/")).start("x").await.map(drop).unwrap_err();
+    assert_eq!(start("no-such-form:x").await.kind(), ErrorKind::Invalid);
+    let missing: TraceId = "20260101-000000-abcdef".parse().unwrap();
+    assert_eq!(host.trace(&missing).await.unwrap_err().kind(), ErrorKind::NotFound);
+    let place = Place::new(COUNT);
+    let agent = host.agent(place.model()).workspace(place.work()).tools(["no_such_tool"]);
+    assert_eq!(agent.start("x").await.map(drop).unwrap_err().kind(), ErrorKind::Invalid);
+}

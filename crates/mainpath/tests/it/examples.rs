@@ -1,0 +1,39 @@
+//! The examples run, and do what they say.
+
+#[path = "../../examples/approvals_over_http.rs"]
+mod approvals_over_http;
+#[path = "../../examples/hello.rs"]
+mod hello;
+#[path = "../../examples/many_agents.rs"]
+mod many_agents;
+#[path = "../../examples/own_tool_and_rules.rs"]
+mod own_tool_and_rules;
+#[path = "../../examples/resume_after_crash.rs"]
+mod resume_after_crash;
+
+#[tokio::test]
+async fn the_smallest_host_gives_an_answer() {
+    assert_eq!(hello::hello().await.unwrap(), "It has three words.");
+}
+
+#[tokio::test]
+async fn a_request_approves_a_call() {
+    assert_eq!(approvals_over_http::approve_over_http().await.unwrap(), "The report is written.");
+}
+
+#[tokio::test]
+async fn fifty_agents_at_once_use_what_each_uses() {
+    assert_eq!(many_agents::many(50).await.unwrap(), 50 * 320);
+}
+
+#[tokio::test]
+async fn rules_in_code_allow_one_call_and_deny_another() {
+    let ended = own_tool_and_rules::pay().await.unwrap();
+    let calls: Vec<&str> = ended.iter().filter_map(|line| line.split_once(": ").map(|(_, how)| how)).collect();
+    assert_eq!(calls, ["approval_denied", "action_executed"]);
+}
+
+#[tokio::test]
+async fn another_host_finishes_what_one_began() {
+    assert_eq!(resume_after_crash::crash_and_resume().await.unwrap(), "It is made.");
+}

@@ -1,0 +1,7 @@
+//! The host library, as an embedding program uses it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod embedding;
+#[allow(dead_code, reason = "each has a main of its own")]
+mod examples;
