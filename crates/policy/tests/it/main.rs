@@ -11,5 +11,6 @@ mod details;
 mod files;
 mod hostile;
 mod interface;
+mod reading;
 mod support;
 mod verdicts;
