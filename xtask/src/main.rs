@@ -1,5 +1,7 @@
-//! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`.
+//! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`; which
+//! files import each other: `cargo xtask circles`.
 
+mod circles;
 mod deps;
 mod phrases;
 
@@ -10,17 +12,71 @@ use std::process::ExitCode;
 /// A source file holds one idea; longer than this and it holds two. Tests at its end are not counted.
 const LONGEST: usize = 600;
 
+/// Crates in which files still import each other in a circle. The others must stay without.
+const TIED: [&str; 14] = [
+    "cli",
+    "core",
+    "index",
+    "mainpath",
+    "mcp",
+    "media",
+    "net",
+    "policy",
+    "providers",
+    "runtime",
+    "sandbox",
+    "store",
+    "testkit",
+    "tools",
+];
+
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     match std::env::args().nth(1).as_deref() {
         Some("tidy") => tidy(&root),
         Some("deps") => deps::deps(&root),
         Some("sbom") => deps::sbom(&root),
+        Some("circles") => circles(&root),
         other => {
-            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom");
+            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom, circles");
             ExitCode::from(2)
         }
     }
+}
+
+/// Shows the files of each crate that import each other in a circle.
+fn circles(root: &Path) -> ExitCode {
+    for (name, circles) in circles_of_crates(root) {
+        let files: usize = circles.iter().map(Vec::len).sum();
+        println!("{name}: {} circles of {files} files", circles.len());
+        for circle in circles {
+            println!("  {}", circle.join(" "));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The circles of files, by crate.
+fn circles_of_crates(root: &Path) -> Vec<(String, Vec<Vec<String>>)> {
+    let mut crates: Vec<PathBuf> =
+        fs::read_dir(root.join("crates")).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    crates.sort();
+    let mut all = Vec::new();
+    for folder in crates {
+        let (source, mut files, mut whole) = (folder.join("src"), Vec::new(), circles::Crate::default());
+        walk(&source, "rs", &mut files);
+        for file in files {
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let within = file.strip_prefix(&source).unwrap_or(&file);
+            if let Err(error) = whole.add(within, &text) {
+                eprintln!("xtask: {error}");
+            }
+        }
+        let shown = |circle: Vec<&Path>| circle.iter().map(|file| file.display().to_string()).collect();
+        let found = whole.circles().into_iter().map(shown).collect();
+        all.push((folder.file_name().unwrap_or_default().to_string_lossy().into_owned(), found));
+    }
+    all
 }
 
 fn tidy(root: &Path) -> ExitCode {
@@ -41,6 +97,15 @@ fn tidy(root: &Path) -> ExitCode {
         let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
         for (line, phrase, instead) in phrases::found(&name, &text) {
             problems.push(format!("{name}:{line} says {phrase:?}: write plainly ({instead})"));
+        }
+    }
+    for (name, circles) in circles_of_crates(root) {
+        let is_tied = TIED.contains(&name.as_str());
+        for circle in circles.iter().filter(|_| !is_tied) {
+            problems.push(format!("crates/{name}: these files import each other in a circle: {}", circle.join(" ")));
+        }
+        if is_tied && circles.is_empty() {
+            problems.push(format!("crates/{name} has no circles any more: take it off the list TIED of xtask"));
         }
     }
     for problem in &problems {
