@@ -2,7 +2,7 @@
 
 use crate::agent::{Basis, check_model};
 use crate::rules::Sources;
-use crate::{Agent, Error, ErrorKind, Home, Installation, Trace, launcher};
+use crate::{Error, Home, Installation, launcher};
 use mainpath_policy::Policy;
 use mainpath_providers::{Provider, Registry};
 use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, Vault};
@@ -10,7 +10,7 @@ use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
 use mainpath_tools::{Tool, Tools};
-use mainpath_types::{Millis, RunRules, Spec, TraceId};
+use mainpath_types::{Millis, RunRules, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -51,25 +51,6 @@ impl Host {
         let Installation { logs, models, sources, .. } = installation;
         let inner = Inner { runtime, home: logs.home, models, sources, scope: logs.scope, _own: None };
         Ok(Host { inner: Arc::new(inner) })
-    }
-
-    /// An agent on a model, such as `anthropic:NAME` or `openai-compatible:http://127.0.0.1:8080/v1#NAME`.
-    pub fn agent(&self, model: impl Into<String>) -> Agent {
-        Agent::new(self.clone(), model.into())
-    }
-
-    /// A trace that there is. Errors: there is none of this id.
-    pub async fn trace(&self, id: &TraceId) -> Result<Trace, Error> {
-        let log = self.store().read(self.scope(), id, 1).await?;
-        match log.events.is_empty() {
-            true => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
-            false => Ok(Trace::new(self.clone(), id.clone())),
-        }
-    }
-
-    /// The ids of all traces, those that changed last first.
-    pub async fn traces(&self) -> Result<Vec<TraceId>, Error> {
-        Ok(self.store().list(self.scope()).await?.into_iter().map(|entry| entry.trace).collect())
     }
 
     /// The tools that agents can have; more can be added at any time.

@@ -4,9 +4,10 @@ use crate::event::{PendingCall, Recorded, RunEvent};
 use crate::{Error, Trace};
 use futures_util::{Stream, StreamExt};
 use mainpath_core::EffectKey;
+use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::wire::Projector;
-use mainpath_runtime::{Live, Phase, Waiting, Watcher};
-use mainpath_types::{Decision, EventId, FinishReason, Micros, Usage, Verdict};
+use mainpath_runtime::{Live, Mail, Phase, Waiting, Watcher, views};
+use mainpath_types::{Decision, EventId, FinishReason, Micros, Part, Seq, Usage, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -54,6 +55,63 @@ impl Stream for Run {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.events.as_mut().poll_next(context)
+    }
+}
+
+impl Trace {
+    /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done.
+    pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
+        self.go_on(Some(Mail::message(text))).await
+    }
+
+    /// Goes on after a crash, a stop, a limit or an approval, and follows that.
+    pub async fn resume(&self) -> Result<Run, Error> {
+        let (_, state, _) = self.read().await?;
+        let goes_on = state.run.is_some() || !state.queues.is_empty();
+        self.go_on((!goes_on && state.tree.head.is_some()).then_some(Mail::Continue)).await
+    }
+
+    /// Goes back to a message and says something else from there. 0 is before the first.
+    pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
+        self.go_on(Some(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) })).await
+    }
+
+    /// Goes back to a message and has it answered again.
+    pub async fn regenerate(&self, after: Seq) -> Result<Run, Error> {
+        self.go_on(Some(Mail::Rewind { after, parts: None })).await
+    }
+
+    /// Follows the trace from an event on, 1 being the first, whoever drives it in this process.
+    pub fn watch(&self, from: EventId) -> Run {
+        Run::follow(self.clone(), from)
+    }
+
+    /// How the last run ended. Errors: there was none, or one goes on.
+    pub async fn outcome(&self) -> Result<Outcome, Error> {
+        let (log, state, bodies) = self.read().await?;
+        let ending = views::ending(self.host().store(), self.host().scope(), &state, &bodies).await?;
+        let ending = ending.ok_or_else(|| Error::failed(format!("trace {} has no run that ended", self.id())))?;
+        let stats = runs(self.id(), &log.events).pop().unwrap_or_default();
+        let spent = stats.counts.spent();
+        Ok(Outcome {
+            reason: ending.reason,
+            answer: ending.answer,
+            is_said: ending.is_said,
+            turns: stats.counts.turns.count,
+            usage: spent.usage,
+            cost: spent.cost,
+            tools: stats.counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
+        })
+    }
+
+    async fn go_on(&self, mail: Option<Mail>) -> Result<Run, Error> {
+        let (log, ..) = self.read().await?;
+        let (runtime, scope) = (self.host().runtime(), self.host().scope());
+        if let Some(mail) = mail {
+            runtime.send(scope, self.id(), &mail).await?;
+        }
+        runtime.resume(scope, self.id());
+        Ok(Run::follow(self.clone(), log.head + 1))
     }
 }
 

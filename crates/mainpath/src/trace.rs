@@ -1,14 +1,13 @@
 //! A trace: everything that can be done to an agent, whoever drives it.
 
-use crate::run::{Outcome, Run};
-use crate::{Error, Host};
+use crate::{Error, ErrorKind, Host};
 use mainpath_core::{Log, State, apply};
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
-use mainpath_runtime::{Mail, new_trace_id, verify, views};
+use mainpath_runtime::{Mail, new_trace_id, verify};
 use mainpath_store::{ReadLog, Report};
-use mainpath_types::{CallId, Event, EventId, GoalOp, Message, MessageMode, Part, Seq, TraceId};
+use mainpath_types::{CallId, Event, EventId, GoalOp, Message, MessageMode, Seq, TraceId};
 
 /// A handle on a trace. Cheap to clone. Words that are sent wait in its mailbox until whoever drives it, in this process or another,
 /// reads them.
@@ -16,6 +15,22 @@ use mainpath_types::{CallId, Event, EventId, GoalOp, Message, MessageMode, Part,
 pub struct Trace {
     host: Host,
     id: TraceId,
+}
+
+impl Host {
+    /// A trace that there is. Errors: there is none of this id.
+    pub async fn trace(&self, id: &TraceId) -> Result<Trace, Error> {
+        let log = self.store().read(self.scope(), id, 1).await?;
+        match log.events.is_empty() {
+            true => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
+            false => Ok(Trace::new(self.clone(), id.clone())),
+        }
+    }
+
+    /// The ids of all traces, those that changed last first.
+    pub async fn traces(&self) -> Result<Vec<TraceId>, Error> {
+        Ok(self.store().list(self.scope()).await?.into_iter().map(|entry| entry.trace).collect())
+    }
 }
 
 impl Trace {
@@ -30,11 +45,6 @@ impl Trace {
     /// Its id.
     pub fn id(&self) -> &TraceId {
         &self.id
-    }
-
-    /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done.
-    pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Some(Mail::message(text))).await
     }
 
     /// Redirects a run: it waits for the running call and skips those after it.
@@ -55,23 +65,6 @@ impl Trace {
     /// Ends one running call; the agent goes on.
     pub async fn interrupt(&self, call: CallId) -> Result<(), Error> {
         self.send(Mail::Interrupt { call }).await
-    }
-
-    /// Goes on after a crash, a stop, a limit or an approval, and follows that.
-    pub async fn resume(&self) -> Result<Run, Error> {
-        let (_, state, _) = self.read().await?;
-        let goes_on = state.run.is_some() || !state.queues.is_empty();
-        self.go_on((!goes_on && state.tree.head.is_some()).then_some(Mail::Continue)).await
-    }
-
-    /// Goes back to a message and says something else from there. 0 is before the first.
-    pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Some(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) })).await
-    }
-
-    /// Goes back to a message and has it answered again.
-    pub async fn regenerate(&self, after: Seq) -> Result<Run, Error> {
-        self.go_on(Some(Mail::Rewind { after, parts: None })).await
     }
 
     /// Copies the trace up to a message. The copy goes its own way.
@@ -117,11 +110,6 @@ impl Trace {
         self.settle(Mail::Clear).await
     }
 
-    /// Follows the trace from an event on, 1 being the first, whoever drives it in this process.
-    pub fn watch(&self, from: EventId) -> Run {
-        Run::follow(self.clone(), from)
-    }
-
     /// All events from one on. Errors: the log cannot be read.
     pub async fn events(&self, from: EventId) -> Result<Vec<Event>, Error> {
         Ok(self.host.store().read(self.host.scope(), &self.id, from).await?.events)
@@ -141,24 +129,6 @@ impl Trace {
     /// What each run took.
     pub async fn stats(&self) -> Result<Vec<RunStats>, Error> {
         Ok(runs(&self.id, &self.events(1).await?))
-    }
-
-    /// How the last run ended. Errors: there was none, or one goes on.
-    pub async fn outcome(&self) -> Result<Outcome, Error> {
-        let (log, state, bodies) = self.read().await?;
-        let ending = views::ending(self.host.store(), self.host.scope(), &state, &bodies).await?;
-        let ending = ending.ok_or_else(|| Error::failed(format!("trace {} has no run that ended", self.id)))?;
-        let stats = runs(&self.id, &log.events).pop().unwrap_or_default();
-        let spent = stats.counts.spent();
-        Ok(Outcome {
-            reason: ending.reason,
-            answer: ending.answer,
-            is_said: ending.is_said,
-            turns: stats.counts.turns.count,
-            usage: spent.usage,
-            cost: spent.cost,
-            tools: stats.counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
-        })
     }
 
     /// Checks that the log is complete and unchanged.
@@ -187,17 +157,7 @@ impl Trace {
         Ok(())
     }
 
-    async fn go_on(&self, mail: Option<Mail>) -> Result<Run, Error> {
-        let (log, ..) = self.read().await?;
-        let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        if let Some(mail) = mail {
-            runtime.send(scope, &self.id, &mail).await?;
-        }
-        runtime.resume(scope, &self.id);
-        Ok(Run::follow(self.clone(), log.head + 1))
-    }
-
-    async fn read(&self) -> Result<(ReadLog, State, Log), Error> {
+    pub(crate) async fn read(&self) -> Result<(ReadLog, State, Log), Error> {
         let log = self.host.store().read(self.host.scope(), &self.id, 1).await?;
         let mut state = State::new(self.id.clone());
         log.events.iter().for_each(|event| apply(&mut state, event));

@@ -1,7 +1,7 @@
 //! An agent that is about to be started.
 
+use super::options::{AgentOptions, LimitOptions};
 use super::spec::{spec, workspace};
-use super::{AgentOptions, LimitOptions};
 use crate::{Error, Host, Run, Trace};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
@@ -18,12 +18,16 @@ pub struct Agent {
     trace: Option<TraceId>,
 }
 
-impl Agent {
-    pub(crate) fn new(host: Host, model: String) -> Agent {
+impl Host {
+    /// An agent on a model, such as `anthropic:NAME` or `openai-compatible:http://127.0.0.1:8080/v1#NAME`.
+    pub fn agent(&self, model: impl Into<String>) -> Agent {
         let (options, rules) = (AgentOptions::default(), RunRules::default());
+        let (host, model) = (self.clone(), model.into());
         Agent { host, model, options, approvals: ApprovalMode::Ask, rules, trace: None }
     }
+}
 
+impl Agent {
     /// The folder to work in; without it, the current one.
     pub fn workspace(mut self, folder: impl AsRef<Path>) -> Agent {
         self.options.workspace = Some(folder.as_ref().into());

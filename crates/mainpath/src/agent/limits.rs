@@ -1,6 +1,6 @@
 //! The limits that a caller sets, over those of the configuration and the profile.
 
-use super::LimitOptions;
+use super::options::LimitOptions;
 use crate::home::limits::ms;
 use crate::{Error, Home};
 use mainpath_policy::ToolNames;

@@ -5,7 +5,7 @@ use crate::home::ConfigFile;
 use mainpath_policy::{Policy, ToolNames};
 use mainpath_runtime::look_back::is_look_back;
 use mainpath_tools::Tools;
-use mainpath_types::{Spec, ToolSpec};
+use mainpath_types::{Origin, RunMode, Spec, ToolSpec};
 
 /// How the names of MCP servers' tools begin.
 const MCP: &str = "mcp__";
@@ -39,7 +39,7 @@ pub(super) fn allowed(given: &[String], config: &ConfigFile, tools: &Tools) -> R
 
 /// The tools that a spec's caller allows. What only looks back into the conversation is always there: without it, what a
 /// request leaves out could not be found again.
-pub(crate) fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
+pub(super) fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
     let specs = tools.specs();
     if allowed.is_empty() {
         return specs;
@@ -58,4 +58,17 @@ pub(crate) fn held_to(allowed: &[String], tools: &Tools) -> Vec<ToolSpec> {
 /// Takes out of a spec the tools of which a rule denies every call: the model need not know of them.
 pub(crate) fn without_denied(spec: &mut Spec, policy: &Policy) {
     spec.tools.retain(|tool| !policy.denies_all_of(&tool.name, tool.effect));
+}
+
+/// The tools of an earlier spec, with those of MCP servers as they are now, as far as its caller allows them.
+pub(crate) fn tools_now(old: &Spec, registry: &Tools) -> Vec<ToolSpec> {
+    if old.run_mode == RunMode::Call {
+        return Vec::new();
+    }
+    let origin = |spec: &ToolSpec| registry.doc(&spec.name).map(|doc| doc.origin);
+    let kept = old.tools.iter().filter(|spec| origin(spec).is_some_and(|origin| origin != Origin::Mcp)).cloned();
+    let now = held_to(&old.allowed_tools, registry).into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
+    let mut tools: Vec<ToolSpec> = kept.chain(now).collect();
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    tools
 }

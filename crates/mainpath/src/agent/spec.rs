@@ -1,13 +1,14 @@
 //! From what a caller says and the configuration to the spec of an agent.
 
+use super::basis::Basis;
 use super::limits::{limit_rates, limit_tools, set_limits};
 use super::model::check_model;
 use super::notes::{self, Note, part};
-use super::offer::{allowed, held_to, without_denied};
+use super::offer::{allowed, held_to, tools_now, without_denied};
 use super::options::relate;
-use super::{AgentOptions, Basis, PromptOptions};
+use super::options::{AgentOptions, PromptOptions};
 use crate::home::ConfigFile;
-use crate::{Error, Home, servers};
+use crate::{Error, Home};
 use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
@@ -161,7 +162,7 @@ pub fn changed(
     new.rules = old.rules.clone().with(basis.rules);
     set_about(&mut new, given, basis.home)?;
     if given.tools.is_empty() && !given.single_call {
-        new.tools = servers::tools(old, basis.tools);
+        new.tools = tools_now(old, basis.tools);
     } else {
         new.allowed_tools = allowed(&given.tools, &basis.home.config, basis.tools)?;
         offer_tools(&mut new, given, basis)?;

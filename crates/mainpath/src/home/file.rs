@@ -4,12 +4,12 @@ use super::hooks::{ContextHookEntry, HookEntry};
 use super::limits::LimitsConfig;
 use super::sessions::SessionsConfig;
 use super::toolbox::ToolsConfig;
-use crate::values;
+use super::units::{Rate, Temperature, Time};
 use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
 use mainpath_policy::ToolNames;
 use mainpath_runtime::Vault;
-use mainpath_types::{Access, Finished, Millis, Profile, RateLimit, Shares, SummaryMode};
+use mainpath_types::{Access, Finished, Profile, Shares, SummaryMode};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -202,30 +202,6 @@ impl ConfigFile {
     }
 }
 
-/// Names of tools.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "String")]
-pub struct ToolNamesText(pub ToolNames);
-
-impl TryFrom<String> for ToolNamesText {
-    type Error = String;
-    fn try_from(text: String) -> Result<ToolNamesText, String> {
-        text.parse().map(ToolNamesText)
-    }
-}
-
-/// A sampling temperature.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Temperature(pub f64);
-
-impl TryFrom<f64> for Temperature {
-    type Error = String;
-    fn try_from(wanted: f64) -> Result<Temperature, String> {
-        values::temperature(&wanted.to_string()).map(Temperature)
-    }
-}
-
 /// `[tool_limits.NAME]`
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -236,29 +212,4 @@ pub struct ToolLimit {
     pub rate: Option<Rate>,
     /// How long a call may take, such as `30s`.
     pub timeout: Option<Time>,
-}
-
-/// So many calls in a time: `10/1m`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Rate(pub RateLimit);
-
-impl TryFrom<String> for Rate {
-    type Error = String;
-    fn try_from(text: String) -> Result<Rate, String> {
-        values::rate(&text).map(Rate)
-    }
-}
-
-/// A time in milliseconds, written as `90s` or `10m`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Time(pub Millis);
-
-impl TryFrom<String> for Time {
-    type Error = String;
-    fn try_from(text: String) -> Result<Time, String> {
-        let time = values::duration(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
-        Ok(Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
-    }
 }

@@ -1,7 +1,7 @@
 //! `[[hooks]]` and `[[context_hooks]]` of the configuration: commands and addresses that are asked or told at points of a run,
 //! and those that have a word in reminders.
 
-use super::{Time, ToolNamesText};
+use super::units::{Time, ToolNamesText};
 use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
 use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
 use mainpath_sandbox::{Cage, How, Launcher};

@@ -1,8 +1,7 @@
 //! Where secrets are known from, and the key of their handles.
 
-use super::Home;
 use crate::Error;
-use mainpath_providers::Registry;
+use mainpath_mcp::McpConfig;
 use mainpath_runtime::Vault;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,13 +12,6 @@ pub(super) fn environment(is_key: impl Fn(&str) -> bool) -> impl Iterator<Item =
     let texts =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.filter(move |(name, _)| Vault::is_secret_name(name) || is_key(name))
-}
-
-/// A text for people, without the secrets that are known here: for what is said when nothing else works.
-pub fn hidden(text: &str) -> String {
-    let known = |home: &Home| home.registry().unwrap_or_else(|_| Registry::bundled().clone());
-    let vault = Home::look().and_then(|(home, _)| home.vault(&known(&home)));
-    vault.unwrap_or_else(|_| Vault::new(environment(|_| false))).redact(text)
 }
 
 /// What the handles of secrets without a name are made with. It is drawn once and lies beside the traces: in another place the same
@@ -53,4 +45,23 @@ pub(super) fn handle_key(data: &Path) -> Result<[u8; 32], Error> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?.unwrap_or(key)),
         Ok(()) | Err(_) => Ok(key),
     }
+}
+
+/// The secrets that servers are given: the variables that headers are made of, and what stands in an entry itself.
+pub(super) fn of_servers(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
+    let (mut variables, mut values) = (Vec::new(), Vec::new());
+    for (server, entry) in &config.servers {
+        for (name, text) in &entry.headers {
+            let named = text.split("${").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
+            variables.extend(named.map(String::from));
+            let is_secret = ["auth", "key", "token", "secret"].iter().any(|part| name.to_lowercase().contains(part));
+            if is_secret && !text.contains("${") {
+                // The last word of `Bearer …`.
+                values.push((format!("{server}-{name}"), text.rsplit(' ').next().unwrap_or_default().to_string()));
+            }
+        }
+        let given = entry.env.iter().filter(|(name, text)| Vault::is_secret_name(name) && !text.contains("${"));
+        values.extend(given.map(|(name, text)| (format!("{server}-{name}"), text.clone())));
+    }
+    (variables, values)
 }

@@ -1,6 +1,6 @@
 //! `[sessions]` of the configuration.
 
-use super::Time;
+use super::units::Time;
 use serde::Deserialize;
 
 /// `[sessions]`

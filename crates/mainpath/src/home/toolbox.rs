@@ -1,6 +1,5 @@
 //! The tools of this installation: those that are always there, and those that the configuration switches on.
 
-use super::Home;
 use mainpath_net::{
     Client, External, ExternalConfig, FeishuBot, FeishuBotConfig, HttpRequest, HttpRequestConfig, InvokeWorkflow,
     InvokeWorkflowConfig, NotReady, Reach, RedisContext, RedisContextConfig, Secret, WebFetch, WebFetchConfig,
@@ -134,7 +133,7 @@ impl ToolsConfig {
     }
 
     /// All tools that can be used, and those that could if something were not missing.
-    fn build(&self, reach: &Reach, secret: Secret<'_>) -> (Tools, Vec<Unready>) {
+    pub(super) fn build(&self, reach: &Reach, secret: Secret<'_>) -> (Tools, Vec<Unready>) {
         let (tools, client, mut unready) = (Tools::kernel().with_internal(), Client::new(reach), Vec::new());
         let mut note = |name, made: Result<(), NotReady>| {
             if let Err(NotReady(why)) = made {
@@ -190,18 +189,6 @@ fn external(tools: &Tools, client: &Client, config: &ExternalConfig, secret: Sec
     }
     let tool = External::new(client, config, secret)?;
     put(tools, name, tool.doc(), schema, Arc::new(tool))
-}
-
-impl Home {
-    /// The value of a secret, by its name: from the environment, else from the configuration.
-    pub fn secret(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok().or_else(|| self.config.secrets.get(name).cloned())
-    }
-
-    /// The tools of this installation, and those that are configured and cannot be used.
-    pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
-        self.config.tools.build(&self.config.net, &|name| self.secret(name))
-    }
 }
 
 #[cfg(test)]

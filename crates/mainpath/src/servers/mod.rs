@@ -2,14 +2,13 @@
 
 mod caged;
 
-use crate::agent::{held_to, without_denied};
+use crate::agent::{tools_now, without_denied};
 use crate::{Error, Installation, Logs};
 use caged::Caged;
-use mainpath_mcp::{Around, Configured, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Trust};
-use mainpath_runtime::{Mail, Runtime, Vault};
+use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
+use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
-use mainpath_tools::Tools;
-use mainpath_types::{EventKind, Origin, RunMode, Spec, ToolSpec, TraceId};
+use mainpath_types::{EventKind, Spec, TraceId};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,19 +89,6 @@ pub async fn start(
     Ok(Mcp::start(app.tools.clone(), servers, above, around, &is_trusted, tell).await)
 }
 
-/// The tools of an earlier spec, with those of MCP servers as they are now, as far as its caller allows them.
-pub fn tools(old: &Spec, registry: &Tools) -> Vec<ToolSpec> {
-    if old.run_mode == RunMode::Call {
-        return Vec::new();
-    }
-    let origin = |spec: &ToolSpec| registry.doc(&spec.name).map(|doc| doc.origin);
-    let kept = old.tools.iter().filter(|spec| origin(spec).is_some_and(|origin| origin != Origin::Mcp)).cloned();
-    let now = held_to(&old.allowed_tools, registry).into_iter().filter(|spec| origin(spec) == Some(Origin::Mcp));
-    let mut tools: Vec<ToolSpec> = kept.chain(now).collect();
-    tools.sort_by(|one, other| one.name.cmp(&other.name));
-    tools
-}
-
 /// Passes on to a run that the tools of servers have changed, until the returned guard is dropped.
 pub fn pass_on(app: &Installation, runtime: &Runtime, trace: &TraceId, mcp: Option<&Mcp>) -> PassingOn {
     let (store, scope, tools) = (Arc::clone(&app.logs.store), app.logs.scope.clone(), app.tools.clone());
@@ -116,7 +102,7 @@ pub fn pass_on(app: &Installation, runtime: &Runtime, trace: &TraceId, mcp: Opti
                 let Some(spec) = newest(&*store, &scope, &trace).await else { return };
                 // Under rules that cannot be read nothing is offered anew.
                 let Ok(policy) = sources.load(&spec.workspace, &spec.rules) else { continue };
-                let mut new = Spec { tools: self::tools(&spec, &tools), ..spec.clone() };
+                let mut new = Spec { tools: tools_now(&spec, &tools), ..spec.clone() };
                 without_denied(&mut new, &policy);
                 if new != spec {
                     let spec = Box::new(new);
@@ -145,23 +131,4 @@ async fn newest(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Option<Spe
         EventKind::SpecChanged(data) => Some(*data.spec),
         _ => None,
     })
-}
-
-/// The secrets that servers are given: the variables that headers are made of, and what stands in an entry itself.
-pub(crate) fn secrets(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
-    let (mut variables, mut values) = (Vec::new(), Vec::new());
-    for (server, entry) in &config.servers {
-        for (name, text) in &entry.headers {
-            let named = text.split("${").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
-            variables.extend(named.map(String::from));
-            let is_secret = ["auth", "key", "token", "secret"].iter().any(|part| name.to_lowercase().contains(part));
-            if is_secret && !text.contains("${") {
-                // The last word of `Bearer …`.
-                values.push((format!("{server}-{name}"), text.rsplit(' ').next().unwrap_or_default().to_string()));
-            }
-        }
-        let given = entry.env.iter().filter(|(name, text)| Vault::is_secret_name(name) && !text.contains("${"));
-        values.extend(given.map(|(name, text)| (format!("{server}-{name}"), text.clone())));
-    }
-    (variables, values)
 }

@@ -1,0 +1,19 @@
+//! What specs are made from.
+
+use crate::Home;
+use mainpath_providers::Registry;
+use mainpath_tools::Tools;
+use mainpath_types::RunRules;
+
+/// What an agent's spec is made from, besides what its caller says.
+#[derive(Clone, Copy)]
+pub struct Basis<'a> {
+    /// The configuration, and the folders that are Mainpath's own.
+    pub home: &'a Home,
+    /// The tools that there are.
+    pub tools: &'a Tools,
+    /// What is known of models.
+    pub models: &'a Registry,
+    /// The rules that the caller gives.
+    pub rules: &'a RunRules,
+}

@@ -1,0 +1,55 @@
+//! Values of the configuration file that have a form of their own.
+
+use crate::values;
+use mainpath_policy::ToolNames;
+use mainpath_types::{Millis, RateLimit};
+use serde::Deserialize;
+
+/// Names of tools.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ToolNamesText(pub ToolNames);
+
+impl TryFrom<String> for ToolNamesText {
+    type Error = String;
+    fn try_from(text: String) -> Result<ToolNamesText, String> {
+        text.parse().map(ToolNamesText)
+    }
+}
+
+/// A sampling temperature.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Temperature(pub f64);
+
+impl TryFrom<f64> for Temperature {
+    type Error = String;
+    fn try_from(wanted: f64) -> Result<Temperature, String> {
+        values::temperature(&wanted.to_string()).map(Temperature)
+    }
+}
+
+/// So many calls in a time: `10/1m`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Rate(pub RateLimit);
+
+impl TryFrom<String> for Rate {
+    type Error = String;
+    fn try_from(text: String) -> Result<Rate, String> {
+        values::rate(&text).map(Rate)
+    }
+}
+
+/// A time in milliseconds, written as `90s` or `10m`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Time(pub Millis);
+
+impl TryFrom<String> for Time {
+    type Error = String;
+    fn try_from(text: String) -> Result<Time, String> {
+        let time = values::duration(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
+        Ok(Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
