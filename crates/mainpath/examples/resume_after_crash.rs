@@ -19,8 +19,13 @@ async fn main() -> Result<(), Error> {
 /// Starts an agent, drops everything while a call waits for an approval, and has another host finish the work.
 pub async fn crash_and_resume() -> Result<String, Error> {
     let folder = tempfile::tempdir()?;
-    let id = first_process(folder.path()).await?;
-    // Here the process dies. Its trace lies in the data folder.
+    let place = folder.path().to_path_buf();
+    // A runtime of its own stands for a process. When it goes, all that goes on in it is gone; the trace lies in the data folder.
+    let first = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(first_process(&place))
+    });
+    let id = first.join().map_err(|_| Error::failed("the first process panicked"))??;
     let host = host(folder.path()).await?;
     let trace = host.trace(&id).await?;
     let mut run = trace.resume().await?;

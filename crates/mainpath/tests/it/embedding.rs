@@ -133,14 +133,21 @@ async fn a_call_that_is_denied_changes_nothing_and_the_model_is_told_why() {
 #[tokio::test]
 async fn what_waits_for_an_approval_still_does_after_its_host_has_gone() {
     let place = Place::new(WRITE);
-    let mut run = place.agent().await.start("Write it.").await.unwrap();
-    let id = run.trace().id().clone();
-    while let Some(event) = run.next().await {
-        if matches!(event.unwrap(), RunEvent::ApprovalRequired(_)) {
-            break;
-        }
-    }
-    drop(run);
+    let began = std::thread::scope(|scope| {
+        let first = async || {
+            let mut run = place.agent().await.start("Write it.").await.unwrap();
+            while let Some(event) = run.next().await {
+                if matches!(event.unwrap(), RunEvent::ApprovalRequired(_)) {
+                    break;
+                }
+            }
+            run.trace().id().clone()
+        };
+        // All that goes on in a runtime ends with it, as with a process.
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        scope.spawn(move || runtime().block_on(first())).join()
+    });
+    let id = began.unwrap();
     let host = place.host().await;
     assert_eq!(host.traces().await.unwrap(), std::slice::from_ref(&id));
     let trace = host.trace(&id).await.unwrap();
