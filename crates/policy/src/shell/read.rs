@@ -234,8 +234,10 @@ impl Reader {
             }
             NodeKind::CondNot { operand: inner } | NodeKind::CondParen { inner } => self.node(inner),
             NodeKind::CondTerm { value, .. } => {
-                let is_quoted = value.contains(['\'', '\\']);
-                self.hides_commands |= is_quoted && (value.contains("$(") || value.contains('`'));
+                // Here the parser leaves the quotes in.
+                let is_quoted = value.contains(['\'', '\\']) || value.contains("$\"");
+                let plain = value.replace(['\'', '\\', '"'], "");
+                self.hides_commands |= is_quoted && (plain.contains("$(") || plain.contains('`'));
                 self.text(value, true);
             }
             NodeKind::Redirect { .. } | NodeKind::HereDoc { .. } => {

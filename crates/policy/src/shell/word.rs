@@ -37,9 +37,21 @@ enum Quotes {
 /// A word under construction.
 struct Builder {
     word: Word,
+    /// What stands in it literally, with a sign for everything else.
+    literal: String,
     quotes: Quotes,
     /// Whether nothing of it has been read.
     is_first: bool,
+}
+
+/// What stands for text that nobody knows yet.
+const UNKNOWN: char = '\u{1}';
+
+impl Builder {
+    fn push(&mut self, letter: char) {
+        self.word.text.push(letter);
+        self.literal.push(letter);
+    }
 }
 
 /// Reads a word; the commands that it holds are handed to the reader.
@@ -48,7 +60,7 @@ pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
         reader.node(node);
         return Word::unknown("…");
     };
-    let mut build = Builder { word: Word::fixed(""), quotes: Quotes::None, is_first: true };
+    let mut build = Builder { word: Word::fixed(""), literal: String::new(), quotes: Quotes::None, is_first: true };
     // Within backticks a backslash is read twice, which the parser does not do.
     if value.contains('`') && value.contains('\\') {
         reader.text(value, true);
@@ -63,6 +75,7 @@ pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
         }
         build.is_first = false;
     }
+    reader.hides_commands |= hides_command(&build.literal);
     // `[` is a program; as part of a longer word it is a pattern.
     if build.word.text == "[" {
         return Word::fixed("[");
@@ -76,26 +89,22 @@ fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
     while let Some(letter) = letters.next() {
         match (build.quotes, letter) {
             (Quotes::Single, '\'') => build.quotes = Quotes::None,
-            (Quotes::Single, letter) => {
-                reader.hides_commands |= begins_command(letter, letters.peek());
-                build.word.text.push(letter);
-            }
+            (Quotes::Single, letter) => build.push(letter),
             (Quotes::Double, '"') => build.quotes = Quotes::None,
             (Quotes::None, '"') => build.quotes = Quotes::Double,
             (Quotes::None, '\'') => build.quotes = Quotes::Single,
             (quotes, '\\') => match letters.next() {
                 Some('\n') => {}
                 Some(next) => {
-                    reader.hides_commands |= begins_command(next, letters.peek());
                     if quotes == Quotes::Double && !matches!(next, '$' | '`' | '"' | '\\') {
-                        build.word.text.push('\\');
+                        build.push('\\');
                     }
-                    build.word.text.push(next);
+                    build.push(next);
                 }
-                None => build.word.text.push('\\'),
+                None => build.push('\\'),
             },
             (quotes, letter @ ('$' | '`')) => {
-                build.word.text.push(letter);
+                build.push(letter);
                 let next = letters.peek().copied();
                 // A dollar that begins nothing is a dollar. What does begin something was found by the parser, so that it is
                 // here means that it was read in another way than a shell would.
@@ -110,7 +119,7 @@ fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
                     }
                 }
             }
-            (Quotes::Double, letter) => build.word.text.push(letter),
+            (Quotes::Double, letter) => build.push(letter),
             (Quotes::None, letter) => {
                 let next = letters.peek().copied();
                 let is_pattern = matches!(letter, '*' | '?') || (letter == '[' && whole.contains(']'));
@@ -128,15 +137,17 @@ fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
                 if is_glued || is_list && letter != '(' {
                     reader.unclear(format!("{whole:?} cannot be read"));
                 }
-                build.word.text.push(letter);
+                build.push(letter);
             }
         }
     }
 }
 
-/// Whether these letters would begin a command if they were not quoted.
-fn begins_command(letter: char, next: Option<&char>) -> bool {
-    letter == '`' || letter == '$' && next == Some(&'(')
+/// Whether a word, quotes removed, holds a command or may come to hold one: something that evaluates the word as a number or as a
+/// variable's name runs what is in its index.
+fn hides_command(literal: &str) -> bool {
+    let indexed = literal.split_once('[').is_some_and(|(_, index)| index.contains('('));
+    literal.contains("$(") || literal.contains('`') || indexed
 }
 
 /// Whether a dollar before this letter is only a dollar.
@@ -152,7 +163,7 @@ fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &
         reader.unclear(format!("{whole:?} cannot be read"));
     }
     let splits = build.quotes == Quotes::None;
-    let mut known = false;
+    let (mut known, before) = (false, build.word.text.len());
     match kind {
         NodeKind::ParamExpansion { param, op, arg } => {
             reader.text(param, true);
@@ -196,7 +207,6 @@ fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &
             build.word.text.push_str(&format!("{direction}(…)"));
         }
         NodeKind::AnsiCQuote { content, decoded } => {
-            reader.hides_commands |= decoded.contains("$(") || decoded.contains('`');
             build.word.text.push_str(decoded);
             known = is_plainly_escaped(content);
         }
@@ -218,6 +228,12 @@ fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &
             reader.unclear(format!("{whole:?} cannot be read"));
             build.word.text.push('…');
         }
+    }
+    match kind {
+        NodeKind::AnsiCQuote { .. } | NodeKind::LocaleString { .. } => {
+            build.literal.push_str(build.word.text.get(before..).unwrap_or_default());
+        }
+        _ => build.literal.push(UNKNOWN),
     }
     if !known {
         build.word.fixed = false;
