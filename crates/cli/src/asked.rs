@@ -208,6 +208,17 @@ impl Asked {
         (self.standing == Standing::Open).then(|| format!("call {call} ({what}) needs approval: {how}"))
     }
 
+    /// Where it stands, in a few words.
+    pub fn standing_in_words(&self) -> String {
+        let Asked { call, what, standing, .. } = self;
+        match standing {
+            Standing::Open => format!("call {call} ({what}) waits for your answer"),
+            Standing::Approved => format!("call {call} ({what}) has been approved and has not started"),
+            Standing::Denied | Standing::Over => format!("call {call} ({what}) has been denied"),
+            Standing::Expired(_) => format!("call {call} ({what}) expired: nobody answered in time"),
+        }
+    }
+
     /// A line for people: what is to be done, or what has been.
     pub fn line(&self, trace: &TraceId) -> String {
         let Asked { call, what, standing, .. } = self;

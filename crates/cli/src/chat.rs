@@ -1,11 +1,12 @@
 //! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
 
 use crate::args::{AttachArgs, ChatArgs, OutputArgs, RunArgs};
+use crate::asked::{Standing, asked};
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::prompt::Lines;
 use crate::run::{Task, begin, go_on, warn};
-use crate::signals::Signals;
+use crate::signals::{Heard, Signals};
 use crate::term::screen;
 use crate::text::plain;
 use crate::trial;
@@ -19,9 +20,11 @@ use mainpath_types::{MessageMode, TraceId};
 use std::path::Path;
 
 /// What can be typed between two runs.
-const HELP: [&str; 3] = [
+const HELP: [&str; 5] = [
     "/new          start a new conversation in this folder",
+    "Enter         on an empty line: continue what is left open, such as a question",
     "/help         show this list",
+    "Ctrl-C        clear the line; on an empty line, twice: leave",
     "Ctrl-D        leave; to continue later: mainpath in this folder",
 ];
 
@@ -47,6 +50,19 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
     }
     chat.greet().await?;
     chat.stay().await
+}
+
+/// How an open run goes on in the chat.
+const ENTER: &str = "press Enter to continue, or type a message, which is read after it";
+
+/// What a conversation was left with.
+struct Open {
+    /// In a few words.
+    what: String,
+    /// The same with the commands for it.
+    line: String,
+    /// Whether it waits for a decision.
+    is_asked: bool,
 }
 
 /// A conversation.
@@ -92,6 +108,9 @@ impl Chat<'_> {
             }
         }
         eprintln!("/help lists the commands; Ctrl-D leaves");
+        if let Some(open) = self.open().await? {
+            eprintln!("{}; {ENTER}", open.what);
+        }
         Ok(())
     }
 
@@ -101,7 +120,15 @@ impl Chat<'_> {
         loop {
             let Some(line) = self.next().await? else { break };
             let text = match typed::read(&line) {
-                Typed::Empty => continue,
+                Typed::Empty => {
+                    if self.open().await?.is_some() {
+                        let done = self.go_on(None).await;
+                        if let Some(exit) = self.left(done).await? {
+                            return Ok(exit);
+                        }
+                    }
+                    continue;
+                }
                 Typed::Help => {
                     HELP.iter().chain(&typed::HELP).for_each(|line| eprintln!("{line}"));
                     continue;
@@ -130,41 +157,75 @@ impl Chat<'_> {
                     continue;
                 }
             };
-            match self.say(text).await {
-                Ok(exit) => {
-                    if let Some(exit) = self.left(exit).await? {
-                        return Ok(exit);
-                    }
-                }
-                Err(failure) => eprintln!("mainpath: {}", plain(&failure.message)),
+            if let Some(open) = self.open().await? {
+                eprintln!("{}; your message is read after that", open.what);
+            }
+            let done = self.say(text).await;
+            if let Some(exit) = self.left(done).await? {
+                return Ok(exit);
             }
         }
+        let open = self.open().await?;
         if let Some(trace) = &self.trace {
             eprintln!("trace {trace}; to continue: mainpath in this folder");
         }
-        Ok(Exit::Ok)
+        let Some(open) = open else { return Ok(Exit::Ok) };
+        eprintln!("{}", open.line);
+        Ok(if open.is_asked { Exit::ApprovalNeeded } else { Exit::Ok })
     }
 
     /// The next line; `None` when the person leaves.
     async fn next(&mut self) -> Result<Option<String>, Failure> {
         self.lines.listen().await;
-        if !screen::ask("", "") {
-            eprint!("› ");
-        }
         // Listened to from now on: what came during a run was for that.
         let mut signals = Signals::listen()?;
-        tokio::select! {
-            line = self.lines.next() => Ok(line),
-            _ = signals.next() => Ok(None),
+        let mut told = false;
+        loop {
+            if !screen::ask("", "") {
+                eprint!("› ");
+            }
+            tokio::select! {
+                line = self.lines.next() => return Ok(line),
+                heard = signals.next() => match heard {
+                    Heard::End => return Ok(None),
+                    Heard::Interrupt if screen::clear_typed() => told = false,
+                    Heard::Interrupt if told => return Ok(None),
+                    Heard::Interrupt => {
+                        told = true;
+                        eprintln!("Ctrl-C again or Ctrl-D leaves");
+                    }
+                },
+            }
         }
+    }
+
+    /// What the conversation was left with that is not over, unless another process is at it.
+    async fn open(&self) -> Result<Option<Open>, Failure> {
+        let Some(trace) = &self.trace else { return Ok(None) };
+        let (_, state, bodies) = self.app.logs.read(trace).await?;
+        if state.run.is_none() || self.app.logs.is_driven(trace)? {
+            return Ok(None);
+        }
+        let asked = asked(&self.app.logs, &state, &bodies).await?;
+        Ok(Some(match asked.first() {
+            Some(call) => Open {
+                what: call.standing_in_words(),
+                line: call.line(trace),
+                is_asked: call.standing == Standing::Open,
+            },
+            None => Open {
+                what: "the last run was interrupted".into(),
+                line: format!("the last run was interrupted; to continue it: mainpath resume {trace}"),
+                is_asked: false,
+            },
+        }))
     }
 
     /// A run for one message.
     async fn say(&mut self, text: String) -> Result<Exit, Failure> {
         self.run.output.is_named = self.trace.is_some();
-        if let Some(trace) = &self.trace {
-            let mail = Mail::say(MessageMode::Message, text);
-            return go_on(self.app, trace, &self.run.agent, &self.run.output, Some(mail)).await;
+        if self.trace.is_some() {
+            return self.go_on(Some(Mail::say(MessageMode::Message, text))).await;
         }
         // From then on the conversation has its own, but for what was asked for.
         let asked = std::mem::replace(&mut self.run.agent.model, self.model.clone());
@@ -174,10 +235,27 @@ impl Chat<'_> {
         done
     }
 
-    /// What a run was left with that is not over, such as a question for later: then the chat is over as well.
-    async fn left(&self, exit: Exit) -> Result<Option<Exit>, Failure> {
-        let Some(trace) = &self.trace else { return Ok(None) };
-        let (_, state, _) = self.app.logs.read(trace).await?;
-        Ok(state.run.is_some().then_some(exit))
+    /// Goes on with the conversation.
+    async fn go_on(&mut self, mail: Option<Mail>) -> Result<Exit, Failure> {
+        self.run.output.is_named = true;
+        let Some(trace) = &self.trace else { return Ok(Exit::Ok) };
+        go_on(self.app, trace, &self.run.agent, &self.run.output, mail).await
+    }
+
+    /// Says what a run was left with. Gives the exit code where somebody has ended it at once: then the chat is over as well.
+    async fn left(&self, done: Result<Exit, Failure>) -> Result<Option<Exit>, Failure> {
+        let exit = match done {
+            Ok(exit) => exit,
+            Err(failure) => {
+                eprintln!("mainpath: {}", plain(&failure.message));
+                return Ok(None);
+            }
+        };
+        let Some(open) = self.open().await? else { return Ok(None) };
+        if exit == Exit::Interrupted {
+            return Ok(Some(exit));
+        }
+        eprintln!("{}; {ENTER}", open.what);
+        Ok(None)
     }
 }

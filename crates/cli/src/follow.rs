@@ -8,7 +8,7 @@ use crate::live::Watchers;
 use crate::print::Printer;
 use crate::prompt::Lines;
 use crate::say::to_output;
-use crate::signals::Signals;
+use crate::signals::{Heard, Signals};
 use crate::term::ink::Face;
 use crate::term::markdown::Markdown;
 use crate::term::{screen, spinner};
@@ -138,8 +138,12 @@ impl<'a> Follow<'a> {
                     let waits = (!asking).then(|| spinner::line(began.elapsed(), self.printer.used().as_deref()));
                     screen::status(&waits.unwrap_or_default());
                 }
-                again = signals.next() => {
-                    if let Some(exit) = self.stop(again).await? {
+                heard = signals.next() => {
+                    // As in a shell: what is half typed goes first.
+                    if asking && heard == Heard::Interrupt && screen::clear_typed() {
+                        continue;
+                    }
+                    if let Some(exit) = self.stop(heard.again()).await? {
                         return Ok(exit);
                     }
                 }

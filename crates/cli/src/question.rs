@@ -26,7 +26,7 @@ const HELP: &str = "  y          allow this call
   f          allow it, and every change to files in this folder, in this trace
   w          allow it, and calls like it, in every trace from now on
   e NEW      run it with another command, or other arguments as JSON
-  a          allow it, and every later call in this run
+  a          allow it, and what --yes allows in this run; guarded files and what a rule asks about still ask
   d          show the whole call
   l          decide later with mainpath approve or mainpath deny
   /steer …   send the agent a message now

@@ -4,6 +4,7 @@ use crate::args::mode;
 use crate::args::{AgentArgs, OutputArgs, ResumeArgs, RunArgs};
 use crate::asked::{Standing, asked};
 use crate::attach::{Attached, attach};
+use crate::control::settle;
 use crate::conversation;
 use crate::elsewhere;
 use crate::exit::{Exit, Failure};
@@ -172,16 +173,12 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(args.trace.as_deref()).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let (log, state) = closed(&app, &trace).await?;
     if let Some(say) = says_first(&app.logs, &log, &state).await? {
         return Err(Failure::error(say));
     }
     keep_yes(&mut args.agent, &log, &state);
     let mail = match (&state.run, state.finished, state.tree.head) {
-        // A stop that came too late for its run: it ends that run now, and then the agent goes on.
-        (Some(_), ..) if unread(&app.logs, &trace, &state).await?.iter().any(|(_, mail)| *mail == Mail::Stop) => {
-            Some(Mail::Continue)
-        }
         // A conversation from elsewhere in which a person has the last word.
         (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
         (Some(_), ..) | (None, None, _) => None,
@@ -201,6 +198,32 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         (None, Some(_), None) => None,
     };
     go_on(&app, &trace, &args.agent, &args.output, mail).await
+}
+
+/// A trace's log and state. A run that somebody stopped, but whose process was gone before it had ended, is closed first: that stop
+/// was for it, and not for what goes on now.
+async fn closed(app: &Installation, trace: &TraceId) -> Result<(ReadLog, State), Failure> {
+    let (log, state, _) = app.logs.read(trace).await?;
+    let Some(run) = &state.run else { return Ok((log, state)) };
+    if log.read_only() || app.logs.driver(trace)?.is_some() {
+        return Ok((log, state));
+    }
+    // No mail has the number 0: then what the log has already said is carried out, and nothing is read.
+    let stop = match run.closing {
+        Some(FinishReason::Stopped) => Some(0),
+        _ => unread_stop(app, trace, &state).await?,
+    };
+    let Some(stop) = stop else { return Ok((log, state)) };
+    settle(app, trace, stop).await?;
+    let (log, state, _) = app.logs.read(trace).await?;
+    Ok((log, state))
+}
+
+/// The stop of a trace that nobody has read.
+async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> Result<Option<MailId>, Failure> {
+    let mail = app.logs.store.mail(&app.logs.scope, trace, state.mail.upto).await?;
+    let is_stop = |body: &str| serde_json::from_str::<Mail>(body).is_ok_and(|mail| mail == Mail::Stop);
+    Ok(mail.into_iter().find(|entry| !state.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
 
 /// Who goes on with the same task is still allowed what its owner allowed beforehand: for all of it, or for a run that is still open.
@@ -237,7 +260,7 @@ pub async fn go_on(
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
     settled(app, trace).await?;
-    let (log, state, _) = app.logs.read(trace).await?;
+    let (log, state) = closed(app, trace).await?;
     // What cannot work is said before anything is sent: it would change a run behind its driver's back.
     // Also where somebody sits at its question: what is decided there holds.
     if let Some(by) = app.logs.driver(trace)? {

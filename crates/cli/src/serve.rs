@@ -35,7 +35,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let done = tokio::select! {
         done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
-        again = signals.next() => Err(again),
+        heard = signals.next() => Err(heard.again()),
     };
     // Also where the client has gone: whoever closes its input has not said that runs are to break off.
     served.stop(&mut signals, done.as_ref().err().unwrap_or(&"a signal")).await;

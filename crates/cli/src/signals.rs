@@ -10,6 +10,25 @@ pub struct Signals {
     hangup: Option<Signal>,
 }
 
+/// Which of them came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// A person at the terminal pressed Ctrl-C.
+    Interrupt,
+    /// A supervisor ends the program, or the terminal goes.
+    End,
+}
+
+impl Heard {
+    /// What to do for another one.
+    pub fn again(self) -> &'static str {
+        match self {
+            Heard::Interrupt => "Ctrl-C again",
+            Heard::End => "a second signal",
+        }
+    }
+}
+
 impl Signals {
     /// Listens from now on. Errors: the system does not let us.
     pub fn listen() -> std::io::Result<Signals> {
@@ -17,8 +36,8 @@ impl Signals {
         Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())?, hangup })
     }
 
-    /// Waits for the next one; gives what to say of the one after it.
-    pub async fn next(&mut self) -> &'static str {
+    /// Waits for the next one.
+    pub async fn next(&mut self) -> Heard {
         let hangup = async {
             match &mut self.hangup {
                 Some(signal) => signal.recv().await,
@@ -26,9 +45,9 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.interrupt.recv() => "Ctrl-C again",
-            _ = self.terminate.recv() => "a second signal",
-            _ = hangup => "a second signal",
+            _ = self.interrupt.recv() => Heard::Interrupt,
+            _ = self.terminate.recv() => Heard::End,
+            _ = hangup => Heard::End,
         }
     }
 }

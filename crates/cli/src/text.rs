@@ -1,7 +1,7 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
 use crate::term::width::columns;
-use crate::whole::is_invisible;
+use crate::whole::{is_invisible, visible};
 use mainpath_types::{Micros, Spent, TraceId};
 
 /// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
@@ -111,7 +111,8 @@ pub fn money(cost: Micros) -> String {
 pub fn gist(arguments: &str) -> String {
     let parsed: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
     let told = ["command", "path", "pattern", "url", "query"].iter().find_map(|name| parsed.get(name)?.as_str());
-    short(told.unwrap_or(arguments), GIST)
+    // Whoever decides by this line is shown what hides in it.
+    short(&visible(told.unwrap_or(arguments)), GIST)
 }
 
 /// The most characters of a call in a line that only names it.
@@ -143,6 +144,11 @@ mod tests {
         assert_eq!(wrapped("回溯到消息", 4), ["回溯", "到消", "息"]);
         assert_eq!(wrapped("exactly it", 10), ["exactly it"]);
         assert_eq!(wrapped("", 10), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_hides_in_a_call_is_named_in_its_line_too() {
+        assert_eq!(gist(r#"{"command":"ls\u202e #\u200b\u001b[2J\nrm x"}"#), "ls<U+202E> #<U+200B><U+001B>[2J rm x");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::context::cut::Room;
 use crate::helps::{Help, lacking, tool_of, what_helps};
 use crate::{Bodies, Call, CallState, NodeKind, State};
-use mainpath_types::{CallId, EventKind, FinishReason, Goal, GoalStatus, Resolution, ResolveCause, Seq, text_of};
+use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the last run ended.
@@ -40,9 +40,10 @@ pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
 
 /// What stands in for a final answer: what was done, what blocks, what to do next. By rules, without a model.
 pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason) -> String {
-    let mut done: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut failed = None;
-    for call in state.calls.iter() {
+    let run = LastRun::find(state, bodies);
+    let (mut done, mut failed, mut has_calls): (BTreeMap<&str, u32>, _, _) = (BTreeMap::new(), None, false);
+    for call in state.calls.iter().filter(|call| run.has_message(state, call.id.seq)) {
+        has_calls = true;
         let name = tool_of(call, bodies).unwrap_or("an unknown tool");
         match call.state {
             CallState::Done(Resolution::Ok) => *done.entry(name).or_default() += 1,
@@ -52,14 +53,15 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     }
     let mut text = format!("The run ended before a final answer ({}).\n\nDone: ", reason.words());
     let counts: Vec<String> = done.iter().map(|(name, times)| format!("{name} × {times}")).collect();
-    text.push_str(&if state.calls.iter().next().is_none() {
+    text.push_str(&if !has_calls {
         "no tools were run".into()
     } else if counts.is_empty() {
         "no tool call succeeded".into()
     } else {
         counts.join(", ")
     });
-    let goals = state.goals.list().iter().filter(|goal| goal.status == GoalStatus::Completed);
+    let is_done = |goal: &&Goal| goal.status == GoalStatus::Completed && run.completed(state, goal);
+    let goals = state.goals.list().iter().filter(is_done);
     goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
     let is_limited = reason == FinishReason::ContextLimit && state.spec.as_ref().is_some_and(Room::is_limited);
@@ -85,7 +87,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     if !denied.is_empty() {
         text.push_str(&format!(" Denied: {}.", denied.in_words()));
     }
-    let said = state.tree.up(state.tree.head).find_map(|(_, node)| {
+    let said = state.tree.up(state.tree.head).take_while(|(_, node)| node.event > run.began).find_map(|(_, node)| {
         let NodeKind::Assistant { .. } = node.kind else { return None };
         words(bodies, node.event).filter(|said| !said.trim().is_empty())
     });
@@ -108,7 +110,8 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
             tools.join(", ")
         ));
     }
-    let open: Vec<&str> = state.goals.list().iter().filter(|goal| is_to_do(state, goal)).map(description).collect();
+    let is_open = |goal: &&Goal| is_to_do(state, goal) && !run.is_earlier_task(state, goal);
+    let open: Vec<&str> = state.goals.list().iter().filter(is_open).map(description).collect();
     if !open.is_empty() {
         text.push_str(&format!(" Still open: {}", open.iter().take(MOST_OPEN).copied().collect::<Vec<_>>().join("; ")));
         text.push_str(&match open.len().saturating_sub(MOST_OPEN) {
@@ -117,6 +120,56 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
         });
     }
     text
+}
+
+/// The run that has just ended, by its events: what earlier ones did is not told again.
+struct LastRun {
+    /// The event with which it began; 0 where that is not at hand.
+    began: EventId,
+    /// The goals that it completed.
+    completed: BTreeSet<GoalId>,
+    /// Whether it completed one that it did not name.
+    completed_focus: bool,
+}
+
+impl LastRun {
+    fn find(state: &State, bodies: &dyn Bodies) -> LastRun {
+        let mut run = LastRun { began: 0, completed: BTreeSet::new(), completed_focus: false };
+        for event in (1..=state.last).rev() {
+            let ops = match bodies.get(event) {
+                Some(EventKind::RunStarted(_)) => {
+                    run.began = event;
+                    break;
+                }
+                Some(EventKind::GoalsChanged(data)) => &data.ops,
+                Some(EventKind::ModelFinished(data)) => &data.goals,
+                _ => continue,
+            };
+            for op in ops {
+                match op {
+                    GoalOp::Done { id: Some(id), .. } => drop(run.completed.insert(*id)),
+                    GoalOp::Done { id: None, .. } => run.completed_focus = true,
+                    _ => {}
+                }
+            }
+        }
+        run
+    }
+
+    fn has_message(&self, state: &State, seq: Seq) -> bool {
+        state.tree.node(seq).is_none_or(|node| node.event > self.began)
+    }
+
+    fn completed(&self, state: &State, goal: &Goal) -> bool {
+        let is_new = goal.made_after.is_some_and(|seq| self.has_message(state, seq));
+        self.began == 0 || is_new || self.completed_focus || self.completed.contains(&goal.id)
+    }
+
+    /// Whether a goal is nothing but the task of an earlier run, which stands for a plan where nobody has made one.
+    fn is_earlier_task(&self, state: &State, goal: &Goal) -> bool {
+        let is_earlier = goal.made_after.is_some_and(|seq| !self.has_message(state, seq));
+        is_earlier && state.goals.list().len() == 1
+    }
 }
 
 /// What to do where neither a summary nor an earlier message helps.
@@ -248,7 +301,10 @@ fn advice(reason: FinishReason) -> &'static str {
     use FinishReason::*;
     match reason {
         Final => "nothing.",
-        Stopped | Timeout | MaxTurns | MaxToolCalls | MaxScriptRuns => "continue the trace; limits count per run.",
+        Stopped => "continue the trace.",
+        Timeout | MaxTurns | MaxToolCalls | MaxScriptRuns => {
+            "continue the trace: limits count per run, so the next run has the whole limit again."
+        }
         TokenBudget | MoneyBudget => "continue the trace with a larger budget.",
         MaxOutput => "continue the trace, so that the model can finish its answer.",
         ContextLimit => "rewind, compact or clear the conversation, or use a model with a larger window.",

@@ -80,9 +80,7 @@ impl Entry {
                 Some(Given::Said { text, shown: format!("{prompt}{shown}") })
             }
             Key::Escape if self.refuses => {
-                self.refuses = false;
-                self.line.press(Key::End);
-                self.line.press(Key::KillToBegin);
+                self.clear();
                 None
             }
             Key::Close if self.line.text().is_empty() => Some(Given::Closed),
@@ -91,6 +89,15 @@ impl Entry {
                 None
             }
         }
+    }
+
+    /// Takes away what is typed, and goes back from the reason of a no to its question. False if there is nothing.
+    pub fn clear(&mut self) -> bool {
+        let had = self.refuses || !self.line.text().is_empty();
+        self.refuses = false;
+        self.line.press(Key::End);
+        self.line.press(Key::KillToBegin);
+        had
     }
 
     fn asked(&self) -> &str {

@@ -202,6 +202,16 @@ pub fn ask(prompt: &str, keys: &'static str) -> bool {
     true
 }
 
+/// Takes away what is half typed, or the reason that a no is asked for. False if there is nothing.
+pub fn clear_typed() -> bool {
+    let mut screen = screen();
+    let is_cleared = screen.entry.as_mut().is_some_and(Entry::clear);
+    if is_cleared {
+        screen.redraw();
+    }
+    is_cleared
+}
+
 /// Calls a person who may look elsewhere.
 pub fn ring() {
     if screen().users > 0 {

@@ -95,21 +95,85 @@ fn a_conversation_goes_on_message_by_message_and_again_the_next_time_in_its_fold
     // What comes in the moment between a run and the next wish is for neither.
     std::thread::sleep(std::time::Duration::from_millis(500));
     terminal.types("\u{3}");
+    terminal.shows("\r\nCtrl-C again or Ctrl-D leaves\r\n›", 1);
+    terminal.types("\u{3}");
     assert_eq!((terminal.end().0, place.traces().len()), (0, 2));
 }
 
 #[test]
-fn a_question_left_for_later_and_a_failure_are_told_and_without_a_terminal_nothing_begins() {
+fn a_ctrl_c_clears_a_half_typed_line_and_only_the_second_on_an_empty_line_leaves() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Hello.")]));
+    let mut terminal = bare(&place, &[("MAINPATH_MODEL", &server.model())]);
+    terminal.shows("Ctrl-D leaves\r\n›", 1);
+    for hint in 1..=2 {
+        terminal.types("half of it");
+        terminal.shows("› half of it\r\n", 1);
+        terminal.types("\u{3}");
+        terminal.shows("\r\n›\r\n", 1);
+        terminal.types("\u{3}");
+        terminal.shows("Ctrl-C again or Ctrl-D leaves\r\n", hint);
+    }
+    terminal.types("whole\r");
+    terminal.shows("■ final", 1);
+    assert!(!last_told(&server).contains("half of it"), "{}", last_told(&server));
+    terminal.shows("in, 5 out\r\n›\r\n", 1);
+    terminal.types("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_ctrl_c_at_a_question_clears_what_is_half_typed_and_the_question_stays() {
     let (place, server) = (Place::new(), scripted(vec![bash("echo 1 >> effects"), Answer::text("The end.")]));
+    let mut terminal = bare(&place, &[("MAINPATH_MODEL", &server.model())]);
+    terminal.shows("a new conversation in", 1);
+    terminal.types("Do it.\r");
+    terminal.shows("[l]ater, [?]:", 1);
+    for half in ["edit something", "no wai"] {
+        terminal.types(half);
+        terminal.shows(&format!("[?]: {half}\r\n"), 1);
+        terminal.types("\u{3}");
+        terminal.shows("[l]ater, [?]:\r\n", 1);
+    }
+    terminal.types("yes\r");
+    terminal.shows("■ final", 1);
+    assert_eq!(place.text("effects"), "1\n");
+    terminal.types("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_question_left_for_later_and_a_failure_are_told_and_without_a_terminal_nothing_begins() {
+    let (place, server) =
+        (Place::new(), scripted(vec![bash("echo 1 >> effects"), Answer::text("The end."), Answer::text("More.")]));
     let model = server.model();
     let mut terminal = bare(&place, &[("MAINPATH_MODEL", &model)]);
     terminal.shows("a new conversation in", 1);
     terminal.types("Do it.\r");
     terminal.shows("[l]ater, [?]:", 1);
     terminal.types("later\r");
+    let waits = "call 2.0 (bash: echo 1 >> effects) waits for your answer; ";
+    let how = "press Enter to continue, or type a message, which is read after it\r\n›\r\n";
+    terminal.shows(&format!("{waits}{how}"), 1);
+    // A message waits behind it, and says so.
+    terminal.types("And then?\r");
+    terminal.shows(&format!("{waits}your message is read after that\r\n"), 1);
+    terminal.shows("[l]ater, [?]:", 2);
+    terminal.types("later\r");
+    terminal.shows(&format!("{waits}press Enter"), 2);
+    terminal.types("\u{4}");
     let (code, shown) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (5, ""), "{shown}");
     assert!(shown.contains(&format!("mainpath approve {}", place.trace())), "{shown}");
+    // The next day.
+    let mut terminal = bare(&place, &[]);
+    terminal.shows(&format!("{waits}{how}"), 1);
+    terminal.types("\r");
+    terminal.shows("[l]ater, [?]:", 1);
+    terminal.types("yes\r");
+    terminal.shows("■ final", 1);
+    assert_eq!(place.text("effects"), "1\n");
+    terminal.types("\u{4}");
+    assert_eq!(terminal.end().0, 0);
     place.run(&["chat"]).fails(2, "a chat needs a terminal; without one: mainpath run");
     let bare = place.run(&[]);
     assert!(bare.code == 2 && bare.err.contains("Usage: mainpath <COMMAND>") && bare.out.is_empty(), "{bare:#?}");

@@ -154,11 +154,49 @@ fn the_second_interrupt_ends_at_once() {
     assert!(!done.out.contains("run_finished"), "{done:#?}");
     place.quiet();
     assert_eq!(place.tools(), Vec::<u32>::new());
+    // The stop was for the process that is gone: the next one answers at once.
     let resumed = place.run(&["resume", "--yes"]);
-    // The stop was decided before: what was open is closed, and the next resume answers.
-    assert!(resumed.code == 130 && resumed.report().starts_with(STOPPED), "{resumed:#?}");
-    resumes(&place);
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "Done after all.\n"), "{resumed:#?}");
+    place.ok(&["verify"]);
+    place.ok(&["replay"]);
     assert_eq!(place.text("late"), "");
+}
+
+#[test]
+fn a_stop_that_its_process_never_read_stops_nothing_else() {
+    for next in [&["resume", "--yes"][..], &["run", "--yes", "-c", "And now?"]] {
+        let (place, server) = (Place::new(), first(bash("echo $$ > pid; sleep 30")));
+        let mut process = place.start_run(&server, &["--yes", "Do it."]);
+        wait_until("the tool runs", || place.text("pid").ends_with('\n'));
+        process.signal(Signal::STOP);
+        assert!(place.ok(&["stop"]).ends_with(" stops at the next checkpoint\n"));
+        process.signal(Signal::KILL);
+        assert_eq!(process.end().code, 137);
+        place.quiet();
+        let done = place.run(next);
+        assert_eq!((done.code, done.out.as_str()), (0, "Done after all.\n"), "{next:?}: {done:#?}");
+        let ends = place.events(&place.trace()).into_iter().filter(|event| event["type"] == "run_finished");
+        let reasons: Vec<Value> = ends.map(|event| event["data"]["reason"].clone()).collect();
+        assert_eq!(reasons, ["stopped", "final"]);
+        place.ok(&["verify"]);
+        place.ok(&["replay"]);
+    }
+}
+
+#[test]
+fn the_report_of_a_stopped_run_is_about_that_run() {
+    let slow = "echo x >> began; sleep 30";
+    let answers = vec![bash("echo one >> effects"), Answer::text("The first end."), bash(slow), Answer::text("Never.")];
+    let (place, server) = (Place::new(), scripted(answers));
+    assert_eq!(place.run_on(&server, &["--yes", "Write one."]).code, 0);
+    let mut process = place.start(&["run", "-c", "--yes", "Wait."]);
+    wait_until("the tool runs", || place.text("began") == "x\n");
+    process.signal(Signal::INT);
+    let done = process.end();
+    let expected = format!(
+        "{STOPPED}\n\nDone: no tool call succeeded.\nBlocked by: the run was stopped.\nNext: continue the trace."
+    );
+    assert_eq!((done.code, done.report().trim_end()), (130, expected.as_str()), "{done:#?}");
 }
 
 #[test]

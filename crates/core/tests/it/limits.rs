@@ -370,8 +370,8 @@ fn a_degraded_answer_says_what_was_done_what_blocks_and_what_to_do_next() {
     agent.takes(done("2.0", 1));
     agent.takes(failed("2.1", 1));
     let answer = "The run ended before a final answer (turn limit).\n\nDone: read × 1.\nBlocked by: the limit of model \
-                  turns. The last failure was in bash.\nLast message: let me see\nNext: continue the trace; \
-                  limits count per run.";
+                  turns. The last failure was in bash.\nLast message: let me see\nNext: continue the trace: \
+                  limits count per run, so the next run has the whole limit again.";
     let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into(), is_said: false };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
 }

@@ -57,7 +57,7 @@ fn a_degraded_answer_names_finished_goals_and_no_empty_words() {
     agent.takes(done("2.0", 1));
     agent.takes(done("2.1", 1));
     let answer = "The run ended before a final answer (turn limit).\n\nDone: read × 2; the first.\nBlocked by: the limit \
-                  of model turns.\nNext: continue the trace; limits count per run. Still open: the second.";
+                  of model turns.\nNext: continue the trace: limits count per run, so the next run has the whole limit again. Still open: the second.";
     let expected = Ending { reason: FinishReason::MaxTurns, answer: answer.into(), is_said: false };
     assert_eq!(ending(agent.state(), &agent.bodies), Some(expected));
 }
