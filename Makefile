@@ -10,9 +10,10 @@ SEEDS ?= 10000
 
 .PHONY: run build test advisories sbom hardening mcp-servers lint bench simulation mutants redis clean
 
-## Build and give an agent a task: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
+## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
 	@if [ ! -t 0 ]; then exec </dev/null; fi; \
+	$(if $(filter file,$(origin TASK)),$(if $(MODEL),,if ./target/release/mainpath doctor | grep -q '^warn no model'; then exec ./target/release/mainpath demo; fi;)) \
 	./target/release/mainpath run $(FLAGS) $(if $(MODEL),--model '$(MODEL)') -- '$(subst ','\'',$(TASK))'
 
 build:

@@ -49,6 +49,8 @@ pub enum Command {
     /// Give an agent a task and watch it work
     #[command(visible_alias = "exec")]
     Run(RunArgs),
+    /// Watch a demonstration without a model: a fixed script with real tools in a temporary folder
+    Demo(DemoArgs),
     /// Talk with an agent in this folder; in a terminal, `mainpath` alone does the same
     Chat(ChatArgs),
     /// Continue a trace after a crash, a stop, a limit or an approval
@@ -165,7 +167,7 @@ pub struct ManArgs {
 pub struct RunArgs {
     /// The task. Standard input is added as context; `-` reads the task from it
     pub task: Option<String>,
-    /// Continue the last trace of this folder; skips demo runs once you have set up a model
+    /// Continue the last trace of this folder
     #[arg(short, long, conflicts_with = "trace")]
     pub r#continue: bool,
     /// Continue this trace (its id or a unique part of it)
@@ -182,6 +184,16 @@ pub struct RunArgs {
     pub attach: AttachArgs,
     #[command(flatten)]
     pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Whether it is the demonstration.
+    #[arg(skip)]
+    pub is_demo: bool,
+}
+
+/// `mainpath demo`
+#[derive(Args, Debug)]
+pub struct DemoArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 }

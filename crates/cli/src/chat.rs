@@ -14,7 +14,7 @@ use crate::typed::{self, Typed};
 use crate::which::{name, rows};
 use mainpath::Installation;
 use mainpath::agent;
-use mainpath::agent::{check_model, choose_model};
+use mainpath::agent::{check_model, find_model};
 use mainpath_runtime::Mail;
 use mainpath_types::{MessageMode, TraceId};
 use std::path::Path;
@@ -43,6 +43,7 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
         attach: AttachArgs::default(),
         agent: args.agent,
         output: OutputArgs::default(),
+        is_demo: false,
     };
     let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
     if !args.new {
@@ -98,8 +99,10 @@ impl Chat<'_> {
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.models.registry());
-                let chosen = choose_model(self.model.as_deref(), home, registry).await;
-                let model = if chosen.is_demo { trial::first_model(self.app).await? } else { chosen.model };
+                let model = match find_model(self.model.as_deref(), home, registry).await {
+                    Some(chosen) => chosen.model,
+                    None => trial::first_model(self.app).await?,
+                };
                 check_model(&model, registry)?;
                 let place = agent::workspace(self.run.agent.workspace.as_deref())?;
                 eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));

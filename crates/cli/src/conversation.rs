@@ -51,10 +51,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
         }
         _ => {}
     }
-    let chosen = choose_model(agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
-    if chosen.is_demo {
-        return Err(Failure::usage("no model is set; choose one with --model (see mainpath models)"));
-    }
+    let chosen = choose_model(agent.model.as_deref(), &app.logs.home, app.models.registry()).await?;
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     if task.is_none() && !attached.parts.is_empty() {

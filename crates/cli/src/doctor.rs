@@ -4,7 +4,7 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::text::plain;
 use mainpath::Installation;
-use mainpath::agent::choose_model;
+use mainpath::agent::find_model;
 use mainpath_runtime::Models;
 use mainpath_sandbox::Launcher;
 use std::collections::BTreeSet;
@@ -27,16 +27,14 @@ pub async fn doctor() -> Result<Exit, Failure> {
     }?;
     let config = if app.logs.home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
     say(true, format!("configuration {}{config}", app.logs.home.config_file.display()))?;
-    let chosen = choose_model(None, &app.logs.home, app.models.registry()).await;
-    match app.models.find(&chosen.model) {
-        Ok(_) if chosen.is_demo => {
-            out("warn no model is set up, so runs play a demonstration; mainpath models lists them")
-        }
-        Ok(_) => say(
+    let chosen = find_model(None, &app.logs.home, app.models.registry()).await;
+    match chosen.map(|chosen| (app.models.find(&chosen.model), chosen)) {
+        None => out("warn no model is set up; mainpath models lists them, mainpath demo shows how a run looks"),
+        Some((Ok(_), chosen)) => say(
             true,
             format!("model {}{}", chosen.model, chosen.note.map(|note| format!(": {note}")).unwrap_or_default()),
         ),
-        Err(problem) => say(false, format!("model {}: {problem}", chosen.model)),
+        Some((Err(problem), chosen)) => say(false, format!("model {}: {problem}", chosen.model)),
     }?;
     // One that JSON writes otherwise is there twice.
     let names: BTreeSet<&str> = app.vault.names().collect();

@@ -15,6 +15,7 @@ mod compare;
 mod context;
 mod control;
 mod conversation;
+mod demo;
 mod doctor;
 mod echo;
 mod elsewhere;
@@ -166,6 +167,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
     let done = tokio.block_on(async {
         match command {
             Command::Run(args) => run::run(args).await,
+            Command::Demo(args) => demo::demo(args).await,
             Command::Chat(args) => chat::chat(args).await,
             Command::Resume(args) => run::resume(args).await,
             Command::Rewind(args) => rewind::rewind(args).await,

@@ -6,6 +6,7 @@ use crate::asked::{Standing, asked};
 use crate::attach::{Attached, attach};
 use crate::control::settle;
 use crate::conversation;
+use crate::demo::{check_asked, is_demo};
 use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
@@ -87,14 +88,14 @@ pub async fn begin(
         // It was killed before anything was said in it: this is its first message.
         known = Some(trace);
     }
-    let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
+    let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await?;
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     let trace = match known {
         Some(trace) => trace,
         None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
     };
-    let demo = chosen.is_demo && args.agent.workspace.is_none();
+    let demo = args.is_demo;
     let workspace = if demo {
         let folder = app.logs.home.demo_workspace(&trace);
         std::fs::create_dir_all(&folder)?;
@@ -130,22 +131,15 @@ pub async fn begin(
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }
 
-/// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Before there is a model it may be the
-/// demonstration, which has a folder of its own. Errors: there is none.
+/// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.
 async fn last(app: &Installation, args: &RunArgs) -> Result<TraceId, Failure> {
     let here = agent::workspace(args.agent.workspace.as_deref())?;
     let rows = rows(&app.logs).await?;
-    let Some(newest) = rows.first() else {
+    if rows.is_empty() {
         return Err(Failure::error("there are no traces yet; start one with `mainpath run \"TASK\"`"));
-    };
+    }
     if let Some(row) = rows.iter().find(|row| Path::new(&row.workspace) == here) {
         return Ok(row.trace.clone());
-    }
-    if is_demo(app, &newest.trace, &newest.workspace) {
-        let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await;
-        if chosen.model.starts_with("scripted") {
-            return Ok(newest.trace.clone());
-        }
     }
     let place = plain(&here.display().to_string());
     let elsewhere = match rows.iter().find(|row| !is_demo(app, &row.trace, &row.workspace)) {
@@ -158,12 +152,6 @@ async fn last(app: &Installation, args: &RunArgs) -> Result<TraceId, Failure> {
         None => "start one with mainpath run \"TASK\"".into(),
     };
     Err(Failure::error(format!("no trace in {place} yet; {elsewhere}")))
-}
-
-/// Whether a trace is the scripted demonstration, by the folder in which it works.
-fn is_demo(app: &Installation, trace: &TraceId, folder: &str) -> bool {
-    let demo = app.logs.home.demo_workspace(trace);
-    demo.canonicalize().unwrap_or(demo) == Path::new(folder)
 }
 
 /// What a model is told whose answer was cut off.
@@ -272,13 +260,16 @@ pub async fn go_on(
         )));
     }
     let spec = spec_of(&log).ok_or_else(|| Failure::error(format!("trace {trace} has no task; start a new one")))?;
+    let demo = is_demo(app, trace, &spec.workspace);
+    if agent.model.is_none() {
+        check_asked(trace, spec, demo, mail.as_ref())?;
+    }
     app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
     let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
     let rules = spec.rules.clone().with(&app.sources.run);
     let rules = check_rules(app, &folder.display().to_string(), rules, output.json)?;
     let policy = Arc::clone(&rules.policy);
     let runtime = app.runtime_under(rules)?;
-    let demo = is_demo(app, trace, &spec.workspace);
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
     let open = state.run.as_ref().map(|_| state.runs);
     let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));

@@ -67,7 +67,7 @@ impl Served {
         }
         let app = &self.app;
         let named = start.model.as_deref().or(self.args.model.as_deref());
-        let chosen = choose_model(named, &app.logs.home, app.models.registry()).await;
+        let chosen = choose_model(named, &app.logs.home, app.models.registry()).await.map_err(said)?;
         app.prepare_model(&chosen.model).await.map_err(said)?;
         let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
         let workspace = agent::workspace(folder).map_err(said)?;

@@ -3,6 +3,7 @@
 use crate::args::mode;
 use crate::args::*;
 use crate::browse::out;
+use crate::demo::DEMO;
 use crate::elsewhere;
 use crate::exit::logs;
 use crate::exit::{Exit, Failure};
@@ -13,7 +14,7 @@ use crate::text::{count, number, plain, short, span, were};
 use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::agent;
-use mainpath::agent::choose_model;
+use mainpath::agent::find_model;
 use mainpath::sessions::{Held, fresh, sessions};
 use mainpath_core::status;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
@@ -228,10 +229,12 @@ pub fn tell(healed: &[String]) {
 
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
 pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure> {
-    let chosen = choose_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
+    // It can be taken in without one; whoever goes on with it names it then.
+    let chosen = find_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
+    let model = chosen.map_or_else(|| DEMO.into(), |chosen| chosen.model);
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    Ok(agent::spec(&args.options()?, app.basis(), chosen.model, (&workspace, &policy), mode(args, is_attended()))?)
+    Ok(agent::spec(&args.options()?, app.basis(), model, (&workspace, &policy), mode(args, is_attended()))?)
 }
 
 async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Result<Exit, Failure> {

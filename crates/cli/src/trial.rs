@@ -20,11 +20,18 @@ pub async fn first_model(app: &Installation) -> Result<String, Failure> {
     eprintln!(
         "  openai:NAME, anthropic:NAME, …                        with the key in OPENAI_API_KEY, ANTHROPIC_API_KEY, …"
     );
-    eprintln!("`mainpath models` lists them. Press Enter to leave.");
+    eprintln!(
+        "`mainpath models` lists them. Type demo to see a demonstration first, without a model. Press Enter to leave."
+    );
     loop {
         let model = line("model: ")?;
         if model.is_empty() {
             return Err(Failure::usage("no model chosen; mainpath models lists them"));
+        }
+        if model == "demo" {
+            // In a process of its own, which has the terminal to itself.
+            std::process::Command::new(std::env::current_exe()?).arg("demo").status()?;
+            continue;
         }
         if let Err(failure) = check_model(&model, app.models.registry()) {
             eprintln!("✗ {}", plain(failure.message()));

@@ -19,11 +19,18 @@ fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
     let (place, server) = (Place::new(), scripted(vec![Answer::text("Hello."), Answer::text("Two.")]));
     let mut terminal = bare(&place, &[]);
     terminal.shows("model:", 1);
-    terminal.types("gpt-nothing\n");
+    // A demonstration is offered, and needs none.
+    terminal.shows("Type demo to see a demonstration first", 1);
+    terminal.types("demo\n");
+    terminal.shows("? allow edit_text_file: shopping.txt", 1);
+    terminal.types("y\n");
+    terminal.shows("■ final", 1);
     terminal.shows("model:", 2);
+    terminal.types("gpt-nothing\n");
+    terminal.shows("model:", 3);
     // Nobody listens there.
     terminal.types("openai-compatible:http://127.0.0.1:1/v1#x\n");
-    terminal.shows("model:", 3);
+    terminal.shows("model:", 4);
     terminal.types(&format!("{}\n", server.model()));
     terminal.shows("✓ it answers: Hello.\r\n", 1);
     terminal.shows("make it the default for every folder? [y]es, [n]o:", 1);
@@ -31,7 +38,7 @@ fn the_first_time_it_asks_for_a_model_tries_it_and_keeps_it() {
     terminal.shows(&format!("a new conversation in {}", place.work.display()), 1);
     terminal.types("What is here?\r");
     terminal.shows("› What is here?\r\n", 1);
-    terminal.shows("■ final", 1);
+    terminal.shows("■ final", 2);
     terminal.types("\u{4}");
     let (code, shown) = terminal.end();
     assert!(code == 0 && shown.contains("Hello.\r\n"), "{shown}");

@@ -126,16 +126,20 @@ fn with_json_standard_output_holds_event_lines_and_nothing_else() {
 }
 
 #[test]
-fn to_continue_means_the_last_trace_of_this_folder_and_leaves_the_demonstration_once_there_is_a_model() {
+fn to_continue_means_the_last_trace_of_this_folder_and_never_the_demonstration() {
     let (place, server) = (Place::new(), simple());
     // The list goes by when a log was written, to the millisecond.
     let moment = || std::thread::sleep(std::time::Duration::from_millis(5));
-    let demo = place.run(&["run", "What is here?"]);
+    let demo = place.run(&["demo"]);
     assert!(demo.code == 0 && demo.err.contains("a SCRIPTED model plays"), "{demo:#?}");
     let model = server.model();
     let go_on = |place: &Place, more: &[&str]| place.run(&[&["run", "-c", "More."], more].concat());
     go_on(&place, &["--model", &model]).fails(1, "yet; start one with mainpath run \"TASK\"");
-    assert_eq!(go_on(&place, &[]).code, 0, "without a model the demonstration is all there is");
+    go_on(&place, &[]).fails(1, "yet; start one with mainpath run \"TASK\"");
+    // Its script answers no questions.
+    let script = place.run(&["run", "--trace", &place.trace(), "More."]);
+    script
+        .fails(2, "is the demonstration, whose script answers no questions; to ask a real model: mainpath run --trace");
     moment();
     place.run_on(&server, &["First."]);
     let real = crate::support::newest(&place);
@@ -427,7 +431,7 @@ fn the_doctor_names_every_part_of_the_sandbox() {
     // These are not needed: what they would add is said where they are missing.
     assert!(said.contains("sandbox: cgroups: ") && said.contains("sandbox: Landlock: "), "{said}");
     assert!(!said.contains("NOT sandboxed") && !said.contains("FAIL"), "{said}");
-    assert!(said.contains("\nwarn no model is set up, so runs play a demonstration; "), "{said}");
+    assert!(said.contains("\nwarn no model is set up; "), "{said}");
     assert!(place.traces().is_empty());
 }
 

@@ -135,7 +135,7 @@ fn without_a_model_the_first_provider_with_a_key_is_taken_with_what_is_known_of_
 }
 
 #[test]
-fn without_a_key_a_local_server_is_taken_and_without_that_the_script() {
+fn without_a_key_a_local_server_is_taken_and_without_that_it_is_said_how_to_set_a_model() {
     let (place, server) = (Place::new(), answering());
     let at = server.addr().to_string();
     let done = with(&place, &["run", "Do it."], &[("OLLAMA_HOST", &at)]);
@@ -145,8 +145,8 @@ fn without_a_key_a_local_server_is_taken_and_without_that_the_script() {
     assert_eq!(spec(&place)["model"], "ollama:test-model");
     let alone = Place::new();
     let done = with(&alone, &["run", "Do it."], &[]);
-    assert!(done.code == 0 && done.err.contains("a SCRIPTED model plays"), "{done:#?}");
-    assert!(!done.err.contains("nothing is known"), "{done:#?}");
+    done.fails(2, "no model is set: give --model ");
+    assert!(done.err.contains("mainpath demo") && done.out.is_empty() && alone.traces().is_empty(), "{done:#?}");
 }
 
 #[test]

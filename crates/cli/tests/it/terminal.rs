@@ -259,7 +259,7 @@ fn who_resumes_a_run_that_stands_at_its_question_elsewhere_changes_nothing_of_it
 #[test]
 fn the_demonstration_asks_once_where_a_person_is_there() {
     let place = Place::new();
-    let mut terminal = Terminal::start(&place, &["run", "What is here?"], &[]);
+    let mut terminal = Terminal::start(&place, &["demo"], &[]);
     terminal.shows("? allow edit_text_file: shopping.txt", 1);
     terminal.types("y\n");
     let (code, screen) = terminal.end();

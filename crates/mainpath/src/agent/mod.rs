@@ -11,7 +11,7 @@ mod spec;
 
 pub use basis::Basis;
 pub use builder::Agent;
-pub use model::{Chosen, check_model, choose_model, env};
+pub use model::{Chosen, check_model, choose_model, env, find_model};
 pub use offer::REACHING;
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;

@@ -9,8 +9,6 @@ pub struct Chosen {
     pub model: String,
     /// What to say about the choice, if nobody named it.
     pub note: Option<String>,
-    /// Whether it is the bundled script because there was nothing else.
-    pub is_demo: bool,
 }
 
 /// A variable of the environment, if it is text.
@@ -18,16 +16,29 @@ pub fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The model: the flag, `MAINPATH_MODEL`, the configuration, the first provider whose key is set, the first local server that
-/// answers, else the bundled script.
-pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) -> Chosen {
+/// The model of an agent that is to work. Errors: there is none.
+pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) -> Result<Chosen, Error> {
+    find_model(flag, home, registry).await.ok_or_else(no_model)
+}
+
+/// That there is no model, how to set one, and how to see the demonstration.
+fn no_model() -> Error {
+    Error::invalid(
+        "no model is set: give --model openai-compatible:URL#NAME, or set MAINPATH_MODEL or a provider's key (see mainpath \
+         models); to see a demonstration without one: mainpath demo",
+    )
+}
+
+/// The model: the flag, `MAINPATH_MODEL`, the configuration, the first provider whose key is set, or the first local server that
+/// answers.
+pub async fn find_model(flag: Option<&str>, home: &Home, registry: &Registry) -> Option<Chosen> {
     let set = env("MAINPATH_MODEL").filter(|value| !value.trim().is_empty());
     if let Some(model) = flag.map(String::from).or(set).or_else(|| home.config.model.clone()) {
-        return Chosen { model, note: None, is_demo: false };
+        return Some(Chosen { model, note: None });
     }
     let found = |model: String, why: String| {
         let note = format!("using {model}, {why}; choose another with --model or MAINPATH_MODEL");
-        Chosen { model, note: Some(note), is_demo: false }
+        Some(Chosen { model, note: Some(note) })
     };
     for provider in registry.providers() {
         if let (Some(model), Some((variable, _))) = (&provider.default_model, provider.key(&env)) {
@@ -35,13 +46,8 @@ pub async fn choose_model(flag: Option<&str>, home: &Home, registry: &Registry) 
         }
     }
     let servers = local_servers(registry, &env).await;
-    if let Some((model, at)) = servers.iter().find_map(|server| Some((server.model()?, &server.at))) {
-        return found(model, format!("found at {at}"));
-    }
-    let note = "no model is set, so a SCRIPTED model plays a fixed demonstration with real tools in a temporary folder; \
-                your task is ignored. For a real model: --model openai-compatible:URL#NAME, or set \
-                MAINPATH_MODEL or a provider's key; see `mainpath models`";
-    Chosen { model: "scripted".into(), note: Some(note.into()), is_demo: true }
+    let (model, at) = servers.iter().find_map(|server| Some((server.model()?, &server.at)))?;
+    found(model, format!("found at {at}"))
 }
 
 /// Whether there can be such a model. Errors: no such name, or no key for it.
