@@ -180,12 +180,15 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         format!("{:<9}{:>10}{:>10}   of the window", "section", "tokens", "share"),
     ];
     for (section, share, tokens) in &layout.sections {
-        let over = if tokens > share { "  over its share" } else { "" };
+        let over = if tokens > share { "  above its share" } else { "" };
         let bar = bar(*tokens, layout.most, width.saturating_sub(54).min(60));
         lines.push(format!("{:<9}{:>10}{:>10}   {bar}{over}", section.as_str(), number(*tokens), number(*share)));
     }
     if layout.sections.iter().any(|(_, share, tokens)| tokens > share) {
-        lines.push("over its share: allowed until the request is nearly full".into());
+        lines.push(
+            "above its share: fine; a share is a guide, and nothing is left out before the request is nearly full"
+                .into(),
+        );
     }
     let free = layout.most.saturating_sub(estimate);
     let counted = look.counted.map_or(String::new(), |count| format!("   the vendor counted {}", number(count)));

@@ -249,7 +249,7 @@ pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
     let (_, state, bodies) = logs.read(&trace).await?;
     let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
-    let mail = Mail::Deny { call, reason: args.reason };
+    let mail = Mail::Deny { call, reason: args.why.or(args.reason) };
     decided(&logs, &trace, &mail, &format!("denied call {call} of {trace} ({what})")).await
 }
 

@@ -387,7 +387,15 @@ impl Printer {
                 match (planned.ended(), &planned.verdict) {
                     (Some((Resolution::Ok, _)), _) => self.line("✓", &short(name, 40)),
                     (Some((Resolution::Denied, reason)), Some(verdict)) => {
-                        self.line("✗", &format!("denied by {}: {reason}", verdict.rule));
+                        let trace = &self.projector.state().trace;
+                        // The words are for the model as well, which has no terminal.
+                        let how = match reason.strip_suffix("approve this call later.") {
+                            Some(before) => format!(
+                                "{before}approve this call later: mainpath approve {trace} --call {call} && mainpath resume {trace}"
+                            ),
+                            None => reason.to_string(),
+                        };
+                        self.line("✗", &format!("denied by {}: {how}", verdict.rule));
                     }
                     (Some((_, problem)), _) => self.line("✗", &short(problem, 200)),
                     (None, _) => {}

@@ -32,6 +32,7 @@ use mainpath_store::{ReadLog, Store, StoreError};
 use mainpath_types::*;
 use rustix::fs::{FileType, fstat};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -389,7 +390,7 @@ pub fn warn(app: &Installation, model: &str, output: &OutputArgs) {
     }
     eprintln!("! {}", plain(&line));
     // Where it cannot be noted it is said again.
-    let note = std::fs::OpenOptions::new().create(true).append(true).open(&file);
+    let note = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
     let _ = note.and_then(|mut file| writeln!(file, "{}", plain(model)));
 }
 

@@ -59,7 +59,7 @@ pub struct RestoreArgs {
 pub struct RewindArgs {
     /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// The message to go back to (unless an option names it), then a new task [default: answer again]
+    /// The message to go back to (unless an option names it), then a new task [default: the model answers again at once]
     #[arg(value_name = "[N] [TASK]", num_args = 0..=2)]
     pub words: Vec<String>,
     #[command(flatten)]
@@ -107,7 +107,7 @@ pub struct RegenerateArgs {
 pub struct ForkArgs {
     /// The trace (its id or a unique part of it)
     pub trace: String,
-    /// A new task [default: answer again]
+    /// A new task [default: the model answers again at once; --no-run only copies]
     pub task: Option<String>,
     #[command(flatten)]
     pub point: PointArgs,

@@ -86,6 +86,9 @@ pub struct DenyArgs {
     #[arg(long)]
     pub call: Option<CallId>,
     /// The reason; the model sees it
-    #[arg(long)]
+    #[arg(value_name = "REASON")]
+    pub why: Option<String>,
+    /// The same as an option
+    #[arg(long, conflicts_with = "why")]
     pub reason: Option<String>,
 }

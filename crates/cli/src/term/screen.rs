@@ -326,7 +326,8 @@ impl Screen {
     /// Takes away what is drawn. A terminal that was made narrower since has broken its rows.
     fn erase(&mut self, bytes: &mut String) {
         let drawn = std::mem::take(&mut self.drawn);
-        if drawn.is_empty() {
+        // In the background the shell has its line where ours was.
+        if drawn.is_empty() || !is_ours() {
             return;
         }
         let columns = size().0;

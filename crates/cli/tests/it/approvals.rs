@@ -80,7 +80,7 @@ fn a_denial_wins_over_an_approval_that_nobody_has_read() {
     assert!(
         place.ok(&["show"]).contains("call 2.0 (bash: echo done >> effects) has been approved and has not started")
     );
-    let told = place.ok(&["deny", &trace, "--reason", "no, wait"]);
+    let told = place.ok(&["deny", &trace, "no, wait"]);
     assert!(told.starts_with(&format!("denied call 2.0 of {trace}")), "{told}");
     for again in ["approve", "deny"] {
         place
@@ -166,7 +166,10 @@ fn without_a_person_a_change_is_denied_and_the_model_goes_on() {
     assert_eq!((done.code, done.out.as_str()), (0, "Then not.\n"), "{done:#?}");
     assert_eq!(place.text("effects"), "");
     assert!(observed(&server).contains("--yes"), "{}", observed(&server));
-    assert!(done.err.contains("denied"), "{}", done.err);
+    let trace = place.trace();
+    let how = format!("or approve this call later: mainpath approve {trace} --call 2.0 && mainpath resume {trace}\n");
+    assert!(done.err.contains("✗ denied by ") && done.err.contains(&how), "{}", done.err);
+    assert!(!observed(&server).contains("mainpath approve"), "{}", observed(&server));
 }
 
 #[test]

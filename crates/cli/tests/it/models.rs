@@ -164,6 +164,8 @@ fn a_model_that_nobody_described_is_warned_of_and_the_line_that_is_proposed_desc
          mainpath models add {model} --context-window 65536"
     );
     assert_eq!(warnings(&done), [expected]);
+    let noted = std::fs::metadata(place.home.join("unknown-models")).unwrap().permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&noted) & 0o777, 0o600);
     assert_eq!(json!([spec(&place)["context_window"], spec(&place)["reserved_output"]]), json!([16_384, 2_048]));
     let resumed = place.run(&["run", "-c", "More."]);
     assert!(resumed.code == 0 && warnings(&resumed).is_empty(), "it is said once: {resumed:#?}");

@@ -188,3 +188,26 @@ fn the_terminal_is_left_as_it_was() {
         assert!(String::from_utf8(bytes).unwrap().contains("\u{1b}[?2004l"), "{shown}");
     }
 }
+
+#[test]
+fn in_the_background_nothing_of_the_shells_line_is_taken_away() {
+    let waits = "echo x >> began; while [ ! -e go ]; do sleep 0.02; done; echo printed";
+    let (place, server) = (Place::new(), scripted(vec![bash(waits), Answer::text("The end.")]));
+    let shell = ["bash", "--norc", "--noprofile", "-i"];
+    let mut terminal = Terminal::of_size((60, 160), &place, (&shell, &[]), &[("PS1", "shell$ ")]);
+    terminal.types(&format!("{} run --yes --model {} 'Do it.'\n", PROGRAM[0], server.model()));
+    wait_until("the tool runs", || place.text("began") == "x\n");
+    // The line that turns is drawn by now.
+    terminal.shows(" 1 s ·", 1);
+    terminal.types("\u{1a}");
+    terminal.shows("Stopped", 1);
+    terminal.types("bg\n");
+    std::thread::sleep(READ);
+    let shown = terminal.screen();
+    assert!(shown.ends_with("\r\nshell$\r\n"), "{shown}");
+    std::fs::write(place.work.join("go"), "").unwrap();
+    terminal.types("fg\n");
+    terminal.shows("■ final", 1);
+    terminal.types("exit\n");
+    terminal.end();
+}
