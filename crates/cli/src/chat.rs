@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::prompt::Lines;
 use crate::run::{Task, begin, go_on, warn};
+use crate::say::tell;
 use crate::signals::{Heard, Signals};
 use crate::term::screen;
 use crate::text::plain;
@@ -27,6 +28,9 @@ const HELP: [&str; 5] = [
     "Ctrl-C        clear the line; on an empty line, twice: leave",
     "Ctrl-D        leave; to continue later: mainpath in this folder",
 ];
+
+/// The explanations of the list stand behind so many columns.
+const HANG: usize = 14;
 
 /// `mainpath chat`
 pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
@@ -95,7 +99,10 @@ impl Chat<'_> {
         match known {
             Some(row) => {
                 let model = self.model.get_or_insert_with(|| row.model.clone());
-                eprintln!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model));
+                tell(
+                    &format!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model)),
+                    2,
+                );
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.models.registry());
@@ -105,14 +112,17 @@ impl Chat<'_> {
                 };
                 check_model(&model, registry)?;
                 let place = agent::workspace(self.run.agent.workspace.as_deref())?;
-                eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));
+                tell(
+                    &format!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model)),
+                    2,
+                );
                 warn(self.app, &model, &self.run.output);
                 self.model = Some(model);
             }
         }
         eprintln!("/help lists the commands; Ctrl-D leaves");
         if let Some(open) = self.open().await? {
-            eprintln!("{}; {ENTER}", open.what);
+            tell(&format!("{}; {ENTER}", open.what), 2);
         }
         Ok(())
     }
@@ -133,7 +143,7 @@ impl Chat<'_> {
                     continue;
                 }
                 Typed::Help => {
-                    HELP.iter().chain(&typed::HELP).for_each(|line| eprintln!("{line}"));
+                    HELP.iter().chain(&typed::HELP).for_each(|line| tell(line, HANG));
                     continue;
                 }
                 Typed::Unknown(word) if word == "/new" => {
@@ -161,7 +171,7 @@ impl Chat<'_> {
                 }
             };
             if let Some(open) = self.open().await? {
-                eprintln!("{}; your message is read after that", open.what);
+                tell(&format!("{}; your message is read after that", open.what), 2);
             }
             let done = self.say(text).await;
             if let Some(exit) = self.left(done).await? {
@@ -250,7 +260,7 @@ impl Chat<'_> {
         let exit = match done {
             Ok(exit) => exit,
             Err(failure) => {
-                eprintln!("mainpath: {}", plain(&failure.message));
+                tell(&format!("mainpath: {}", plain(&failure.message)), 2);
                 return Ok(None);
             }
         };
@@ -258,7 +268,7 @@ impl Chat<'_> {
         if exit == Exit::Interrupted {
             return Ok(Some(exit));
         }
-        eprintln!("{}; {ENTER}", open.what);
+        tell(&format!("{}; {ENTER}", open.what), 2);
         Ok(None)
     }
 }

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::follow::Follow;
 use crate::print::Made;
 use crate::prompt::{Said, understand};
+use crate::say::tell;
 use crate::term::screen;
 use crate::text::{count, gist, plain, were};
 use crate::whole::whole;
@@ -31,6 +32,9 @@ const HELP: &str = "  y          allow this call
   l          decide later with mainpath approve or mainpath deny
   /steer …   send the agent a message now
 ";
+
+/// They stand behind so many columns.
+const HANG: usize = 13;
 
 /// The same in a line.
 const WORDS: &str = "  y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ";
@@ -123,7 +127,7 @@ impl Follow<'_> {
                 eprintln!("  │ … {more}: press d to see all before you can allow it");
             }
             for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
-                eprintln!("  {line}");
+                tell(&format!("  {line}"), 4);
             }
             let foreign: Vec<&str> =
                 made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();
@@ -180,7 +184,7 @@ impl Follow<'_> {
                 return Ok(None);
             }
             Said::Help => {
-                eprint!("{HELP}");
+                HELP.lines().for_each(|line| tell(line, HANG));
                 self.ask_for_word("", &made);
                 return Ok(None);
             }

@@ -34,6 +34,9 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     if before_going_on(&app, (&trace, &trace), &log, after, args.files, args.output.json).await? {
         return Ok(Exit::Ok);
     }
+    if task.is_none() && !args.output.json {
+        eprintln!("· no task given, so the model answers message {after} of {trace} again");
+    }
     let parts = task.map(|task| vec![Part::text(task)]);
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts })).await
 }
@@ -88,7 +91,9 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     if !args.output.json {
-        eprintln!("mainpath: forked {from} at #{head}{why}");
+        let again =
+            if args.task.is_none() { "; no task given, so the model answers again (--no-run only copies)" } else { "" };
+        eprintln!("mainpath: forked {from} at #{head}{why}{again}");
     }
     let mail = match args.task {
         Some(task) => Mail::message(task),

@@ -11,6 +11,7 @@ use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::policy::check_rules;
+use crate::say::tell;
 use crate::session::{mirror, settled};
 use crate::term::screen;
 use crate::text::{number, plain};
@@ -388,7 +389,7 @@ pub fn warn(app: &Installation, model: &str, output: &OutputArgs) {
     if said.lines().any(|said| said == model) {
         return;
     }
-    eprintln!("! {}", plain(&line));
+    tell(&format!("! {}", plain(&line)), 2);
     // Where it cannot be noted it is said again.
     let note = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
     let _ = note.and_then(|mut file| writeln!(file, "{}", plain(model)));

@@ -1,7 +1,9 @@
 //! What is said to people. Nobody has to be there to hear it: a closed or full standard error, a reader that has gone, a dead
 //! terminal end no run, so `eprintln!` and `eprint!` here never fail, unlike those of the standard library.
 
+use crate::term::ink::Style;
 use crate::term::screen;
+use crate::term::wrap::wrapped;
 use crate::whole::is_invisible;
 use std::borrow::Cow;
 use std::fmt::Arguments;
@@ -20,6 +22,17 @@ macro_rules! eprint {
 /// Says it on standard error, above what stands at the lower edge of a terminal.
 pub fn to_people(words: Arguments<'_>) {
     screen::print(&words.to_string());
+}
+
+/// Says a line, which a terminal gets broken between words; its further rows begin with so many blanks.
+pub fn tell(line: &str, hang: usize) {
+    if !io::stderr().is_terminal() {
+        return eprintln!("{line}");
+    }
+    let begins = line.len() - line.trim_start_matches(' ').len();
+    let (head, rest) = line.split_at(begins);
+    let head = [(Style::PLAIN, head.to_string())];
+    eprintln!("{}", wrapped(&head, vec![(Style::PLAIN, rest.into())], hang, screen::room()));
 }
 
 /// Writes to standard error in one piece, if that can be.

@@ -210,3 +210,18 @@ fn a_chat_that_is_suspended_leaves_the_terminal_to_the_shell_and_keeps_what_was_
     terminal.types("exit\n");
     assert_eq!(terminal.end().0, 0);
 }
+
+#[test]
+fn what_is_said_beside_a_run_is_broken_between_words() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo 1 >> effects"), Answer::text("The end.")]));
+    let mut terminal = Terminal::of_size((80, 40), &place, (&PROGRAM, &[]), &[("MAINPATH_MODEL", &server.model())]);
+    terminal.shows("›", 1);
+    terminal.types("/help\r");
+    terminal.shows("\r\n/clear        stop the run and start\r\n              the conversation over\r\n", 1);
+    terminal.types("Do it.\r");
+    terminal.shows("[?]:", 1);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    terminal.types("?");
+    terminal.shows("\r\n  l          decide later with mainpath\r\n             approve or mainpath deny\r\n", 1);
+    terminal.types("n\r");
+}
