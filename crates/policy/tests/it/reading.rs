@@ -6,8 +6,34 @@ use mainpath_types::Decision::{self, Allow, Ask, Deny};
 /// What is decided of a line whose programs are all allowed, but for `evil`.
 fn decide(line: &str) -> Decision {
     let programs = [
-        "a", "bash", "cat", "cp", "echo", "eval", "gcc", "less", "make", "mysql", "nc", "printf", "psql", "sed",
-        "socat", "sort", "tar", "test", "true", ".",
+        "a",
+        "bash",
+        "/lib64/ld-linux-x86-64.so.2",
+        "/usr/lib/git-core/git-rebase",
+        "git-x",
+        "jobs",
+        "mapfile",
+        "nice",
+        "trap",
+        "xargs",
+        "cat",
+        "cp",
+        "echo",
+        "eval",
+        "gcc",
+        "less",
+        "make",
+        "mysql",
+        "nc",
+        "printf",
+        "psql",
+        "sed",
+        "socat",
+        "sort",
+        "tar",
+        "test",
+        "true",
+        ".",
     ];
     let mut rules: Vec<String> = programs.iter().map(|program| format!("allow bash({program} *)")).collect();
     rules.extend(["deny bash(evil)".into(), "deny bash(evil *)".into(), "deny write(keep/a.txt)".into()]);
@@ -129,4 +155,129 @@ fn a_line_may_have_so_many_commands_so_much_text_and_be_so_deep() {
     let long = "x".repeat(120_000);
     assert_eq!(decide(&format!("bash -c 'echo {long}'")), Allow);
     assert_eq!(decide(&format!("bash -c 'bash -c \"echo {long}\"'")), Ask);
+}
+
+/// What is decided of words that `echo` gets, where one word is denied: denied if it is that word, asked if it may be.
+fn word(words: &str) -> Decision {
+    let policy = bare(&["allow bash(echo *)", "deny bash(echo evil)", "deny bash(echo 'a\\b')", "deny bash(echo ab)"]);
+    verdict(&policy, &call(&format!("bash(echo {words})"))).0
+}
+
+#[test]
+fn a_word_is_known_only_if_no_shell_changes_it() {
+    for (words, expected) in [
+        ("evil", Deny),
+        ("e'vi'l", Deny),
+        ("\"ev\"il", Deny),
+        ("ev\\il", Deny),
+        ("$'evil'", Deny),
+        ("$\"evil\"", Deny),
+        ("a\\b", Deny),
+        ("\"a\\b\"", Deny),
+        ("'a\\b'", Deny),
+        ("\"a\\$b\"", Allow),
+        ("ev?l", Ask),
+        ("e*", Ask),
+        ("ev[i]l", Ask),
+        ("[a", Allow),
+        ("a]", Allow),
+        ("'e*'", Allow),
+        ("\"ev?l\"", Allow),
+        ("e\\*", Allow),
+        ("{evil,a}", Ask),
+        ("{a..c}", Ask),
+        ("{a}", Allow),
+        ("{a,b", Allow),
+        ("a,b}", Allow),
+        ("'{evil,a}'", Allow),
+        ("~", Allow),
+        ("~/x", Allow),
+        ("~root", Ask),
+        ("a=~root", Ask),
+        ("a~root", Allow),
+        ("'~root'", Allow),
+        ("$", Allow),
+        ("a$", Allow),
+        ("$%", Allow),
+        ("\"$'a'\"", Allow),
+        ("$x", Ask),
+        ("\"$x\"", Ask),
+        ("${x}", Ask),
+        ("${!x}", Ask),
+        ("${#x}", Ask),
+        ("$'ev\\x69l'", Deny),
+        ("$'\\x61'", Ask),
+        ("$'a\\n'", Allow),
+        ("$\"$x\"", Ask),
+        ("$((1 + 1))", Ask),
+    ] {
+        assert_eq!(word(words), expected, "{words}");
+    }
+}
+
+#[test]
+fn an_indirection_evaluates_and_what_it_falls_back_on_is_read() {
+    all(&[
+        ("echo ${!x} 'a[$(evil)]'", Ask),
+        ("echo ${x} 'a[$(evil)]'", Allow),
+        ("echo ${!x:-$(evil)}", Deny),
+        ("echo ${x@P}", Ask),
+        ("echo ${x:=$(evil)}", Deny),
+    ]);
+}
+
+#[test]
+fn what_starts_other_programs_is_told_by_its_name_and_its_options() {
+    all(&[
+        ("/lib64/ld-linux-x86-64.so.2 b", Ask),
+        ("/usr/lib/git-core/git-rebase b", Ask),
+        ("git-x b", Allow),
+        ("trap \"$x\" EXIT", Ask),
+        ("trap 'true b' EXIT", Allow),
+        ("trap evil EXIT", Deny),
+        ("trap evil", Allow),
+        ("trap -p evil", Allow),
+        ("trap - evil", Allow),
+        ("jobs -x evil", Ask),
+        ("jobs -l evil", Allow),
+        ("mapfile -C evil x", Ask),
+        ("mapfile -t x", Allow),
+        ("xargs -I% echo % <<< a", Allow),
+        ("xargs -I % bash -c % <<< a", Ask),
+        ("bash --version evil", Allow),
+        ("bash --norc -c evil", Deny),
+        ("bash --posix --login -c evil", Deny),
+        ("bash -- ./x", Allow),
+        ("bash - ./x", Allow),
+        ("bash -o pipefail -c evil", Deny),
+        ("bash +O extglob -c evil", Deny),
+        ("bash --unknown evil", Ask),
+        ("bash -Q evil", Ask),
+        ("bash - <<< evil", Deny),
+        ("bash \"$x\"", Ask),
+        ("bash -c \"$x\"", Ask),
+        ("bash -c", Allow),
+        ("bash /dev/stdin <<< evil", Deny),
+        ("bash /dev/fd/3", Ask),
+        ("bash ./x", Allow),
+    ]);
+}
+
+#[test]
+fn a_variable_that_runs_something_is_told_from_one_that_does_not() {
+    let policy = bare(&["allow bash", "deny bash(evil)", "deny bash(evil *)"]);
+    for (line, expected) in [
+        ("PAGER=evil true", Deny),
+        ("PAGER= true", Allow),
+        ("PAGER=cat true", Allow),
+        ("PAGER=\"$x\" true", Ask),
+        ("PS4='$(evil)' true", Ask),
+        ("PS4=+ true", Allow),
+        ("GIT_CONFIG_GLOBAL=/dev/null true", Allow),
+        ("GIT_CONFIG_GLOBAL=a true", Ask),
+        ("BASH_ENV=a true", Ask),
+        ("NAME=evil true", Allow),
+    ] {
+        assert_eq!(verdict(&policy, &call(&format!("bash({line})"))).0, expected, "{line}");
+    }
 }
