@@ -64,6 +64,23 @@ impl Crate {
         circles
     }
 
+    /// What files of a circle use of each other: file, file, path.
+    pub fn edges<'a>(&'a self, circle: &[&Path]) -> Vec<(&'a Path, &'a Path, String)> {
+        let mut edges = Vec::new();
+        for (at, module) in self.files.iter().filter(|(_, module)| circle.contains(&module.file.as_path())) {
+            for path in &module.used {
+                let Some(target) = self.resolve(path, 0).filter(|target| *target != at && !target.is_empty()) else {
+                    continue;
+                };
+                let file = self.files[target].file.as_path();
+                if circle.contains(&file) {
+                    edges.push((module.file.as_path(), file, path.join("::")));
+                }
+            }
+        }
+        edges
+    }
+
     /// The files that a file uses something of. The crate's root only declares and passes on: using it is no import.
     fn targets(&self, at: &Vec<String>, module: &Module) -> BTreeSet<&Vec<String>> {
         let found = module.used.iter().filter_map(|path| self.resolve(path, 0));

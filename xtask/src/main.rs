@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy(&root),
         Some("deps") => deps::deps(&root),
         Some("sbom") => deps::sbom(&root),
-        Some("circles") => circles(&root),
+        Some("circles") => circles(&root, std::env::args().nth(2).as_deref()),
         other => {
             eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom, circles");
             ExitCode::from(2)
@@ -43,25 +43,35 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows the files of each crate that import each other in a circle.
-fn circles(root: &Path) -> ExitCode {
-    for (name, circles) in circles_of_crates(root) {
-        let files: usize = circles.iter().map(Vec::len).sum();
-        println!("{name}: {} circles of {files} files", circles.len());
-        for circle in circles {
-            println!("  {}", circle.join(" "));
+/// Shows the files of each crate that import each other in a circle, and for one crate also what of each other they use.
+fn circles(root: &Path, only: Option<&str>) -> ExitCode {
+    for (name, files) in crates(root) {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        let circles = files.circles();
+        println!("{name}: {} circles of {} files", circles.len(), circles.iter().map(Vec::len).sum::<usize>());
+        for circle in &circles {
+            println!("  {}", shown(circle));
+            for (from, to, path) in files.edges(circle).iter().filter(|_| only.is_some()) {
+                println!("    {} uses {path} of {}", from.display(), to.display());
+            }
         }
     }
     ExitCode::SUCCESS
 }
 
-/// The circles of files, by crate.
-fn circles_of_crates(root: &Path) -> Vec<(String, Vec<Vec<String>>)> {
-    let mut crates: Vec<PathBuf> =
+fn shown(circle: &[&Path]) -> String {
+    circle.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The crates with their files.
+fn crates(root: &Path) -> Vec<(String, circles::Crate)> {
+    let mut folders: Vec<PathBuf> =
         fs::read_dir(root.join("crates")).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    crates.sort();
+    folders.sort();
     let mut all = Vec::new();
-    for folder in crates {
+    for folder in folders {
         let (source, mut files, mut whole) = (folder.join("src"), Vec::new(), circles::Crate::default());
         walk(&source, "rs", &mut files);
         for file in files {
@@ -71,9 +81,7 @@ fn circles_of_crates(root: &Path) -> Vec<(String, Vec<Vec<String>>)> {
                 eprintln!("xtask: {error}");
             }
         }
-        let shown = |circle: Vec<&Path>| circle.iter().map(|file| file.display().to_string()).collect();
-        let found = whole.circles().into_iter().map(shown).collect();
-        all.push((folder.file_name().unwrap_or_default().to_string_lossy().into_owned(), found));
+        all.push((folder.file_name().unwrap_or_default().to_string_lossy().into_owned(), whole));
     }
     all
 }
@@ -98,10 +106,10 @@ fn tidy(root: &Path) -> ExitCode {
             problems.push(format!("{name}:{line} says {phrase:?}: write plainly ({instead})"));
         }
     }
-    for (name, circles) in circles_of_crates(root) {
-        let is_tied = TIED.contains(&name.as_str());
+    for (name, files) in crates(root) {
+        let (is_tied, circles) = (TIED.contains(&name.as_str()), files.circles());
         for circle in circles.iter().filter(|_| !is_tied) {
-            problems.push(format!("crates/{name}: these files import each other in a circle: {}", circle.join(" ")));
+            problems.push(format!("crates/{name}: these files import each other in a circle: {}", shown(circle)));
         }
         if is_tied && circles.is_empty() {
             problems.push(format!("crates/{name} has no circles any more: take it off the list TIED of xtask"));
