@@ -74,11 +74,12 @@ fn all_files_here_is_one_word_and_covers_no_file_that_others_obey_and_no_command
     // Not offered for these, and not taken.
     terminal.shows("? allow write_text_file: sub/.envrc", 1);
     terminal.types("f\n");
-    terminal.shows("f does not cover this call", 1);
+    terminal.shows("[?]: f\r\n  f does not cover this call", 1);
     terminal.types("n\n\n");
     terminal.shows("? allow bash: echo x >> effects", 1);
     terminal.types("f\n");
-    terminal.shows("f does not cover this call", 2);
+    // What is typed before that would be read together with it.
+    terminal.shows("[?]: f\r\n  f does not cover this call", 2);
     terminal.types("n\n\n");
     let (code, shown) = terminal.end();
     assert_eq!((code, shown.matches("? allow").count()), (0, 3), "{shown}");
