@@ -46,7 +46,7 @@ pub struct AgentArgs {
     /// How the model calls tools: natively, or with JSON text [default: by profile and model]
     #[arg(long, value_enum)]
     pub protocol: Option<ProtocolArg>,
-    /// With the JSON protocol: accept code fences and text around the object
+    /// With the text protocol (json): accept code fences and text around the object
     #[arg(long)]
     pub tolerant: bool,
     /// A JSON Schema that the final answer must match

@@ -51,7 +51,7 @@ pub struct Sampling {
     pub effort: Option<Effort>,
     /// How the model calls tools.
     pub protocol: Option<Protocol>,
-    /// With the JSON protocol: accept code fences and text around the object.
+    /// With the text protocol (json): accept code fences and text around the object.
     pub tolerant: bool,
     /// The JSON Schema that the final answer must match.
     pub output_schema: Option<Value>,
