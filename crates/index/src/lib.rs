@@ -9,11 +9,14 @@
 //! Chinese, Japanese and Korean letters are words of their own in the search, so that any part of such a text is found; in
 //! other scripts a word is found by its beginning.
 
+mod found;
 mod names;
 mod read;
 mod refresh;
 mod search;
+mod sum;
 mod tables;
+mod words;
 
 pub use search::{Hit, Shown};
 

@@ -1,9 +1,9 @@
 //! What the index keeps of a trace, read from its log.
 
 use crate::Row;
-use crate::tables::Stamp;
+use crate::found::{Found, Said, Stamp};
 use mainpath_core::{NodeKind, State, apply, result_text, status, task};
-use mainpath_runtime::run_stats::{RunStats, runs};
+use mainpath_runtime::run_stats::runs;
 use mainpath_store::{FilesStore, Scope, read_file};
 use mainpath_types::*;
 use std::fs::Metadata;
@@ -18,24 +18,6 @@ const LONG: usize = 4 * 1024 * 1024;
 const SHORT: usize = 16 * 1024;
 /// As much of a task is kept, in bytes.
 const TASK: usize = 64 * 1024;
-
-/// A trace as the index keeps it.
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub row: Row,
-    pub stamp: Stamp,
-    pub live: bool,
-    pub said: Vec<Said>,
-    pub runs: Vec<RunStats>,
-}
-
-/// A message that can be found.
-#[derive(Clone, Debug)]
-pub(crate) struct Said {
-    pub seq: Seq,
-    pub role: &'static str,
-    pub text: String,
-}
 
 pub(crate) fn stamp(meta: &Metadata) -> Stamp {
     let at = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();

@@ -1,8 +1,10 @@
 //! Taking in what changed.
 
 use crate::Refreshed;
-use crate::names::{self, Names, Sum};
-use crate::read::{Found, read, stamp};
+use crate::found::Found;
+use crate::names::{self, Names};
+use crate::read::{read, stamp};
+use crate::sum::Sum;
 use crate::tables::{self, Writer};
 use mainpath_store::files::Mark;
 use mainpath_store::{FilesStore, Scope, StoreError};

@@ -2,6 +2,7 @@
 
 use crate::Row;
 use crate::tables::{COLUMNS, row};
+use crate::words::{is_word, spaced};
 use mainpath_types::Seq;
 use rusqlite::{Connection, Result, params};
 
@@ -35,27 +36,6 @@ pub(crate) struct Words {
     matching: String,
     /// The words as they were given, in lower case.
     given: Vec<String>,
-}
-
-/// Whether a letter is a word of its own.
-fn is_word(c: char) -> bool {
-    matches!(u32::from(c),
-        0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
-}
-
-/// The text with blanks around every letter that is a word of its own.
-pub(crate) fn spaced(text: &str) -> String {
-    let mut spaced = String::with_capacity(text.len() + text.len() / 2);
-    for c in text.chars() {
-        if is_word(c) {
-            spaced.push(' ');
-            spaced.push(c);
-            spaced.push(' ');
-        } else {
-            spaced.push(c);
-        }
-    }
-    spaced
 }
 
 /// Blanks part what is looked for; each part is a phrase, the last word of which may go on. `None` without any letter.

@@ -1,9 +1,9 @@
 //! The tables, and how rows get in and out of them.
 
 use crate::Row;
-use crate::names::Sum;
-use crate::read::Found;
-use crate::search::spaced;
+use crate::found::{Found, Stamp};
+use crate::sum::Sum;
+use crate::words::spaced;
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
@@ -76,14 +76,6 @@ fn drop_all(db: &Connection) -> Result<()> {
         db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
     Ok(())
-}
-
-/// What is known of a log's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub len: u64,
-    /// Nanoseconds; only compared.
-    pub at: i64,
 }
 
 pub(crate) fn stamp(db: &Connection, trace: &TraceId) -> Result<Option<(Stamp, bool)>> {
@@ -268,7 +260,7 @@ pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> 
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let rows: Vec<Row> = query.query_map([most], row)?.collect::<Result<_>>()?;
     // Counting them takes as long as all the rest.
-    let all = match Sum::kept(db)? {
+    let all = match Sum::parse(&mark(db, "names")?) {
         Some(kept) => kept.count,
         None => {
             let all: i64 = db.query_row("SELECT COUNT(*) FROM trace", [], |row| row.get(0))?;

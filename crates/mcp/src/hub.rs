@@ -6,6 +6,7 @@ use crate::search;
 use crate::server::Server;
 use crate::tools::{self, Offer};
 use mainpath_tools::Tools;
+use mainpath_types::EffectClass;
 use rmcp::model::SubscriptionFilter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -290,7 +291,16 @@ impl Shared {
                 let owners: BTreeSet<usize> = known.offers.values().map(|(owner, _)| *owner).collect();
                 let names = owners.iter().filter_map(|owner| self.servers.get(*owner));
                 let names: Vec<String> = names.map(|server| crate::clean::line(&server.configured.name, 40)).collect();
-                search::add(&self.registry, self, &names.join(", "));
+                let shared = Arc::downgrade(self);
+                let finder = move |query: &str, is_offered: &dyn Fn(&str, EffectClass) -> bool| {
+                    let shared = shared.upgrade()?;
+                    Some(shared.with_offers(|offers| {
+                        let offered = offers.filter(|(name, offer)| is_offered(name, offer.doc.effect));
+                        let all = offered.map(|(name, offer)| (name, offer.doc.description.as_str(), &offer.schema));
+                        search::found(query, all.collect())
+                    }))
+                };
+                search::add(&self.registry, Box::new(finder), &names.join(", "));
             }
             false => search::remove(&self.registry),
         }

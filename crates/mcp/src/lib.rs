@@ -25,6 +25,7 @@ mod call;
 mod clean;
 mod config;
 mod content;
+mod entry;
 mod http;
 mod hub;
 mod link;
@@ -38,7 +39,8 @@ mod tools;
 mod trust;
 mod variables;
 
-pub use config::{Configured, Entry, McpConfig, SEARCH_ABOVE, Servers};
+pub use config::{Configured, McpConfig, SEARCH_ABOVE, Servers};
+pub use entry::Entry;
 pub use hub::{Mcp, ServerState, State};
 pub use link::{Around, Variables};
 pub use serve::{RunAnswer, RunDecision, RunStart, Runs, Served, serve};

@@ -1,6 +1,6 @@
 //! The servers that come with Mainpath, as data: `presets.toml`.
 
-use crate::config::Entry;
+use crate::entry::Entry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

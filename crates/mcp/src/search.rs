@@ -1,10 +1,9 @@
 //! Many tools without filling the prompt: one tool that finds tools, and one that calls what was found.
 
-use crate::hub::Shared;
 use mainpath_tools::{DynTool, Fut, ToolContext, ToolDoc, Tools};
 use mainpath_types::{EffectClass, Origin, ToolOutput};
 use serde_json::{Value, json};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 const FIND: &str = "find_tools";
 const USE: &str = "use_tool";
@@ -13,8 +12,11 @@ const SHOWN: usize = 8;
 /// As many more are named.
 const NAMED: usize = 40;
 
+/// Says what there is for these words among the tools that a run is offered; `None` where there is nobody left to ask.
+pub(crate) type Finder = Box<dyn Fn(&str, &dyn Fn(&str, EffectClass) -> bool) -> Option<String> + Send + Sync>;
+
 /// Puts the two tools into a registry.
-pub(crate) fn add(tools: &Tools, shared: &Arc<Shared>, servers: &str) {
+pub(crate) fn add(tools: &Tools, finder: Finder, servers: &str) {
     let description = format!(
         "Finds tools of MCP servers ({servers}) by words of what they do, and tells their names, what they do and the schema \
          of their arguments. Call what you find with {USE}."
@@ -24,7 +26,7 @@ pub(crate) fn add(tools: &Tools, shared: &Arc<Shared>, servers: &str) {
     let schema =
         json!({"type": "object", "properties": {"query": query}, "required": ["query"], "additionalProperties": false});
     // Both schemas are ours, so they are taken.
-    let _ = tools.put(FIND, find, schema, Arc::new(Find(Arc::downgrade(shared))));
+    let _ = tools.put(FIND, find, schema, Arc::new(Find(finder)));
     let description = format!("Calls a tool that {FIND} has found, by its name, with arguments that match its schema.");
     let call = ToolDoc { origin: Origin::Mcp, ..ToolDoc::new(description, EffectClass::SideEffecting) };
     let arguments = json!({"type": "object", "description": "The arguments of that tool."});
@@ -41,18 +43,14 @@ pub(crate) fn remove(tools: &Tools) {
     tools.remove(USE);
 }
 
-struct Find(Weak<Shared>);
+struct Find(Finder);
 
 impl DynTool for Find {
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: Value) -> Fut<'a, ToolOutput> {
         let query = args.get("query").and_then(Value::as_str).unwrap_or_default().to_string();
         Box::pin(async move {
-            let Some(shared) = self.0.upgrade() else { return ToolOutput::text("There are no tools.") };
-            ToolOutput::text(shared.with_offers(|offers| {
-                let offered = offers.filter(|(name, offer)| (ctx.offered)(name, offer.doc.effect));
-                let all = offered.map(|(name, offer)| (name, offer.doc.description.as_str(), &offer.schema));
-                found(&query, all.collect())
-            }))
+            let is_offered = |name: &str, effect| (ctx.offered)(name, effect);
+            ToolOutput::text((self.0)(&query, &is_offered).unwrap_or_else(|| "There are no tools.".into()))
         })
     }
 }
@@ -71,7 +69,7 @@ impl DynTool for Use {
 }
 
 /// What the model is told: the tools that fit best, all about them; the others that fit, and where nothing fits all names.
-fn found(query: &str, all: Vec<(&str, &str, &Value)>) -> String {
+pub(crate) fn found(query: &str, all: Vec<(&str, &str, &Value)>) -> String {
     let words: Vec<String> = words(query).collect();
     let mut fitting: Vec<(usize, &(&str, &str, &Value))> =
         all.iter().map(|tool| (fit(&words, tool.0, tool.1), tool)).filter(|(fit, _)| *fit > 0).collect();

@@ -2,6 +2,7 @@
 
 use crate::image::check_image;
 use crate::kind::{Kind, guess, is_known, sniff};
+use crate::problem::shown_size;
 use crate::{Problem, Takes, fit_image, pdf_pages, pdf_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -241,14 +242,4 @@ pub fn label(kind: &str, what: &str, bytes: Option<u64>, name: Option<&str>) -> 
     let size = bytes.map(|bytes| format!(" {}", shown_size(bytes))).unwrap_or_default();
     let name = name.map(|name| format!(" {name}")).unwrap_or_default();
     format!("[{kind} {what}{size}{name}]")
-}
-
-/// A size for people: `812 B`, `34 kB`, `1.2 MB`.
-pub fn shown_size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..999_500 => format!("{} kB", (bytes + 500) / 1_000),
-        _ if bytes.is_multiple_of(1_000_000) => format!("{} MB", bytes / 1_000_000),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
 }

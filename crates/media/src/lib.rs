@@ -18,9 +18,9 @@ mod pdf;
 mod problem;
 mod vendor;
 
-pub use attachment::{Attachment, Content, MOST_BYTES, check, label, read, shown_size};
+pub use attachment::{Attachment, Content, MOST_BYTES, check, label, read};
 pub use image::fit_image;
 pub use kind::Kind;
 pub use pdf::{MOST_PAGES, pdf_pages, pdf_text};
-pub use problem::Problem;
+pub use problem::{Problem, shown_size};
 pub use vendor::{Takes, Vendor};

@@ -1,6 +1,5 @@
 //! Why something cannot be attached.
 
-use crate::attachment::shown_size;
 use crate::kind::POSSIBLE;
 
 /// Why something cannot be attached: one line for people each. Whoever shows it says before it what was named.
@@ -75,4 +74,14 @@ pub enum Problem {
 /// What a decoder says, on one line.
 pub(crate) fn one_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A size for people: `812 B`, `34 kB`, `1.2 MB`.
+pub fn shown_size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..999_500 => format!("{} kB", (bytes + 500) / 1_000),
+        _ if bytes.is_multiple_of(1_000_000) => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
 }

@@ -1,13 +1,13 @@
 //! The one HTTP client of all tools.
 
+use crate::ask::{Ask, bare};
 use crate::body::read;
 use crate::failure::{failed, late};
 use crate::reach::{HostPort, Lookup, Reach, SystemLookup, Ways};
 use crate::redirect::next;
 use crate::settings::web;
-use bytes::Bytes;
 use mainpath_tools::Problem;
-use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap};
 use reqwest::{Method, Url};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,33 +26,6 @@ const LONGEST_URL: usize = 8_192;
 pub struct Client {
     private: Arc<BTreeSet<HostPort>>,
     ways: Arc<Ways>,
-}
-
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    /// How.
-    pub method: Method,
-    /// Where.
-    pub url: Url,
-    /// Headers. Across origins only those that describe what is wanted are sent on.
-    pub headers: HeaderMap,
-    /// What is sent.
-    pub body: Option<Bytes>,
-}
-
-impl Ask {
-    /// A GET.
-    pub fn get(url: Url) -> Ask {
-        Ask { method: Method::GET, url, headers: HeaderMap::new(), body: None }
-    }
-
-    /// A POST of JSON.
-    pub fn post(url: Url, json: &serde_json::Value) -> Ask {
-        let mut headers = HeaderMap::new();
-        headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ask { method: Method::POST, url, headers, body: Some(json.to_string().into()) }
-    }
 }
 
 /// What an exchange may cost.
@@ -165,18 +138,4 @@ impl Client {
         web(url).map_err(bad)?;
         Ok(HostPort::of(url).is_some_and(|asked| self.private.contains(&asked)))
     }
-}
-
-/// An address without what may be secret in it.
-pub(crate) fn bare(url: &Url) -> String {
-    let mut url = url.clone();
-    let _ = (url.set_password(None), url.set_username(""));
-    url.set_query(None);
-    url.set_fragment(None);
-    let mut text = url.to_string();
-    if let Some((at, _)) = text.char_indices().nth(300) {
-        text.truncate(at);
-        text.push('…');
-    }
-    text
 }

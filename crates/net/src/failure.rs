@@ -1,19 +1,11 @@
 //! What went wrong on the way to a server, in words.
 
+use crate::cause::innermost;
 use crate::reach::Blocked;
 use mainpath_tools::Problem;
 use reqwest::Url;
 use std::error::Error;
 use std::time::Duration;
-
-/// The cause at the bottom of an error.
-pub(crate) fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    let mut at = error;
-    while let Some(next) = at.source() {
-        at = next;
-    }
-    at
-}
 
 /// A request that got no answer, or only a part of one.
 pub(crate) fn failed(error: &reqwest::Error, url: &Url) -> Problem {

@@ -1,7 +1,8 @@
 //! `http_request`.
 
 use crate::allow::{Allow, METHODS};
-use crate::client::{Answer, Ask, Caps, Client};
+use crate::ask::Ask;
+use crate::client::{Answer, Caps, Client};
 use crate::settings::{CallRate, Seconds, web};
 use crate::show::{doc, failed, head, is_text, keep, media_type, shown, status_code, text};
 use mainpath_policy::UrlFact;

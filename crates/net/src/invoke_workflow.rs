@@ -1,6 +1,7 @@
 //! `invoke_workflow`.
 
-use crate::client::{Answer, Ask, Caps, Client, stay};
+use crate::ask::Ask;
+use crate::client::{Answer, Caps, Client, stay};
 use crate::settings::{CallRate, InputSchema, NotReady, Seconds, Secret, SecretTexts, WebAddress};
 use crate::show::{doc, failed, head, is_text, media_type, refused, text};
 use mainpath_tools::{DynTool, Fut, Problem, Schema, ToolContext, ToolDoc};

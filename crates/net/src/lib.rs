@@ -15,7 +15,9 @@
 
 mod address;
 mod allow;
+mod ask;
 mod body;
+mod cause;
 mod charset;
 mod client;
 mod external;
@@ -36,7 +38,8 @@ mod web_search;
 
 pub use address::not_public;
 pub use allow::Allow;
-pub use client::{Answer, Ask, Caps, Client, Follow};
+pub use ask::Ask;
+pub use client::{Answer, Caps, Client, Follow};
 pub use external::{External, ExternalConfig};
 pub use feishu_bot::{FeishuBot, FeishuBotConfig};
 pub use http_request::{HttpRequest, HttpRequestConfig};

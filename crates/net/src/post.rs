@@ -1,6 +1,7 @@
 //! Addresses that are given JSON and answer with a text or JSON.
 
-use crate::client::{Answer, Ask, Caps, Client, stay};
+use crate::ask::Ask;
+use crate::client::{Answer, Caps, Client, stay};
 use crate::settings::{NotReady, Secret, SecretTexts, WebAddress};
 use mainpath_tools::Problem;
 use reqwest::Url;

@@ -183,7 +183,7 @@ impl Ways {
             builder = builder.proxy(proxy);
         }
         let client = builder.build().map_err(|error| {
-            let why = crate::failure::innermost(&error);
+            let why = crate::cause::innermost(&error);
             Problem::new("connection", format!("HTTPS cannot be set up here ({why}); are root certificates installed?"))
         })?;
         // Two first calls at once may both build; one of the results is kept.

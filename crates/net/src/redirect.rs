@@ -1,6 +1,6 @@
 //! Where a redirect leads, and what goes along. Pure.
 
-use crate::client::{Ask, bare};
+use crate::ask::{Ask, bare};
 use mainpath_tools::Problem;
 use reqwest::header::{
     ACCEPT, ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE,

@@ -1,7 +1,8 @@
 //! `web_fetch`.
 
 use crate::allow::Allow;
-use crate::client::{Answer, Ask, Caps, Client};
+use crate::ask::Ask;
+use crate::client::{Answer, Caps, Client};
 use crate::page::page;
 use crate::settings::{CallRate, Seconds, web};
 use crate::show::{aside, doc, failed, head, is_text, media_type, refused, shown, text};

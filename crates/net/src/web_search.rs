@@ -1,6 +1,7 @@
 //! `web_search`.
 
-use crate::client::{Ask, Caps, Client, stay};
+use crate::ask::Ask;
+use crate::client::{Caps, Client, stay};
 use crate::page::one_line;
 use crate::settings::{CallRate, NotReady, Seconds, Secret, SecretName, WebAddress};
 use crate::show::{doc, failed, head, refused};

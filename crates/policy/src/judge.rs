@@ -1,6 +1,6 @@
 //! The verdict on one call.
 
-use crate::weigh::{Applied, Finding, strength, weigh};
+use crate::weigh::{ASK, Applied, Finding, strength, weigh};
 use crate::{CallFacts, Layer, PathFact, Policy};
 use mainpath_types::{Access, ApprovalMode, Decision, Guarded, Verdict, guarded};
 use serde::Serialize;
@@ -49,8 +49,6 @@ pub fn not_given(verdict: &Verdict) -> Option<&str> {
     verdict.reason.split('"').nth(1).filter(|_| is_it)
 }
 
-/// The rule by which changes are asked about.
-pub(crate) const ASK: &str = "builtin.ask";
 /// The rule by which changes are denied in a non-interactive run.
 const HEADLESS: &str = "builtin.headless";
 /// The rule by which calls are denied of tools that the run was not given.

@@ -1,6 +1,5 @@
 //! What the rules say of each part of a call, and what follows where none says anything.
 
-use crate::judge::ASK;
 use crate::part::{Part, parts, short};
 use crate::pattern::{Fit, Opened, Seen};
 use crate::rule::{Layer, Rule};
@@ -8,6 +7,9 @@ use crate::shell::{self, Script};
 use crate::{CallFacts, Policy};
 use mainpath_types::{Access, Decision, Destination, EffectClass};
 use std::borrow::Cow;
+
+/// The rule by which changes are asked about.
+pub(crate) const ASK: &str = "builtin.ask";
 
 /// What is said of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]

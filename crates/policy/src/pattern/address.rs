@@ -1,6 +1,6 @@
 //! Patterns for addresses, and addresses in the one form in which they are compared.
 
-use super::{Fit, Reading};
+use super::fit::{Fit, Reading};
 use crate::UrlFact;
 use crate::glob::Glob;
 use url::{Host, Url};

@@ -1,6 +1,6 @@
 //! Patterns for any argument: `key=sessions:*`, several of them with commas between.
 
-use super::{Fit, Reading};
+use super::fit::{Fit, Reading};
 use crate::glob::Glob;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Patterns for commands, word by word.
 
-use super::{Fit, Reading};
+use super::fit::{Fit, Reading};
 use crate::glob::{Glob, escaped};
 use crate::shell::{Simple, Word};
 

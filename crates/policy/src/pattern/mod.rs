@@ -5,11 +5,14 @@
 mod address;
 mod argument;
 mod command;
+mod fit;
 mod path;
 
 pub(crate) use address::Address;
 pub use address::AddressRule;
 pub(crate) use command::{Seen, quoted};
+pub use fit::Folders;
+pub(crate) use fit::{Fit, Reading};
 pub(crate) use path::{Opened, Place, PlaceText, plain};
 
 use crate::CallFacts;
@@ -23,41 +26,6 @@ use path::PathPattern;
 
 /// The longest pattern with its tool, in bytes.
 const LONGEST: usize = 4_000;
-
-/// The folders that patterns speak of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
-    /// The workspace, absolute.
-    pub workspace: String,
-    /// The user's home, absolute; empty if there is none.
-    pub home: String,
-}
-
-/// How well a pattern fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fit {
-    /// Not at all.
-    No,
-    /// It does, if what is unknown turns out so.
-    Maybe,
-    /// It does.
-    Yes,
-}
-
-impl From<bool> for Fit {
-    fn from(fits: bool) -> Fit {
-        if fits { Fit::Yes } else { Fit::No }
-    }
-}
-
-/// How a pattern is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// For a deny or an ask.
-    Wide,
-    /// For an allow.
-    Strict,
-}
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Patterns for files.
 
-use super::{Fit, Folders, Reading};
+use super::fit::{Fit, Folders, Reading};
 use crate::glob::Glob;
 use mainpath_types::guarded;
 

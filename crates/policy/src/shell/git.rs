@@ -1,7 +1,7 @@
 //! What git runs beside itself (git 2.47: `git help` of each command, `git help config`).
 
 use super::Word;
-use super::wrappers::Inner;
+use super::inner::Inner;
 
 /// Options before the subcommand that take the next word as their value.
 const VALUED: [&str; 4] = ["-C", "--git-dir", "--work-tree", "--namespace"];

@@ -1,7 +1,7 @@
 //! Programs of which one subcommand runs another program: in a container, an environment, a package, on another machine.
 
 use super::Word;
-use super::wrappers::Inner;
+use super::inner::Inner;
 
 /// A program that launches others.
 struct Launcher {

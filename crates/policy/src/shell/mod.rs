@@ -5,124 +5,22 @@
 //! unknown and says so: a [`Word`] that is not `fixed`, a line that is `unclear`. Nothing here decides anything.
 
 mod git;
+mod inner;
 mod launchers;
 mod limits;
 mod operands;
 mod read;
 mod runners;
+mod script;
 mod text;
 mod variables;
 mod word;
 mod wrappers;
 
+pub(crate) use script::{File, Script, Simple};
 pub(crate) use word::Word;
 
 use read::Reader;
-use std::ops::Range;
-
-/// A command line, taken apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Script {
-    /// The simple commands in the order in which they stand; a wrapper such as `sudo` comes before what it wraps.
-    pub commands: Vec<Simple>,
-    /// The files that are redirected to or from.
-    pub files: Vec<File>,
-    /// The files that known programs name among their arguments.
-    pub operands: Vec<File>,
-    /// What one group of commands prints, another reads: pairs of ranges of `commands`.
-    pub flows: Vec<(Range<usize>, Range<usize>)>,
-    /// Why parts of it cannot be told beforehand.
-    pub unclear: Vec<String>,
-    /// A variable is set, or a name given a meaning, that changes what its commands do.
-    pub tainted: Option<String>,
-}
-
-impl Script {
-    /// A file that the line both writes and runs, if there is one: what it holds was not judged.
-    fn runs_what_it_writes(&self) -> Option<&str> {
-        let written: Vec<&str> =
-            self.files.iter().filter(|file| file.write).map(|file| file.path.text.as_str()).collect();
-        let copies = |simple: &&Simple| WRITERS.contains(&simple.program());
-        let copied = self.commands.iter().filter(copies).flat_map(|simple| simple.words.iter().skip(1));
-        let copied: Vec<&str> = copied.map(|word| word.text.trim_start_matches("of=")).collect();
-        let run = self.commands.iter().filter_map(Simple::file_that_runs);
-        run.into_iter().find(|path| written.iter().chain(&copied).any(|other| same_file(path, other)))
-    }
-}
-
-/// Programs that write a file which one of their words names.
-const WRITERS: [&str; 10] = ["tee", "cp", "mv", "ln", "install", "dd", "sed", "patch", "curl", "wget"];
-
-/// Whether two paths may be the same file: as far as the shorter one goes, from its end on.
-fn same_file(one: &str, other: &str) -> bool {
-    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
-    !last(one).is_empty() && last(one) == last(other)
-}
-
-/// A program and its arguments, quotes removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Simple {
-    /// The program first. Never empty.
-    pub words: Vec<Word>,
-}
-
-impl Simple {
-    /// The words as one line.
-    pub fn text(&self) -> String {
-        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-    }
-
-    /// The program's name without its folder.
-    pub fn program(&self) -> &str {
-        self.words.first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
-    }
-
-    /// The file that it runs as a program or a script, if it names one.
-    fn file_that_runs(&self) -> Option<&str> {
-        let program = self.words.first()?;
-        match self.program() {
-            "." | "source" | "sh" | "bash" | "dash" | "ash" => {
-                let file = self.words.iter().skip(1).find(|word| !word.text.starts_with(['-', '+']))?;
-                Some(&file.text).filter(|_| !self.words.iter().any(|word| word.text == "-c"))
-            }
-            _ => Some(&program.text).filter(|text| text.contains('/')),
-        }
-        .map(String::as_str)
-    }
-
-    /// Whether it only looks at or moves the shell itself: alone it does nothing, so it is no reason to ask where the rest
-    /// is allowed.
-    pub fn is_harmless(&self) -> bool {
-        let Some((program, rest)) = self.words.split_first() else { return false };
-        match program.text.as_str() {
-            ":" | "true" | "false" | "pwd" | "exit" | "return" | "break" | "continue" | "wait" | "[" | "test"
-            | "echo" => true,
-            "printf" => rest.first().is_none_or(|word| word.fixed && !word.text.starts_with("-v")),
-            "cd" => match rest {
-                [folder] => folder.fixed && stays_below(&folder.text),
-                _ => false,
-            },
-            "set" => rest.iter().all(|word| word.fixed && word.text.chars().all(|c| "-+euxo pipefail".contains(c))),
-            _ => false,
-        }
-    }
-}
-
-/// Whether a relative path leads nowhere but down.
-fn stays_below(path: &str) -> bool {
-    !path.starts_with(['/', '~', '-']) && path.split('/').all(|step| step != "..")
-}
-
-/// A file that a redirection or an argument names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct File {
-    /// The path as the shell gets it.
-    pub path: Word,
-    /// Whether it may be changed.
-    pub write: bool,
-    /// Whether that goes for all that is in it, if it is a folder.
-    pub whole: bool,
-}
 
 /// Takes a command line apart. Any text is taken: one that is no shell language is unclear as a whole.
 pub(crate) fn read(line: &str) -> Script {

@@ -1,11 +1,12 @@
 //! From the parser's tree to the parts of a command line.
 
+use super::inner::Inner;
 use super::limits::is_small;
 use super::operands;
 use super::text::{Found, find};
 use super::variables::{Runs, is_telling, name, runs};
-use super::word::word;
-use super::wrappers::{Inner, inner};
+use super::word::{Reads, word};
+use super::wrappers::inner;
 use super::{File, Script, Simple, Word};
 use rable::{Node, NodeKind};
 use std::ops::Range;
@@ -26,7 +27,7 @@ pub(super) struct Reader {
     text_depth: u32,
     bytes: usize,
     /// Some literal text looks like a substitution.
-    pub hides_commands: bool,
+    hides_commands: bool,
     /// Something evaluates the text of a variable, which runs substitutions in it.
     evaluates: bool,
     /// The folder changes on the way.
@@ -88,66 +89,8 @@ impl Reader {
         }
     }
 
-    /// Notes that a part cannot be told beforehand.
-    pub fn unclear(&mut self, why: String) {
-        if self.script.unclear.len() < 10 && !self.script.unclear.contains(&why) {
-            self.script.unclear.push(why);
-        }
-    }
-
-    /// Notes that the shell evaluates what a variable holds.
-    pub fn evaluates(&mut self) {
-        self.evaluates = true;
-    }
-
-    /// Notes that a variable is set.
-    pub fn assigns(&mut self, text: &str) {
-        let variable = name(text);
-        if matches!(variable, "BASH_ALIASES" | "BASH_CMDS") {
-            self.unclear(format!("setting {variable} gives names another meaning"));
-        }
-        match runs(text) {
-            Runs::Nothing => {}
-            Runs::Command(source) => self.source(source),
-            Runs::Unclear => self.unclear(format!("what is run because of {variable} cannot be told")),
-        }
-        if is_telling(variable) {
-            self.taint(format!("it sets {variable}, which changes what commands do"));
-        }
-    }
-
     fn taint(&mut self, why: String) {
         self.script.tainted.get_or_insert(why);
-    }
-
-    /// Reads the commands in text that the shell expands.
-    pub fn text(&mut self, text: &str, process: bool) {
-        if !text.contains(['$', '`', '<', '>']) {
-            return;
-        }
-        for found in find(text, process) {
-            match found {
-                Found::Command(source) => self.source(&source),
-                Found::Sum(source) => {
-                    self.evaluates = true;
-                    self.text(&source, process);
-                }
-                Found::Unclear(source) => {
-                    self.unclear(format!("what runs in {source:?} cannot be told"));
-                    self.source(&source);
-                }
-            }
-        }
-    }
-
-    /// Reads a part of the tree.
-    pub fn node(&mut self, node: &Node) {
-        if self.depth >= DEEPEST || self.script.commands.len() >= MOST_COMMANDS {
-            return self.unclear("it is too long or too deeply nested to be read".into());
-        }
-        self.depth += 1;
-        self.kind(&node.kind);
-        self.depth -= 1;
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
@@ -371,6 +314,65 @@ impl Reader {
         if !from.is_empty() && !to.is_empty() {
             self.script.flows.push((from, to));
         }
+    }
+}
+
+impl Reads for Reader {
+    fn node(&mut self, node: &Node) {
+        if self.depth >= DEEPEST || self.script.commands.len() >= MOST_COMMANDS {
+            return self.unclear("it is too long or too deeply nested to be read".into());
+        }
+        self.depth += 1;
+        self.kind(&node.kind);
+        self.depth -= 1;
+    }
+
+    fn text(&mut self, text: &str, process: bool) {
+        if !text.contains(['$', '`', '<', '>']) {
+            return;
+        }
+        for found in find(text, process) {
+            match found {
+                Found::Command(source) => self.source(&source),
+                Found::Sum(source) => {
+                    self.evaluates = true;
+                    self.text(&source, process);
+                }
+                Found::Unclear(source) => {
+                    self.unclear(format!("what runs in {source:?} cannot be told"));
+                    self.source(&source);
+                }
+            }
+        }
+    }
+
+    fn unclear(&mut self, why: String) {
+        if self.script.unclear.len() < 10 && !self.script.unclear.contains(&why) {
+            self.script.unclear.push(why);
+        }
+    }
+
+    fn evaluates(&mut self) {
+        self.evaluates = true;
+    }
+
+    fn assigns(&mut self, text: &str) {
+        let variable = name(text);
+        if matches!(variable, "BASH_ALIASES" | "BASH_CMDS") {
+            self.unclear(format!("setting {variable} gives names another meaning"));
+        }
+        match runs(text) {
+            Runs::Nothing => {}
+            Runs::Command(source) => self.source(source),
+            Runs::Unclear => self.unclear(format!("what is run because of {variable} cannot be told")),
+        }
+        if is_telling(variable) {
+            self.taint(format!("it sets {variable}, which changes what commands do"));
+        }
+    }
+
+    fn hides_commands(&mut self) {
+        self.hides_commands = true;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Programs that run a command in one of their options, and what reads its commands from somewhere else.
 
 use super::Word;
-use super::wrappers::Inner;
+use super::inner::Inner;
 
 /// Programs, and the options whose value is a command: `-x evil`, `-xevil`, `--exec evil`, `--exec=evil`. From the manuals of GNU
 /// tar 1.35, coreutils 9, findutils, zip 3, OpenSSH 9, rsync 3.4, ripgrep 14, man-db 2.13, cpio 2.15 and tcpdump 4.99.

@@ -1,7 +1,22 @@
 //! One word of a command: from its source to what the program gets, as far as that can be told.
 
-use super::read::Reader;
 use rable::{Node, NodeKind};
+
+/// What reads on where a word holds more than letters.
+pub(super) trait Reads {
+    /// Reads a part of the tree.
+    fn node(&mut self, node: &Node);
+    /// Reads the commands in text that the shell expands; `process`: also `<(…)` and `>(…)`.
+    fn text(&mut self, text: &str, process: bool);
+    /// Notes that a part cannot be told beforehand.
+    fn unclear(&mut self, why: String);
+    /// Notes that the shell evaluates what a variable holds.
+    fn evaluates(&mut self);
+    /// Notes that a variable is set.
+    fn assigns(&mut self, text: &str);
+    /// Notes that literal text looks like a substitution.
+    fn hides_commands(&mut self);
+}
 
 /// A word as the program gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +70,7 @@ impl Builder {
 }
 
 /// Reads a word; the commands that it holds are handed to the reader.
-pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
+pub(super) fn word(reader: &mut dyn Reads, node: &Node) -> Word {
     let NodeKind::Word { value, parts, .. } = &node.kind else {
         reader.node(node);
         return Word::unknown("…");
@@ -75,7 +90,9 @@ pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
         }
         build.is_first = false;
     }
-    reader.hides_commands |= hides_command(&build.literal);
+    if hides_command(&build.literal) {
+        reader.hides_commands();
+    }
     // `[` is a program; as part of a longer word it is a pattern.
     if build.word.text == "[" {
         return Word::fixed("[");
@@ -84,7 +101,7 @@ pub(super) fn word(reader: &mut Reader, node: &Node) -> Word {
 }
 
 /// Takes letters in, with their quotes. `whole` is the source of the word that they stand in.
-fn literal(reader: &mut Reader, build: &mut Builder, text: &str, whole: &str) {
+fn literal(reader: &mut dyn Reads, build: &mut Builder, text: &str, whole: &str) {
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         match (build.quotes, letter) {
@@ -158,7 +175,7 @@ fn is_plain_after_dollar(next: char, quotes: Quotes) -> bool {
 }
 
 /// Takes something in that the shell replaces.
-fn expansion(reader: &mut Reader, build: &mut Builder, kind: &NodeKind, whole: &str) {
+fn expansion(reader: &mut dyn Reads, build: &mut Builder, kind: &NodeKind, whole: &str) {
     if build.quotes == Quotes::Single {
         reader.unclear(format!("{whole:?} cannot be read"));
     }

@@ -1,21 +1,9 @@
 //! Programs that run other programs: what they run is judged like any command.
 
+use super::inner::Inner;
 use super::launchers::launched;
 use super::runners::{by_words, in_options, is_input, is_stream, make, sed, sourced, ssh};
 use super::{Word, git};
-
-/// What a command runs in turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Inner {
-    /// A program with its arguments.
-    Command(Vec<Word>),
-    /// The source of a script.
-    Script(String),
-    /// A shell that runs what it reads from its standard input.
-    Input,
-    /// Nobody can tell beforehand.
-    Unclear(String),
-}
 
 /// How a wrapper's own words end and those of its command begin.
 struct Wrapper {
