@@ -81,8 +81,8 @@ fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
         (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => data.spent(),
         (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => data.spent(),
         // How long a call took; one that never ran took no time.
-        (NodeKind::Result(_), Some(EventKind::CallResolved(data))) if data.attempt > 0 => {
-            return format!("  ({})", span(data.elapsed_ms));
+        (NodeKind::Result(_), Some(EventKind::CallResolved(data))) => {
+            return data.ran_ms().map(|ms| format!("  ({})", span(ms))).unwrap_or_default();
         }
         _ => return String::new(),
     };

@@ -315,7 +315,11 @@ pub async fn fits(app: &Installation, (trace, call): (&TraceId, CallId), argumen
     };
     let Some(tool) = state.calls.get(call).and_then(|call| call.tool.as_deref()) else { return Ok(()) };
     if app.tools.doc(tool).is_some() {
-        return app.tools.arguments(tool, arguments).map(|_| ()).map_err(|problem| wrong(problem.to_string()));
+        app.tools.arguments(tool, arguments).map_err(|problem| wrong(problem.to_string()))?;
+        return match spec_of(&log).map(|spec| app.denial(spec, tool, arguments)).transpose()?.flatten() {
+            Some(why) => Err(wrong(why)),
+            None => Ok(()),
+        };
     }
     // Of a server that is not connected here: as it described the tool when the run began.
     let spec = spec_of(&log).and_then(|spec| spec.tools.iter().find(|one| one.name == tool));

@@ -108,9 +108,8 @@ impl Export<'_> {
             (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => Some(data.elapsed_ms),
             (NodeKind::Malformed, EventKind::ModelMalformed(data)) => Some(data.elapsed_ms),
             // A call that never ran took no time.
-            (NodeKind::Result(_), EventKind::CallResolved(data)) => {
-                Some(if data.attempt > 0 { data.elapsed_ms } else { 0 })
-            }
+            (NodeKind::Result(_), EventKind::CallResolved(data)) if data.attempt == 0 => Some(0),
+            (NodeKind::Result(_), EventKind::CallResolved(data)) => data.ran_ms(),
             (NodeKind::Result(_), EventKind::ModelFinished(_)) => Some(0),
             _ => None,
         }

@@ -418,7 +418,7 @@ impl Printer {
 
     fn resolved(&mut self, data: &CallResolved) {
         let name = short(&self.call(data.call).name, 40);
-        let took = span(data.elapsed_ms);
+        let took = data.ran_ms().map(|ms| format!(" ({})", span(ms))).unwrap_or_default();
         let said = data.output.as_ref().map(|output| text_of(&output.content)).unwrap_or_default();
         let heard = self.heard.remove(&data.call);
         let is_heard = heard.is_some();
@@ -428,13 +428,13 @@ impl Printer {
         }
         let title = data.output.as_ref().and_then(|output| output.title.clone());
         match data.resolution {
-            Resolution::Ok => self.line("✓", &format!("{name} ({took}) {}", short(&title.unwrap_or(said), 100))),
+            Resolution::Ok => self.line("✓", &format!("{name}{took} {}", short(&title.unwrap_or(said), 100))),
             Resolution::Error => {
                 // In a terminal what it printed stands above already.
                 let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
                 let end = end.filter(|_| self.face.moves && is_heard);
                 let said = end.map_or_else(|| short(&said, 200), |code| format!("exit code {code}"));
-                self.line("✗", &format!("{name} failed ({took}): {said}"));
+                self.line("✗", &format!("{name} failed{took}: {said}"));
             }
             Resolution::Denied => {
                 let why = data.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();

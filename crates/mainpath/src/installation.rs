@@ -5,13 +5,14 @@ use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
 use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
+use mainpath_policy::{Rules, judge};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
 use mainpath_store::Scheduler;
 use mainpath_store::scheduler::system_clock;
-use mainpath_tools::Tools;
-use mainpath_types::RunRules;
+use mainpath_tools::{Tools, Workspace};
+use mainpath_types::{ApprovalMode, Decision, RunRules, Spec};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -88,6 +89,24 @@ impl Installation {
     /// What specs are made from here.
     pub fn basis(&self) -> Basis<'_> {
         Basis { home: &self.logs.home, tools: &self.tools, models: self.models.registry(), rules: &self.sources.run }
+    }
+
+    /// Why a rule denies a call with these arguments to an agent of this spec, in a sentence; `None` if none does. Errors: its rules or
+    /// its folder cannot be read.
+    pub fn denial(&self, spec: &Spec, tool: &str, arguments: &str) -> Result<Option<String>, Error> {
+        let workspace = Workspace::new(Path::new(&spec.workspace), self.logs.home.protected())?;
+        let facts = match self.tools.plan(tool, arguments, &workspace) {
+            Ok(planned) => planned.facts,
+            Err(problem) => return Ok(Some(problem.to_string())),
+        };
+        let rules = Rules {
+            mode: ApprovalMode::Ask,
+            access: spec.access,
+            allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
+            policy: Arc::new(self.sources.load(&spec.workspace, &spec.rules)?),
+        };
+        let verdict = judge(&rules, &facts);
+        Ok((verdict.decision == Decision::Deny).then_some(verdict.reason))
     }
 
     /// Makes a model that only this data directory has: `playback:TRACE` gives a recorded trace's answers again,

@@ -179,6 +179,14 @@ pub struct CallResolved {
     pub elapsed_ms: u64,
 }
 
+impl CallResolved {
+    /// How long it ran, in milliseconds; `None` if it never started, and after a crash, of which nobody knows when it was.
+    pub fn ran_ms(&self) -> Option<u64> {
+        let is_known = !matches!(self.cause, ResolveCause::Crash | ResolveCause::Uncertain);
+        (self.attempt > 0 && is_known).then_some(self.elapsed_ms)
+    }
+}
+
 /// `late_result`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LateResult {
@@ -188,4 +196,31 @@ pub struct LateResult {
     pub attempt: u32,
     /// What came back.
     pub output: ToolOutput,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_a_crash_ended_or_that_never_ran_has_no_duration() {
+        let ended = |attempt, cause| CallResolved {
+            call: CallId { seq: Seq(2), index: 0 },
+            attempt,
+            resolution: Resolution::Error,
+            cause,
+            output: None,
+            reason: None,
+            by: None,
+            tokens: 0,
+            memory: None,
+            repeated: 0,
+            elapsed_ms: 7,
+        };
+        assert_eq!(ended(1, ResolveCause::Result).ran_ms(), Some(7));
+        assert_eq!(ended(1, ResolveCause::Timeout).ran_ms(), Some(7));
+        assert_eq!(ended(1, ResolveCause::Crash).ran_ms(), None);
+        assert_eq!(ended(1, ResolveCause::Uncertain).ran_ms(), None);
+        assert_eq!(ended(0, ResolveCause::Closing).ran_ms(), None);
+    }
 }

@@ -112,8 +112,13 @@ fn arguments_that_the_tool_would_not_take_are_refused_and_the_call_goes_on_waiti
     done.fails(1, "Wrong arguments for bash:");
     assert!(done.err.contains("is still waiting"), "{done:#?}");
     assert!(place.ok(&["show"]).contains("call 2.0 (bash: echo done >> effects) needs approval"));
-    // What rules deny is found out when the approval is read: it stays on record, and the rule is named.
-    place.ok(&["approve", &trace, "--arguments", r#"{"command": "sudo rm -rf /"}"#]);
+    let done = place.run(&["approve", &trace, "--arguments", r#"{"command": "sudo rm -rf /"}"#]);
+    done.fails(1, "is denied by the rule");
+    assert!(done.err.contains("is still waiting"), "{done:#?}");
+    // What rules deny by the time the approval is read stays on record, and the rule is named.
+    place.ok(&["approve", &trace, "--arguments", r#"{"command": "touch made"}"#]);
+    let rule = "[[rule]]\nid = \"rule.touch\"\ndecision = \"deny\"\nmatch = \"bash(touch *)\"\n";
+    std::fs::write(place.home.join("policy.toml"), rule).unwrap();
     let done = place.run(&["resume", &trace, "--park"]);
     assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
     let events = place.events(&trace);
