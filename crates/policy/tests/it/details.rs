@@ -51,6 +51,10 @@ fn among_equal_rules_the_first_is_cited_and_the_organisations_before_it() {
     let file = "[[rule]]\nid = \"no-push\"\ndecision = \"deny\"\nmatch = \"bash(git push)\"\n";
     policy.add_file(Layer::Organisation, "org.toml", file).unwrap();
     assert_eq!(verdict(&policy, &facts), (Decision::Deny, "no-push".into()));
+    // So it is of two parts of a line.
+    policy.add_rule(Decision::Deny, "bash(touch *)").unwrap();
+    assert_eq!(verdict(&policy, &call("bash(touch a; git push)")), (Decision::Deny, "no-push".into()));
+    assert_eq!(verdict(&policy, &call("bash(git push; touch a)")), (Decision::Deny, "no-push".into()));
 }
 
 #[test]
