@@ -150,7 +150,8 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
 
 /// What people read beside the program: the pages at the top and in docs/, and the reasons of the rules.
 fn documents(root: &Path) -> Vec<PathBuf> {
-    let pages = ["README.md", "examples/README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"];
+    let pages =
+        ["README.md", "examples/README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"];
     let mut documents: Vec<PathBuf> = pages.iter().map(|page| root.join(page)).collect();
     documents.push(root.join("crates/policy/src/builtin.toml"));
     walk(&root.join("docs"), "md", &mut documents);
