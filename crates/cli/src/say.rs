@@ -3,6 +3,7 @@
 
 use crate::term::ink::Style;
 use crate::term::screen;
+use crate::term::width::width;
 use crate::term::wrap::wrapped;
 use crate::whole::is_invisible;
 use std::borrow::Cow;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 macro_rules! eprintln {
     () => { $crate::say::to_people(::std::format_args!("\n")) };
-    ($($words:tt)*) => { $crate::say::to_people(::std::format_args!("{}\n", ::std::format_args!($($words)*))) };
+    ($($words:tt)*) => { $crate::say::lines_to_people(::std::format_args!($($words)*)) };
 }
 
 macro_rules! eprint {
@@ -24,15 +25,33 @@ pub fn to_people(words: Arguments<'_>) {
     screen::print(&words.to_string());
 }
 
+/// Says lines, which a terminal gets broken between words; further rows stand two columns behind their line's beginning.
+pub fn lines_to_people(words: Arguments<'_>) {
+    let words = words.to_string();
+    // What has styles of its own was fitted where it was made.
+    if words.contains('\u{1b}') || !io::stderr().is_terminal() {
+        return screen::print(&format!("{words}\n"));
+    }
+    let room = screen::room();
+    let fitted = |line: &str| match width(line) > room {
+        true => fitted(line, line.len() - line.trim_start_matches(' ').len() + 2, room),
+        false => line.to_string(),
+    };
+    let rows: Vec<String> = words.split('\n').map(fitted).collect();
+    screen::print(&format!("{}\n", rows.join("\n")));
+}
+
+fn fitted(line: &str, hang: usize, room: usize) -> String {
+    let (head, rest) = line.split_at(line.len() - line.trim_start_matches(' ').len());
+    wrapped(&[(Style::PLAIN, head.to_string())], vec![(Style::PLAIN, rest.into())], hang, room)
+}
+
 /// Says a line, which a terminal gets broken between words; its further rows begin with so many blanks.
 pub fn tell(line: &str, hang: usize) {
     if !io::stderr().is_terminal() {
         return eprintln!("{line}");
     }
-    let begins = line.len() - line.trim_start_matches(' ').len();
-    let (head, rest) = line.split_at(begins);
-    let head = [(Style::PLAIN, head.to_string())];
-    eprintln!("{}", wrapped(&head, vec![(Style::PLAIN, rest.into())], hang, screen::room()));
+    eprintln!("{}", fitted(line, hang, screen::room()));
 }
 
 /// Writes to standard error in one piece, if that can be.

@@ -225,3 +225,14 @@ fn what_is_said_beside_a_run_is_broken_between_words() {
     terminal.shows("\r\n  l          decide later with mainpath\r\n             approve or mainpath deny\r\n", 1);
     terminal.types("n\r");
 }
+
+#[test]
+fn before_there_is_a_model_lines_are_broken_between_words_too() {
+    let place = Place::new();
+    let mut terminal = Terminal::of_size((40, 44), &place, (&PROGRAM, &[]), &[]);
+    terminal.shows("model:", 1);
+    terminal.shows("\r\n`mainpath models` lists them. Type demo to\r\n  see", 1);
+    terminal.types("nothing\n");
+    terminal.shows("✗ unknown model \"nothing\"; the forms are:\r\n  PROVIDER:MODEL", 1);
+    terminal.types("\n");
+}
