@@ -3,6 +3,7 @@
 
 mod circles;
 mod deps;
+mod links;
 mod phrases;
 
 use std::fs;
@@ -91,6 +92,9 @@ fn tidy(root: &Path) -> ExitCode {
         for (line, phrase, instead) in phrases::found(&name, &text) {
             problems.push(format!("{name}:{line} says {phrase:?}: write plainly ({instead})"));
         }
+        for (line, link) in links::dead(root, &name, &text).into_iter().filter(|_| name.ends_with(".md")) {
+            problems.push(format!("{name}:{line} links to {link}, which is not there"));
+        }
     }
     for (name, files) in crates(root) {
         let (is_tied, circles) = (TIED.contains(&name.as_str()), files.circles());
@@ -150,8 +154,15 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
 
 /// What people read beside the program: the pages at the top and in docs/, and the reasons of the rules.
 fn documents(root: &Path) -> Vec<PathBuf> {
-    let pages =
-        ["README.md", "examples/README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"];
+    let pages = [
+        "README.md",
+        "README.zh-CN.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "examples/README.md",
+    ];
     let mut documents: Vec<PathBuf> = pages.iter().map(|page| root.join(page)).collect();
     documents.push(root.join("crates/policy/src/builtin.toml"));
     walk(&root.join("docs"), "md", &mut documents);

@@ -168,3 +168,19 @@ fn the_hash_names_all_that_verdicts_follow_from() {
     let hashes: std::collections::BTreeSet<String> = different.iter().map(|rules| hash(rules)).collect();
     assert_eq!(hashes.len(), different.len());
 }
+
+#[test]
+fn the_example_policies_are_rules_that_decide_as_their_examples_say() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/policies");
+    let mut read = Vec::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let file = file.unwrap().path();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let mut policy = Policy::new(folders());
+        policy.add_file(Layer::Project, &name, &text).unwrap_or_else(|error| panic!("{error}"));
+        read.push((name, policy.rules().len()));
+    }
+    read.sort();
+    assert_eq!(read, [("ci.toml".into(), 2), ("mail.toml".into(), 3), ("repository.toml".into(), 4)]);
+}

@@ -8,6 +8,7 @@ mod files;
 mod processes;
 mod removal;
 mod scheduling;
+mod verifier;
 
 use mainpath_store::{FilesStore, Options};
 use tempfile::TempDir;

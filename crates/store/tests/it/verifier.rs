@@ -1,0 +1,74 @@
+//! `docs/log-format.md` is enough to verify a trace: the Python program that was written from it gives the same verdict as the store.
+
+use crate::Home;
+use mainpath_store::conformance::{event, events};
+use mainpath_store::*;
+use mainpath_types::{Erased, Event, Left, Principal, TraceId};
+use std::path::Path;
+use std::process::Command;
+
+/// What the Python program says of the trace in a folder: whether all is well, and its words.
+fn by_the_page(folder: &Path) -> (bool, String) {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/verify_log.py");
+    let done = Command::new("python3").arg(program).arg(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    assert!(!said.contains("Traceback"), "{said}");
+    (done.status.success(), said)
+}
+
+/// A trace `t` with mail, of which event 3 and its mail are erased.
+async fn erased_in_part(home: &Home) -> (Scope, TraceId) {
+    let (scope, trace): (_, TraceId) = (Scope::local(), "t".parse().unwrap());
+    let lease = home.store.lease(&scope, &trace, true).await.unwrap().lease;
+    assert_eq!(home.store.append(&lease, 0, events(1, 2)).await, Appended::Committed { head: 2 });
+    for said in 1..=6 {
+        home.store.post(&scope, &trace, false, format!("\"message {said}\"")).await.unwrap();
+    }
+    assert_eq!(home.store.append(&lease, 2, events(3, 6)).await, Appended::Committed { head: 6 });
+    let left = vec![Left { event: 3, kind: event(3, "").kind.without_words() }];
+    let marker = Erased { left, by: Principal::local_user(), why: None }.into();
+    let marker = Event { id: 7, ts: 1_795_315_600_000, turn: 0, mail: None, kind: marker };
+    assert_eq!(home.store.erase(&lease, marker).await, Appended::Committed { head: 7 });
+    (scope, trace)
+}
+
+#[tokio::test]
+async fn the_verifier_of_the_page_and_the_store_agree_on_a_whole_log() {
+    let home = Home::new();
+    let (scope, trace) = erased_in_part(&home).await;
+    let report = home.store.verify(&scope, &trace).await.unwrap();
+    assert!(report.holds(), "{report:?}");
+    let said = format!("7 events, head {}\nthe chain verifies\n", report.head);
+    assert_eq!(by_the_page(&home.dir.path().join("traces/t")), (true, said));
+}
+
+#[tokio::test]
+async fn the_verifier_of_the_page_and_the_store_agree_on_every_kind_of_damage() {
+    let home = Home::new();
+    let (scope, trace) = erased_in_part(&home).await;
+    let folder = home.dir.path().join("traces/t");
+    let (mut bad, mut fine) = (0, 0);
+    for name in ["events.jsonl", "mailbox.jsonl"] {
+        let whole = std::fs::read(folder.join(name)).unwrap();
+        let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        let changed = |at: usize, new: u8| [&whole[..at], &[new], &whole[at + 1..]].concat();
+        let mut cases: Vec<Vec<u8>> = (0..whole.len()).step_by(whole.len() / 8).map(|at| changed(at, b'x')).collect();
+        cases.extend((0..lines.len()).map(|gone| [&lines[..gone], &lines[gone + 1..]].concat().concat()));
+        cases.push([lines[1], lines[0]].concat());
+        cases.push(whole[..whole.len() - 9].to_vec());
+        cases.push([&whole[..], b"{\"v\":1,\"id\""].concat());
+        cases.push([&whole[..], b"{\"v\":2,\"id\":8}\n"].concat());
+        cases.push(String::from_utf8_lossy(&whole).replace("\"erased\":true", "\"erased\": true").into_bytes());
+        cases.push(String::from_utf8_lossy(&whole).replace("\"event\":3", "\"event\":4").into_bytes());
+        for case in cases {
+            std::fs::write(folder.join(name), &case).unwrap();
+            let report = home.store.verify(&scope, &trace).await.unwrap();
+            let (holds, said) = by_the_page(&folder);
+            assert_eq!(holds, report.holds(), "{name}: {said}\n{report:?}\n{}", String::from_utf8_lossy(&case));
+            assert!(said.starts_with(&format!("{} events, head {}", report.events, report.head)), "{said}\n{report:?}");
+            *if holds { &mut fine } else { &mut bad } += 1;
+        }
+        std::fs::write(folder.join(name), &whole).unwrap();
+    }
+    assert!(bad > 25 && fine > 1, "{bad} damaged, {fine} not");
+}
