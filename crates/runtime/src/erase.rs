@@ -203,10 +203,13 @@ async fn take_out(
         (None, What::Messages(seqs)) => holders(&state, &log.events, seqs)?,
     };
     let gone: BTreeSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
-    let is_meant = |event: &&Event| wanted.contains(&event.id) && !gone.contains(&event.id);
+    let said = said(&log.events, &wanted, what);
     let mut names = StandIns::after(&log.events);
-    let meant: Vec<(&Event, EventKind)> = (log.events.iter().filter(is_meant))
-        .map(|event| (event, event.kind.without_words_by(&mut names)))
+    let meant: Vec<(&Event, EventKind)> = (log.events.iter().filter(|event| !gone.contains(&event.id)))
+        .map(|event| match wanted.contains(&event.id) {
+            true => (event, event.kind.without_words_by(&mut names)),
+            false => (event, event.kind.without_quotes(&said, &mut names)),
+        })
         .filter(|(event, left)| event.kind != *left)
         .collect();
     if meant.is_empty() {
@@ -238,6 +241,20 @@ async fn take_out(
         false => store.collect_blobs(scope, Sweep { grace: GRACE, only: Some(blobs), dry_run: false }).await?,
     };
     Ok(Some(Done { events: meant.len(), blobs, summaries: summaries(&state, what) }))
+}
+
+/// What people said in the messages that are erased one by one: what Mainpath wrote of it goes with it.
+fn said(events: &[Event], wanted: &BTreeSet<EventId>, what: &What) -> Vec<String> {
+    if matches!(what, What::All) {
+        return Vec::new();
+    }
+    let said = events.iter().filter(|event| wanted.contains(&event.id)).filter_map(|event| match &event.kind {
+        EventKind::MessageQueued(data) => Some(text_of(&data.parts)),
+        EventKind::RewindRequested(data) => data.parts.as_deref().map(text_of),
+        EventKind::MessageImported(data) => Some(text_of(&data.parts)),
+        _ => None,
+    });
+    said.filter(|said| !said.trim().is_empty()).collect()
 }
 
 /// The events that hold the words of these messages.

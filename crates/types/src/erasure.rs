@@ -57,6 +57,45 @@ impl EventKind {
         self.without_words_by(&mut StandIns::default())
     }
 
+    /// The same fact without quotes of these messages in what Mainpath itself wrote of them: goals that were made of a task, notes of
+    /// what was left out, reminders. What models and tools said of them stays.
+    #[must_use]
+    pub fn without_quotes(&self, said: &[String], names: &mut StandIns) -> EventKind {
+        let mut kind = self.clone();
+        let mut ops = |ops: &mut Vec<GoalOp>| {
+            for text in ops.iter_mut().flat_map(GoalOp::texts_mut) {
+                let mut rest = text.clone();
+                if unquote(&mut rest, said) {
+                    names.of(text);
+                }
+            }
+        };
+        match &mut kind {
+            EventKind::ModelFinished(data) => ops(&mut data.goals),
+            EventKind::GoalsChanged(data) => ops(&mut data.ops),
+            EventKind::Compacted(data) => {
+                let texts = data.floor.iter_mut().map(|floor| &mut floor.text);
+                texts.chain(data.note.iter_mut().map(|note| &mut note.text)).for_each(|text| {
+                    unquote(text, said);
+                });
+            }
+            EventKind::ContextCut(data) => {
+                if let Some(note) = &mut data.note {
+                    unquote(&mut note.text, said);
+                }
+            }
+            EventKind::Injected(data) => {
+                unquote(&mut data.text, said);
+            }
+            EventKind::Rewound(data) => data.goal_tree_snapshot.iter_mut().for_each(|goal| unquote_goal(goal, said)),
+            EventKind::SessionCleared(data) => {
+                data.goal_tree_snapshot.iter_mut().for_each(|goal| unquote_goal(goal, said));
+            }
+            _ => {}
+        }
+        kind
+    }
+
     /// The same, with the stand-ins that the other events of its trace have.
     #[must_use]
     pub fn without_words_by(&self, names: &mut StandIns) -> EventKind {
@@ -200,6 +239,36 @@ fn wipe_note(note: &mut Option<LeftOutNote>) {
     note.iter_mut().for_each(|note| note.text = ERASED.into());
 }
 
+/// So many letters of a text in a row are a quote of it.
+const QUOTE: usize = 24;
+
+/// Takes quotes of these texts out of another, whole ones and such as are cut off. Whether there were any.
+fn unquote(text: &mut String, said: &[String]) -> bool {
+    let mut found = false;
+    for said in said.iter().map(|said| said.trim()).filter(|said| !said.is_empty()) {
+        let begins: String = said.chars().take(QUOTE).collect();
+        let is_short = begins.len() == said.len();
+        let mut from = 0;
+        while let Some(at) = text.get(from..).and_then(|rest| rest.find(&begins)).map(|at| from + at) {
+            let rest = text.get(at..).unwrap_or_default();
+            let length: usize = rest
+                .chars()
+                .zip(said.chars())
+                .take_while(|(one, other)| one == other)
+                .map(|(one, _)| one.len_utf8())
+                .sum();
+            // A word or two may stand anywhere by chance.
+            if is_short && text.trim() != said {
+                from = at + length;
+                continue;
+            }
+            text.replace_range(at..at + length, ERASED);
+            (from, found) = (at + ERASED.len(), true);
+        }
+    }
+    found
+}
+
 fn wipe_text(text: &mut Option<String>) {
     *text = text.take().map(|_| ERASED.into());
 }
@@ -225,6 +294,13 @@ fn wipe_planned(call: &mut PlannedCall) {
 fn wipe_goal(goal: &mut Goal) {
     (goal.description, goal.reason) = (ERASED.into(), String::new());
     wipe_text(&mut goal.summary);
+}
+
+fn unquote_goal(goal: &mut Goal, said: &[String]) {
+    let (description, reason) = (unquote(&mut goal.description, said), unquote(&mut goal.reason, said));
+    if description || reason {
+        wipe_goal(goal);
+    }
 }
 
 fn wipe_op(op: &mut GoalOp, names: &mut StandIns) {
@@ -275,4 +351,29 @@ fn in_output(output: &ToolOutput, found: &mut Vec<BlobHash>) {
 fn kept(changes: &[FileChange], found: &mut Vec<BlobHash>) {
     let states = changes.iter().flat_map(|change| [&change.before, &change.after]);
     found.extend(states.filter_map(|state| state.blob().cloned()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_of_a_message_are_taken_out_whole_or_cut_off_and_words_that_stand_by_chance_stay() {
+        let said = ["Pay the invoice of the Meier company, please.".to_string(), "yes".to_string()];
+        let after = |text: &str| {
+            let mut text = text.to_string();
+            (unquote(&mut text, &said), text)
+        };
+        for (text, expected) in [
+            ("Pay the invoice of the Meier company, please.", "(erased)"),
+            ("User: Pay the invoice of the Meier com… (and more)", "User: (erased)… (and more)"),
+            ("1. Pay the invoice of the Meier company, please.\n2. x", "1. (erased)\n2. x"),
+            ("yes", "(erased)"),
+        ] {
+            assert_eq!(after(text), (true, expected.into()), "{text}");
+        }
+        for text in ["Pay the invoice", "yesterday", "They said yes and no.", ""] {
+            assert_eq!(after(text), (false, text.into()), "{text}");
+        }
+    }
 }

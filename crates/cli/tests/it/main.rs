@@ -15,6 +15,7 @@ mod crash;
 mod destinations;
 mod elsewhere;
 mod every_model;
+mod foreign_verifier;
 mod forks;
 mod hardening;
 mod helping;
