@@ -216,11 +216,14 @@ async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> Resu
     Ok(mail.into_iter().find(|entry| !state.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
 
-/// Who goes on with the same task is still allowed what its owner allowed beforehand: for all of it, or for a run that is still open.
+/// Who goes on with the same task is still allowed what its owner allowed beforehand, for all of it or for a run that is still open;
+/// and where calls waited for a person, they wait again.
 pub fn keep_yes(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
     let open = state.run.as_ref().map(|_| state.runs);
-    let holds = |spec: &Spec| spec.mode == ApprovalMode::Yes && spec.mode_for.is_none_or(|run| open == Some(run));
-    agent.yes |= !agent.park && spec_of(log).is_some_and(holds);
+    let Some(spec) = spec_of(log) else { return };
+    let holds = spec.mode_for.is_none_or(|run| open == Some(run));
+    agent.yes |= !agent.park && holds && spec.mode == ApprovalMode::Yes;
+    agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
 }
 
 /// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.

@@ -484,3 +484,15 @@ fn a_yes_that_is_given_later_covers_what_waits_and_nothing_that_always_asks() {
     place.run(&["resume", &place.trace(), "--yes"]).fails(5, "needs approval");
     assert!(!place.work.join("effects").exists());
 }
+
+#[test]
+fn where_calls_waited_for_a_person_they_wait_again_after_a_resume() {
+    let answers = vec![bash("echo one >> effects"), bash("echo two >> effects"), Answer::text("The end.")];
+    let (place, server) = (Place::new(), scripted(answers));
+    assert_eq!(place.run(&["run", "-m", &server.model(), "--park", "Do it twice."]).code, 5);
+    place.ok(&["approve"]);
+    let done = place.run(&["resume"]);
+    assert_eq!(done.code, 5, "{done:#?}");
+    place.ok(&["approve"]);
+    assert_eq!((place.run(&["resume"]).code, place.text("effects").as_str()), (0, "one\ntwo\n"));
+}
