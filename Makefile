@@ -70,7 +70,7 @@ simulation:
 mutants:
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
 	MAINPATH_SEEDS=60 $(CARGO) mutants -p mainpath-core -p mainpath-policy -j1 --timeout 20 \
-		-- --lib --tests -- --skip what_is_called_a_way_round_is_one_in_real_bash
+		-- --lib --tests --examples -- --skip what_is_called_a_way_round_is_one_in_real_bash
 
 # The tests start a server of their own on a free port; the machine's service is not touched.
 redis:

@@ -17,7 +17,9 @@ const LONGEST: usize = 600;
 const TIED: [&str; 8] = ["cli", "core", "providers", "runtime", "sandbox", "store", "testkit", "tools"];
 
 fn main() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Where it is run, not where it was built: worktrees may share a target folder.
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
+    let root = own.join("..");
     match std::env::args().nth(1).as_deref() {
         Some("tidy") => tidy(&root),
         Some("deps") => deps::deps(&root),
@@ -79,6 +81,9 @@ fn tidy(root: &Path) -> ExitCode {
         walk(&root.join(folder), "rs", &mut files);
     }
     let mut problems: Vec<String> = Vec::new();
+    if files.is_empty() {
+        problems.push(format!("there is no source in {}", root.display()));
+    }
     for file in &files {
         let Ok(text) = fs::read_to_string(file) else { continue };
         let name = file.strip_prefix(root).unwrap_or(file).display().to_string();

@@ -163,7 +163,7 @@ pub struct ManArgs {
 }
 
 /// `mainpath run`
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct RunArgs {
     /// The task. Standard input is added as context; `-` reads the task from it
     pub task: Option<String>,

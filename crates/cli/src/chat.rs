@@ -1,6 +1,6 @@
 //! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
 
-use crate::args::{AttachArgs, ChatArgs, OutputArgs, RunArgs};
+use crate::args::{ChatArgs, RunArgs};
 use crate::asked::{Standing, asked};
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
@@ -38,17 +38,7 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
     }
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
-    let run = RunArgs {
-        task: None,
-        r#continue: false,
-        trace: None,
-        messages: None,
-        session: None,
-        attach: AttachArgs::default(),
-        agent: args.agent,
-        output: OutputArgs::default(),
-        is_demo: false,
-    };
+    let run = RunArgs { agent: args.agent, ..RunArgs::default() };
     let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
     if !args.new {
         chat.trace = chat.last().await?;
@@ -99,10 +89,7 @@ impl Chat<'_> {
         match known {
             Some(row) => {
                 let model = self.model.get_or_insert_with(|| row.model.clone());
-                tell(
-                    &format!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model)),
-                    2,
-                );
+                eprintln!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model));
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.models.registry());
@@ -112,17 +99,14 @@ impl Chat<'_> {
                 };
                 check_model(&model, registry)?;
                 let place = agent::workspace(self.run.agent.workspace.as_deref())?;
-                tell(
-                    &format!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model)),
-                    2,
-                );
+                eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));
                 warn(self.app, &model, &self.run.output);
                 self.model = Some(model);
             }
         }
         eprintln!("/help lists the commands; Ctrl-D leaves");
         if let Some(open) = self.open().await? {
-            tell(&format!("{}; {ENTER}", open.what), 2);
+            eprintln!("{}; {ENTER}", open.what);
         }
         Ok(())
     }
@@ -171,7 +155,7 @@ impl Chat<'_> {
                 }
             };
             if let Some(open) = self.open().await? {
-                tell(&format!("{}; your message is read after that", open.what), 2);
+                eprintln!("{}; your message is read after that", open.what);
             }
             let done = self.say(text).await;
             if let Some(exit) = self.left(done).await? {
@@ -260,7 +244,7 @@ impl Chat<'_> {
         let exit = match done {
             Ok(exit) => exit,
             Err(failure) => {
-                tell(&format!("mainpath: {}", plain(&failure.message)), 2);
+                eprintln!("mainpath: {}", plain(&failure.message));
                 return Ok(None);
             }
         };
@@ -268,7 +252,7 @@ impl Chat<'_> {
         if exit == Exit::Interrupted {
             return Ok(Some(exit));
         }
-        tell(&format!("{}; {ENTER}", open.what), 2);
+        eprintln!("{}; {ENTER}", open.what);
         Ok(None)
     }
 }

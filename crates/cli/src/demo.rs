@@ -1,6 +1,6 @@
 //! `demo`: the script that ships with the program, with real tools in a folder of its own.
 
-use crate::args::{AgentArgs, AttachArgs, DemoArgs, RunArgs};
+use crate::args::{AgentArgs, DemoArgs, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::{Task, begin};
 use mainpath::Installation;
@@ -17,17 +17,7 @@ const TASK: &str = "Look around in this folder and say what is in it.";
 pub async fn demo(args: DemoArgs) -> Result<Exit, Failure> {
     let agent = AgentArgs { model: Some(DEMO.into()), ..AgentArgs::default() };
     let app = Installation::open()?;
-    let run = RunArgs {
-        task: None,
-        r#continue: false,
-        trace: None,
-        messages: None,
-        session: None,
-        attach: AttachArgs::default(),
-        agent,
-        output: args.output,
-        is_demo: true,
-    };
+    let run = RunArgs { agent, output: args.output, is_demo: true, ..RunArgs::default() };
     if !run.output.json {
         eprintln!("mainpath: a SCRIPTED model plays a fixed demonstration with real tools in a temporary folder");
     }

@@ -127,7 +127,7 @@ impl Follow<'_> {
                 eprintln!("  │ … {more}: press d to see all before you can allow it");
             }
             for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
-                tell(&format!("  {line}"), 4);
+                eprintln!("  {line}");
             }
             let foreign: Vec<&str> =
                 made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();

@@ -4,7 +4,7 @@ use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::restore::{before_going_on, held, reached};
-use crate::run::{go_on, keep_yes};
+use crate::run::{go_on, keep_mode};
 use mainpath::Installation;
 use mainpath_core::{NodeKind, State};
 use mainpath_runtime::{Mail, new_trace_id};
@@ -18,7 +18,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
-    keep_yes(&mut args.agent, &log, &state);
+    keep_mode(&mut args.agent, &log, &state);
     let after = point(&trace, &log, &state, args.point)?;
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
         // A message of a side branch has no fork either.
@@ -46,7 +46,7 @@ pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
-    keep_yes(&mut args.agent, &log, &state);
+    keep_mode(&mut args.agent, &log, &state);
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("{trace} has no messages yet")))?;
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
 }
@@ -56,7 +56,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, _) = app.logs.read(&from).await?;
-    keep_yes(&mut args.agent, &log, &state);
+    keep_mode(&mut args.agent, &log, &state);
     let PointArgs { to, turn, goal } = args.point;
     let at = match state.tree.head {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,

@@ -11,7 +11,6 @@ use crate::elsewhere;
 use crate::exit::{Exit, Failure};
 use crate::follow::{Follow, is_attended};
 use crate::policy::check_rules;
-use crate::say::tell;
 use crate::session::{mirror, settled};
 use crate::term::screen;
 use crate::text::{number, plain};
@@ -167,7 +166,7 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     if let Some(say) = says_first(&app.logs, &log, &state).await? {
         return Err(Failure::error(say));
     }
-    keep_yes(&mut args.agent, &log, &state);
+    keep_mode(&mut args.agent, &log, &state);
     let mail = match (&state.run, state.finished, state.tree.head) {
         // A conversation from elsewhere in which a person has the last word.
         (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
@@ -218,7 +217,7 @@ async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> Resu
 
 /// Who goes on with the same task is still allowed what its owner allowed beforehand, for all of it or for a run that is still open;
 /// and where calls waited for a person, they wait again.
-pub fn keep_yes(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
+pub fn keep_mode(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
     let open = state.run.as_ref().map(|_| state.runs);
     let Some(spec) = spec_of(log) else { return };
     let holds = spec.mode_for.is_none_or(|run| open == Some(run));
@@ -392,7 +391,7 @@ pub fn warn(app: &Installation, model: &str, output: &OutputArgs) {
     if said.lines().any(|said| said == model) {
         return;
     }
-    tell(&format!("! {}", plain(&line)), 2);
+    eprintln!("! {}", plain(&line));
     // Where it cannot be noted it is said again.
     let note = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
     let _ = note.and_then(|mut file| writeln!(file, "{}", plain(model)));

@@ -5,13 +5,13 @@ use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
 use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
-use mainpath_policy::{Rules, judge};
+use mainpath_policy::{CallFacts, Rules, judge};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
 use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
 use mainpath_store::Scheduler;
 use mainpath_store::scheduler::system_clock;
-use mainpath_tools::{Tools, Workspace};
+use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::{ApprovalMode, Decision, RunRules, Spec};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,7 +96,11 @@ impl Installation {
     pub fn denial(&self, spec: &Spec, tool: &str, arguments: &str) -> Result<Option<String>, Error> {
         let workspace = Workspace::new(Path::new(&spec.workspace), self.logs.home.protected())?;
         let facts = match self.tools.plan(tool, arguments, &workspace) {
-            Ok(planned) => planned.facts,
+            // The sandbox holds what a command does, not what a file tool does.
+            Ok(Planned { facts, .. }) => {
+                let confined = !facts.commands.is_empty() && launcher::own().support().can_confine();
+                CallFacts { confined, ..facts }
+            }
             Err(problem) => return Ok(Some(problem.to_string())),
         };
         let rules = Rules {

@@ -161,13 +161,18 @@ impl Logs {
 
     /// The log of a trace and the state that it makes.
     pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
-        let log = self.store.read(&self.scope, trace, 1).await?;
-        let mut state = State::new(trace.clone());
-        log.events.iter().for_each(|event| apply(&mut state, event));
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
-        Ok((log, state, bodies))
+        read(&*self.store, &self.scope, trace).await
     }
+}
+
+/// The log of a trace, the state that it makes, and the bodies of its events.
+pub(crate) async fn read(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
+    let log = store.read(scope, trace, 1).await?;
+    let mut state = State::new(trace.clone());
+    log.events.iter().for_each(|event| apply(&mut state, event));
+    let mut bodies = Log::default();
+    bodies.extend(&log.events);
+    Ok((log, state, bodies))
 }
 
 /// The newest spec of a log.

@@ -1,7 +1,7 @@
 //! A trace: everything that can be done to an agent, whoever drives it.
 
-use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Log, State, apply};
+use crate::{Error, ErrorKind, Host, logs};
+use mainpath_core::{Log, State};
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
@@ -158,11 +158,6 @@ impl Trace {
     }
 
     pub(crate) async fn read(&self) -> Result<(ReadLog, State, Log), Error> {
-        let log = self.host.store().read(self.host.scope(), &self.id, 1).await?;
-        let mut state = State::new(self.id.clone());
-        log.events.iter().for_each(|event| apply(&mut state, event));
-        let mut bodies = Log::default();
-        bodies.extend(&log.events);
-        Ok((log, state, bodies))
+        logs::read(self.host.store(), self.host.scope(), &self.id).await
     }
 }

@@ -3,12 +3,12 @@
 mod caged;
 
 use crate::agent::{tools_now, without_denied};
-use crate::{Error, Installation, Logs};
+use crate::{Error, Installation, Logs, spec_of};
 use caged::Caged;
 use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
-use mainpath_types::{EventKind, Spec, TraceId};
+use mainpath_types::{Spec, TraceId};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -126,9 +126,5 @@ impl Drop for PassingOn {
 }
 
 async fn newest(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Option<Spec> {
-    let log = store.read(scope, trace, 1).await.ok()?;
-    log.events.into_iter().rev().find_map(|event| match event.kind {
-        EventKind::SpecChanged(data) => Some(*data.spec),
-        _ => None,
-    })
+    spec_of(&store.read(scope, trace, 1).await.ok()?).cloned()
 }

@@ -109,16 +109,14 @@ fn named(does: Does, name: &str, words: &[Word]) -> Vec<File> {
         Does::Writes => writes(&operands),
         Does::WritesAfterFirst => writes(after_first),
         Does::Copies | Does::Moves => {
-            let folder = words.iter().find_map(|word| part(word, "--target-directory="));
-            let folder = folder.or_else(|| after_option(words, "-t"));
-            let (to, from) = match (&folder, operands.split_last()) {
-                (Some(folder), _) => (folder, operands.as_slice()),
-                (None, Some((to, from))) => (*to, from),
-                (None, None) => return Vec::new(),
-            };
-            let into: Vec<File> = from.iter().map(|word| written(below(to, word))).collect();
-            let from = if does == Does::Moves { writes(from) } else { reads(from) };
-            [vec![written(to.clone())], into, from].concat()
+            let Some((last, before)) = operands.split_last() else { return Vec::new() };
+            // Where a `t` among the letters of an option means something else, the last word is the target all the same.
+            let folders = ["--target-directory", "-t"].iter().flat_map(|option| values(words, option));
+            let targets: Vec<Word> = folders.chain([(*last).clone()]).collect();
+            let from = if targets.len() > 1 { operands.as_slice() } else { before };
+            let into = targets.iter().flat_map(|to| from.iter().map(|word| written(below(to, word))));
+            let into: Vec<File> = targets.iter().cloned().map(written).chain(into).collect();
+            [into, if does == Does::Moves { writes(from) } else { reads(from) }].concat()
         }
     }
 }
@@ -140,12 +138,30 @@ fn git(words: &[Word]) -> Vec<File> {
 
 fn outputs(name: &str, words: &[Word]) -> Vec<File> {
     let options = OUTPUTS.iter().filter(|(_, names)| names.contains(&name)).map(|(option, _)| *option);
-    let named = options.flat_map(|option| {
-        let attached = if option.starts_with("--") { format!("{option}=") } else { option.to_string() };
-        let attached = words.iter().find_map(|word| part(word, &attached).filter(|path| !path.text.is_empty()));
-        [after_option(words, option), attached]
-    });
-    named.flatten().map(written).collect()
+    options.flat_map(|option| values(words, option)).map(written).collect()
+}
+
+/// The values of an option: in the next word or in its own, for one letter also behind others, as in `-sSLo FILE`.
+fn values(words: &[Word], option: &str) -> Vec<Word> {
+    let value = |at: usize, word: &Word| {
+        let attached = match option.strip_prefix("--") {
+            Some(_) => {
+                let (given, value) =
+                    word.text.split_once('=').map_or((word.text.as_str(), None), |(a, b)| (a, Some(b)));
+                (given.len() > 3 && option.starts_with(given)).then_some(value)?
+            }
+            None => {
+                let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+                let (_, rest) = letters.split_once(option.trim_start_matches('-'))?;
+                Some(rest).filter(|rest| !rest.is_empty())
+            }
+        };
+        match attached {
+            Some(text) => Some(Word { text: text.into(), ..word.clone() }),
+            None => words.get(at + 1).cloned(),
+        }
+    };
+    words.iter().enumerate().filter_map(|(at, word)| value(at, word)).collect()
 }
 
 /// The words that are no options.
@@ -158,13 +174,10 @@ fn operands(words: &[Word]) -> Vec<&Word> {
 /// Whether a word gives this option: by its letter, also among others, or by its name.
 fn has(word: &Word, letter: char, long: &str) -> bool {
     let text = word.text.as_str();
-    text.starts_with(long) || text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
-}
-
-/// The word after an option.
-fn after_option(words: &[Word], option: &str) -> Option<Word> {
-    let at = words.iter().position(|word| word.text == option)?;
-    words.get(at + 1).cloned()
+    let named = text.split('=').next().unwrap_or_default();
+    // Programs take the beginning of a long option for the whole.
+    named.len() > 3 && long.starts_with(named)
+        || text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }
 
 /// What stands after a prefix in a word.
