@@ -32,10 +32,8 @@ pub(super) fn life(trace: &TraceId, events: usize) -> Result<Vec<Event>, Fail> {
     for question in 0.. {
         let parts = vec![Part::text(task(&format!("q-{question}"), 120 + question % 200))];
         let tokens = estimate_parts(&parts);
-        let from = Principal::local_user();
-        let (mode, demanded) = (MessageMode::Message, Vec::new());
-        let said = InputKind::UserMessage { mode, parts, typed: None, tokens, demands: 0, demanded, from };
-        offer(&mut machine, said)?;
+        let said = MessageQueued::new(parts, tokens, Principal::local_user());
+        offer(&mut machine, InputKind::UserMessage(said))?;
         for turn in 0..=12 {
             let request = machine.state().model.ok_or("no request is pending")?.request;
             let last = turn == 12;

@@ -22,9 +22,8 @@ impl Agent {
         let mut agent = Agent { machine: Machine::new("packing".parse()?), now: 1 };
         agent.takes(InputKind::SetSpec { spec: Box::new(spec), by: None })?;
         let parts = vec![Part::text("Look around until you have seen everything.")];
-        let (mode, from) = (MessageMode::Message, Principal::local_user());
-        let (typed, demanded) = (None, Vec::new());
-        agent.takes(InputKind::UserMessage { mode, parts, typed, tokens: 12, demands: 0, demanded, from })?;
+        let said = MessageQueued::new(parts, 12, Principal::local_user());
+        agent.takes(InputKind::UserMessage(said))?;
         Ok(agent)
     }
 

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 /// The narrowest rule that would allow calls like this one, as it was offered when the call was judged.
 pub fn offer(events: &[Event], call: CallId) -> Option<String> {
-    let planned = events.iter().find_map(|event| match &event.kind {
-        EventKind::ModelFinished(data) if data.seq == call.seq => data.calls.get(usize::from(call.index)),
+    let recorded = events.iter().find_map(|event| match &event.kind {
+        EventKind::ModelFinished(data) if data.seq == call.seq => data.call(call.index),
         _ => None,
     });
-    planned.and_then(|planned| planned.offer.clone())
+    recorded.and_then(|call| call.planned.offer.clone())
 }
 
 /// A rule of several patterns, for people.

@@ -203,8 +203,7 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
     match (kind, bodies.get(event)) {
         (_, None) => "(erased)".into(),
         (NodeKind::Result(call), Some(EventKind::ModelFinished(data))) => {
-            let planned = data.calls.get(usize::from(call.index));
-            let told = planned.and_then(|planned| planned.ended()).map_or("", |(_, text)| text);
+            let told = data.call(call.index).and_then(|call| call.planned.ended()).map_or("", |(_, text)| text);
             format!("{call} {}", plain(told))
         }
         (NodeKind::Result(call), Some(EventKind::CallResolved(data))) => {

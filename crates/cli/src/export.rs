@@ -280,10 +280,10 @@ impl Export<'_> {
             (NodeKind::Result(call), EventKind::MessageImported(data)) => {
                 result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default())
             }
-            (NodeKind::Result(call), EventKind::ModelFinished(data)) => {
-                let planned = data.calls.get(usize::from(call.index))?;
-                result(call, planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default())
-            }
+            (NodeKind::Result(call), EventKind::ModelFinished(data)) => result(
+                call,
+                data.call(call.index)?.planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default(),
+            ),
             _ => None,
         }
     }
@@ -324,12 +324,8 @@ fn described(message: &serde_json::Map<String, Value>) -> String {
 }
 
 fn calls(seq: Seq, parts: &[Part]) -> Vec<Value> {
-    let made = parts.iter().filter_map(|part| match part {
-        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
-        _ => None,
-    });
-    let call = |(index, (name, arguments)): (usize, (&String, &String))| json!({"id": format!("call_{seq}_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}});
-    made.enumerate().map(call).collect()
+    let call = |(index, WrittenCall { name, arguments }): (usize, WrittenCall<'_>)| json!({"id": format!("call_{seq}_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}});
+    written_calls(parts).enumerate().map(call).collect()
 }
 
 fn markdown(part: &Part, text: &mut String) {

@@ -201,19 +201,14 @@ impl Judge<'_> {
 
     /// The calls of an answer that a rule judged.
     fn answer<'a>(&self, data: &'a ModelFinished) -> Vec<Judged<'a>> {
-        let made = data.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
-            _ => None,
-        });
-        let again = |((index, planned), (tool, arguments)): ((u16, &'a PlannedCall), (&'a String, &'a String))| {
-            let then = planned.verdict.as_ref()?;
-            let arguments = planned.arguments.as_ref().unwrap_or(arguments);
+        let again = |RecordedCall { id: call, written, arguments, planned }: RecordedCall<'a>| {
+            let (tool, then) = (written.name, planned.verdict.as_ref()?);
             let named = then.rule == "builtin.named-address";
             let from = From { origins: &planned.origins, destinations: &planned.destinations, named };
             let now = self.say(tool, arguments, from);
-            Some(Judged { call: CallId { seq: data.seq, index }, tool, arguments, from, then, now })
+            Some(Judged { call, tool, arguments, from, then, now })
         };
-        (0u16..).zip(&data.calls).zip(made).filter_map(again).collect()
+        data.calls().filter_map(again).collect()
     }
 
     /// A call that somebody approved with other arguments than it was judged with.

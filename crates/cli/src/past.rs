@@ -15,15 +15,9 @@ pub fn calls(events: &[Event], tools: &Tools, workspace: Option<&Workspace>) -> 
         match &event.kind {
             EventKind::RunStarted(data) => run = data.run,
             EventKind::ModelFinished(data) => {
-                let made = data.parts.iter().filter_map(|part| match part {
-                    Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
-                    _ => None,
-                });
-                for ((index, plan), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
-                    let call = CallId { seq: data.seq, index };
-                    let arguments = plan.arguments.as_ref().unwrap_or(arguments);
-                    let facts = facts(plan.tool.as_ref().unwrap_or(name), arguments, tools, workspace);
-                    if matches!(plan.ended(), Some((Resolution::Ok, _))) {
+                for RecordedCall { id: call, written, arguments, planned: judged } in data.calls() {
+                    let facts = facts(judged.tool.as_deref().unwrap_or(written.name), arguments, tools, workspace);
+                    if matches!(judged.ended(), Some((Resolution::Ok, _))) {
                         push(&mut calls, (call, run), facts, &done);
                         done.insert(call);
                     } else {

@@ -373,14 +373,10 @@ impl Printer {
             self.raw(&text);
         }
         self.shown = if rest.is_empty() { streamed } else { answer.into() };
-        let made = data.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
-            _ => None,
-        });
-        for ((index, planned), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
-            let call = CallId { seq: data.seq, index };
+        for RecordedCall { id: call, written, arguments, planned } in data.calls() {
+            let name = written.name;
             if !quiet {
-                self.line("→", &format!("{}: {}", short(name, 40), gist(arguments)));
+                self.line("→", &format!("{}: {}", short(name, 40), gist(written.arguments)));
                 if let Some(changed) = changed(planned) {
                     self.line("·", &changed);
                 }
@@ -401,9 +397,9 @@ impl Printer {
                     (None, _) => {}
                 }
             }
-            let arguments = planned.arguments.as_ref().unwrap_or(arguments).clone();
             let PlannedCall { offer, origins, verdict, places, .. } = planned.clone();
-            self.calls.insert(call, Made { name: name.clone(), arguments, offer, origins, verdict, places });
+            let (name, arguments) = (name.to_string(), arguments.to_string());
+            self.calls.insert(call, Made { name, arguments, offer, origins, verdict, places });
         }
         if !quiet {
             self.end_line();

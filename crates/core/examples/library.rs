@@ -29,15 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "model": "any", "context_window": 8_000, "reserved_output": 500, "limits": {"window_messages": 4, "summary": "rules"},
         "tools": [{"name": "search", "description": "Looks things up.", "input_schema": {}, "effect": "read-only"}],
     }))?;
-    let said = |text: &str| InputKind::UserMessage {
-        mode: MessageMode::Message,
-        parts: vec![Part::text(text)],
-        typed: None,
-        tokens: estimate(text),
-        demands: 0,
-        demanded: Vec::new(),
-        from: user.clone(),
-    };
+    let said =
+        |text: &str| InputKind::UserMessage(MessageQueued::new(vec![Part::text(text)], estimate(text), user.clone()));
     let reply = |request, parts, calls| InputKind::ModelFinished(Box::new(Reply::new(request, parts, calls)));
     offer(&mut agent, InputKind::SetSpec { spec: Box::new(spec), by: None })?;
 

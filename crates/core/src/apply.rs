@@ -277,8 +277,8 @@ impl State {
         }
         self.change_goals(&data.goals);
         self.with_run(|run| run.progress.note_answer(&data.parts));
-        for (index, planned) in (0..calls).zip(&data.calls) {
-            self.plan(id, CallId { seq, index }, planned);
+        for call in data.calls() {
+            self.plan(id, call.id, call.planned);
         }
         let last = model.is_some_and(|model| model.last);
         if calls > 0 {

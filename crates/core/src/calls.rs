@@ -1,6 +1,6 @@
 //! The table of calls: tools, children and people alike.
 
-use mainpath_types::{CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Part, Resolution, Verdict};
+use mainpath_types::{CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Resolution, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -82,14 +82,7 @@ impl Call {
 /// of an approval. `None` where they were erased.
 pub fn arguments_in(kind: &EventKind, call: CallId) -> Option<&str> {
     match kind {
-        EventKind::ModelFinished(data) => {
-            let planned = data.calls.get(usize::from(call.index)).and_then(|planned| planned.arguments.as_deref());
-            let mut made = data.parts.iter().filter_map(|part| match part {
-                Part::ToolCall { arguments, .. } => Some(arguments.as_str()),
-                _ => None,
-            });
-            planned.or_else(|| made.nth(call.index.into()))
-        }
+        EventKind::ModelFinished(data) => data.call(call.index).map(|call| call.arguments),
         EventKind::ApprovalGranted(data) => data.arguments.as_deref(),
         _ => None,
     }

@@ -16,13 +16,9 @@ type Decided = Result<EventKind, Refusal>;
 pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventKind>, Refusal> {
     let decided = match input {
         InputKind::SetSpec { spec, by } => Ok(SpecChanged { spec: spec.clone(), by: by.clone() }.into()),
-        InputKind::UserMessage { mode, parts, typed, tokens, demands, demanded, from } => {
-            message(state, *mode, (parts, *typed), (*tokens, *demands, demanded), from)
-        }
+        InputKind::UserMessage(message) => self::message(state, message),
         InputKind::Continue { by } => go_on(state, by),
-        InputKind::Rewind { after, parts, tokens, demands, demanded, by } => {
-            rewind(state, *after, parts.as_deref(), (*tokens, *demands, demanded), by)
-        }
+        InputKind::Rewind(asked) => rewind(state, asked),
         InputKind::RestoreFiles { changes, .. } | InputKind::KeepFiles { changes, .. } if changes.is_empty() => {
             Err(Refusal::Empty)
         }
@@ -72,21 +68,14 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
     decided.map(|event| vec![event])
 }
 
-fn message(
-    state: &State,
-    mode: MessageMode,
-    (parts, typed): (&[Part], Option<u16>),
-    (tokens, demands, demanded): (u32, u32, &[TextSpan]),
-    from: &Principal,
-) -> Decided {
+fn message(state: &State, message: &MessageQueued) -> Decided {
     if state.coming_spec().is_none() {
         return Err(Refusal::NoSpec);
     }
-    if parts.is_empty() {
+    if message.parts.is_empty() {
         return Err(Refusal::Empty);
     }
-    let (parts, demanded) = (parts.to_vec(), demanded.to_vec());
-    Ok(MessageQueued { mode, parts, typed, tokens, demands, demanded, from: from.clone() }.into())
+    Ok(message.clone().into())
 }
 
 fn go_on(state: &State, by: &Principal) -> Decided {
@@ -100,13 +89,8 @@ fn go_on(state: &State, by: &Principal) -> Decided {
     Ok(ContinueRequested { by: by.clone() }.into())
 }
 
-fn rewind(
-    state: &State,
-    after: Seq,
-    parts: Option<&[Part]>,
-    (tokens, demands, demanded): (u32, u32, &[TextSpan]),
-    by: &Principal,
-) -> Decided {
+fn rewind(state: &State, asked: &RewindRequested) -> Decided {
+    let (after, parts) = (asked.after, asked.parts.as_deref());
     if state.coming_spec().is_none() {
         return Err(Refusal::NoSpec);
     }
@@ -127,8 +111,7 @@ fn rewind(
     if parts.is_some_and(<[Part]>::is_empty) {
         return Err(Refusal::Empty);
     }
-    let (parts, demanded) = (parts.map(<[Part]>::to_vec), demanded.to_vec());
-    Ok(RewindRequested { after, parts, tokens, demands, demanded, by: by.clone() }.into())
+    Ok(asked.clone().into())
 }
 
 fn stop(state: &State, reason: FinishReason, by: &Principal, why: Option<&str>) -> Decided {

@@ -70,7 +70,7 @@ fn too_large(state: &State) -> Help {
 /// The tool that a call is of, if there is such a tool; also one that its run was not given.
 pub fn tool_of<'a>(call: &'a Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
     call.tool.as_deref().or_else(|| match bodies.get(call.arguments) {
-        Some(EventKind::ModelFinished(data)) => data.calls.get(usize::from(call.id.index))?.tool.as_deref(),
+        Some(EventKind::ModelFinished(data)) => data.call(call.id.index)?.planned.tool.as_deref(),
         _ => None,
     })
 }
@@ -78,7 +78,7 @@ pub fn tool_of<'a>(call: &'a Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
 /// The tool of a call that was denied because its run was not given that tool.
 pub fn lacking<'a>(call: &Call, bodies: &'a dyn Bodies) -> Option<&'a str> {
     match bodies.get(call.result)? {
-        EventKind::ModelFinished(data) => not_given(data.calls.get(usize::from(call.id.index))?.verdict.as_ref()?),
+        EventKind::ModelFinished(data) => not_given(data.call(call.id.index)?.planned.verdict.as_ref()?),
         _ => None,
     }
 }
@@ -95,8 +95,8 @@ fn last_denied(state: &State) -> Option<&Call> {
 fn is_by_rule(bodies: &dyn Bodies, call: &Call) -> bool {
     match bodies.get(call.result) {
         Some(EventKind::ModelFinished(data)) => {
-            let planned = data.calls.get(usize::from(call.id.index));
-            planned.and_then(|planned| planned.verdict.as_ref()).is_some_and(|verdict| !is_unattended(verdict))
+            let verdict = data.call(call.id.index).and_then(|call| call.planned.verdict.as_ref());
+            verdict.is_some_and(|verdict| !is_unattended(verdict))
         }
         Some(EventKind::CallResolved(data)) => data.cause == ResolveCause::DeniedByRule,
         _ => false,

@@ -41,49 +41,14 @@ pub enum InputKind {
         by: Option<Principal>,
     },
     /// Somebody said something.
-    UserMessage {
-        /// When it is to be read.
-        mode: MessageMode,
-        /// What was said.
-        parts: Vec<Part>,
-        /// Which of the parts a person typed, where the others were piped in or attached; `None`: all of them.
-        #[serde(default)]
-        typed: Option<u16>,
-        /// Its estimated size.
-        tokens: u32,
-        /// The size of what it demands or rules out: [`crate::demands_of`].
-        #[serde(default)]
-        demands: u32,
-        /// Where in the text that was typed that stands.
-        #[serde(default)]
-        demanded: Vec<TextSpan>,
-        /// Who said it.
-        from: Principal,
-    },
+    UserMessage(MessageQueued),
     /// Go on from where the last run ended, without a new message: after a limit, a stop, a failure.
     Continue {
         /// Who asked.
         by: Principal,
     },
     /// Go back to a message, and answer it again or continue from there with another one.
-    Rewind {
-        /// The message; 0 is before the first one.
-        after: Seq,
-        /// What to say there; `None` to answer again.
-        #[serde(default)]
-        parts: Option<Vec<Part>>,
-        /// Its estimated size.
-        #[serde(default)]
-        tokens: u32,
-        /// The size of what it demands or rules out: [`crate::demands_of`].
-        #[serde(default)]
-        demands: u32,
-        /// Where in its text that stands.
-        #[serde(default)]
-        demanded: Vec<TextSpan>,
-        /// Who asked.
-        by: Principal,
-    },
+    Rewind(RewindRequested),
     /// A running call is about to change files. What they hold is kept; the call goes on once that is durable.
     KeepFiles {
         /// The call.
@@ -342,6 +307,26 @@ impl Reply {
             aside: false,
             expand: None,
         }
+    }
+
+    /// Its calls, in order.
+    pub fn calls_mut(&mut self) -> impl Iterator<Item = ReplyCall<'_>> {
+        self.calls.iter_mut().zip(written_calls(&self.parts)).map(|(planned, written)| ReplyCall { planned, written })
+    }
+}
+
+/// A call of an answer that is being judged: what the model wrote, and what is made of it.
+pub struct ReplyCall<'a> {
+    /// What is made of it.
+    pub planned: &'a mut PlannedCall,
+    /// What the model wrote.
+    pub written: WrittenCall<'a>,
+}
+
+impl ReplyCall<'_> {
+    /// The arguments that it will run with: those that hooks put in the place of the model's, else the model's.
+    pub fn arguments(&self) -> &str {
+        self.planned.arguments.as_deref().unwrap_or(self.written.arguments)
     }
 }
 

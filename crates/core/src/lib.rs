@@ -72,7 +72,7 @@ pub use goals::stats::{GoalStats, cumulative_stats, own_stats, serves};
 pub use goals::view::LEGEND;
 pub use helps::{Help, lacking, tool_of, what_helps};
 pub use inject::reminder;
-pub use input::{Answered, Edit, Input, InputKind, Probed, Reply};
+pub use input::{Answered, Edit, Input, InputKind, Probed, Reply, ReplyCall};
 pub use kept::artifact_files;
 pub use machine::{Draft, Machine};
 pub use next::next_step;

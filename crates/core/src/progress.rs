@@ -7,7 +7,7 @@
 //! something that still goes on may be made [`PATIENCE`] times as often, and lets the others be made again.
 
 use crate::{Call, CallState};
-use mainpath_types::{Part, Resolution, ToolOutput};
+use mainpath_types::{Part, Resolution, ToolOutput, written_calls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -160,11 +160,7 @@ pub(crate) fn told(times: u32) -> String {
 
 /// The calls among the parts of an answer.
 pub(crate) fn made(parts: &[Part]) -> Vec<u64> {
-    let calls = parts.iter().filter_map(|part| match part {
-        Part::ToolCall { name, arguments, .. } => Some(Digest::default().text(name).text(arguments).0),
-        _ => None,
-    });
-    calls.collect()
+    written_calls(parts).map(|call| Digest::default().text(call.name).text(call.arguments).0).collect()
 }
 
 /// A text that a call came to without having started.

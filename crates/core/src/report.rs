@@ -253,8 +253,8 @@ fn denied(state: &State, bodies: &dyn Bodies) -> DeniedCalls {
 fn denied_by(bodies: &dyn Bodies, call: &Call) -> String {
     let by = match bodies.get(call.result) {
         Some(EventKind::ModelFinished(data)) => {
-            let planned = data.calls.get(usize::from(call.id.index));
-            planned.and_then(|planned| planned.verdict.as_ref()).map(|verdict| verdict.rule.clone())
+            let verdict = data.call(call.id.index).and_then(|call| call.planned.verdict.as_ref());
+            verdict.map(|verdict| verdict.rule.clone())
         }
         Some(EventKind::CallResolved(data)) => match data.cause {
             ResolveCause::ApprovalExpired => Some("timeout: nobody answered in time".into()),

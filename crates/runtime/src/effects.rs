@@ -11,7 +11,7 @@ use crate::runtime::{Config, Shared};
 use crate::secrets::{Granted, Vault};
 use crate::texts::offload;
 use bytes::Bytes;
-use mainpath_core::{EffectKey, InputKind, Probed, Reply, estimate, estimate_parts, in_brief};
+use mainpath_core::{EffectKey, InputKind, Probed, Reply, ReplyCall, estimate, estimate_parts, in_brief};
 use mainpath_policy::Grant;
 use mainpath_providers::Call;
 use mainpath_sandbox::{Cage, secret_variables};
@@ -168,12 +168,8 @@ async fn begin(around: &Around, asking: &Asking) -> Result<(), Forbidden> {
 
 /// The hooks before each call of an answer.
 async fn before_tools(around: &Around, gate: &Gate<'_>, reply: &mut Reply) {
-    let made = reply.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { arguments, .. } => Some(arguments),
-        _ => None,
-    });
-    for (planned, arguments) in reply.calls.iter_mut().zip(made) {
-        *planned = gate.hooked(around, std::mem::take(planned), arguments).await;
+    for ReplyCall { planned, written } in reply.calls_mut() {
+        *planned = gate.hooked(around, std::mem::take(planned), written.arguments).await;
         if let Some(arguments) = &mut planned.arguments {
             *arguments = around.shared.config.vault.redact_arguments(arguments);
         }

@@ -142,9 +142,7 @@ impl<'a> Watch<'a> {
         match kind {
             EventKind::SpecChanged(data) => self.spec = Some(&data.spec),
             EventKind::ModelFinished(data) => {
-                let named = (0u16..)
-                    .zip(&data.calls)
-                    .filter_map(|(index, planned)| Some((CallId { seq: data.seq, index }, planned.tool.as_deref()?)));
+                let named = data.calls().filter_map(|call| Some((call.id, call.planned.tool.as_deref()?)));
                 self.tools.extend(named);
             }
             EventKind::CallReopened(data) => {

@@ -46,46 +46,44 @@ pub(crate) async fn settle(
     let InputKind::ModelFinished(mut reply) = kind else { return kind };
     let alone = reply.calls.iter().all(|call| is_one_of(call, &ASIDE));
     let expands = reply.calls.iter().all(|call| is_one_of(call, &[ExpandWindow::NAME]));
-    let arguments = reply.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { arguments, .. } => Some(arguments.clone()),
-        _ => None,
-    });
-    let arguments: Vec<String> = arguments.collect();
     // Beside other calls what is shown again leaves room for what these bring.
     let share = reply.calls.len().max(1) as u64 * if alone || expands { 1 } else { 2 };
     let room = free_tokens(state).saturating_sub(reply.tokens.into()) / share;
-    for (call, made) in reply.calls.iter_mut().zip(arguments) {
-        let arguments = call.arguments.clone().unwrap_or(made);
-        let said = match call.tool.as_deref() {
-            _ if call.ended().is_some() => continue,
+    let mut more = reply.expand;
+    for call in reply.calls_mut() {
+        let arguments = call.arguments();
+        let said = match call.planned.tool.as_deref() {
+            _ if call.planned.ended().is_some() => continue,
             Some(tool) if ASIDE.contains(&tool) && room < LEAST => {
                 Err(format!("The window has room for {room} more tokens only."))
             }
-            Some(LoadOlderMessages::NAME) => match read::<OlderArgs>(tools, LoadOlderMessages::NAME, &arguments) {
+            Some(LoadOlderMessages::NAME) => match read::<OlderArgs>(tools, LoadOlderMessages::NAME, arguments) {
                 Ok(args) => older_messages(state, log, at, args, room).await,
                 Err(problem) => Err(problem),
             },
             Some(ListCalls::NAME) => {
-                read(tools, ListCalls::NAME, &arguments).map(|args| past_calls(state, log, &args, room))
+                read(tools, ListCalls::NAME, arguments).map(|args| past_calls(state, log, &args, room))
             }
-            Some(RecallResult::NAME) => match read::<RecallArgs>(tools, RecallResult::NAME, &arguments) {
+            Some(RecallResult::NAME) => match read::<RecallArgs>(tools, RecallResult::NAME, arguments) {
                 Ok(args) => past_result(state, log, at, args, room).await,
                 Err(problem) => Err(problem),
             },
-            Some(ExpandWindow::NAME) => read::<ExpandArgs>(tools, ExpandWindow::NAME, &arguments).and_then(|args| {
+            Some(ExpandWindow::NAME) => read::<ExpandArgs>(tools, ExpandWindow::NAME, arguments).and_then(|args| {
                 let by = u32::from(args.by);
                 expand(state, by).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
-                reply.expand = Some(by);
+                more = Some(by);
                 Ok("More is shown from here on, as far as there is room.".into())
             }),
             _ => continue,
         };
         match said {
-            Ok(answer) => (call.answer, call.once) = (Some(answer), is_one_of(call, &ASIDE)),
-            Err(problem) => call.problem = Some(problem),
+            Ok(answer) => {
+                (call.planned.answer, call.planned.once) = (Some(answer), is_one_of(call.planned, &ASIDE));
+            }
+            Err(problem) => call.planned.problem = Some(problem),
         }
     }
-    reply.aside = alone || expands;
+    (reply.expand, reply.aside) = (more, alone || expands);
     InputKind::ModelFinished(reply)
 }
 

@@ -171,14 +171,15 @@ impl Mail {
                     MessageMode::Message | MessageMode::Steer | MessageMode::FollowUp => demanded(said, &by),
                 };
                 let tokens = estimate_parts(&parts);
-                InputKind::UserMessage { mode, parts, typed: which, tokens, demands, demanded, from: by }
+                let said = MessageQueued { mode, parts, typed: which, tokens, demands, demanded, from: by };
+                InputKind::UserMessage(said)
             }
             Mail::Continue => InputKind::Continue { by },
             Mail::Rewind { after, parts } => {
                 let tokens = parts.as_deref().map_or(0, estimate_parts);
                 let said = parts.as_deref().unwrap_or_default();
                 let Demands { tokens: demands, at: demanded } = demanded(said, &by);
-                InputKind::Rewind { after, parts, tokens, demands, demanded, by }
+                InputKind::Rewind(RewindRequested { after, parts, tokens, demands, demanded, by })
             }
             Mail::Clear => InputKind::Clear { by },
             Mail::Stop => InputKind::Stop { by },

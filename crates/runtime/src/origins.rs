@@ -133,19 +133,13 @@ impl Origins {
 
     /// Takes in the words of a model's calls, until they are answered.
     fn note_calls(&mut self, data: &ModelFinished) {
-        let made = data.parts.iter().filter_map(|part| match part {
-            Part::ToolCall { arguments, .. } => Some(arguments),
-            _ => None,
-        });
-        for ((index, planned), arguments) in (0u16..).zip(&data.calls).zip(made) {
+        for RecordedCall { id, arguments, planned, .. } in data.calls() {
             if planned.ended().is_none() {
-                let arguments = planned.arguments.as_ref().unwrap_or(arguments);
                 let mut words = HashSet::new();
                 let arguments = serde_json::from_str(arguments).unwrap_or_default();
                 words_of(&arguments, &mut words);
-                let call = CallId { seq: data.seq, index };
-                self.asked.insert(call, words);
-                self.destinations.note_call(call, planned.tool.clone(), &arguments);
+                self.asked.insert(id, words);
+                self.destinations.note_call(id, planned.tool.clone(), &arguments);
             }
         }
     }

@@ -31,13 +31,13 @@ pub(crate) fn settle(kind: InputKind, state: &State, tools: &Tools, task: Option
     }
     ops.append(&mut reply.goals);
     let is_ours = tools.doc(GoalTool::NAME).is_some_and(|doc| doc.internal);
-    for (planned, arguments) in calls(&mut reply).filter(|(planned, _)| is_ours && is_goal(planned)) {
-        match change(&mut plan, tools, &arguments, head) {
+    for call in reply.calls_mut().filter(|call| is_ours && is_goal(call.planned)) {
+        match change(&mut plan, tools, call.arguments(), head) {
             Ok(more) => {
                 ops.extend(more);
-                planned.answer = Some(format!("{}\n({LEGEND})", plan.short_view()));
+                call.planned.answer = Some(format!("{}\n({LEGEND})", plan.short_view()));
             }
-            Err(problem) => planned.problem = Some(problem),
+            Err(problem) => call.planned.problem = Some(problem),
         }
     }
     if let Some(task) = task.filter(|_| works && plan.list().is_empty()) {
@@ -73,18 +73,6 @@ fn mission(reply: &Reply, task: &str) -> Option<GoalOp> {
 /// Whether a call is one of `goal` that is allowed and not answered yet.
 fn is_goal(planned: &PlannedCall) -> bool {
     planned.tool.as_deref() == Some(GoalTool::NAME) && planned.ended().is_none()
-}
-
-/// The calls of an answer with their arguments.
-fn calls(reply: &mut Reply) -> impl Iterator<Item = (&mut PlannedCall, String)> {
-    let made = reply.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { arguments, .. } => Some(arguments.clone()),
-        _ => None,
-    });
-    reply.calls.iter_mut().zip(made).map(|(planned, made)| {
-        let arguments = planned.arguments.clone().unwrap_or(made);
-        (planned, arguments)
-    })
 }
 
 /// Carries out a call of `goal`, and returns its operations. Errors: what is wrong, for the model; the plan is as it was.

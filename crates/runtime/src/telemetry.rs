@@ -115,7 +115,7 @@ impl Tools {
     pub fn count(&mut self, kind: &EventKind) {
         match kind {
             EventKind::ModelFinished(data) => {
-                for (index, planned) in (0u16..).zip(&data.calls) {
+                for RecordedCall { id, planned, .. } in data.calls() {
                     // To look into what is no longer shown is no work.
                     if data.aside || planned.tool.as_deref().is_some_and(is_look_back) {
                         continue;
@@ -129,7 +129,7 @@ impl Tools {
                         Some(_) => *entry.errors.entry("refused".into()).or_default() += 1,
                         None => {}
                     }
-                    self.names.insert(CallId { seq: data.seq, index }, tool);
+                    self.names.insert(id, tool);
                 }
             }
             EventKind::CallReopened(data) => {

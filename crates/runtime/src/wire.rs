@@ -196,15 +196,9 @@ fn result(data: &CallResolved) -> Value {
 fn calls(data: &ModelFinished, words: &Value) -> Vec<Fact> {
     let mut facts = Vec::new();
     let reason = reason(data, words);
-    let made = data.parts.iter().filter_map(|part| match part {
-        Part::ToolCall { name, arguments, .. } => Some((name, arguments)),
-        _ => None,
-    });
-    for ((index, planned), (name, arguments)) in (0u16..).zip(&data.calls).zip(made) {
-        let call = CallId { seq: data.seq, index };
-        // What will run; the model's own words are in `model_response`.
-        let arguments = planned.arguments.as_ref().unwrap_or(arguments);
-        let mut made = json!({"call": call, "tool": name, "arguments": arguments});
+    // With the arguments that will run; the model's own words are in `model_response`.
+    for RecordedCall { id: call, written, arguments, planned } in data.calls() {
+        let mut made = json!({"call": call, "tool": written.name, "arguments": arguments});
         for (name, value) in [("changed_by", &planned.changed_by), ("places", &planned.places)] {
             if !value.is_empty() {
                 made[name] = json!(value);

@@ -122,7 +122,7 @@ pub fn granted(pending: &BTreeMap<EffectKey, Effect>, bodies: &dyn Bodies) -> Ch
     for effect in pending.values() {
         let (Effect::RunTool { grant, arguments } | Effect::Probe { grant, arguments }) = effect else { continue };
         let places = match bodies.get(*arguments) {
-            Some(EventKind::ModelFinished(data)) => data.calls.get(usize::from(grant.call().index)).map(|c| &c.places),
+            Some(EventKind::ModelFinished(data)) => data.call(grant.call().index).map(|call| &call.planned.places),
             Some(EventKind::ApprovalGranted(data)) => Some(&data.places),
             _ => None,
         };

@@ -310,8 +310,8 @@ impl World {
             (true, true) => tokens,
             (true, false) => tokens / 2 + 1,
         };
-        let from = Principal::local_user();
-        let said = self.offer(InputKind::UserMessage { mode, parts, typed: None, tokens, demands, demanded, from });
+        let said = MessageQueued::new(parts, tokens, Principal::local_user());
+        let said = self.offer(InputKind::UserMessage(MessageQueued { mode, demands, demanded, ..said }));
         assert!(said.is_ok(), "seed {}: {said:?}", self.seed);
     }
 
@@ -374,15 +374,8 @@ impl World {
     fn rewind(&mut self) {
         let most = u32::try_from(self.machine.state().tree.len()).unwrap_or(0);
         let parts = self.rng.bool().then(|| vec![Part::text("another way")]);
-        let kind = InputKind::Rewind {
-            after: Seq(self.rng.u32(0..=most)),
-            parts,
-            tokens: 6,
-            demands: 0,
-            demanded: Vec::new(),
-            by: Principal::local_user(),
-        };
-        self.offer_any(kind);
+        let back = RewindRequested::again(Seq(self.rng.u32(0..=most)), Principal::local_user());
+        self.offer_any(InputKind::Rewind(RewindRequested { parts, tokens: 6, ..back }));
     }
 
     fn tick(&mut self) {

@@ -4,6 +4,37 @@ use crate::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A call of a model's answer with everything that is recorded of it there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecordedCall<'a> {
+    /// Which.
+    pub id: CallId,
+    /// The tool's name and the arguments as the model wrote them.
+    pub written: WrittenCall<'a>,
+    /// The arguments that it runs with: those that hooks put in the place of the model's, else the model's.
+    pub arguments: &'a str,
+    /// Its tool, its verdict, its places, or why it cannot be run.
+    pub planned: &'a PlannedCall,
+}
+
+impl ModelFinished {
+    /// The calls of the answer, in order.
+    pub fn calls(&self) -> impl Iterator<Item = RecordedCall<'_>> {
+        let mut written = written_calls(&self.parts);
+        (0..=u16::MAX).zip(&self.calls).map(move |(index, planned)| {
+            // Each has its part. Of a log that somebody has edited, the verdict counts all the same.
+            let written = written.next().unwrap_or(WrittenCall { name: "", arguments: "" });
+            let arguments = planned.arguments.as_deref().unwrap_or(written.arguments);
+            RecordedCall { id: CallId { seq: self.seq, index }, written, arguments, planned }
+        })
+    }
+
+    /// The call at a place of the answer, from 0.
+    pub fn call(&self, index: u16) -> Option<RecordedCall<'_>> {
+        self.calls().nth(index.into())
+    }
+}
+
 /// `action_started`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionStarted {
@@ -201,6 +232,49 @@ pub struct LateResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_is_read_with_the_arguments_that_it_runs_with_beside_those_that_the_model_wrote() {
+        let call = |name: &str, arguments: &str| Part::ToolCall {
+            name: name.into(),
+            arguments: arguments.into(),
+            signature: None,
+        };
+        let as_written = PlannedCall { tool: Some("bash".into()), ..PlannedCall::default() };
+        let changed = PlannedCall { arguments: Some("{\"n\":2}".into()), ..as_written.clone() };
+        let answer = ModelFinished {
+            request: 1,
+            seq: Seq(2),
+            parts: vec![call("bash", "{\"n\":0}"), Part::text("and"), call("execute_bash", "{\"n\":1}")],
+            calls: vec![as_written.clone(), changed.clone()],
+            goals: Vec::new(),
+            stop: StopReason::ToolCalls,
+            tolerated: false,
+            tokens: 0,
+            usage: Usage::default(),
+            counted: false,
+            cost: 0,
+            elapsed_ms: 0,
+            sent: None,
+            aside: false,
+            expand: None,
+        };
+        let id = |index| CallId { seq: Seq(2), index };
+        let first = RecordedCall {
+            id: id(0),
+            written: WrittenCall { name: "bash", arguments: "{\"n\":0}" },
+            arguments: "{\"n\":0}",
+            planned: &as_written,
+        };
+        let second = RecordedCall {
+            id: id(1),
+            written: WrittenCall { name: "execute_bash", arguments: "{\"n\":1}" },
+            arguments: "{\"n\":2}",
+            planned: &changed,
+        };
+        assert_eq!(answer.calls().collect::<Vec<_>>(), [first, second]);
+        assert_eq!((answer.call(1), answer.call(2)), (Some(second), None));
+    }
 
     #[test]
     fn a_call_that_a_crash_ended_or_that_never_ran_has_no_duration() {

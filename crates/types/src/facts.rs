@@ -54,6 +54,12 @@ pub struct MessageQueued {
 }
 
 impl MessageQueued {
+    /// A message that is to be read now, of `tokens` tokens by estimate, all of which was typed and which demands nothing.
+    pub fn new(parts: Vec<Part>, tokens: u32, from: Principal) -> MessageQueued {
+        let (mode, typed, demands, demanded) = (MessageMode::Message, None, 0, Vec::new());
+        MessageQueued { mode, parts, typed, tokens, demands, demanded, from }
+    }
+
     /// What a person typed of it.
     pub fn typed(&self) -> &[Part] {
         typed(&self.parts, self.typed)

@@ -103,6 +103,23 @@ impl Part {
     }
 }
 
+/// A call as the model wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenCall<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// The arguments: JSON text, valid or not.
+    pub arguments: &'a str,
+}
+
+/// The calls among the parts of a message, in order.
+pub fn written_calls(parts: &[Part]) -> impl Iterator<Item = WrittenCall<'_>> {
+    parts.iter().filter_map(|part| match part {
+        Part::ToolCall { name, arguments, .. } => Some(WrittenCall { name, arguments }),
+        _ => None,
+    })
+}
+
 /// Text longer than this, in bytes, lies in a blob.
 pub const BLOB_FROM: usize = 16 * 1024;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// `rewind_requested`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RewindRequested {
-    /// The message to go back to, as asked.
+    /// The message to go back to, as asked; 0 is before the first one.
     pub after: Seq,
     /// What to say there; `None` to answer again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,6 +23,13 @@ pub struct RewindRequested {
     pub demanded: Vec<TextSpan>,
     /// Who asked.
     pub by: Principal,
+}
+
+impl RewindRequested {
+    /// To go back to a message (0 is before the first) and answer it again.
+    pub fn again(after: Seq, by: Principal) -> RewindRequested {
+        RewindRequested { after, parts: None, tokens: 0, demands: 0, demanded: Vec::new(), by }
+    }
 }
 
 /// `rewound`.

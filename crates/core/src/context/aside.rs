@@ -46,8 +46,8 @@ impl State {
         let rounds = self.branch.map_or(0, |branch| branch.rounds);
         self.branch = Some(Branch { rounds, ..Branch::new(BranchKind::Aside, seq) });
         self.tree.set_apart(seq);
-        for (index, planned) in (0..calls).zip(&data.calls) {
-            self.plan(id, CallId { seq, index }, planned);
+        for call in data.calls() {
+            self.plan(id, call.id, call.planned);
         }
         self.turn = Some(crate::Turn { assistant: seq, last: false });
         self.expand = data.expand;

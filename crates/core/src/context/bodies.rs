@@ -239,7 +239,6 @@ fn answer(bodies: &dyn Bodies, event: EventId) -> Option<Vec<Part>> {
 
 /// The name that the model called, so that vendors that match by name find it again.
 pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
-    let calls = |part: &Part| if let Part::ToolCall { name, .. } = part { Some(name.clone()) } else { None };
     let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
         EventKind::ModelFinished(data) => &data.parts,
         EventKind::MessageImported(data) => &data.parts,
@@ -247,18 +246,17 @@ pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> O
         EventKind::CallReopened(data) => return called_name(bodies, data.of, state),
         _ => return None,
     };
-    parts.iter().filter_map(calls).nth(call.index.into())
+    written_calls(parts).nth(call.index.into()).map(|written| written.name.into())
 }
 
 /// The arguments of a call as the model wrote them.
 pub(crate) fn arguments(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
-    let made = |part: &Part| if let Part::ToolCall { arguments, .. } = part { Some(arguments.clone()) } else { None };
     let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
         EventKind::ModelFinished(data) => &data.parts,
         EventKind::MessageImported(data) => &data.parts,
         _ => return None,
     };
-    parts.iter().filter_map(made).nth(call.index.into())
+    written_calls(parts).nth(call.index.into()).map(|written| written.arguments.into())
 }
 
 /// What the model is told about a call that has ended.
@@ -266,7 +264,7 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     let mut repeated = 0;
     let mut parts = match bodies.get(event)? {
         EventKind::ModelFinished(data) => {
-            let planned = data.calls.get(usize::from(call.id.index))?;
+            let planned = data.call(call.id.index)?.planned;
             repeated = planned.repeated;
             let text = match (planned.ended()?, &planned.verdict) {
                 ((Resolution::Denied, reason), Some(verdict)) => format!("Denied ({}): {reason}", verdict.rule),
@@ -284,7 +282,7 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     };
     // What a model looks up of its own conversation is as long as it asked for, since that is recorded.
     let looked_up = matches!(bodies.get(event), Some(EventKind::ModelFinished(data))
-        if data.calls.get(usize::from(call.id.index)).is_some_and(|planned| planned.once));
+        if data.call(call.id.index).is_some_and(|call| call.planned.once));
     let most = state.limits().and_then(|limits| limits.observation_chars);
     if let Some(most) = most.filter(|_| !looked_up) {
         parts.iter_mut().for_each(|part| shorten(part, most as usize));
@@ -297,9 +295,8 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
             Some(format!("[{by} approved this call with other arguments: {arguments}]"))
         }
         Some(EventKind::ModelFinished(data)) => data
-            .calls
-            .get(usize::from(call.id.index))
-            .and_then(|planned| planned.arguments.as_ref())
+            .call(call.id.index)
+            .and_then(|call| call.planned.arguments.as_ref())
             .map(|arguments| format!("[The arguments of this call were changed by the owner's rules: {arguments}]")),
         _ => None,
     };

@@ -21,17 +21,10 @@ fn remembered(tokens: u32, once: bool) -> ToolOutput {
 }
 
 fn said(agent: &mut Agent, text: &str, tokens: u32, demands: u32) -> Vec<String> {
-    let (parts, from) = (vec![Part::text(text)], user());
+    let parts = vec![Part::text(text)];
     let demanded = demands_of(&parts).at;
-    agent.takes(InputKind::UserMessage {
-        mode: MessageMode::Message,
-        parts,
-        typed: None,
-        tokens,
-        demands,
-        demanded,
-        from,
-    })
+    let said = MessageQueued::new(parts, tokens, user());
+    agent.takes(InputKind::UserMessage(MessageQueued { demands, demanded, ..said }))
 }
 
 fn goals(agent: &mut Agent, ops: Vec<GoalOp>) {
@@ -169,14 +162,7 @@ fn what_was_to_be_shown_once_goes_when_sending_the_rest_anew_costs_less() {
     assert!(agent.shown()[2].contains(&"a".repeat(1_200)));
     let decided = plain(&mut agent, 2);
     assert_eq!(decided[2..], ["context_cut 6 keeps 1 pins  Once 2.0 line of 27", "model_requested 3 at 6"]);
-    agent.takes(InputKind::Rewind {
-        after: Seq(3),
-        parts: None,
-        tokens: 0,
-        demands: 0,
-        demanded: Vec::new(),
-        by: user(),
-    });
+    agent.takes(InputKind::Rewind(RewindRequested::again(Seq(3), user())));
     assert!(agent.shown()[2].contains(&"a".repeat(1_200)), "a rewind to before the cut shows it whole again");
     // A smaller one after which more came waits for another reason, or for others like it.
     let mut agent = window(no_limits());

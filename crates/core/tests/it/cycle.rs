@@ -40,15 +40,7 @@ fn no_message_is_taken_before_there_is_a_spec_nor_an_empty_one() {
     let input = Input::new(1, mail(MessageMode::Message, "hello"));
     assert_eq!(machine.handle(&input), Err(Refusal::NoSpec));
     let mut agent = Agent::new(no_limits());
-    let empty = InputKind::UserMessage {
-        mode: MessageMode::Message,
-        parts: Vec::new(),
-        typed: None,
-        tokens: 0,
-        demands: 0,
-        demanded: Vec::new(),
-        from: user(),
-    };
+    let empty = InputKind::UserMessage(MessageQueued::new(Vec::new(), 0, user()));
     agent.refuses(empty, Refusal::Empty);
 }
 

@@ -53,8 +53,8 @@ fn summarised(texts: &[&str], window: u32) -> (Agent, Vec<String>) {
     for text in texts.iter().copied().chain(["Go on.", "Go on.", "Go on.", "The end."]) {
         let parts = vec![Part::text(text)];
         let (tokens, Demands { tokens: demands, at: demanded }) = (estimate_parts(&parts), demands_of(&parts));
-        let (mode, from) = (MessageMode::Message, user());
-        agent.takes(InputKind::UserMessage { mode, parts, typed: None, tokens, demands, demanded, from });
+        let said = MessageQueued::new(parts, tokens, user());
+        agent.takes(InputKind::UserMessage(MessageQueued { demands, demanded, ..said }));
         if text != "The end." {
             agent.answers("yes");
         }
@@ -116,10 +116,8 @@ fn of_a_log_of_the_first_version_what_was_sent_is_found_again() {
     let mut agent = Agent::with_window(no_limits(), 16_000);
     agent.says(MessageMode::Message, "Look around.");
     agent.answers("yes");
-    let (mode, from, parts) = (MessageMode::Message, user(), vec![Part::text(text)]);
-    let said =
-        InputKind::UserMessage { mode, parts, typed: None, tokens: 400, demands: 130, demanded: Vec::new(), from };
-    agent.takes(said);
+    let said = MessageQueued::new(vec![Part::text(text)], 400, user());
+    agent.takes(InputKind::UserMessage(MessageQueued { demands: 130, ..said }));
     agent.answers("yes");
     let event = agent.log.iter().rfind(|event| event.kind.name() == "message_queued").unwrap().id;
     let item = Item::Demands { seq: Seq(3), event, most: None };
@@ -138,8 +136,9 @@ fn what_is_piped_in_or_attached_demands_nothing() {
     agent.says(MessageMode::Message, "Look around.");
     agent.answers("yes");
     let Demands { tokens: demands, at: demanded } = demands_of(&parts[1..]);
-    let (mode, tokens, from) = (MessageMode::Message, estimate_parts(&parts), user());
-    agent.takes(InputKind::UserMessage { mode, parts, typed: Some(1), tokens, demands, demanded, from });
+    let tokens = estimate_parts(&parts);
+    let said = MessageQueued::new(parts, tokens, user());
+    agent.takes(InputKind::UserMessage(MessageQueued { typed: Some(1), demands, demanded, ..said }));
     agent.answers("yes");
     let event = agent.log.iter().rfind(|event| event.kind.name() == "message_queued").unwrap();
     let item = Item::Demands { seq: Seq(3), event: event.id, most: None };
@@ -157,13 +156,9 @@ fn a_task_that_fills_much_of_the_window_goes_once_other_things_are_asked_and_a_s
     for (tokens, stays) in [(300, true), (900, false), (1_400, false)] {
         let mut agent = Agent::with_window(Limits { summary: SummaryMode::Rules, ..no_limits() }, 2_000);
         let task = format!("Explain heron. {}", "let x = f(y); ".repeat(tokens / 6));
-        let InputKind::UserMessage { mode, parts, typed, demands, demanded, from, .. } =
-            mail(MessageMode::Message, &task)
-        else {
-            unreachable!("mail is a message")
-        };
+        let InputKind::UserMessage(said) = mail(MessageMode::Message, &task) else { unreachable!("mail is a message") };
         let tokens = u32::try_from(tokens).unwrap();
-        agent.takes(InputKind::UserMessage { mode, parts, typed, tokens, demands, demanded, from });
+        agent.takes(InputKind::UserMessage(MessageQueued { tokens, ..said }));
         for n in 1..30 {
             let text = "It is a bird. ".repeat(14);
             let reply = Box::new(Reply { tokens: estimate(&text), ..*agent.reply(&text, &[]) });

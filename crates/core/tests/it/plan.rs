@@ -291,14 +291,7 @@ fn work_that_serves_no_goal_counts_for_the_one_that_the_plan_began_with_whatever
     agent.answers("done");
     assert_eq!(turns(&agent), [(None, 0, 3), (Some(1), 3, 3)], "the first turn too");
     // A rewind takes the focus away, and what was done is done.
-    agent.takes(InputKind::Rewind {
-        after: Seq(5),
-        parts: None,
-        tokens: 0,
-        demands: 0,
-        demanded: Vec::new(),
-        by: user(),
-    });
+    agent.takes(InputKind::Rewind(RewindRequested::again(Seq(5), user())));
     agent.works();
     agent.answers("done otherwise");
     assert_eq!(turns(&agent), [(None, 0, 5), (Some(1), 5, 5)]);

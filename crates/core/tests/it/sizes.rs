@@ -7,10 +7,7 @@ use mainpath_types::*;
 
 /// A message of its real size.
 fn message(text: &str) -> InputKind {
-    let tokens = estimate(text);
-    let parts = vec![Part::text(text)];
-    let mode = MessageMode::Message;
-    InputKind::UserMessage { mode, tokens, parts, typed: None, demands: 0, demanded: Vec::new(), from: user() }
+    InputKind::UserMessage(MessageQueued::new(vec![Part::text(text)], estimate(text), user()))
 }
 
 /// A conversation with a model whose tokenizer makes `fine` thousandths of an estimated token. Says the largest request, in the
@@ -69,15 +66,7 @@ fn what_was_learned_of_a_model_holds_for_it_alone_and_is_a_fold_of_the_log() {
     let mut agent = Agent::with_spec(Spec { size_margin: 25, ..world::spec(no_limits(), 100_000) });
     let scale = |agent: &Agent| agent.state().coming_spec().unwrap().model().scale.per_mille();
     assert_eq!(scale(&agent), 1_250);
-    let long = InputKind::UserMessage {
-        mode: MessageMode::Message,
-        parts: vec![Part::text("x")],
-        typed: None,
-        tokens: 2_000,
-        demands: 0,
-        demanded: Vec::new(),
-        from: user(),
-    };
+    let long = InputKind::UserMessage(MessageQueued::new(vec![Part::text("x")], 2_000, user()));
     agent.takes(long);
     let estimate = agent.state().model.unwrap().estimate;
     let usage = Some(Usage { input: estimate * 3, output: 5, ..Usage::default() });

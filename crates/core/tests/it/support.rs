@@ -323,7 +323,7 @@ fn line(message: &Message) -> String {
 pub fn mail(mode: MessageMode, text: &str) -> InputKind {
     let parts = vec![Part::text(text)];
     let demands = if demands_of(&parts).tokens > 0 { 10 } else { 0 };
-    InputKind::UserMessage { mode, parts, typed: None, tokens: 10, demands, demanded: Vec::new(), from: user() }
+    InputKind::UserMessage(MessageQueued { mode, demands, ..MessageQueued::new(parts, 10, user()) })
 }
 
 /// An answer of ten tokens, without a vendor's count.
@@ -366,7 +366,7 @@ pub fn clear() -> InputKind {
 
 pub fn rewind(after: u32, text: Option<&str>) -> InputKind {
     let parts = text.map(|text| vec![Part::text(text)]);
-    InputKind::Rewind { after: Seq(after), parts, tokens: 6, demands: 0, demanded: Vec::new(), by: user() }
+    InputKind::Rewind(RewindRequested { parts, tokens: 6, ..RewindRequested::again(Seq(after), user()) })
 }
 
 pub fn model_failed(request: u32, kind: ModelErrorKind, retry_at: Option<Millis>) -> InputKind {

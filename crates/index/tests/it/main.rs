@@ -86,13 +86,8 @@ impl Place {
             offer(&mut machine, InputKind::SetSpec { spec: Box::new(spec), by: None });
         }
         for (asked, answered) in said {
-            let parts = vec![asked];
-            let from = Principal::local_user();
-            let (mode, tokens) = (MessageMode::Message, 10);
-            offer(
-                &mut machine,
-                InputKind::UserMessage { mode, parts, typed: None, tokens, demands: 0, demanded: Vec::new(), from },
-            );
+            let said = MessageQueued::new(vec![asked], 10, Principal::local_user());
+            offer(&mut machine, InputKind::UserMessage(said));
             if let Some(model) = machine.state().model.filter(|_| !answered.is_empty()) {
                 let reply = Reply::new(model.request, vec![Part::text(answered)], Vec::new());
                 offer(&mut machine, InputKind::ModelFinished(Box::new(reply)));

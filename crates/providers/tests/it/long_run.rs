@@ -123,15 +123,8 @@ impl Life {
     fn say(&mut self, mode: MessageMode, text: &str) {
         let parts = vec![Part::text(text)];
         let (tokens, Demands { tokens: demands, at: demanded }) = (estimate_parts(&parts), demands_of(&parts));
-        self.offer(InputKind::UserMessage {
-            mode,
-            parts,
-            typed: None,
-            tokens,
-            demands,
-            demanded,
-            from: Principal::local_user(),
-        });
+        let said = MessageQueued::new(parts, tokens, Principal::local_user());
+        self.offer(InputKind::UserMessage(MessageQueued { mode, demands, demanded, ..said }));
     }
 
     fn answer(&mut self, text: &str, tool: Option<&str>) {

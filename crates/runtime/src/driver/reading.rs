@@ -108,7 +108,8 @@ impl Driver {
             }
         }
         match &mut kind {
-            InputKind::UserMessage { parts, .. } | InputKind::Rewind { parts: Some(parts), .. } => {
+            InputKind::UserMessage(MessageQueued { parts, .. })
+            | InputKind::Rewind(RewindRequested { parts: Some(parts), .. }) => {
                 offload(&*self.shared.config.store, &self.scope, parts).await?;
             }
             InputKind::Answered(Answered { output, .. }) => {

@@ -124,7 +124,7 @@ impl World {
             2 => InputKind::ModelFinished(Box::new(self.reply(9_999, 1, None))),
             3 => InputKind::Approve { call: CallId { seq: Seq(9_999), index: 0 }, by, edit: None, rule: None },
             4 => InputKind::Answered(Answered { call, output: ToolOutput::text("?"), tokens: 1, by }),
-            5 => InputKind::Rewind { after: Seq(9_999), parts: None, tokens: 0, demands: 0, demanded: Vec::new(), by },
+            5 => InputKind::Rewind(RewindRequested::again(Seq(9_999), by)),
             6 => InputKind::RecallCalls { calls: vec![call] },
             7 => InputKind::Interrupt { call },
             _ => InputKind::Timer { key: TimerKey::Call(call) },

@@ -74,15 +74,7 @@ impl World {
         assert!(holds, "seed {}: the fork at {at} has its head at {:?}", self.seed, state.tree.head);
         let mut machine = Machine::resume(state);
         let parts = vec![Part::text("go on")];
-        let said = InputKind::UserMessage {
-            mode: MessageMode::Message,
-            parts,
-            typed: None,
-            tokens: 2,
-            demands: 0,
-            demanded: Vec::new(),
-            from: by,
-        };
+        let said = InputKind::UserMessage(MessageQueued::new(parts, 2, by));
         let batch = machine.handle(&Input::new(self.now, said)).expect("a fork can be gone on with");
         let mut bodies = Log::default();
         bodies.extend(log.iter().chain(&batch));
