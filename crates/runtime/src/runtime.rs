@@ -1,61 +1,23 @@
 //! Many traces in one process: starting, waking and watching them.
 
-use crate::driver::{DriveError, Driver};
-use crate::hooks::Hooks;
-use crate::hub::{Driving, Handle, Phase, Settled, Watcher};
+use crate::config::Config;
+use crate::driver::Driver;
+use crate::driver::drive::Parked;
+use crate::driver::error::DriveError;
+use crate::error::RuntimeError;
 use crate::mail::Mail;
-use crate::media;
-use crate::models::Models;
-use crate::request::Specs;
+use crate::prompt::media;
 use crate::secrets::Vault;
-use mainpath_core::{InputKind, Refusal};
-use mainpath_policy::Policy;
-use mainpath_sandbox::Launcher;
-use mainpath_store::{Scheduler, Scope, Store, StoreError};
-use mainpath_tools::Tools;
+use crate::shared::Shared;
+use crate::stream::hub::{Driving, Handle, Phase};
+use crate::stream::watcher::Watcher;
+use mainpath_core::InputKind;
+use mainpath_store::{Scope, Store};
 use mainpath_types::*;
-use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-/// The rules that hold for a spec: those of its workspace, and its own. Errors: one line for people.
-pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, String> + Send + Sync>;
-
-/// What a runtime is made of.
-pub struct Config {
-    /// Where logs are.
-    pub store: Arc<dyn Store>,
-    /// Says which trace to look at.
-    pub scheduler: Arc<dyn Scheduler>,
-    /// The tools that specs can name.
-    pub tools: Tools,
-    /// The models that specs can name.
-    pub models: Arc<dyn Models>,
-    /// The secrets to keep out of everything.
-    pub vault: Vault,
-    /// How processes are started.
-    pub launcher: Launcher,
-    /// Mainpath's own folders, which no tool may touch.
-    pub protected: Vec<PathBuf>,
-    /// The rules that hold for a spec.
-    pub policies: Policies,
-    /// What the owner wants asked or told along the way.
-    pub hooks: Hooks,
-    /// The time now, in milliseconds since the Unix epoch.
-    pub clock: fn() -> Millis,
-}
-
-/// What all drivers share.
-pub(crate) struct Shared {
-    pub config: Config,
-    pub specs: Specs,
-    /// How many traces have a driver now.
-    pub drivers: AtomicUsize,
-    handles: Mutex<HashMap<(TenantId, TraceId), Arc<Handle>>>,
-}
 
 /// Drives traces. Cheap to clone; the last clone ends the listening for wakes, drivers under way go on.
 #[derive(Clone)]
@@ -72,41 +34,10 @@ impl Drop for Listener {
     }
 }
 
-/// Why something could not be done. One line for people each.
-#[derive(Debug, thiserror::Error)]
-pub enum RuntimeError {
-    /// The store said no.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The agent said no.
-    #[error("{0}")]
-    Refused(Refusal),
-    /// The trace cannot be driven.
-    #[error("{0}")]
-    Trace(String),
-}
-
-impl From<DriveError> for RuntimeError {
-    fn from(error: DriveError) -> RuntimeError {
-        match error {
-            DriveError::Store(error) => RuntimeError::Store(error),
-            DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
-            DriveError::Unwritable(_) | DriveError::TakenOver | DriveError::Spec(_) => {
-                RuntimeError::Trace(error.to_string())
-            }
-        }
-    }
-}
-
 impl Runtime {
     /// A runtime, listening for wakes from now on. Call it inside a tokio runtime.
     pub fn new(config: Config) -> Runtime {
-        let shared = Arc::new(Shared {
-            config,
-            specs: Specs::default(),
-            drivers: AtomicUsize::new(0),
-            handles: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::new(config));
         let listening = Arc::clone(&shared);
         let listener = tokio::spawn(async move {
             loop {
@@ -185,17 +116,7 @@ impl Runtime {
     /// Watches a trace from an event on (1 is the first).
     pub fn watch(&self, scope: &Scope, trace: &TraceId, from: EventId) -> Watcher {
         let handle = self.shared.handle(&scope.tenant, trace);
-        Watcher {
-            store: Arc::clone(&self.shared.config.store),
-            scope: scope.clone(),
-            trace: trace.clone(),
-            next: from.max(1),
-            live: handle.subscribe(),
-            backlog: VecDeque::new(),
-            handle,
-            behind: true,
-            settled: Settled::default(),
-        }
+        Watcher::new(Arc::clone(&self.shared.config.store), scope.clone(), trace.clone(), from, handle)
     }
 
     /// Where the driving of a trace stands in this process, now and whenever it changes. Cheaper than a [`Watcher`] for
@@ -211,17 +132,9 @@ impl Runtime {
 }
 
 impl Shared {
-    fn handles(&self) -> std::sync::MutexGuard<'_, HashMap<(TenantId, TraceId), Arc<Handle>>> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn handle(&self, tenant: &TenantId, trace: &TraceId) -> Arc<Handle> {
-        Arc::clone(self.handles().entry((tenant.clone(), trace.clone())).or_default())
-    }
-
     /// Wakes a trace that this process knows. One that it does not know is somebody else's.
     fn wake(self: &Arc<Self>, tenant: &TenantId, trace: &TraceId) {
-        let Some(handle) = self.handles().get(&(tenant.clone(), trace.clone())).cloned() else { return };
+        let Some(handle) = self.known(tenant, trace) else { return };
         handle.wakes.fetch_add(1, Ordering::AcqRel);
         match Driving::begin(&handle) {
             None => handle.wake.notify_one(),
@@ -253,10 +166,11 @@ impl Shared {
     ) {
         let scope = Scope { tenant, principal: Principal::system() };
         loop {
-            let (phase, seen) = match self.drive(&scope, &trace, &handle, driver.take()).await {
+            let Parked { phase, wakes: seen } = match self.drive(&scope, &trace, &handle, driver.take()).await {
                 Ok(parked) => parked,
                 Err(error) => {
-                    (Phase::Failed(self.config.vault.redact(&error.to_string())), handle.wakes.load(Ordering::Acquire))
+                    let phase = Phase::Failed(self.config.vault.redact(&error.to_string()));
+                    Parked { phase, wakes: handle.wakes.load(Ordering::Acquire) }
                 }
             };
             handle.phase.send_replace(phase);
@@ -277,7 +191,7 @@ impl Shared {
         trace: &TraceId,
         handle: &Arc<Handle>,
         driver: Option<Box<Driver>>,
-    ) -> Result<(Phase, u64), DriveError> {
+    ) -> Result<Parked, DriveError> {
         let mut driver = match driver {
             Some(driver) => driver,
             None => {

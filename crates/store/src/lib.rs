@@ -35,6 +35,7 @@ pub mod memory;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 mod raw;
 pub mod scheduler;
+mod scoped;
 mod store;
 mod verify;
 
@@ -47,5 +48,6 @@ pub use memory::MemoryStore;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;
 pub use scheduler::{LocalScheduler, Scheduler, Wake};
+pub use scoped::{ScopedStore, TraceStore};
 pub use store::*;
 pub use verify::Report;

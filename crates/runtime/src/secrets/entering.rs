@@ -1,7 +1,7 @@
 //! Where text enters: what is said, asked, answered and returned.
 
-use super::Vault;
 use super::escapes::Escapes;
+use super::vault::Vault;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mainpath_core::{InputKind, TEXT_ISSUER};

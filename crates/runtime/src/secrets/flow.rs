@@ -1,8 +1,8 @@
 //! One text that comes in pieces. A secret may be cut by them, so what may be a part of one waits for what follows.
 
-use super::Vault;
 use super::escapes::Escapes;
 use super::fields::Cutter;
+use super::vault::Vault;
 
 /// So much of what was said is remembered, in bytes: the words before a secret tell what it is.
 const CONTEXT: usize = 256;

@@ -1,6 +1,6 @@
 //! Formats of one's own: regular expressions of the configuration.
 
-use super::Look;
+use super::look::Look;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};

@@ -4,8 +4,8 @@
 //! 7617. Passwords in addresses: RFC 3986, 3.2.1. The names in assignments: those of gitleaks' generic rule and
 //! of `detect-secrets` 1.5.0.
 
+use super::look::{Look, entropy, run};
 use super::tokens::begins_word;
-use super::{Look, entropy, run};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

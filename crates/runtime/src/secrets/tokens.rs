@@ -3,7 +3,7 @@
 //! The formats are facts of two maintained rule sets: the default rules of gitleaks (`config/gitleaks.toml`, commit 009e025)
 //! and the plugins of `detect-secrets` 1.5.0 (PyPI). Lengths are looser here than there where vendors have changed them before.
 
-use super::{Look, entropy, run};
+use super::look::{Look, entropy, run};
 
 /// One format.
 pub(super) struct Token {

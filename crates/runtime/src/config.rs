@@ -1,0 +1,39 @@
+//! What a runtime is made of.
+
+use crate::effects::hooks::Hooks;
+use crate::models::Models;
+use crate::secrets::Vault;
+use mainpath_policy::Policy;
+use mainpath_sandbox::Launcher;
+use mainpath_store::{Scheduler, Store};
+use mainpath_tools::Tools;
+use mainpath_types::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The rules that hold for a spec: those of its workspace, and its own. Errors: one line for people.
+pub type Policies = Arc<dyn Fn(&Spec) -> Result<Arc<Policy>, String> + Send + Sync>;
+
+/// What a runtime is made of.
+pub struct Config {
+    /// Where logs are.
+    pub store: Arc<dyn Store>,
+    /// Says which trace to look at.
+    pub scheduler: Arc<dyn Scheduler>,
+    /// The tools that specs can name.
+    pub tools: Tools,
+    /// The models that specs can name.
+    pub models: Arc<dyn Models>,
+    /// The secrets to keep out of everything.
+    pub vault: Vault,
+    /// How processes are started.
+    pub launcher: Launcher,
+    /// Mainpath's own folders, which no tool may touch.
+    pub protected: Vec<PathBuf>,
+    /// The rules that hold for a spec.
+    pub policies: Policies,
+    /// What the owner wants asked or told along the way.
+    pub hooks: Hooks,
+    /// The time now, in milliseconds since the Unix epoch.
+    pub clock: fn() -> Millis,
+}

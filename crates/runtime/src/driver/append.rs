@@ -1,0 +1,217 @@
+//! What the driver makes durable: inputs offered, batches appended, the log read again where nobody knows what was written.
+
+use crate::driver::Driver;
+use crate::driver::error::DriveError;
+use crate::driver::log::{tail_cut, writable};
+use crate::effects::hooks::{HookPoint, TraceHooks};
+use crate::stream::hub::{Announced, Live};
+use crate::stream::notices::Notices;
+use mainpath_core::*;
+use mainpath_store::{Appended, Opened, Refused};
+use mainpath_types::*;
+use serde_json::json;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// An append with no known outcome.
+struct Unsure {
+    problem: String,
+    /// The event that the input decided. If it is in the log, the input has happened.
+    first: Box<Event>,
+}
+
+impl Driver {
+    pub(super) async fn offer_or_drop(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
+        match self.offer(kind, mail).await {
+            Err(DriveError::Refused(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Puts on record what a call is about to do to files, and lets it do so. Where the log cannot be written, it gets no answer.
+    pub(super) async fn record(&mut self, announced: Announced) -> Result<(), DriveError> {
+        let Announced { call, attempt, changes, recorded } = announced;
+        if recorded.is_closed() {
+            return Ok(());
+        }
+        let told = match self.offer(InputKind::KeepFiles { call, attempt, changes }, None).await {
+            Err(DriveError::Refused(refusal)) => Err(refusal.to_string()),
+            other => Ok(other?),
+        };
+        // A call that was dropped meanwhile changes nothing.
+        let _ = recorded.send(told);
+        Ok(())
+    }
+
+    /// Offers an input and makes what follows durable. Kept until it is: after an append with no known outcome the log is
+    /// read again and the input offered again; if it was written after all, it is refused as having happened.
+    pub async fn offer(&mut self, kind: InputKind, mail: Option<MailId>) -> Result<(), DriveError> {
+        self.machine.received(self.handle.received.load(Ordering::Relaxed));
+        let input = Input { at: (self.shared.config.clock)(), mail, more: self.mail.holding, kind };
+        let written = self.write(&input).await;
+        let known = matches!(
+            input.kind,
+            InputKind::ModelFinished(_)
+                | InputKind::ModelMalformed { .. }
+                | InputKind::ToolFinished { .. }
+                | InputKind::ToolDead { .. }
+                | InputKind::ToolProbed { .. }
+        );
+        match &written {
+            Ok(()) | Err(DriveError::Refused(_)) => {}
+            // Mail stays in the mailbox, a time comes again. A result comes only once.
+            Err(_) if known => *self.unwritten() = Some(Box::new(input)),
+            Err(_) => {}
+        }
+        written
+    }
+
+    fn unwritten(&self) -> MutexGuard<'_, Option<Box<Input>>> {
+        self.handle.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what an earlier driver of this process knew and could not write: the one event that it decides, as if the
+    /// process had ended right after it. What follows from it is recovery's, like everything else that was lost.
+    pub(super) async fn flush_unwritten(&mut self) -> Result<(), DriveError> {
+        let Some(input) = self.unwritten().take() else { return Ok(()) };
+        let mut decided = self.machine.clone();
+        // Refused: it was written after all, or another process has settled the matter.
+        let Ok(mut batch) = decided.handle(&input) else { return Ok(()) };
+        batch.truncate(1);
+        let Some(event) = batch.first().cloned() else { return Ok(()) };
+        match self.shared.config.store.append(&self.lease, event.id - 1, batch).await {
+            Appended::Committed { .. } => {
+                let mut state = self.machine.state().clone();
+                apply(&mut state, &event);
+                self.machine = Machine::resume(state);
+                self.encoded.packer = Packer::default();
+                self.at_hand.bodies.extend(std::slice::from_ref(&event));
+                self.publish(vec![event]);
+                Ok(())
+            }
+            Appended::Unknown { problem } => {
+                *self.unwritten() = Some(input);
+                Err(DriveError::Unwritable(problem))
+            }
+            Appended::Refused(refused) => {
+                *self.unwritten() = Some(input);
+                Err(DriveError::Unwritable(refused.to_string()))
+            }
+        }
+    }
+
+    async fn write(&mut self, input: &Input) -> Result<(), DriveError> {
+        let mut tries = 0;
+        loop {
+            let Unsure { problem, first } = match self.append(input).await? {
+                None => return Ok(()),
+                Some(unsure) => unsure,
+            };
+            loop {
+                let pause = store_pause(tries).ok_or_else(|| DriveError::Unwritable(problem.clone()))?;
+                if tries == 0 {
+                    let problem = self.shared.config.vault.redact(&problem);
+                    self.handle.tell(Live::Notice(format!("the log cannot be written ({problem}); trying again")));
+                }
+                tries += 1;
+                tokio::time::sleep(pause).await;
+                if self.reopen().await? {
+                    break;
+                }
+            }
+            // Not every input is refused by the state when it comes again: the same words may be said twice.
+            if self.at_hand.bodies.get(first.id) == Some(&first.kind) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One append of what follows from an input. `Some`: nobody knows whether it was written.
+    async fn append(&mut self, input: &Input) -> Result<Option<Unsure>, DriveError> {
+        let batch = self.machine.handle(input)?;
+        let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return Ok(None) };
+        let (expected, head) = (first.id - 1, last.id);
+        let unsure = |problem: String| Ok(Some(Unsure { problem, first: Box::new(first.clone()) }));
+        match self.shared.config.store.append(&self.lease, expected, batch.clone()).await {
+            Appended::Committed { .. } => {
+                self.machine.commit(head);
+                self.at_hand.bodies.extend(&batch);
+                self.end_processes(&batch);
+                self.tell_hooks(&batch).await;
+                self.publish(batch);
+                Ok(None)
+            }
+            Appended::Unknown { problem } => unsure(problem),
+            Appended::Refused(Refused::StaleEpoch | Refused::WrongId { .. }) => Err(DriveError::TakenOver),
+            Appended::Refused(refused @ (Refused::Lost | Refused::Busy)) => unsure(refused.to_string()),
+            Appended::Refused(refused) => Err(DriveError::Unwritable(refused.to_string())),
+        }
+    }
+
+    /// A run that somebody stopped leaves nothing running in the background.
+    fn end_processes(&self, batch: &[Event]) {
+        let is_stop =
+            |event: &Event| matches!(&event.kind, EventKind::RunFinished(run) if run.reason == FinishReason::Stopped);
+        if batch.iter().any(is_stop) {
+            let processes = Arc::clone(&self.handle.processes);
+            tokio::spawn(async move { processes.end().await });
+        }
+    }
+
+    /// The hooks at the end of a turn and of a run. They can change nothing any more.
+    async fn tell_hooks(&mut self, batch: &[Event]) {
+        let hooks = &self.shared.config.hooks;
+        for event in batch {
+            let (point, said) = match &event.kind {
+                EventKind::TurnFinished(data) => (HookPoint::TurnEnd, serde_json::to_value(data)),
+                EventKind::RunFinished(data) => (HookPoint::RunEnd, serde_json::to_value(data)),
+                _ => continue,
+            };
+            if hooks.has(point) {
+                let mut said = json!({
+                    "trace_id": self.lease.trace(), "turn": event.turn, "data": said.unwrap_or_default(),
+                });
+                let notices = Notices { handle: &self.handle, vault: &self.shared.config.vault };
+                let hooks = TraceHooks { hooks, trace: self.lease.trace(), notices };
+                // A hook that says no here says it to nobody.
+                let _ = hooks.call(point, None, &mut said, |_, _, _| {}).await;
+            }
+        }
+    }
+
+    fn publish(&self, batch: Vec<Event>) {
+        if let Some(audience) = self.handle.audience() {
+            for event in batch {
+                // Nobody listens any more: watchers resume from the log.
+                let _ = audience.send(Live::Event(Arc::new(event)));
+            }
+        }
+    }
+
+    /// Reads the log again in the same process. What is in flight goes on. False: the store is still not there.
+    async fn reopen(&mut self) -> Result<bool, DriveError> {
+        let trace = self.lease.trace().clone();
+        self.lease.release();
+        let Ok(Opened { lease, log }) = self.shared.config.store.lease(&self.scope, &trace, false).await else {
+            return Ok(false);
+        };
+        writable(&log)?;
+        self.lease = lease;
+        self.machine = Machine::fold(trace, &log.events);
+        self.encoded.packer = Packer::default();
+        self.at_hand.bodies.extend(&log.events);
+        self.at_hand.whole = true;
+        let at = (self.shared.config.clock)();
+        let kind = InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) };
+        let again = Input { more: self.mail.holding, ..Input::new(at, kind) };
+        // What a torn batch lost is decided again.
+        Ok(self.append(&again).await?.is_none())
+    }
+}
+
+/// How long to wait before the store is tried again, and when to give up.
+fn store_pause(tries: u32) -> Option<Duration> {
+    let pauses = [20, 100, 500, 1_000, 2_000, 3_000];
+    pauses.get(tries as usize).map(|ms| Duration::from_millis(*ms))
+}

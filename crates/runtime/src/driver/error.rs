@@ -1,0 +1,19 @@
+//! Why a trace cannot be driven on.
+
+use mainpath_core::Refusal;
+use mainpath_store::StoreError;
+
+/// Why a trace cannot be driven on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DriveError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    #[error("the log cannot be written ({0}); nothing acknowledged is lost; fix that, then resume the trace")]
+    Unwritable(String),
+    #[error("the log was taken over by another process")]
+    TakenOver,
+    #[error("{0}")]
+    Spec(String),
+}

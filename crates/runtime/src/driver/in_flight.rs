@@ -1,0 +1,77 @@
+//! The effects under way, each a future that ends in an input.
+
+use futures_util::future::{AbortHandle, Abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use mainpath_core::{Effect, EffectKey, InputKind};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use tokio_util::sync::CancellationToken;
+
+type Work = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+/// An effect that has ended: with what it came to, or aborted.
+pub(super) struct Ended {
+    pub key: EffectKey,
+    pub came_to: Option<InputKind>,
+}
+
+/// How an effect under way is ended.
+struct Running {
+    abort: AbortHandle,
+    cancel: CancellationToken,
+}
+
+/// The effects under way.
+#[derive(Default)]
+pub(super) struct InFlight {
+    running: BTreeMap<EffectKey, Running>,
+    work: FuturesUnordered<Work>,
+}
+
+impl InFlight {
+    /// Whether an effect is under way.
+    pub fn has(&self, key: &EffectKey) -> bool {
+        self.running.contains_key(key)
+    }
+
+    /// Whether nothing is under way, nor has to be waited for after it was aborted.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.work.is_empty()
+    }
+
+    /// Starts an effect.
+    pub fn start<F: Future<Output = InputKind> + Send + 'static>(
+        &mut self,
+        key: EffectKey,
+        work: impl FnOnce(CancellationToken) -> F,
+    ) {
+        let (abort, registration) = AbortHandle::new_pair();
+        let cancel = CancellationToken::new();
+        let work = Abortable::new(work(cancel.clone()), registration);
+        self.work.push(Box::pin(async move { Ended { key, came_to: work.await.ok() } }));
+        self.running.insert(key, Running { abort, cancel });
+    }
+
+    /// Cancels what is no longer pending.
+    pub fn cancel_all_but(&self, pending: &BTreeMap<EffectKey, Effect>) {
+        for (key, running) in self.running.iter().filter(|(key, _)| !pending.contains_key(key)) {
+            match key {
+                // It goes on until it is confirmed dead; that is what `Kill` waits for.
+                EffectKey::Tool(..) => running.cancel.cancel(),
+                _ => running.abort.abort(),
+            }
+        }
+    }
+
+    /// The next effect to end; never, while none is under way.
+    pub async fn next(&mut self) -> Ended {
+        match self.work.next().await {
+            Some(ended) => {
+                self.running.remove(&ended.key);
+                ended
+            }
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What comes by mail: read in order, redacted, measured, and offered to the machine.
+
+use crate::driver::Driver;
+use crate::driver::error::DriveError;
+use crate::gate::judge::Gate;
+use crate::mail::{Mail, in_order};
+use crate::prompt::gone::Gone;
+use crate::prompt::media;
+use crate::prompt::texts::offload;
+use mainpath_core::*;
+use mainpath_store::StoreError;
+use mainpath_types::*;
+use std::sync::atomic::Ordering;
+
+impl Driver {
+    /// Reads the mailbox if it was announced that there is something in it.
+    pub(super) async fn read_mail(&mut self) -> Result<(), DriveError> {
+        let wakes = self.handle.wakes.load(Ordering::Acquire);
+        if wakes == self.mail.seen_wakes {
+            return Ok(());
+        }
+        self.mail.seen_wakes = wakes;
+        self.take_mail().await.map(drop)
+    }
+
+    /// Takes in what the mailbox holds, and says whether that was anything. An entry that says nothing useful is refused by an
+    /// event, so it is read once.
+    pub(super) async fn take_mail(&mut self) -> Result<bool, DriveError> {
+        let known = self.machine.state().mail.clone();
+        let after = known.upto;
+        let mut mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
+        mail.retain(|entry| !self.machine.state().mail.has(entry.id));
+        let mut mail = in_order(mail);
+        if let Some(only) = self.mail.only {
+            // What was said before a clear goes with it; whatever else waits goes on waiting.
+            let clears = mail.iter().any(|(mail, entry)| entry.id == only && matches!(mail, Ok(Mail::Clear)));
+            mail.retain(|(_, entry)| entry.id == only || clears && entry.id < only);
+        }
+        let mut left = mail.len();
+        for (mail, entry) in mail {
+            left -= 1;
+            // Somebody who speaks to a trace that nobody drives starts nothing by it but what was asked for.
+            let begins = self.mail.only.is_none() || matches!(mail, Ok(Mail::Compact { .. }));
+            self.mail.holding = left > 0 || !begins;
+            let kind = match mail {
+                Ok(mail) => {
+                    self.expire(&mail, entry.at).await?;
+                    self.read(mail, entry.from).await?
+                }
+                Err(error) => {
+                    let problem = format!("no message that Mainpath knows: {error}");
+                    InputKind::BadMail { problem: self.shared.config.vault.redact(&problem) }
+                }
+            };
+            self.offer_or_drop(kind, Some(entry.id)).await?;
+        }
+        if self.mail.only.is_none() || !self.mail.holding {
+            self.begin().await?;
+        }
+        Ok(self.machine.state().mail != known)
+    }
+
+    /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.
+    async fn expire(&mut self, mail: &Mail, at: Millis) -> Result<(), DriveError> {
+        let Mail::Approve { call, .. } = mail else { return Ok(()) };
+        match approval_due(self.machine.state(), *call) {
+            Some(due) if due <= at => self.offer_or_drop(InputKind::Timer { key: TimerKey::Call(*call) }, None).await,
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// From mail to an input: redacted, measured, what is long put aside, edited arguments judged.
+    pub async fn read(&mut self, mut mail: Mail, from: Principal) -> Result<InputKind, DriveError> {
+        if !mail.is_sayable() {
+            let problem = "a message consists of text, pictures, sound and documents, of nothing else".into();
+            return Ok(InputKind::BadMail { problem });
+        }
+        if let Some(parts) = mail.parts_mut() {
+            match media::load(&*self.shared.config.store, &self.scope, parts, &mut Gone::Fails).await {
+                Ok(()) => {}
+                // Taken in, it would fail every request from then on.
+                Err(error @ (StoreError::NoBlob { .. } | StoreError::Damaged(_))) => {
+                    return Ok(InputKind::BadMail {
+                        problem: format!("what the message names is not at hand: {error}"),
+                    });
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+        if let Err(problem) = mail.redact(&self.shared.config.vault) {
+            return Ok(InputKind::BadMail { problem });
+        }
+        let edited = match &mail {
+            // An approval that a denial has overtaken does not reopen the call.
+            Mail::Approve { call, arguments: Some(arguments), .. } if !self.is_denied(*call) => {
+                Some((*call, arguments.clone()))
+            }
+            Mail::Reopen { call, arguments } => self.denied_arguments(*call, arguments.clone()).await?,
+            _ => None,
+        };
+        let mut kind = mail.into_input(from);
+        if let (Some((call, arguments)), InputKind::Approve { edit, .. }) = (edited, &mut kind) {
+            match self.judge_edit(call, arguments).await {
+                Ok(judged) => *edit = Some(judged),
+                // Not the trace's end: the call goes on waiting, and a better spec may come in the next mail.
+                Err(DriveError::Spec(problem)) => {
+                    return Ok(InputKind::BadMail { problem: format!("the arguments cannot be judged: {problem}") });
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        match &mut kind {
+            InputKind::UserMessage(MessageQueued { parts, .. })
+            | InputKind::Rewind(RewindRequested { parts: Some(parts), .. }) => {
+                offload(&*self.shared.config.store, &self.scope, parts).await?;
+            }
+            InputKind::Answered(Answered { output, .. }) => {
+                offload(&*self.shared.config.store, &self.scope, &mut output.content).await?;
+            }
+            _ => {}
+        }
+        Ok(kind)
+    }
+
+    /// Whether a call was denied and nobody has taken that back.
+    fn is_denied(&self, call: CallId) -> bool {
+        self.machine.state().calls.get(call).is_some_and(is_denied)
+    }
+
+    /// The arguments of a call that was denied and is to be made after all: rules judge them afresh.
+    async fn denied_arguments(
+        &mut self,
+        call: CallId,
+        edited: Option<String>,
+    ) -> Result<Option<(CallId, String)>, DriveError> {
+        let Some(row) = self.machine.state().calls.get(call).filter(|row| is_denied(row)) else { return Ok(None) };
+        let event = row.arguments;
+        Ok(Some(match edited {
+            Some(arguments) => (call, arguments),
+            None => (call, self.arguments(call, event).await?),
+        }))
+    }
+
+    async fn judge_edit(&mut self, call: CallId, arguments: String) -> Result<Edit, DriveError> {
+        let prepared = self.prepared().await?;
+        let row = self.machine.state().calls.get(call);
+        let (tool, reopens) = (row.and_then(|row| row.tool.clone()), row.is_some_and(is_denied));
+        self.note_origins().await?;
+        let context = self.context().await?;
+        let judge_input = self.judge_input();
+        let mut gate = Gate::of(&self.shared.config, &prepared, &judge_input);
+        if reopens {
+            // Somebody is there now: who would have been asked has answered.
+            gate.rules.to_mut().mode = ApprovalMode::Ask;
+        }
+        let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
+        let planned = gate.hooked(&context.hooks(), planned, &arguments).await;
+        let arguments = planned.arguments.unwrap_or(arguments);
+        let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
+        let places: Vec<String> = planned.places.iter().map(|place| self.shared.config.vault.redact(place)).collect();
+        let verdict = match planned.verdict {
+            // Whoever wrote a path cannot have seen where a link leads by the time that this is read.
+            Some(verdict) if verdict.decision == Decision::Ask && !places.is_empty() => denied(format!(
+                "By links the paths lead to {}, which nobody has approved; name that place itself.",
+                places.join(" and ")
+            )),
+            // It changes nothing outside the trace, and has no effect to make up for.
+            Some(_) if reopens && tool.as_deref().is_some_and(|tool| gate.is_internal(tool)) => {
+                denied("A call that changes nothing outside the trace is not made later.".into())
+            }
+            Some(verdict) => verdict,
+            None => denied(planned.problem.unwrap_or_default()),
+        };
+        Ok(Edit { arguments, verdict, places })
+    }
+}

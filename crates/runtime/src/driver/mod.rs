@@ -1,0 +1,216 @@
+//! The driver of one trace: reads mail, appends what is decided, reconciles effects. One task, ended when nothing is left
+//! but waiting.
+
+mod append;
+pub(crate) mod drive;
+pub(crate) mod error;
+mod in_flight;
+pub(crate) mod log;
+mod mailbox;
+mod provenance;
+mod reconcile;
+mod request;
+mod summary;
+mod upto;
+
+use crate::driver::error::DriveError;
+use crate::driver::in_flight::InFlight;
+use crate::driver::log::{tail_cut, writable};
+use crate::driver::provenance::Provenance;
+use crate::driver::upto::SummaryUpTo;
+use crate::effects::context::EffectContext;
+use crate::gate::judge::JudgeInput;
+use crate::prepared::Prepared;
+use crate::prompt::prefix::Prefix;
+use crate::shared::Shared;
+use crate::stream::hub::Handle;
+use mainpath_core::*;
+use mainpath_store::{Lease, Opened, Scope};
+use mainpath_types::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    handle: Arc<Handle>,
+    scope: Scope,
+    lease: Lease,
+    machine: Machine,
+    at_hand: AtHand,
+    encoded: Encoded,
+    prepared: Option<PreparedFor>,
+    in_flight: InFlight,
+    timer: Option<Timer>,
+    mail: MailCursor,
+    provenance: Provenance,
+    /// What the agent was first asked to do: a first plan begins with it, and by then the event is no longer at hand.
+    task: Option<Task>,
+    /// What rules have found in the conversation so far.
+    summary: Option<Box<SummaryUpTo>>,
+    /// The blobs that are gone, of which people have been told.
+    gone: BTreeSet<BlobHash>,
+}
+
+/// What is held of the log.
+struct AtHand {
+    /// The events whose bodies the next request may need and that the prefix does not hold yet.
+    bodies: Log,
+    /// Whether `bodies` holds the whole log.
+    whole: bool,
+}
+
+/// The conversation as the last request had it.
+#[derive(Default)]
+struct Encoded {
+    prefix: Prefix,
+    packer: Packer,
+    /// What a request shows of the log's beginning: it is shown again whenever the prefix breaks.
+    early: Log,
+}
+
+/// What follows from a spec, and what for.
+struct PreparedFor {
+    under: SpecInUse,
+    prepared: Arc<Prepared>,
+}
+
+/// A spec with one of its models, and the run, where the spec is not the same in all of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct SpecInUse {
+    event: EventId,
+    using: usize,
+    run: Option<u32>,
+}
+
+/// The next time to come.
+#[derive(Clone, Copy)]
+struct Timer {
+    at: Millis,
+    key: TimerKey,
+}
+
+/// How far mail has been read, and which.
+struct MailCursor {
+    /// The wakes that were counted when the mailbox was read last.
+    seen_wakes: u64,
+    /// Beginnings are held back: mail may be waiting that was said before them.
+    holding: bool,
+    /// The only mail to be read: see [`Runtime::settle`](crate::Runtime::settle).
+    only: Option<MailId>,
+}
+
+/// What the agent was first asked to do.
+struct Task {
+    /// The event that holds it.
+    event: EventId,
+    /// In short.
+    text: String,
+}
+
+impl Driver {
+    /// Takes the trace and folds its log.
+    pub async fn open(
+        shared: Arc<Shared>,
+        handle: Arc<Handle>,
+        scope: Scope,
+        trace: &TraceId,
+        create: bool,
+    ) -> Result<Driver, DriveError> {
+        let Opened { lease, log } = shared.config.store.lease(&scope, trace, create).await?;
+        writable(&log)?;
+        let machine = Machine::fold(trace.clone(), &log.events);
+        shared.drivers.fetch_add(1, Ordering::Relaxed);
+        let (holding, cut) = (!log.events.is_empty(), tail_cut(&log));
+        let mut driver = Driver {
+            shared,
+            handle,
+            scope,
+            lease,
+            machine,
+            at_hand: AtHand { bodies: log.events.into_iter().collect(), whole: true },
+            encoded: Encoded::default(),
+            prepared: None,
+            in_flight: InFlight::default(),
+            timer: None,
+            // It differs from any count: the mailbox is read once in any case.
+            mail: MailCursor { seen_wakes: u64::MAX, holding, only: None },
+            provenance: Provenance::default(),
+            task: None,
+            summary: None,
+            gone: BTreeSet::new(),
+        };
+        driver.flush_unwritten().await?;
+        if driver.mail.holding {
+            driver.offer(InputKind::Recovered { lost: true, tail_cut: cut }, None).await?;
+        }
+        Ok(driver)
+    }
+
+    /// Reads this mail and no other.
+    pub fn read_only(&mut self, mail: MailId) {
+        self.mail.only = Some(mail);
+    }
+
+    /// Releases the lease.
+    pub fn release(self) {
+        self.lease.release();
+    }
+
+    /// What judging a call needs.
+    fn judge_input(&self) -> JudgeInput {
+        JudgeInput { origins: self.provenance.origins.clone(), approved: self.machine.state().rules.clone() }
+    }
+
+    /// The arguments of a call: the model's, or those that the approval put in their place.
+    async fn arguments(&mut self, call: CallId, event: EventId) -> Result<String, DriveError> {
+        let text = self.event(event).await?.and_then(|kind| arguments_in(kind, call)).map(String::from);
+        // Erased arguments are no arguments: the tool refuses them.
+        Ok(text.unwrap_or_default())
+    }
+
+    async fn event(&mut self, id: EventId) -> Result<Option<&EventKind>, DriveError> {
+        if self.at_hand.bodies.get(id).is_none() && !self.at_hand.whole {
+            let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
+            self.at_hand.bodies = log.events.into_iter().collect();
+            self.at_hand.whole = true;
+        }
+        Ok(self.at_hand.bodies.get(id))
+    }
+
+    async fn context(&mut self) -> Result<EffectContext, DriveError> {
+        let prepared = self.prepared().await?;
+        let (shared, handle) = (Arc::clone(&self.shared), Arc::clone(&self.handle));
+        let (scope, trace) = (self.scope.clone(), self.lease.trace().clone());
+        Ok(EffectContext { shared, handle, scope, trace, prepared })
+    }
+
+    /// What follows from the spec that holds now.
+    pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
+        let spec = self.machine.state().spec.as_ref();
+        let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
+        let (event, using, run) = (spec.event, spec.using, self.machine.state().runs);
+        if let Some(PreparedFor { under, prepared }) = &self.prepared
+            && (under.event, under.using) == (event, using)
+            && under.run.is_none_or(|known| known == run)
+        {
+            return Ok(Arc::clone(prepared));
+        }
+        let mut spec = match self.event(event).await? {
+            Some(EventKind::SpecChanged(data)) => data.spec.on_model(using),
+            _ => return Err(DriveError::Spec("the trace's spec was erased; give it a new one".into())),
+        };
+        let under = SpecInUse { event, using, run: spec.mode_for.map(|_| run) };
+        (spec.mode, spec.mode_for) = (spec.mode_in(run), None);
+        let config = &self.shared.config;
+        let prepared = self.shared.specs.prepare(config, &spec).map_err(DriveError::Spec)?;
+        self.prepared = Some(PreparedFor { under, prepared: Arc::clone(&prepared) });
+        Ok(prepared)
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.drivers.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,92 @@
+//! The one rule for effects: start what is pending and not in flight, cancel what is in flight and not pending.
+
+use crate::driver::error::DriveError;
+use crate::driver::{Driver, Timer};
+use crate::effects::context_texts::{ask_hooks, standing};
+use crate::effects::tool::{ToolRun, probe_tool, run_tool};
+use mainpath_core::*;
+use mainpath_policy::Grant;
+use mainpath_types::*;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+impl Driver {
+    pub(super) async fn reconcile(&mut self) -> Result<(), DriveError> {
+        let Some(pending) = self.machine.pending() else { return Ok(()) };
+        self.in_flight.cancel_all_but(&pending);
+        self.arm(&pending);
+        for (key, effect) in pending {
+            if !self.in_flight.has(&key) {
+                self.start(key, effect).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the timer to the next time to come.
+    fn arm(&mut self, pending: &BTreeMap<EffectKey, Effect>) {
+        let times = pending.iter().filter_map(|(key, effect)| match (key, effect) {
+            (EffectKey::Timer(key), Effect::Timer { at }) => Some((*at, *key)),
+            _ => None,
+        });
+        self.timer = times.min().map(|(at, key)| Timer { at, key });
+    }
+
+    /// Starts an effect, unless it waits for others.
+    async fn start(&mut self, key: EffectKey, effect: Effect) -> Result<(), DriveError> {
+        match effect {
+            Effect::CallModel { request } => self.call_model(key, request).await,
+            Effect::RunTool { grant, arguments } => self.run_tool(key, grant, arguments).await,
+            Effect::Probe { grant, arguments } => self.probe(key, grant, arguments).await,
+            Effect::AskHooks { turn } => self.ask_hooks(key, turn).await,
+            Effect::Summarise { most, below, keeps } => {
+                let summary = self.summarise(most, below, &keeps).await?;
+                self.in_flight.start(key, |_| async move { summary });
+                Ok(())
+            }
+            Effect::Kill { call, attempt } => {
+                self.kill(key, call, attempt);
+                Ok(())
+            }
+            Effect::Timer { .. }
+            | Effect::AwaitApproval { .. }
+            | Effect::AwaitAnswer { .. }
+            | Effect::StartChild { .. } => Ok(()),
+        }
+    }
+
+    async fn run_tool(&mut self, key: EffectKey, grant: Grant, arguments: EventId) -> Result<(), DriveError> {
+        let context = self.context().await?;
+        let arguments = self.arguments(grant.call(), arguments).await?;
+        let state = self.machine.state();
+        let within = state.calls.get(grant.call()).and_then(|call| call_time(state, call));
+        let within = within.map(Duration::from_millis);
+        let run = ToolRun { grant, arguments, within, judged_by: self.judge_input() };
+        self.in_flight.start(key, |cancel| run_tool(context, run, cancel));
+        Ok(())
+    }
+
+    async fn probe(&mut self, key: EffectKey, grant: Grant, arguments: EventId) -> Result<(), DriveError> {
+        let context = self.context().await?;
+        let arguments = self.arguments(grant.call(), arguments).await?;
+        self.in_flight.start(key, |_| probe_tool(context, grant, arguments));
+        Ok(())
+    }
+
+    async fn ask_hooks(&mut self, key: EffectKey, turn: u32) -> Result<(), DriveError> {
+        let (context, task) = (self.context().await?, self.task().await);
+        let workspace = context.prepared.workspace.root().display().to_string();
+        let trace = standing(self.machine.state(), &task, &workspace);
+        self.in_flight.start(key, |_| ask_hooks(context, turn, trace));
+        Ok(())
+    }
+
+    /// Confirms the end of a call that does not run here. One that runs is cancelled, and confirms its end itself.
+    fn kill(&mut self, key: EffectKey, call: CallId, attempt: u32) {
+        if !self.in_flight.has(&EffectKey::Tool(call, attempt)) {
+            // A call of an earlier process: its launcher ended it with its owner.
+            let dead = InputKind::ToolDead { call, attempt, output: None, tokens: 0 };
+            self.in_flight.start(key, |_| async move { dead });
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Asking the model: what it is shown, as bytes.
+
+use crate::driver::Driver;
+use crate::driver::error::DriveError;
+use crate::effects::model::{ModelAttempt, call_model, finished, too_long, unusable};
+use crate::gate::destinations::acts;
+use crate::prepared::Asked;
+use crate::prompt::found::{Found, characters, early, oldest_needed};
+use crate::prompt::prefix::Prefix;
+use crate::prompt::request::extend;
+use crate::prompt::texts::Events;
+use crate::stream::hub::Live;
+use mainpath_core::{EffectKey, Log};
+use mainpath_store::TraceStore;
+use mainpath_types::Origin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio_util::task::AbortOnDropHandle;
+
+impl Driver {
+    pub(super) async fn call_model(&mut self, key: EffectKey, request: u32) -> Result<(), DriveError> {
+        let falls_back = self.machine.state().spec.as_ref().is_some_and(|spec| spec.using > 0);
+        let context = self.context().await?;
+        let asked = match &context.prepared.model {
+            Ok(asked) => asked,
+            Err(problem) if falls_back => {
+                let problem = self.shared.config.vault.redact(problem);
+                self.in_flight.start(key, |_| unusable(request, problem));
+                return Ok(());
+            }
+            Err(problem) => return Err(DriveError::Spec(problem.clone())),
+        };
+        if self.task.is_none() && self.machine.state().goals.is_empty() {
+            self.task().await;
+        }
+        self.note_origins().await?;
+        let (body, sent) = self.body(asked).await?;
+        let state = self.machine.state();
+        if let Some(most) = state.limits().and_then(|limits| limits.context_chars)
+            && let has = characters(&body).saturating_sub(self.encoded.prefix.media())
+            && has > most as usize
+        {
+            self.in_flight.start(key, |_| too_long(request, has, most));
+            return Ok(());
+        }
+        let run = state.run.as_ref();
+        let attempt = ModelAttempt {
+            failures: run.map_or(0, |run| run.model_failures),
+            summary: state.wants_summary(),
+            // Neither a repetition begins one, nor a repair or a summary.
+            begins: run
+                .filter(|run| run.model_failures == 0 && state.branch.is_none())
+                .map(|run| (state.turn_number, run.turns == 1)),
+            judged_by: self.judge_input(),
+        };
+        // A task of its own: an answer comes in thousands of pieces, and none of them is the driver's business.
+        let call = AbortOnDropHandle::new(tokio::spawn(call_model(context, request, body, sent, attempt)));
+        self.in_flight.start(key, |_| finished(call));
+        Ok(())
+    }
+
+    /// The request's body and its hash. Only what is new since the last request is encoded.
+    async fn body(&mut self, asked: &Asked) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
+        let state = self.machine.state();
+        let missing = || DriveError::Spec("the trace has no spec".into());
+        let packed = self.encoded.packer.pack(state).ok_or_else(missing)?;
+        let store = (&*self.shared.config.store, &self.scope);
+        let (before, after) = asked.frames.of(packed.under);
+        let provider = (&*asked.provider, &before[..], asked.text);
+        let mut gone = extend(&mut self.encoded.prefix, provider, (state, &self.at_hand.bodies), packed, store).await?;
+        if gone.is_none() {
+            // The prefix broke, and what is shown again lies further back in the log: what is kept of its beginning, and its end.
+            let trace = self.lease.trace();
+            let from = oldest_needed(state, packed, &self.encoded.early);
+            let end = self.shared.config.store.read(&self.scope, trace, from).await?;
+            let found = Found { early: &self.encoded.early, end: Events(&end.events), missed: AtomicBool::new(false) };
+            gone = extend(&mut self.encoded.prefix, provider, (state, &found), packed, store).await?;
+            if gone.is_none() || found.missed.load(Ordering::Relaxed) {
+                self.encoded.prefix = Prefix::default();
+                let log = self.shared.config.store.read(&self.scope, trace, 1).await?;
+                let whole = Events(&log.events);
+                gone = extend(&mut self.encoded.prefix, provider, (state, &whole), packed, store).await?;
+                let erased =
+                    || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
+                gone.as_ref().ok_or_else(erased)?;
+                self.encoded.early = early(state, packed, &whole);
+            } else {
+                let early = early(state, packed, &found);
+                self.encoded.early = early;
+            }
+        }
+        for blob in gone.into_iter().flatten().filter(|blob| self.gone.insert(blob.clone())) {
+            let trace = self.lease.trace();
+            self.handle.tell(Live::Notice(format!(
+                "a part of the conversation is lost (blob {blob}): the model is told so in its place; mainpath verify {trace} names \
+                 what is lost"
+            )));
+        }
+        // All that the prefix holds need not be kept twice.
+        self.at_hand.bodies = Log::default();
+        self.at_hand.whole = false;
+        Ok(self.encoded.prefix.body(asked.provider.codec(), before, after))
+    }
+
+    /// Takes in where what was said since the last look came from.
+    pub(super) async fn note_origins(&mut self) -> Result<(), DriveError> {
+        // Who may ask servers has to know which of them people named, and who acts, to whom.
+        let prepared = self.prepared().await?;
+        let tools = &self.shared.config.tools;
+        let reaches_out = prepared.rules.allowed_tools.iter().any(|name| {
+            let doc = tools.doc(name).filter(|doc| !doc.internal);
+            doc.is_some_and(|doc| matches!(doc.origin, Origin::Web | Origin::Mcp) || acts(doc.effect))
+        });
+        let trace = TraceStore::new(&*self.shared.config.store, &self.scope, self.lease.trace());
+        let last = self.machine.state().last;
+        Ok(self.provenance.take_in(&self.at_hand.bodies, last, reaches_out, trace).await?)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the driver makes of the log: the summary that needs no model, and answers to a model that looks back.
+
+use crate::driver::Driver;
+use crate::driver::error::DriveError;
+use crate::driver::upto::SummaryUpTo;
+use crate::internal::look_back;
+use crate::prompt::texts::{Events, Whole};
+use mainpath_core::*;
+use mainpath_store::{Scope, Store, StoreError};
+use mainpath_types::{EventId, Keeps, Seq, TraceId};
+
+impl Driver {
+    /// Answers the calls of an answer that look into what is no longer shown.
+    pub(super) async fn look_back(&mut self, kind: InputKind) -> Result<InputKind, DriveError> {
+        let (store, scope) = (&*self.shared.config.store, &self.scope);
+        let log = store.read(scope, self.lease.trace(), 1).await?;
+        let bodies: Log = log.events.into_iter().collect();
+        let (state, tools) = (self.machine.state(), &self.shared.config.tools);
+        Ok(look_back::settle(kind, state, tools, &bodies, (store, scope)).await)
+    }
+
+    /// The summary by rules of the main path, of at most so many tokens, or of it what a model's words do not tell. A text that is
+    /// not there any more is not in it.
+    pub(super) async fn summarise(
+        &mut self,
+        most: u32,
+        below: Option<EventId>,
+        keeps: &Keeps,
+    ) -> Result<InputKind, DriveError> {
+        let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
+        let mut summed = self.summary.take().unwrap_or_default();
+        let (head, upto) = (state.tree.head, summed.upto);
+        let mut new: Vec<(Seq, EventId)> = state
+            .tree
+            .up(head)
+            .take_while(|(seq, _)| Some(*seq) != upto)
+            .map(|(seq, node)| (seq, node.event))
+            .collect();
+        new.reverse();
+        let before = new.first().map_or(head, |(first, _)| state.tree.node(*first).and_then(|node| node.parent));
+        if before != upto {
+            // Another path than the one that was read: from its beginning.
+            *summed = SummaryUpTo::default();
+        }
+        // A result is told with its tool's name, which its call's answer has.
+        let called = |seq: Seq| match state.tree.node(seq)?.kind {
+            NodeKind::Result(call) => Some(state.tree.node(call.seq)?.event),
+            _ => None,
+        };
+        let from = new.iter().map(|(seq, event)| called(*seq).map_or(*event, |called| called.min(*event))).min();
+        if let Some(from) = from {
+            let log = store.read(scope, self.lease.trace(), from).await?;
+            let bodies = Events(&log.events);
+            for (seq, event) in new {
+                // One at a time: a long conversation is not held in memory.
+                let mut whole = Whole::new(&bodies);
+                match whole.load(store, scope, event).await {
+                    Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {
+                        summed.found.take(state, &whole, seq);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        summed.upto = head;
+        let by_model = state.tree.cut_at(head).and_then(|cut| cut.by_model);
+        let known = summed.earlier.as_ref().map(|(event, _)| *event);
+        if by_model != known {
+            summed.earlier = None;
+        }
+        if let Some(event) = by_model.filter(|event| known != Some(*event)) {
+            summed.earlier = Some((event, words(store, scope, self.lease.trace(), event).await?));
+        }
+        let earlier = summed.earlier.as_ref().and_then(|(_, text)| text.clone());
+        let found = Summary { earlier, ..summed.found.clone() };
+        let words = match below {
+            Some(event) => Some(words(store, scope, self.lease.trace(), event).await?.unwrap_or_default()),
+            None => None,
+        };
+        self.summary = Some(summed);
+        Ok(summary_input(found, words.as_deref(), most, keeps))
+    }
+}
+
+/// What a model wrote as a summary, so far as it is there.
+async fn words(
+    store: &dyn Store,
+    scope: &Scope,
+    trace: &TraceId,
+    event: EventId,
+) -> Result<Option<String>, StoreError> {
+    let log = store.read(scope, trace, event).await?;
+    let bodies = Events(&log.events);
+    let mut whole = Whole::new(&bodies);
+    match whole.load(store, scope, event).await {
+        Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(model_summary(&whole, event))
+}

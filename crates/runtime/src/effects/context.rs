@@ -1,0 +1,32 @@
+//! What an effect needs of its surroundings.
+
+use crate::effects::hooks::TraceHooks;
+use crate::prepared::Prepared;
+use crate::shared::Shared;
+use crate::stream::hub::Handle;
+use crate::stream::notices::Notices;
+use mainpath_store::Scope;
+use mainpath_types::TraceId;
+use std::sync::Arc;
+
+/// What an effect needs of its surroundings.
+#[derive(Clone)]
+pub(crate) struct EffectContext {
+    pub shared: Arc<Shared>,
+    pub handle: Arc<Handle>,
+    pub scope: Scope,
+    pub trace: TraceId,
+    pub prepared: Arc<Prepared>,
+}
+
+impl EffectContext {
+    /// Tells watchers of the trace.
+    pub fn notices(&self) -> Notices<'_> {
+        Notices { handle: &self.handle, vault: &self.shared.config.vault }
+    }
+
+    /// The hooks, as the trace calls them.
+    pub fn hooks(&self) -> TraceHooks<'_> {
+        TraceHooks { hooks: &self.shared.config.hooks, trace: &self.trace, notices: self.notices() }
+    }
+}

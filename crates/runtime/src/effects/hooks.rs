@@ -1,0 +1,180 @@
+//! What the owner wants asked or told at certain points of a run: a command, an address, a function.
+
+use crate::effects::context_hooks::NamedContextHook;
+use crate::stream::notices::Notices;
+use mainpath_policy::ToolNames;
+use mainpath_tools::Fut;
+use mainpath_types::{Decision, Principal, TraceId, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a hook is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookPoint {
+    /// Before a call is judged for good. May deny it, or put other arguments in the place of the model's; those get a fresh
+    /// verdict.
+    BeforeTool,
+    /// After a call, before its result is recorded. May withhold the result, or put another text in its place.
+    AfterTool,
+    /// Before a run's first request. May forbid the run.
+    RunStart,
+    /// After a run.
+    RunEnd,
+    /// Before the request of every turn. May forbid the run to go on.
+    TurnStart,
+    /// After a turn's calls have ended.
+    TurnEnd,
+}
+
+/// What follows when a hook fails: it cannot be started, answers nonsense or takes too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// As if it had denied.
+    #[default]
+    Closed,
+    /// As if it had said nothing; watchers are told.
+    Open,
+}
+
+/// A hook.
+#[derive(Clone)]
+pub struct Hook {
+    /// Its name, which verdicts cite as `hook.NAME`.
+    pub name: String,
+    /// Where it is called.
+    pub points: Vec<HookPoint>,
+    /// The tools that it is called for; all, if there are none.
+    pub tools: Vec<ToolNames>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// What follows when it fails.
+    pub on_failure: OnFailure,
+    /// What it does.
+    pub runner: Arc<dyn HookRunner>,
+}
+
+/// What a hook does. A dropped future ends it.
+pub trait HookRunner: Send + Sync {
+    /// Takes a JSON object that says what is going on, and answers with one: `{}` for nothing, `{"decision": "deny",
+    /// "reason": …}`, `{"arguments": {…}}` before a tool, `{"output": "…"}` after one. Errors: a line for people.
+    fn run<'a>(&'a self, event: &'a Value) -> Fut<'a, Result<Value, String>>;
+}
+
+/// What a hook says.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Answer {
+    decision: Option<HookDecision>,
+    reason: Option<String>,
+    pub arguments: Option<serde_json::Map<String, Value>>,
+    pub output: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum HookDecision {
+    Allow,
+    Deny,
+}
+
+/// The hooks of a runtime, in the order in which they are called.
+#[derive(Clone, Default)]
+pub struct Hooks(Arc<[Hook]>, Arc<[NamedContextHook]>);
+
+impl FromIterator<Hook> for Hooks {
+    fn from_iter<I: IntoIterator<Item = Hook>>(hooks: I) -> Hooks {
+        Hooks(hooks.into_iter().collect(), Arc::default())
+    }
+}
+
+/// A hook said no, or failed and is to be taken for a no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Forbidden {
+    pub hook: String,
+    pub reason: String,
+}
+
+impl Forbidden {
+    /// The hook, as one who acts.
+    pub fn principal(&self) -> Principal {
+        Principal::hook(&self.hook)
+    }
+}
+
+impl From<Forbidden> for Verdict {
+    fn from(no: Forbidden) -> Verdict {
+        Verdict { decision: Decision::Deny, rule: format!("hook.{}", no.hook), reason: no.reason }
+    }
+}
+
+impl Hooks {
+    /// These, and hooks that have a word in reminders.
+    pub fn with_context(self, hooks: impl IntoIterator<Item = NamedContextHook>) -> Hooks {
+        Hooks(self.0, hooks.into_iter().collect())
+    }
+
+    /// The hooks that have a word in reminders.
+    pub fn context(&self) -> &[NamedContextHook] {
+        &self.1
+    }
+
+    /// Whether anything is called there.
+    pub(crate) fn has(&self, point: HookPoint) -> bool {
+        self.0.iter().any(|hook| hook.points.contains(&point))
+    }
+}
+
+/// The hooks as one trace calls them.
+#[derive(Clone, Copy)]
+pub(crate) struct TraceHooks<'a> {
+    pub hooks: &'a Hooks,
+    pub trace: &'a TraceId,
+    /// Who is told when one fails.
+    pub notices: Notices<'a>,
+}
+
+impl TraceHooks<'_> {
+    /// Calls the hooks of a point one after the other. `change` takes what one wants changed, by its name, into the object that the
+    /// next one sees. Errors: the first that says no; the others are not called.
+    pub async fn call(
+        &self,
+        point: HookPoint,
+        tool: Option<&str>,
+        event: &mut Value,
+        mut change: impl FnMut(&mut Value, &str, Answer),
+    ) -> Result<(), Forbidden> {
+        let concerns = |hook: &&Hook| {
+            let names =
+                tool.is_none_or(|tool| hook.tools.is_empty() || hook.tools.iter().any(|names| names.matches(tool)));
+            hook.points.contains(&point) && names
+        };
+        for hook in self.hooks.0.iter().filter(concerns) {
+            if let Value::Object(event) = &mut *event {
+                event.insert("hook".into(), serde_json::to_value(point).unwrap_or_default());
+            }
+            let answered = match tokio::time::timeout(hook.timeout, hook.runner.run(event)).await {
+                Ok(Ok(Value::Null)) => Ok(Answer::default()),
+                Ok(Ok(answer)) => Answer::deserialize(answer).map_err(|error| format!("its answer: {error}")),
+                Ok(Err(problem)) => Err(problem),
+                Err(_) => Err(format!("it took longer than {:?}", hook.timeout)),
+            };
+            let no =
+                |reason: String| Err(Forbidden { hook: hook.name.clone(), reason: self.notices.vault.redact(&reason) });
+            match (answered, hook.on_failure) {
+                (Ok(answer), _) if answer.decision == Some(HookDecision::Deny) => {
+                    return no(answer.reason.unwrap_or_else(|| format!("The hook {} denied it.", hook.name)));
+                }
+                (Ok(answer), _) => change(event, &hook.name, answer),
+                (Err(problem), OnFailure::Closed) => return no(format!("The hook {} failed: {problem}.", hook.name)),
+                (Err(problem), OnFailure::Open) => {
+                    self.notices.tell(&format!("the hook {} failed: {problem}", hook.name));
+                }
+            }
+        }
+        Ok(())
+    }
+}

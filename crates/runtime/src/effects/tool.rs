@@ -1,0 +1,133 @@
+//! A call of a tool: run, its result looked after; or asked whether an earlier process has made it.
+
+use crate::effects::context::EffectContext;
+use crate::effects::hooks::HookPoint;
+use crate::effects::snapshots::{look_after, look_before, may_change_any_file};
+use crate::effects::tool_context::{check_redirect, tool_context};
+use crate::gate::judge::JudgeInput;
+use crate::prompt::texts::offload;
+use crate::stream::hub::Live;
+use crate::stream::pieces::Pieces;
+use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
+use mainpath_policy::Grant;
+use mainpath_tools::ProbeAnswer;
+use mainpath_types::*;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A call that is to run.
+pub(crate) struct ToolRun {
+    pub grant: Grant,
+    pub arguments: String,
+    /// How long it may take; who started it ends it then.
+    pub within: Option<Duration>,
+    /// What judging an address needs to which an answer sends the call on.
+    pub judged_by: JudgeInput,
+}
+
+/// Runs a tool. The answer comes only when nothing of the call runs any more.
+pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: CancellationToken) -> InputKind {
+    let ToolRun { grant, arguments, within, judged_by } = run;
+    let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
+    let (config, handle) = (&effect.shared.config, &effect.handle);
+    let pieces = Arc::new(Mutex::new(Pieces::new(&config.vault, handle, EffectKey::Tool(call, attempt))));
+    let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
+    let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces));
+    context.within = within;
+    context.sent_on = check_redirect(&effect, &name, &arguments, judged_by);
+    let before = match effect.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
+        true => Some(look_before(&effect, &context).await),
+        false => None,
+    };
+    let mut output = config.tools.run(&name, &arguments, &context).await;
+    if let Some(before) = before {
+        output.changes = look_after(&effect, &context, before).await;
+    }
+    if networked && arguments.contains("://") {
+        output.origin = Origin::Web;
+    }
+    after_tool(&effect, &name, &arguments, &mut output).await;
+    pieces.lock().unwrap_or_else(PoisonError::into_inner).end();
+    config.vault.redact_output(&mut output);
+    let tokens = estimate_parts(&output.content);
+    let once = output.origin.is_foreign() || config.tools.doc(&name).is_some_and(|doc| doc.shown_once);
+    if once && tokens >= SHOWN_ONCE_FROM {
+        show_once(&name, &arguments, &mut output);
+    }
+    if let Err(error) = offload(&*config.store, &effect.scope, &mut output.content).await {
+        let problem = config.vault.redact(&error.to_string());
+        handle.tell(Live::Notice(format!("a long output stays in the log: {problem}")));
+    }
+    let ended = matches!(output.error.as_deref(), Some("interrupted" | "timeout"));
+    if ended && cancel.is_cancelled() {
+        return InputKind::ToolDead { call, attempt, output: Some(output), tokens };
+    }
+    InputKind::ToolFinished { call, attempt, output, tokens }
+}
+
+/// A result from elsewhere (a page, an MCP server, another program) of so many tokens is shown whole once.
+const SHOWN_ONCE_FROM: u32 = 1_000;
+/// So many characters of such a result, and of the call's arguments, are in the line that stands for it afterwards.
+const GIST_CHARS: (usize, usize) = (300, 120);
+
+/// Has a result shown whole once, and then a line for it: what was asked, how the answer begins and how long it is.
+fn show_once(name: &str, arguments: &str, output: &mut ToolOutput) {
+    output.include_output_only_once = true;
+    if output.long_term_memory.is_none() {
+        let text = text_of(&output.content);
+        let (begins, asked) = (in_brief(&text, GIST_CHARS.0), in_brief(arguments, GIST_CHARS.1));
+        let title = output.title.as_deref().map_or(String::new(), |title| format!("{title}. "));
+        let chars = text.chars().count();
+        output.long_term_memory = Some(format!("{name} {asked}: {title}{chars} characters that begin: {begins}"));
+    }
+}
+
+/// The hooks after a call: they see its result, and may withhold it or put another text in its place.
+async fn after_tool(effect: &EffectContext, name: &str, arguments: &str, output: &mut ToolOutput) {
+    if !effect.shared.config.hooks.has(HookPoint::AfterTool) {
+        return;
+    }
+    let mut event = json!({
+        "trace_id": effect.trace, "tool": name, "error": output.error, "output": text_of(&output.content),
+        "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
+    });
+    let mut changed = None;
+    let hooks = effect.hooks();
+    let called = hooks.call(HookPoint::AfterTool, Some(name), &mut event, |event, _, answer| {
+        if let Some(text) = answer.output {
+            event["output"] = Value::String(text.clone());
+            changed = Some(text);
+        }
+    });
+    let called = called.await;
+    match (called, changed) {
+        (Err(no), _) => {
+            let text = format!("The call was made; its result is withheld by hook.{}: {}", no.hook, no.reason);
+            *output = ToolOutput { origin: output.origin, ..ToolOutput::failed("withheld", text) };
+        }
+        (Ok(()), Some(text)) => output.content = vec![Part::text(text)],
+        (Ok(()), None) => {}
+    }
+}
+
+/// Finds out whether a call of an earlier process was done.
+pub(crate) async fn probe_tool(effect: EffectContext, grant: Grant, arguments: String) -> InputKind {
+    let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
+    let config = &effect.shared.config;
+    let pieces = Pieces::new(&config.vault, &effect.handle, EffectKey::Tool(call, attempt));
+    let context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(Mutex::new(pieces)));
+    let answer = match config.tools.probe(&name, &arguments, &context).await {
+        ProbeAnswer::Done(mut output) => {
+            config.vault.redact_output(&mut output);
+            let tokens = estimate_parts(&output.content);
+            // What does not get into a blob stays in the log.
+            let _ = offload(&*config.store, &effect.scope, &mut output.content).await;
+            Probed::Done { output, tokens }
+        }
+        ProbeAnswer::NotDone => Probed::NotDone,
+        ProbeAnswer::Unknown => Probed::Unknown,
+    };
+    InputKind::ToolProbed { call, attempt, answer }
+}

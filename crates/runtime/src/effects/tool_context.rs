@@ -1,0 +1,98 @@
+//! What a running call is given: its workspace, its cage, the secrets that it may use, and whom it tells of what it does.
+
+use crate::effects::context::EffectContext;
+use crate::gate::facts::starts_processes;
+use crate::gate::judge::{Gate, JudgeInput};
+use crate::secrets::{Granted, Vault};
+use crate::stream::hub::{Announced, Live};
+use crate::stream::pieces::Pieces;
+use mainpath_policy::Grant;
+use mainpath_sandbox::{Cage, secret_variables};
+use mainpath_store::{Scope, Store};
+use mainpath_tools::{BlobSink, Changing, Fut, SentOn, ToolContext};
+use mainpath_types::*;
+use std::ffi::OsString;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// A running call's view of its trace and of the machine.
+pub(crate) fn tool_context(
+    effect: &EffectContext,
+    grant: Grant,
+    cancel: CancellationToken,
+    pieces: Arc<Mutex<Pieces>>,
+) -> ToolContext {
+    let call = grant.call();
+    let EffectContext { shared, handle, scope, prepared, .. } = effect;
+    let config = &shared.config;
+    let workspace = Arc::clone(&prepared.workspace);
+    // A secret that the spec names may be used: its variable is not hidden from processes.
+    let secret = config.vault.names().map(OsString::from).chain(secret_variables());
+    let hidden = secret.filter(|name| !prepared.secrets.iter().any(|allowed| name == allowed.as_str()));
+    let launcher = config.launcher.clone().hide_env(hidden);
+    // Policy was told so, and has allowed the call all the same.
+    let open = starts_processes(grant.effect()) && !launcher.support().can_confine();
+    let mut context = ToolContext::new(workspace, grant, launcher);
+    if open {
+        context.cage = Cage::open();
+    }
+    context.cancel = cancel;
+    context.processes = Arc::clone(&handle.processes);
+    context.blobs =
+        Arc::new(Blobs { store: Arc::clone(&config.store), scope: scope.clone(), vault: config.vault.clone() });
+    context.secrets = Arc::new(Granted { vault: config.vault.clone(), allowed: prepared.secrets.clone() });
+    let offering = Arc::clone(prepared);
+    context.offered = Arc::new(move |tool, effect| offering.offers(tool, effect));
+    let (told, vault) = (Arc::downgrade(handle), config.vault.clone());
+    context.notice = Arc::new(move |text: &str| {
+        if let Some(handle) = told.upgrade() {
+            handle.tell(Live::Notice(vault.redact(text)));
+        }
+    });
+    context.changing = announce_changes(effect, &context.grant);
+    context.progress = Arc::new(move |piece: &str| {
+        let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        pieces.say(Delta::ToolOutput { call, text: piece.into() });
+    });
+    context
+}
+
+/// What the rules say of an address that an answer sends a call on to.
+pub(crate) fn check_redirect(effect: &EffectContext, name: &str, arguments: &str, judged_by: JudgeInput) -> SentOn {
+    let (shared, prepared) = (Arc::clone(&effect.shared), Arc::clone(&effect.prepared));
+    let (name, arguments) = (name.to_string(), arguments.to_string());
+    Arc::new(move |to| Gate::of(&shared.config, &prepared, &judged_by).check_redirect(&name, &arguments, to))
+}
+
+/// Has the driver put on record what a call is about to do to files.
+fn announce_changes(effect: &EffectContext, grant: &Grant) -> Changing {
+    let (handle, vault) = (Arc::clone(&effect.handle), effect.shared.config.vault.clone());
+    let (call, attempt) = (grant.call(), grant.attempt());
+    Arc::new(move |mut changes: Vec<FileChange>| {
+        changes.iter_mut().for_each(|change| change.path = vault.redact(&change.path));
+        let (recorded, answer) = oneshot::channel();
+        handle.announce(Announced { call, attempt, changes, recorded });
+        Box::pin(async move {
+            let no_answer = |_| "the log cannot be written".to_string();
+            answer.await.map_err(no_answer).flatten().map_err(io::Error::other)
+        })
+    })
+}
+
+struct Blobs {
+    store: Arc<dyn Store>,
+    scope: Scope,
+    vault: Vault,
+}
+
+impl BlobSink for Blobs {
+    fn put(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
+        self.keep(self.vault.redact_bytes(bytes))
+    }
+
+    fn keep(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
+        Box::pin(async move { self.store.put_blob(&self.scope, bytes).await.map_err(io::Error::other) })
+    }
+}

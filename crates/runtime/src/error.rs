@@ -1,0 +1,31 @@
+//! Why something could not be done.
+
+use crate::driver::error::DriveError;
+use mainpath_core::Refusal;
+use mainpath_store::StoreError;
+
+/// Why something could not be done. One line for people each.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The agent said no.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The trace cannot be driven.
+    #[error("{0}")]
+    Trace(String),
+}
+
+impl From<DriveError> for RuntimeError {
+    fn from(error: DriveError) -> RuntimeError {
+        match error {
+            DriveError::Store(error) => RuntimeError::Store(error),
+            DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
+            DriveError::Unwritable(_) | DriveError::TakenOver | DriveError::Spec(_) => {
+                RuntimeError::Trace(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What is computed from a log, or made of one, without driving it.
+
+pub mod artifacts;
+pub mod erase;
+pub mod files;
+mod fork;
+pub mod import;
+pub mod replay;
+pub mod run_stats;
+pub mod telemetry;
+pub(crate) mod verify;
+pub mod views;

@@ -1,0 +1,140 @@
+//! What follows from a spec alone: its model, its rules, its workspace.
+
+use crate::config::Config;
+use crate::gate::schema::OutputSchema;
+use crate::gate::terms::CallTerms;
+use crate::prompt::prefix::hex;
+use bytes::Bytes;
+use mainpath_core::Under;
+use mainpath_policy::Rules;
+use mainpath_providers::{Codec, Frame, Provider, wire_model};
+use mainpath_tools::Workspace;
+use mainpath_types::*;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// What follows from a spec alone. Traces with the same spec share it.
+pub(crate) struct Prepared {
+    /// The model, or why it cannot be asked: one line for people. Calls run without it.
+    pub model: Result<Asked, String>,
+    /// What a final answer must match.
+    pub schema: Option<OutputSchema>,
+    pub rules: Rules,
+    /// What else holds for all calls.
+    pub calls: CallTerms,
+    pub workspace: Arc<Workspace>,
+    pub secrets: Vec<String>,
+    /// The hooks that have a word in reminders.
+    pub context_hooks: Vec<String>,
+    /// Whether all files are kept before a call that may change any of them.
+    pub snapshots: bool,
+}
+
+impl Prepared {
+    /// Whether calls of a tool may be allowed: the caller allows it, and no rule denies all of them.
+    pub fn offers(&self, tool: &str, effect: EffectClass) -> bool {
+        self.calls.allow(tool) && !self.rules.policy.denies_all_of(tool, effect)
+    }
+}
+
+/// How a model is asked.
+pub(crate) struct Asked {
+    pub head: RequestHead,
+    pub frames: Frames,
+    pub provider: Arc<dyn Provider>,
+    /// How a turn looks, where it is text.
+    pub text: Option<TextForm>,
+}
+
+impl Asked {
+    fn new(config: &Config, spec: &Spec) -> Result<Asked, String> {
+        let provider = config.models.find(&spec.model)?;
+        let text = text_form(spec, &*provider);
+        let head = request_head(spec, text);
+        Ok(Asked { frames: Frames::new(provider.codec(), &head), head, provider, text })
+    }
+}
+
+/// The request body around the conversation.
+pub(crate) struct Frames {
+    usual: (Bytes, Bytes),
+    /// Where a summary is asked for, no vendor is to hold it to the final answer's schema.
+    summary: (Bytes, Bytes),
+}
+
+impl Frames {
+    pub fn new(codec: &dyn Codec, head: &RequestHead) -> Frames {
+        let frame = |head: &RequestHead| {
+            let Frame { before, after } = codec.encode_frame(head);
+            (Bytes::from(before), Bytes::from(after))
+        };
+        Frames { usual: frame(head), summary: frame(&RequestHead { output_schema: None, ..head.clone() }) }
+    }
+
+    /// Before the conversation, and after it.
+    pub fn of(&self, under: Under) -> &(Bytes, Bytes) {
+        if under.summary { &self.summary } else { &self.usual }
+    }
+}
+
+/// The specs that are in use.
+#[derive(Default)]
+pub(crate) struct Specs(Mutex<HashMap<String, Weak<Prepared>>>);
+
+impl Specs {
+    /// What follows from a spec. Errors: one line for people, where not even a call could run.
+    pub fn prepare(&self, config: &Config, spec: &Spec) -> Result<Arc<Prepared>, String> {
+        let text = serde_json::to_vec(spec).map_err(|error| format!("the spec cannot be written as JSON: {error}"))?;
+        let key = hex(&Sha256::digest(&text));
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = known.get(&key).and_then(Weak::upgrade) {
+            return Ok(prepared);
+        }
+        known.retain(|_, prepared| prepared.strong_count() > 0);
+        let workspace = Workspace::new(&spec.workspace, config.protected.clone())
+            .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
+        let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
+        let prepared = Arc::new(Prepared {
+            model: Asked::new(config, spec),
+            schema,
+            rules: Rules {
+                mode: spec.mode,
+                access: spec.access,
+                allowed_tools: spec.tools.iter().map(|tool| tool.name.clone()).collect(),
+                policy: (config.policies)(spec)?,
+            },
+            calls: CallTerms::of(spec),
+            workspace: Arc::new(workspace),
+            secrets: spec.secrets.clone(),
+            context_hooks: spec.context_hooks.clone(),
+            snapshots: spec.snapshots,
+        });
+        // A key may be there the next time.
+        if prepared.model.is_ok() {
+            known.insert(key, Arc::downgrade(&prepared));
+        }
+        Ok(prepared)
+    }
+}
+
+/// How a turn looks under a spec, where it is text. What is played back comes as turns already.
+pub(crate) fn text_form(spec: &Spec, provider: &dyn Provider) -> Option<TextForm> {
+    let in_text = spec.protocol == Protocol::Json && provider.codec().format() != "neutral";
+    in_text.then_some(spec.text)
+}
+
+/// Everything of a request that follows from the spec alone. Under a text protocol the system text describes the tools.
+pub(crate) fn request_head(spec: &Spec, text: Option<TextForm>) -> RequestHead {
+    RequestHead {
+        model: wire_model(&spec.model).into(),
+        system: spec.instructions.clone(),
+        tools: if text.is_some() { Vec::new() } else { spec.tools.clone() },
+        temperature: spec.temperature,
+        max_output: Some(spec.reserved_output.into()),
+        effort: spec.effort,
+        // A turn in text is an object of its own; its answer is checked when it has come.
+        output_schema: spec.output_schema.clone().filter(|_| text.is_none()),
+        stream: true,
+    }
+}

@@ -1,0 +1,28 @@
+//! What there is at a place of a text, and the measures by which formats tell.
+
+use std::ops::Range;
+
+/// What there is at some place of a text.
+pub(super) enum Look {
+    /// No secret.
+    Nothing,
+    /// One.
+    Secret(Range<usize>),
+    /// That depends on what follows: the text ends in what may be a secret. If nothing follows, one ends at `end`, or there is none.
+    Open { start: usize, end: Option<usize> },
+    /// That depends on what follows, and nothing of it is there yet.
+    Later,
+}
+
+/// The end of the run of such bytes that begins here.
+pub(super) fn run(text: &[u8], from: usize, is_of: impl Fn(u8) -> bool) -> usize {
+    from + text[from..].iter().take_while(|byte| is_of(**byte)).count()
+}
+
+/// Bits a byte, by how often each occurs. Text that repeats itself has few, what was drawn has many.
+pub(super) fn entropy(text: &[u8]) -> f64 {
+    let mut times = [0u32; 256];
+    text.iter().for_each(|byte| times[usize::from(*byte)] += 1);
+    let of = |times: u32| f64::from(times) / text.len() as f64;
+    times.iter().filter(|times| **times > 0).map(|times| -of(*times) * of(*times).log2()).sum()
+}

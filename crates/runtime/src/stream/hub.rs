@@ -1,0 +1,148 @@
+//! What a process knows of a trace that it drives or watches: who wakes it, where it stands, and what watchers are told.
+
+use mainpath_core::EffectKey;
+use mainpath_core::Input;
+use mainpath_tools::{Processes, Snapshot};
+use mainpath_types::*;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Notify, broadcast, oneshot, watch};
+
+/// Something that a watcher sees.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Live {
+    /// A durable event.
+    Event(Arc<Event>),
+    /// A piece of something that is still coming. It is in no log.
+    Delta {
+        /// The effect that it comes from.
+        of: EffectKey,
+        /// The piece.
+        delta: Delta,
+    },
+    /// A word about the driving itself, for people: a retry of the store, say.
+    Notice(String),
+}
+
+/// Where the driving of a trace stands in this process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Phase {
+    /// Nothing is to be done, or nobody has looked.
+    #[default]
+    Idle,
+    /// It has a driver.
+    Running,
+    /// It is parked: only people, children or times can wake it.
+    Parked(Vec<Waiting>),
+    /// It could not be driven on. One line for people; what is in the log is safe.
+    Failed(String),
+}
+
+/// Whom or what a parked trace waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// A call waits for an approval.
+    Approval(CallId),
+    /// A call waits for a person's answer.
+    Answer(CallId),
+    /// A call waits for a child agent.
+    Child(CallId),
+    /// A time.
+    Timer,
+}
+
+/// What this process knows of a trace that it drives or watches.
+#[derive(Default)]
+pub(crate) struct Handle {
+    /// Wakes the driver.
+    pub wake: Notify,
+    /// Counts the wakes, so that none is missed while the driver parks.
+    pub wakes: AtomicU64,
+    driving: AtomicBool,
+    pub phase: watch::Sender<Phase>,
+    /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
+    /// driven again.
+    pub unwritten: Mutex<Option<Box<Input>>>,
+    /// What running calls are about to do to files, until the driver has put it on record.
+    announced: Mutex<Vec<Announced>>,
+    /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
+    pub processes: Arc<Processes>,
+    /// What the files were when they were last looked at, so that they need not be read again. Few traces have it.
+    pub snapshot: Mutex<Option<Box<Snapshot>>>,
+    /// The estimated size of what has come of the answer under way.
+    pub received: AtomicU32,
+    live: Mutex<Option<broadcast::Sender<Live>>>,
+}
+
+/// What a running call is about to do to files. It waits for the answer; without one it does nothing.
+pub(crate) struct Announced {
+    pub call: CallId,
+    pub attempt: u32,
+    pub changes: Vec<FileChange>,
+    /// Whether it is on record, or one line that says why not.
+    pub recorded: oneshot::Sender<Result<(), String>>,
+}
+
+/// The right to drive a trace in this process. It ends when this is dropped, however that comes about.
+pub(crate) struct Driving(Arc<Handle>);
+
+impl Driving {
+    /// `None` while somebody else has it.
+    pub fn begin(handle: &Arc<Handle>) -> Option<Driving> {
+        (!handle.driving.swap(true, Ordering::AcqRel)).then(|| Driving(Arc::clone(handle)))
+    }
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let why = "a bug in Mainpath stopped this trace; resume it, and report the output above";
+            self.0.phase.send_replace(Phase::Failed(why.into()));
+        }
+        // Reads what the last waker wrote, so that its wake is counted by whoever looks next. A mere store would not.
+        self.0.driving.swap(false, Ordering::AcqRel);
+    }
+}
+
+/// How many entries a slow watcher may lag behind before it reads the log again.
+const LAG: usize = 512;
+
+impl Handle {
+    /// Has the driver put on record what a call is about to do.
+    pub fn announce(&self, announced: Announced) {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner).push(announced);
+        self.wake.notify_one();
+    }
+
+    /// What has been announced since the last look.
+    pub fn take_announced(&self) -> Vec<Announced> {
+        std::mem::take(&mut *self.announced.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Live> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe()
+    }
+
+    /// The sending end, if anybody watches.
+    pub fn audience(&self) -> Option<broadcast::Sender<Live>> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if live.as_ref().is_some_and(|sender| sender.receiver_count() == 0) {
+            *live = None;
+        }
+        live.clone()
+    }
+
+    /// Whether anybody watches.
+    pub fn is_watched(&self) -> bool {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    pub fn tell(&self, live: Live) {
+        if let Some(audience) = &*self.live.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Nobody listens any more: nothing is lost, watchers read the log.
+            let _ = audience.send(live);
+        }
+    }
+}

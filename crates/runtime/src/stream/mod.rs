@@ -1,0 +1,8 @@
+//! What watchers see: durable events, pieces of what is still coming, and both under their published names.
+
+pub(crate) mod hub;
+pub(crate) mod live;
+pub(crate) mod notices;
+pub(crate) mod pieces;
+pub(crate) mod watcher;
+pub mod wire;
