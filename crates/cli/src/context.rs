@@ -9,33 +9,24 @@ use crate::term::screen::output_columns;
 use crate::term::width::cut;
 use crate::text::{number, plain};
 use mainpath::Installation;
+use mainpath::trace::{Look, Taken, kind, why};
 use mainpath_core::*;
 use mainpath_runtime::Mail;
 use mainpath_types::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 
 /// So many messages of a section are listed one by one.
 const LISTED: usize = 12;
 
-/// A request, and the log that it is of.
-struct Look<'a> {
-    state: State,
-    bodies: &'a Log,
-    spec: &'a Spec,
-    layout: Layout,
-    /// The vendor's count of it, where it has been answered and counted.
-    counted: Option<u64>,
-}
-
 /// `mainpath context`
 pub async fn context(args: ContextArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let (log, _, bodies) = logs.read(&trace).await?;
-    let look = look(&trace, &log.events, &bodies, args.turn)?;
+    let (log, state, bodies) = logs.read(&trace).await?;
+    let look = Look::new(logs.of(&trace, &log, &state, &bodies), args.turn)?;
     if args.json {
-        out(&as_json(&trace, &look).to_string())?;
+        out(&json!(look.report()).to_string())?;
     } else {
         let width = if args.all { usize::MAX } else { width() };
         for line in as_text(&trace, &look, args.all, width) {
@@ -90,79 +81,9 @@ pub async fn compact(args: CompactArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The request of a turn; without one, the request in flight or the one that would be made now.
-fn look<'a>(trace: &TraceId, events: &'a [Event], bodies: &'a Log, turn: Option<u32>) -> Result<Look<'a>, Failure> {
-    let is_asked = |event: &Event| matches!(event.kind, EventKind::ModelRequested(_)) && Some(event.turn) == turn;
-    let upto = match turn {
-        None => events.len(),
-        Some(turn) => {
-            1 + events.iter().rposition(is_asked).ok_or_else(|| {
-                Failure::usage(match events.last().map_or(0, |event| event.turn) {
-                    0 => format!("{trace} has no turn {turn}: no model request was made yet"),
-                    last => format!("{trace} has no turn {turn}: it has turns 1 to {last}"),
-                })
-            })?
-        }
-    };
-    let (known, later) = events.split_at(upto);
-    let mut state = State::new(trace.clone());
-    known.iter().for_each(|event| apply(&mut state, event));
-    let nothing = || Failure::error(format!("{trace} has no messages yet"));
-    let layout = layout(&state).filter(|_| !state.tree.is_empty()).ok_or_else(nothing)?;
-    let event = state.coming_spec().map(|spec| spec.event);
-    let spec = known.iter().rev().find_map(|one| match &one.kind {
-        EventKind::SpecChanged(data) if Some(one.id) == event => Some(&*data.spec),
-        _ => None,
-    });
-    let request = state.model.map(|model| model.request);
-    let counted = later.iter().find_map(|event| match &event.kind {
-        EventKind::ModelFinished(data) if Some(data.request) == request && data.counted => Some(data.usage.input),
-        _ => None,
-    });
-    let spec = spec.ok_or_else(|| Failure::error(format!("the settings of {trace} were erased")))?;
-    Ok(Look { state, bodies, spec, layout, counted })
-}
-
-fn estimate_of(layout: &Layout) -> u64 {
-    layout.sections.iter().map(|(_, _, tokens)| tokens).sum()
-}
-
-fn as_json(trace: &TraceId, look: &Look<'_>) -> Value {
-    let Look { state, layout, .. } = look;
-    let sections = layout
-        .sections
-        .iter()
-        .map(|(section, share, tokens)| (section.as_str().to_string(), json!({"share": share, "tokens": tokens})));
-    let fixed = fixed_parts(look.spec)
-        .into_iter()
-        .map(|(name, tokens)| json!({"section": "system", "what": name, "tokens": tokens}));
-    let parts = layout.parts.iter().map(|part| {
-        let (what, how) = kind(&part.item);
-        json!({
-            "section": part.section.as_str(), "what": what, "how": how, "message": part.item.seq(), "event": part.item.event(),
-            "tokens": part.tokens,
-        })
-    });
-    let left_out = layout.left_out.iter().map(|left| {
-        json!({
-            "first": left.first, "last": left.last, "messages": left.messages, "tokens": left.tokens, "shown": left.shown,
-            "demands": left.demands, "by": left.by, "why": why(look.bodies, left.by),
-        })
-    });
-    let Taken { margin, beyond_limit } = taken(look);
-    json!({
-        "trace_id": trace, "turn": state.turn_number, "request": state.model.map(|model| model.request), "model": look.spec.model,
-        "window": layout.window, "reserved": layout.reserved, "margin": margin, "beyond_limit": beyond_limit,
-        "most": layout.most, "full": layout.full,
-        "ratio": layout.per_mille as f64 / 1_000.0, "estimate": estimate_of(layout), "counted": look.counted,
-        "sections": sections.collect::<serde_json::Map<_, _>>(),
-        "parts": fixed.chain(parts).collect::<Vec<_>>(), "left_out": left_out.collect::<Vec<_>>(),
-    })
-}
-
 fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<String> {
     let Look { state, layout, .. } = look;
-    let estimate = estimate_of(layout);
+    let estimate = look.estimate();
     let request = match state.model {
         Some(model) => format!("request {}", model.request),
         None => "the next request".into(),
@@ -232,22 +153,9 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
     lines.iter().map(|line| cut(line, width)).collect()
 }
 
-/// What takes away from the window before a request has its room: the answer, the margin of estimates, the owner's limit.
-struct Taken {
-    margin: u64,
-    beyond_limit: u64,
-}
-
-fn taken(look: &Look<'_>) -> Taken {
-    let Layout { window, reserved, most, .. } = look.layout;
-    let leaves = u64::from(window.saturating_sub(reserved));
-    let estimated = look.state.coming_spec().map_or(leaves, |spec| spec.model().scale.estimated(leaves));
-    Taken { margin: leaves.saturating_sub(estimated), beyond_limit: estimated.saturating_sub(most) }
-}
-
 /// How the room of a request comes about, as a sum.
 fn room(look: &Look<'_>) -> String {
-    let Taken { margin, beyond_limit } = taken(look);
+    let Taken { margin, beyond_limit } = look.taken();
     let limit = match beyond_limit {
         0 => String::new(),
         more => format!(" − {} beyond max_context_chars", number(more)),
@@ -285,49 +193,6 @@ fn row(look: &Look<'_>, part: &Placed) -> (String, u32, String) {
     };
     let how = if how.is_empty() { String::new() } else { format!("[{how}] ") };
     (format!("{number}{what}"), part.tokens, format!("{how}{said}"))
-}
-
-/// What a message of a request is, and how it is shown if not as it is.
-fn kind(item: &Item) -> (&'static str, &'static str) {
-    match item {
-        Item::User { .. } => ("user", ""),
-        Item::Assistant { .. } => ("assistant", ""),
-        Item::Result { shown: Shown::Whole, .. } => ("result", ""),
-        Item::Result { shown: Shown::Line, .. } => ("result", "long-term line"),
-        Item::Result { shown: Shown::Excerpt(_), .. } => ("result", "excerpt"),
-        Item::Demands { most: None, .. } => ("user", "its requirements"),
-        Item::Demands { most: Some(_), .. } => ("user", "some of its requirements"),
-        Item::Malformed { .. } => ("malformed answer", ""),
-        Item::RepairPrompt { .. } => ("retry prompt", ""),
-        Item::Injected { .. } => ("reminder", ""),
-        Item::Summary { .. } => ("summary", ""),
-        Item::ReflectPrompt { .. } => ("reflection prompt", ""),
-        Item::SummaryPrompt { .. } => ("summary prompt", ""),
-        Item::Recalled { .. } => ("recalled result", ""),
-        Item::Standing { .. } => ("plan and budgets now", ""),
-        Item::LastAnswer => ("last answer prompt", ""),
-    }
-}
-
-/// Why an event left something out.
-fn why(bodies: &Log, event: EventId) -> String {
-    let why = match bodies.get(event) {
-        Some(EventKind::Compacted(data)) if data.text.is_some() => "summarised by rules",
-        Some(EventKind::Compacted(data)) if data.floor.as_ref().is_some_and(|floor| floor.all) => {
-            "summarised by rules, as the model's summary was empty"
-        }
-        Some(EventKind::Compacted(_)) => "summarised by the model",
-        Some(EventKind::ContextCut(data)) => match data.cause {
-            CutCause::Window => "more messages than the window holds",
-            CutCause::Overflow => "the request did not fit",
-            CutCause::Expand => "left out to make room for older messages",
-            CutCause::Goals => "its goal is finished",
-            CutCause::Full => "the window was nearly full",
-            CutCause::Once => "its tool's results are shown once",
-        },
-        _ => "erased",
-    };
-    format!("{why} (event {event})")
 }
 
 /// What a message says, on one line.

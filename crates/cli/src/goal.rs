@@ -9,6 +9,7 @@ use crate::print::begins_with_the_task;
 use crate::text::{plain, short};
 use mainpath::Installation;
 use mainpath::Logs;
+use mainpath::trace::{Sent, goals_sent};
 use mainpath_core::{LEGEND, State};
 use mainpath_runtime::{Mail, views};
 use mainpath_store::ReadLog;
@@ -46,15 +47,11 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
 /// Changes the plan of a trace, whoever drives it. Whether it is changed by now; if not, that is said. Errors: the plan cannot be
 /// changed so.
 pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bool, Failure> {
-    let (_, mut state, _) = logs.read(trace).await?;
-    let pins = ops.iter().all(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
-    let stays = if pins { "the pins of" } else { "the plan of" };
-    let are = if pins { "are unchanged" } else { "is unchanged" };
-    let refused = |why: &dyn std::fmt::Display| Failure::error(format!("{stays} {trace} {are}: {why}"));
-    state.goals.clone().change_all(&ops, state.tree.head).map_err(|refusal| refused(&refusal))?;
+    let (log, mut state, bodies) = logs.read(trace).await?;
+    logs.of(trace, &log, &state, &bodies).check_goals(&ops)?;
     // Where nobody works, the plan is changed here and now.
     let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(Installation::open()?) } else { None };
-    let mail = logs.send(trace, &Mail::Goals { ops }).await?;
+    let mail = logs.send(trace, &Mail::Goals { ops: ops.clone() }).await?;
     if driven_elsewhere(logs, trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;
         while !state.mail.has(mail) && tokio::time::Instant::now() < until {
@@ -65,10 +62,9 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
         settle(&app, trace, mail).await?;
     }
     let (log, ..) = logs.read(trace).await?;
-    match log.events.iter().find(|event| event.mail == Some(mail)).map(|event| &event.kind) {
-        Some(EventKind::MailRefused(data)) => Err(refused(&data.problem)),
-        Some(_) => Ok(true),
-        None => {
+    match goals_sent(trace, &log, mail, &ops)? {
+        Sent::Applied => Ok(true),
+        Sent::Queued => {
             out(&format!("queued; {trace} reads it when it continues: mainpath resume {trace}"))?;
             Ok(false)
         }

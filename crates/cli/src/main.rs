@@ -8,7 +8,6 @@ mod allow;
 mod args;
 mod asked;
 mod attach;
-mod branches;
 mod browse;
 mod chat;
 mod compare;

@@ -6,9 +6,7 @@ use crate::exit::logs;
 use crate::exit::{Exit, Failure};
 use crate::goal::change;
 use crate::text::plain;
-use mainpath::Logs;
-use mainpath_core::Bodies;
-use mainpath_runtime::Whole;
+use mainpath::{ErrorKind, Logs};
 use mainpath_types::*;
 
 /// `mainpath pin`
@@ -37,19 +35,9 @@ pub async fn pin(args: PinArgs) -> Result<Exit, Failure> {
 
 /// What was said in a message. Errors: there is none with this number, or it has no text.
 async fn words_of(logs: &Logs, trace: &TraceId, seq: Seq) -> Result<String, Failure> {
-    let (log, state, _) = logs.read(trace).await?;
-    let none = || Failure::error(format!("{trace} has no message {seq} with text; mainpath show lists the numbers"));
-    let event = state.tree.node(seq).ok_or_else(none)?.event;
-    let mut bodies = mainpath_core::Log::default();
-    bodies.extend(&log.events);
-    let mut whole = Whole::new(&bodies);
-    whole.load(&*logs.store, &logs.scope, event).await.map_err(|error| Failure::error(error.to_string()))?;
-    let text = match whole.get(event) {
-        Some(EventKind::MessageQueued(data)) => text_of(data.typed()),
-        Some(EventKind::RewindRequested(data)) => text_of(data.parts.as_deref().unwrap_or_default()),
-        Some(EventKind::ModelFinished(data)) => text_of(&data.parts),
-        Some(EventKind::MessageImported(data)) => text_of(&data.said()),
-        _ => String::new(),
-    };
-    Some(text).filter(|text| !text.trim().is_empty()).ok_or_else(none)
+    let (log, state, bodies) = logs.read(trace).await?;
+    logs.of(trace, &log, &state, &bodies).words(seq).await.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::error(format!("{}; mainpath show lists the numbers", error.message())),
+        _ => error.into(),
+    })
 }

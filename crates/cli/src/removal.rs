@@ -5,14 +5,15 @@ use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
 use crate::mcp::person_only;
-use crate::session::settled;
+use crate::session::tell;
 use crate::text::{count, number, plain, span};
 use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::sessions::Held;
+use mainpath::trace::{Erase, Erased, everywhere};
 use mainpath_core::{EffectKey, Machine, pending};
 use mainpath_index::Index;
-use mainpath_runtime::erase::{Done, Kin, What, copies, erase as take_out, erase_everywhere};
+use mainpath_runtime::erase::{Done, Kin, What, copies};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Collected, Store, StoreError, Sweep, TraceEntry};
 use mainpath_types::{Millis, TraceId};
@@ -232,7 +233,6 @@ async fn collect(logs: &Logs, dry_run: bool) -> Result<Exit, Failure> {
 pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     person_only("erase messages")?;
     let app = Installation::open()?;
-    let held = Held::new(&app.logs)?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (what, words) = if args.all {
         (What::All, format!("all messages of {trace}"))
@@ -245,24 +245,11 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
     let and_there =
         if args.forks && !others.is_empty() { format!(", also in {}", several(&others)) } else { String::new() };
     confirm(args.yes, &format!("erase {words} for good{and_there}"))?;
-    if args.all {
-        // What is in no log yet goes as well.
-        settled(&app, &trace).await?;
-    }
-    let why = args.reason.map(|why| app.vault.redact(&why));
-    let (at, store) = ((&app.logs.scope, system_clock()), &*app.logs.store);
-    let done = match args.forks {
-        true => erase_everywhere(store, at, &trace, &what, &copies, why).await,
-        false => take_out(store, at, &trace, &what, why).await.map(|done| vec![(trace.clone(), done)]),
-    };
+    let erasure = Erase { what: &what, copies: if args.forks { &copies } else { &[] }, reason: args.reason.as_deref() };
+    let Erased { done, mended, left } = everywhere(&app.logs, &app.vault).erase(&trace, erasure).await?;
+    tell(&mended);
     for (trace, done) in done.iter().flatten() {
-        told(&app.logs, trace, done)?;
-    }
-    // Also where nothing was left in the log: a mirror may not have been reached before.
-    let mirrored: Vec<TraceId> = std::iter::once(&trace).chain(others.iter().filter(|_| args.forks)).cloned().collect();
-    let mut left = held.forget(&mirrored, false).await;
-    if args.all && done.is_ok() {
-        left.extend(held.sessions.forget_waiting(&trace).err().map(|error| error.to_string()));
+        told(trace, done)?;
     }
     for copy in copies.iter().filter(|_| !args.forks) {
         let kin = match copy.kin {
@@ -278,8 +265,7 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
 }
 
 /// Says what was erased in a trace.
-fn told(logs: &Logs, trace: &TraceId, done: &Done) -> Result<(), Failure> {
-    Index::forget(&logs.store, &logs.scope, std::slice::from_ref(trace))?;
+fn told(trace: &TraceId, done: &Done) -> Result<(), Failure> {
     let events = if done.events == 1 { "1 event".into() } else { format!("{} events", number(done.events as u64)) };
     out(&format!("{events} of {trace} erased; the log still verifies"))?;
     if done.blobs.removed > 0 {

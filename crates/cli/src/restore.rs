@@ -4,13 +4,12 @@ use crate::args::{FilesArgs, PointArgs, RestoreArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
 use crate::follow::is_attended;
-use crate::rewind::point;
 use crate::text::{count, number, plain, were};
-use mainpath::Installation;
-use mainpath::{Logs, spec_of};
-use mainpath_runtime::files::{Fate, FilePlan, Then, plan, ran_unseen};
-use mainpath_store::{ReadLog, Store, StoreError};
-use mainpath_tools::{FileNow, Workspace};
+use mainpath::trace::{ReadTrace, Restore, RestoreTo, Restored};
+use mainpath::{Installation, Logs};
+use mainpath_runtime::files::{Fate, FilePlan};
+use mainpath_store::{Store, StoreError};
+use mainpath_tools::FileNow;
 use mainpath_types::*;
 use similar::TextDiff;
 use std::time::Duration;
@@ -28,79 +27,59 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     }
     let app = Installation::open()?;
     let trace = app.logs.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
-    let then = if args.undo {
-        let restore = log.events.iter().rev().find(|event| matches!(event.kind, EventKind::FilesRestored(_)));
-        let none = || Failure::error(format!("{trace} has no restore to undo"));
-        Then::Before(restore.ok_or_else(none)?.id)
-    } else {
-        Then::After(reached(&trace, &log, point(&trace, &log, &state, args.point)?)?)
-    };
-    let unseen = if args.undo { 0 } else { ran_unseen(&log.events, then) };
-    let Some(files) = workspace_of(&app.logs, &log)? else {
+    let (log, state, bodies) = app.logs.read(&trace).await?;
+    let to = if args.undo { RestoreTo::BeforeLastRestore } else { RestoreTo::Point(args.point.point()) };
+    let of = app.logs.of(&trace, &log, &state, &bodies);
+    let Some(restore) = Restore::new(of, to, app.logs.home.protected())? else {
         return Err(Failure::error(format!("trace {trace} has no workspace")));
     };
-    let plans = plan(&*app.logs.store, &app.logs.scope, &files, (&log.events, then)).await?;
     if args.dry_run {
-        return show(&app.logs, &plans, unseen).await.map(|()| Exit::Ok);
+        return show(&app.logs, &restore.plan().await?).await.map(|()| Exit::Ok);
     }
     held(&app.logs, &trace)?;
-    let done = app.runtime()?.restore(&app.logs.scope, &trace, &files, (&log.events, then), args.force).await?;
-    let left = done.iter().any(|plan| !matches!(plan.fate, Fate::Restore | Fate::Same));
-    for line in told(&done, unseen) {
+    let done = restore.run(&app.runtime()?, &trace, args.force).await?;
+    for line in told(&done) {
         out(&line)?;
     }
-    Ok(if left { Exit::Error } else { Exit::Ok })
-}
-
-/// The workspace of a trace. `None`: it never had one. Errors: it cannot be used.
-fn workspace_of(logs: &Logs, log: &ReadLog) -> Result<Option<Workspace>, Failure> {
-    let Some(spec) = spec_of(log) else { return Ok(None) };
-    let bad = |error: std::io::Error| Failure::error(format!("the workspace {}: {error}", spec.workspace));
-    Workspace::new(&spec.workspace, logs.home.protected()).map(Some).map_err(bad)
-}
-
-/// The event by which a message was there.
-pub fn reached(trace: &TraceId, log: &ReadLog, at: Seq) -> Result<EventId, Failure> {
-    mainpath_core::reached(trace, &log.events, at).map_err(|refusal| Failure::usage(refusal.to_string()))
+    Ok(if done.is_partial() { Exit::Error } else { Exit::Ok })
 }
 
 /// What `--files` and its like ask for at a message of `from`, before `trace` goes on. True: nothing more is to be done.
 pub async fn before_going_on(
     app: &Installation,
-    (trace, from): (&TraceId, &TraceId),
-    log: &ReadLog,
+    trace: &TraceId,
+    from: ReadTrace<'_>,
     at: Seq,
     args: FilesArgs,
     quiet: bool,
 ) -> Result<bool, Failure> {
-    let then = Then::After(reached(from, log, at)?);
-    let unseen = ran_unseen(&log.events, then);
-    // One that is gone has no files: whether the trace can go on without it is said there.
-    let workspace = match workspace_of(&app.logs, log) {
-        Ok(Some(workspace)) => workspace,
+    // Whether there is such a message is said whatever became of the files.
+    from.reached(at)?;
+    // A workspace that is gone has no files: whether the trace can go on without it is said there.
+    let restore = match Restore::new(from, at.into(), app.logs.home.protected()) {
+        Ok(Some(restore)) => restore,
         Ok(None) => return Ok(args.dry_run),
-        Err(failure) if args.files || args.dry_run => return Err(failure),
+        Err(error) if args.files || args.dry_run => return Err(error.into()),
         Err(_) => return Ok(false),
     };
-    let plans = plan(&*app.logs.store, &app.logs.scope, &workspace, (&log.events, then)).await?;
+    let planned = restore.plan().await?;
     if args.dry_run {
-        show(&app.logs, &plans, unseen).await?;
+        show(&app.logs, &planned).await?;
         return Ok(true);
     }
     // A run that goes on would find its files changed under it.
-    if app.logs.store.owner(&app.logs.scope, from)?.is_some() && !args.files {
+    if app.logs.store.owner(&app.logs.scope, from.trace)?.is_some() && !args.files {
         return Ok(false);
     }
-    let changed = plans.iter().filter(|plan| plan.fate != Fate::Same).count();
-    if args.no_files || changed == 0 && (!args.files || unseen == 0) {
+    let changed = planned.files.iter().filter(|plan| plan.fate != Fate::Same).count();
+    if args.no_files || changed == 0 && (!args.files || planned.unseen == 0) {
         return Ok(false);
     }
     if !args.files {
         if !is_attended() {
             if !quiet {
                 let them = if changed == 1 { "it" } else { "them" };
-                let does = if plans.iter().any(|plan| plan.fate == Fate::Restore) {
+                let does = if planned.files.iter().any(|plan| plan.fate == Fate::Restore) {
                     format!("--files restores {them}")
                 } else {
                     format!("--files keeps {them}, as no call changed {them}")
@@ -109,21 +88,21 @@ pub async fn before_going_on(
             }
             return Ok(false);
         }
-        if !wanted(&app.logs, &plans, changed, unseen).await? {
+        if !wanted(&app.logs, &planned, changed).await? {
             return Ok(false);
         }
     }
-    held(&app.logs, from)?;
-    let done = app.runtime()?.restore(&app.logs.scope, trace, &workspace, (&log.events, then), args.force).await?;
+    held(&app.logs, from.trace)?;
+    let done = restore.run(&app.runtime()?, trace, args.force).await?;
     if !quiet {
-        told(&done, unseen).iter().for_each(|line| eprintln!("· {line}"));
+        told(&done).iter().for_each(|line| eprintln!("· {line}"));
     }
     Ok(false)
 }
 
 /// Asks the person at the terminal.
-async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize, unseen: usize) -> Result<bool, Failure> {
-    for plan in plans.iter().filter(|plan| plan.fate != Fate::Same) {
+async fn wanted(logs: &Logs, planned: &Restored, changed: usize) -> Result<bool, Failure> {
+    for plan in planned.files.iter().filter(|plan| plan.fate != Fate::Same) {
         eprintln!("  {}", told_of(plan, ("would be put back", "would be removed")));
     }
     loop {
@@ -135,7 +114,7 @@ async fn wanted(logs: &Logs, plans: &[FilePlan], changed: usize, unseen: usize) 
         let read = std::io::stdin().read_line(&mut line)?;
         match line.trim() {
             "y" | "yes" => return Ok(true),
-            "s" | "show" => show(logs, plans, unseen).await?,
+            "s" | "show" => show(logs, planned).await?,
             "n" | "no" => return Ok(false),
             _ if read == 0 => return Ok(false),
             _ => {}
@@ -152,10 +131,10 @@ pub fn held(logs: &Logs, trace: &TraceId) -> Result<(), Failure> {
 }
 
 /// A line for every file that is not as it was, and of what is not known.
-fn told(plans: &[FilePlan], unseen: usize) -> Vec<String> {
-    let changed = plans.iter().filter(|plan| plan.fate != Fate::Same);
+fn told(done: &Restored) -> Vec<String> {
+    let changed = done.files.iter().filter(|plan| plan.fate != Fate::Same);
     let mut lines: Vec<String> = changed.map(|plan| told_of(plan, ("put back", "removed"))).collect();
-    lines.extend(told_besides(lines.is_empty(), unseen));
+    lines.extend(told_besides(lines.is_empty(), done.unseen));
     lines
 }
 
@@ -187,8 +166,8 @@ fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
 }
 
 /// What would change, as diffs.
-async fn show(logs: &Logs, plans: &[FilePlan], unseen: usize) -> Result<(), Failure> {
-    let changed: Vec<&FilePlan> = plans.iter().filter(|plan| plan.fate != Fate::Same).collect();
+async fn show(logs: &Logs, planned: &Restored) -> Result<(), Failure> {
+    let changed: Vec<&FilePlan> = planned.files.iter().filter(|plan| plan.fate != Fate::Same).collect();
     for plan in &changed {
         out(&told_of(plan, ("would be put back", "would be removed")))?;
         if matches!(plan.fate, Fate::Lost(_)) {
@@ -206,7 +185,7 @@ async fn show(logs: &Logs, plans: &[FilePlan], unseen: usize) -> Result<(), Fail
         };
         out(&diff(&plan.path, &now, &then))?;
     }
-    told_besides(changed.is_empty(), unseen).iter().try_for_each(|line| out(line))
+    told_besides(changed.is_empty(), planned.unseen).iter().try_for_each(|line| out(line))
 }
 
 /// A link as a diff shows it.

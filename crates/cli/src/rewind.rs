@@ -3,12 +3,10 @@
 use crate::args::{ForkArgs, PointArgs, RegenerateArgs, RewindArgs};
 use crate::browse::out;
 use crate::exit::{Exit, Failure};
-use crate::restore::{before_going_on, held, reached};
+use crate::restore::{before_going_on, held};
 use crate::run::{go_on, keep_mode};
 use mainpath::Installation;
-use mainpath_core::{NodeKind, State};
 use mainpath_runtime::{Mail, new_trace_id};
-use mainpath_store::ReadLog;
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::*;
 
@@ -17,12 +15,13 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let task = args.read().map_err(Failure::usage)?;
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.logs.read(&trace).await?;
+    let (log, state, bodies) = app.logs.read(&trace).await?;
     keep_mode(&mut args.agent, &log, &state);
-    let after = point(&trace, &log, &state, args.point)?;
+    let of = app.logs.of(&trace, &log, &state, &bodies);
+    let after = of.point(args.point.point())?;
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
         // A message of a side branch has no fork either.
-        reached(&trace, &log, after)?;
+        of.reached(after)?;
         let task = task.map(|task| format!(" {}", quoted(&task))).unwrap_or_default();
         return Err(Failure::usage(format!(
             "message {after} of {trace} is not on the main path; continue from it in a fork: mainpath fork {trace} --at {after}{task}"
@@ -31,7 +30,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     if after == Seq(0) && task.is_none() {
         return Err(Failure::usage("a rewind to before the first message needs a new task"));
     }
-    if before_going_on(&app, (&trace, &trace), &log, after, args.files, args.output.json).await? {
+    if before_going_on(&app, &trace, of, after, args.files, args.output.json).await? {
         return Ok(Exit::Ok);
     }
     if task.is_none() && !args.output.json {
@@ -55,14 +54,15 @@ pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
 pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let from = app.logs.find(Some(&args.trace)).await?;
-    let (log, state, _) = app.logs.read(&from).await?;
+    let (log, state, bodies) = app.logs.read(&from).await?;
+    let of = app.logs.of(&from, &log, &state, &bodies);
     keep_mode(&mut args.agent, &log, &state);
     let PointArgs { to, turn, goal } = args.point;
     let at = match state.tree.head {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,
-        _ => point(&from, &log, &state, args.point)?,
+        _ => of.point(args.point.point())?,
     };
-    reached(&from, &log, at)?;
+    of.reached(at)?;
     if at == Seq(0) && args.task.is_none() && !args.no_run {
         return Err(Failure::usage("a fork before the first message needs a task"));
     }
@@ -70,7 +70,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         app.prepare_model(model).await?;
     }
     if args.files.dry_run {
-        before_going_on(&app, (&from, &from), &log, at, args.files, true).await?;
+        before_going_on(&app, &from, of, at, args.files, true).await?;
         return Ok(Exit::Ok);
     }
     if args.files.files {
@@ -78,7 +78,7 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     }
     let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     app.runtime()?.fork(&app.logs.scope, &from, at, &new).await?;
-    before_going_on(&app, (&new, &from), &log, at, args.files, args.output.json).await?;
+    before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
     // Past the results of its calls, if it made any.
     let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
     let why =
@@ -101,37 +101,6 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
         None => Mail::Rewind { after: at, parts: None },
     };
     go_on(&app, &new, &args.agent, &args.output, Some(mail)).await
-}
-
-/// The message that is meant. Errors: there is none.
-pub fn point(trace: &TraceId, log: &ReadLog, state: &State, args: PointArgs) -> Result<Seq, Failure> {
-    if let Some(number) = args.turn {
-        return turn(log, state, number).ok_or_else(|| {
-            let last = state.turn_number;
-            Failure::usage(format!("trace {trace} has no turn {number}; its last turn is {last}"))
-        });
-    }
-    if let Some(number) = args.goal {
-        let goal = state.goals.get(GoalId(number));
-        let goal = goal.ok_or_else(|| Failure::usage(format!("trace {trace} has no goal {number}")))?;
-        return Ok(goal.made_after.unwrap_or(Seq(0)));
-    }
-    let seq = args.to.unwrap_or(Seq(0));
-    if seq != Seq(0) && state.tree.node(seq).is_none() {
-        let last = state.tree.len();
-        return Err(Failure::usage(format!("trace {trace} has no message {seq}; its last is {last}")));
-    }
-    Ok(seq)
-}
-
-/// The answer of a turn: the one on the main path, if there are several.
-fn turn(log: &ReadLog, state: &State, turn: u32) -> Option<Seq> {
-    let made_in = |event: EventId| log.events.binary_search_by_key(&event, |known| known.id).ok();
-    let of_turn = |event| made_in(event).and_then(|at| log.events.get(at)).is_some_and(|event| event.turn == turn);
-    let answers = state.tree.iter().filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
-    let answers: Vec<Seq> = answers.filter(|(_, node)| of_turn(node.event)).map(|(seq, _)| seq).collect();
-    let on_path = answers.iter().find(|seq| state.tree.is_on_path(state.tree.head, **seq));
-    on_path.or(answers.first()).copied()
 }
 
 /// A word as a shell reads it.

@@ -18,7 +18,7 @@ use mainpath::agent::find_model;
 use mainpath::sessions::{Held, fresh, sessions};
 use mainpath_core::status;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
-use mainpath_runtime::import::{Extent, Origin, conversation, import as take_in};
+use mainpath_runtime::import::{Origin, import as take_in};
 use mainpath_runtime::new_trace_id;
 use mainpath_sessions::*;
 use mainpath_store::scheduler::system_clock;
@@ -329,9 +329,4 @@ pub async fn settled(app: &Installation, trace: &TraceId) -> Result<(), Failure>
     let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
     tell(&settle((store, scope, vault), &sessions(&app.logs), trace, system_clock()).await?);
     Ok(())
-}
-
-/// The conversation of a trace, with its texts and bytes in place.
-pub async fn messages(logs: &Logs, trace: &TraceId, extent: Extent) -> Result<Vec<Message>, Failure> {
-    Ok(conversation(&*logs.store, &logs.scope, trace, (extent, true)).await?.0)
 }

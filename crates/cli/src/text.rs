@@ -1,26 +1,8 @@
 //! Text for a terminal: what models and tools say must not steer it.
 
 use crate::term::width::columns;
-use crate::whole::{is_invisible, visible};
+pub use mainpath::text::{GIST, gist, plain, short, span};
 use mainpath_types::{Micros, Spent, TraceId};
-
-/// The text without control characters other than line breaks and tabs, so that no output can move the cursor, change the
-/// title or answer for the user.
-pub fn plain(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).filter(|c| !is_invisible(*c)).collect()
-}
-
-/// The text on one line, at most so many characters.
-pub fn short(text: &str, most: usize) -> String {
-    let line = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= most {
-        return line;
-    }
-    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
-}
 
 /// The lines of a text, broken between words so that none is wider than this. Longer words are broken where they must be.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
@@ -49,16 +31,6 @@ fn fitting(line: &str, width: usize) -> usize {
         }
     }
     line.len()
-}
-
-/// A time span for people: `0.3 s`, `4 min`, `3 h`, `2 d`.
-pub fn span(ms: u64) -> String {
-    match ms {
-        0..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        60_000..3_600_000 => format!("{} min", ms / 60_000),
-        3_600_000..86_400_000 => format!("{} h", ms / 3_600_000),
-        _ => format!("{} d", ms / 86_400_000),
-    }
 }
 
 /// A number with separators: `12,345`.
@@ -106,17 +78,6 @@ pub fn money(cost: Micros) -> String {
     let shown = digits.trim_end_matches('0');
     format!("${}.{shown:0<2}", number(whole))
 }
-
-/// What a call is about, from its arguments: the command, the path, or all of it.
-pub fn gist(arguments: &str) -> String {
-    let parsed: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
-    let told = ["command", "path", "pattern", "url", "query"].iter().find_map(|name| parsed.get(name)?.as_str());
-    // Whoever decides by this line is shown what hides in it.
-    short(&visible(told.unwrap_or(arguments)), GIST)
-}
-
-/// The most characters of a call in a line that only names it.
-pub const GIST: usize = 100;
 
 /// That pins went with a conversation that was cleared; `None` where there were none.
 pub fn pins_went(trace: &TraceId, pins: usize) -> Option<String> {

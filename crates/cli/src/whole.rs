@@ -1,5 +1,6 @@
 //! A call as whoever decides on it sees it: all of it, and nothing in it that hides or reorders what is read.
 
+pub use mainpath::text::{is_invisible, visible};
 use serde_json::Value;
 use similar::TextDiff;
 use std::io::Read;
@@ -94,30 +95,6 @@ pub fn changes(lines: &mut Vec<String>, before: &str, after: &str) {
     if lines.is_empty() {
         lines.push("(the file already has this content)".into());
     }
-}
-
-/// A text in which what steers a terminal, hides or reorders letters is named: `<U+202E>`.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            c if c.is_control() || is_invisible(c) => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// Characters that reorder or hide what a person reads: format characters, separators of lines, blank letters, tags
-/// (Unicode TR36, section 3).
-pub fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
-            | '\u{200B}' | '\u{200C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-            | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}'
-    )
 }
 
 #[cfg(test)]

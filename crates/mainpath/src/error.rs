@@ -1,5 +1,6 @@
 //! What goes wrong, as one line for people and a stable kind for programs.
 
+use mainpath_index::IndexError;
 use mainpath_runtime::RuntimeError;
 use mainpath_sessions::{PlaceError, SessionError};
 use mainpath_store::StoreError;
@@ -85,6 +86,12 @@ impl From<SessionError> for Error {
             _ => ErrorKind::Failed,
         };
         Error::new(kind, error.to_string())
+    }
+}
+
+impl From<IndexError> for Error {
+    fn from(error: IndexError) -> Error {
+        Error::failed(error.to_string())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::agent::{Basis, check_model};
 use crate::rules::Sources;
-use crate::{Error, Home, Installation, launcher};
+use crate::{Error, Home, Installation, Logs, launcher};
 use mainpath_policy::Policy;
 use mainpath_providers::{Provider, Registry};
 use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, Vault};
@@ -23,17 +23,27 @@ pub struct Host {
 
 struct Inner {
     runtime: Runtime,
-    home: Home,
+    kept: Kept,
     models: Arc<EnvModels>,
     sources: Sources,
-    scope: Scope,
-    /// Where what is Mainpath's own lies if traces are kept elsewhere. It goes with the host.
-    _own: Option<TempDir>,
+}
+
+/// Where traces are, and what else is Mainpath's own.
+enum Kept {
+    /// In files, with sessions and an index beside them.
+    Files(Logs),
+    /// Elsewhere.
+    Elsewhere {
+        home: Home,
+        scope: Scope,
+        /// The folder of the home. It goes with the host.
+        _own: TempDir,
+    },
 }
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.debug_struct("Host").field("data", &self.inner.home.data).finish_non_exhaustive()
+        to.debug_struct("Host").field("data", &self.home().data).finish_non_exhaustive()
     }
 }
 
@@ -49,7 +59,7 @@ impl Host {
         let installation = Installation::open()?;
         let runtime = installation.runtime()?;
         let Installation { logs, models, sources, .. } = installation;
-        let inner = Inner { runtime, home: logs.home, models, sources, scope: logs.scope, _own: None };
+        let inner = Inner { runtime, kept: Kept::Files(logs), models, sources };
         Ok(Host { inner: Arc::new(inner) })
     }
 
@@ -68,7 +78,22 @@ impl Host {
     }
 
     pub(crate) fn scope(&self) -> &Scope {
-        &self.inner.scope
+        match &self.inner.kept {
+            Kept::Files(logs) => &logs.scope,
+            Kept::Elsewhere { scope, .. } => scope,
+        }
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        self.inner.kept.home()
+    }
+
+    /// The files that traces are kept in, if they are.
+    pub(crate) fn logs(&self) -> Option<&Logs> {
+        match &self.inner.kept {
+            Kept::Files(logs) => Some(logs),
+            Kept::Elsewhere { .. } => None,
+        }
     }
 
     pub(crate) fn models(&self) -> &EnvModels {
@@ -81,7 +106,7 @@ impl Host {
     }
 
     pub(crate) fn basis<'a>(&'a self, rules: &'a RunRules) -> Basis<'a> {
-        Basis { home: &self.inner.home, tools: self.tools(), models: self.inner.models.registry(), rules }
+        Basis { home: self.home(), tools: self.tools(), models: self.inner.models.registry(), rules }
     }
 
     pub(crate) fn policy(&self, workspace: &str, rules: &RunRules) -> Result<Policy, Error> {
@@ -120,6 +145,15 @@ impl Default for HostBuilder {
             hooks: Vec::new(),
             launcher: None,
             clock: system_clock,
+        }
+    }
+}
+
+impl Kept {
+    fn home(&self) -> &Home {
+        match self {
+            Kept::Files(logs) => &logs.home,
+            Kept::Elsewhere { home, .. } => home,
         }
     }
 }
@@ -184,14 +218,12 @@ impl HostBuilder {
 
     /// The host. Call it inside a tokio runtime. Errors: nothing was said of where traces are kept, or nothing can be kept there.
     pub async fn build(self) -> Result<Host, Error> {
-        let mut own = None;
-        let mut elsewhere = || -> Result<Home, Error> {
+        let elsewhere = || -> Result<Kept, Error> {
             let folder = tempfile::tempdir()?;
             let home = Home::by_hand(&folder.path().canonicalize()?);
-            own = Some(folder);
-            Ok(home)
+            Ok(Kept::Elsewhere { home, scope: Scope::local(), _own: folder })
         };
-        let (home, store, scheduler): (Home, Arc<dyn Store>, Arc<dyn Scheduler>) = match self.place {
+        let (kept, store, scheduler): (Kept, Arc<dyn Store>, Arc<dyn Scheduler>) = match self.place {
             Place::Nowhere => {
                 return Err(Error::invalid(
                     "the host does not know where to keep traces; call data_dir(…) or in_memory()",
@@ -199,9 +231,10 @@ impl HostBuilder {
             }
             Place::Folder(folder) => {
                 let home = Home::by_hand(&std::path::absolute(folder)?);
-                let store = FilesStore::open(&home.data, Options { clock: self.clock, ..Options::default() })?;
+                let options = Options { clock: self.clock, ..Options::default() };
+                let store = Arc::new(FilesStore::open(&home.data, options)?);
                 let scheduler = store.scheduler();
-                (home, Arc::new(store), scheduler)
+                (Kept::Files(Logs::by_hand(home, Arc::clone(&store))), store, scheduler)
             }
             Place::Memory => {
                 let store = MemoryStore::new(self.clock, Salts::Random);
@@ -210,9 +243,10 @@ impl HostBuilder {
             }
             Place::Store(store, scheduler) => (elsewhere()?, store, scheduler),
         };
+        let home = kept.home();
         let models = Arc::new(EnvModels::new(Arc::new(self.registry)));
         self.models.into_iter().for_each(|(name, provider)| models.add(&name, provider));
-        let sources = Sources::new(&home);
+        let sources = Sources::new(home);
         let policies = sources.clone();
         let runtime = Runtime::new(Config {
             store,
@@ -229,6 +263,6 @@ impl HostBuilder {
             hooks: self.hooks.into_iter().collect::<Hooks>(),
             clock: self.clock,
         });
-        Ok(Host { inner: Arc::new(Inner { runtime, home, models, sources, scope: Scope::local(), _own: own }) })
+        Ok(Host { inner: Arc::new(Inner { runtime, kept, models, sources }) })
     }
 }

@@ -35,7 +35,8 @@ pub mod rules;
 mod run;
 pub mod servers;
 pub mod sessions;
-mod trace;
+pub mod text;
+pub mod trace;
 pub mod values;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
@@ -45,9 +46,9 @@ pub use home::Home;
 pub use host::{Host, HostBuilder};
 pub use installation::Installation;
 pub use launcher::launcher_main;
-pub use logs::{Logs, spec_of};
+pub use logs::Logs;
 pub use run::{Outcome, Run};
-pub use trace::Trace;
+pub use trace::{Trace, spec_of};
 
 /// What most programs need.
 pub mod prelude {

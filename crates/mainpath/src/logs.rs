@@ -1,13 +1,14 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
 //! ([`Installation`](crate::Installation)).
 
+use crate::trace::{Read, ReadTrace};
 use crate::{Error, ErrorKind, Home};
-use mainpath_core::{Bodies, Log, State, apply};
+use mainpath_core::{Bodies, Log, State};
 use mainpath_providers::Registry;
 use mainpath_runtime::views::last_known;
 use mainpath_runtime::{Mail, Whole, post};
 use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store, StoreError};
-use mainpath_types::{Event, EventKind, MailId, Part, Spec, TraceId, text_of};
+use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
 use std::sync::Arc;
 
 /// What commands look at.
@@ -37,6 +38,10 @@ impl Logs {
         wrong.iter().for_each(tell);
         let store = FilesStore::look(&home.data, Options::default())?;
         Ok(Logs { home, store: Arc::new(store), scope: Scope::local(), tell })
+    }
+
+    pub(crate) fn by_hand(home: Home, store: Arc<FilesStore>) -> Logs {
+        Logs { home, store, scope: Scope::local(), tell: |_| {} }
     }
 
     pub(crate) fn with_home(self, home: Home) -> Logs {
@@ -159,26 +164,14 @@ impl Logs {
         }
     }
 
+    /// A trace that was read here, with where it lies.
+    pub fn of<'a>(&'a self, trace: &'a TraceId, log: &'a ReadLog, state: &'a State, bodies: &'a Log) -> ReadTrace<'a> {
+        ReadTrace { store: &*self.store, scope: &self.scope, trace, log, state, bodies }
+    }
+
     /// The log of a trace and the state that it makes.
     pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
-        read(&*self.store, &self.scope, trace).await
+        let Read { log, state, bodies } = Read::of(&*self.store, &self.scope, trace).await?;
+        Ok((log, state, bodies))
     }
-}
-
-/// The log of a trace, the state that it makes, and the bodies of its events.
-pub(crate) async fn read(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
-    let log = store.read(scope, trace, 1).await?;
-    let mut state = State::new(trace.clone());
-    log.events.iter().for_each(|event| apply(&mut state, event));
-    let mut bodies = Log::default();
-    bodies.extend(&log.events);
-    Ok((log, state, bodies))
-}
-
-/// The newest spec of a log.
-pub fn spec_of(log: &ReadLog) -> Option<&Spec> {
-    log.events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SpecChanged(data) => Some(&*data.spec),
-        _ => None,
-    })
 }

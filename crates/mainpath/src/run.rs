@@ -1,6 +1,7 @@
 //! Following a run: its events as they happen, and how it ended.
 
 use crate::event::{PendingCall, Recorded, RunEvent};
+use crate::trace::Read;
 use crate::{Error, Trace};
 use futures_util::{Stream, StreamExt};
 use mainpath_core::EffectKey;
@@ -66,7 +67,7 @@ impl Trace {
 
     /// Goes on after a crash, a stop, a limit or an approval, and follows that.
     pub async fn resume(&self) -> Result<Run, Error> {
-        let (_, state, _) = self.read().await?;
+        let state = self.look().await?.state;
         let goes_on = state.run.is_some() || !state.queues.is_empty();
         self.go_on((!goes_on && state.tree.head.is_some()).then_some(Mail::Continue)).await
     }
@@ -88,7 +89,7 @@ impl Trace {
 
     /// How the last run ended. Errors: there was none, or one goes on.
     pub async fn outcome(&self) -> Result<Outcome, Error> {
-        let (log, state, bodies) = self.read().await?;
+        let Read { log, state, bodies } = self.look().await?;
         let ending = views::ending(self.host().store(), self.host().scope(), &state, &bodies).await?;
         let ending = ending.ok_or_else(|| Error::failed(format!("trace {} has no run that ended", self.id())))?;
         let stats = runs(self.id(), &log.events).pop().unwrap_or_default();
@@ -105,7 +106,7 @@ impl Trace {
     }
 
     async fn go_on(&self, mail: Option<Mail>) -> Result<Run, Error> {
-        let (log, ..) = self.read().await?;
+        let log = self.look().await?.log;
         let (runtime, scope) = (self.host().runtime(), self.host().scope());
         if let Some(mail) = mail {
             runtime.send(scope, self.id(), &mail).await?;

@@ -2,7 +2,8 @@
 
 use super::{AgentArgs, OutputArgs};
 use clap::Args;
-use mainpath_types::Seq;
+use mainpath::trace::Point;
+use mainpath_types::{GoalId, Seq};
 
 /// Where to go back to.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -17,6 +18,17 @@ pub struct PointArgs {
     /// To where this goal was set
     #[arg(long, value_name = "N")]
     pub goal: Option<u32>,
+}
+
+impl PointArgs {
+    /// The point that is meant; before the first message, where nothing is said.
+    pub fn point(self) -> Point {
+        match (self.turn, self.goal) {
+            (Some(turn), _) => Point::Turn(turn),
+            (None, Some(goal)) => Point::Goal(GoalId(goal)),
+            (None, None) => Point::Message(self.to.unwrap_or(Seq(0))),
+        }
+    }
 }
 
 /// What becomes of the files.

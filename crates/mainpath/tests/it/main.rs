@@ -5,3 +5,5 @@
 mod embedding;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;
+mod operations;
+mod support;

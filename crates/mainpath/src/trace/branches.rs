@@ -2,13 +2,28 @@
 
 use mainpath_core::{NodeKind, State, apply};
 use mainpath_types::*;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What a side branch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SideBranchKind {
+    /// The model reflects before it summarises.
+    Reflection,
+    /// The model summarises.
+    Compression,
+    /// The model repairs an answer that was in no valid form.
+    Repair,
+    /// The model looks into what is no longer shown.
+    Aside,
+}
+
 /// A side branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideBranch {
     /// What it is for.
-    pub kind: &'static str,
+    pub kind: SideBranchKind,
     /// Its id: all of its messages have the same.
     pub id: String,
 }
@@ -25,10 +40,10 @@ pub fn branches(trace: &TraceId, events: &[Event]) -> BTreeMap<Seq, SideBranch> 
         let Some(branch) = before.or(state.branch) else { continue };
         let kind = match branch.kind {
             // Until the summary itself is asked for.
-            BranchKind::Compaction if branch.reflects => "reflection",
-            BranchKind::Compaction => "compression",
-            BranchKind::Repair => "repair",
-            BranchKind::Aside => "aside",
+            BranchKind::Compaction if branch.reflects => SideBranchKind::Reflection,
+            BranchKind::Compaction => SideBranchKind::Compression,
+            BranchKind::Repair => SideBranchKind::Repair,
+            BranchKind::Aside => SideBranchKind::Aside,
         };
         let new = state.tree.iter().skip(known).filter(|(_, node)| node.kind != NodeKind::Cut).map(|(seq, _)| seq);
         found.extend(new.map(|seq| (seq, SideBranch { kind, id: format!("{trace}-branch-{number:03}") })));

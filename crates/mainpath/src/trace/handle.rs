@@ -1,0 +1,241 @@
+//! A trace: everything that can be done to an agent, whoever drives it.
+
+use super::export::{Export, ExportFormat, ExportLayout};
+use super::read::{Read, ReadTrace};
+use crate::sessions::Held;
+use crate::{Error, ErrorKind, Host};
+use mainpath_core::{Call, State, is_denied};
+use mainpath_providers::history::HistoryFormat;
+use mainpath_runtime::import::{Extent, conversation};
+use mainpath_runtime::replay::{Replayed, replay};
+use mainpath_runtime::run_stats::{RunStats, runs};
+use mainpath_runtime::{Mail, RuntimeError, new_trace_id, verify, views};
+use mainpath_store::{Report, StoreError};
+use mainpath_types::{CallId, Event, EventId, MailId, Message, MessageMode, Seq, TraceId};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long whoever has a trace may take to read what was sent.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked whether it was read.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A handle on a trace. Cheap to clone. Words that are sent wait in its mailbox until whoever drives it, in this process or another,
+/// reads them.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    host: Host,
+    id: TraceId,
+}
+
+impl Host {
+    /// A trace that there is. Errors: there is none of this id.
+    pub async fn trace(&self, id: &TraceId) -> Result<Trace, Error> {
+        let log = self.store().read(self.scope(), id, 1).await?;
+        match log.events.is_empty() {
+            true => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))),
+            false => Ok(Trace::new(self.clone(), id.clone())),
+        }
+    }
+
+    /// The ids of all traces, those that changed last first.
+    pub async fn traces(&self) -> Result<Vec<TraceId>, Error> {
+        Ok(self.store().list(self.scope()).await?.into_iter().map(|entry| entry.trace).collect())
+    }
+}
+
+impl Trace {
+    pub(crate) fn new(host: Host, id: TraceId) -> Trace {
+        Trace { host, id }
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &TraceId {
+        &self.id
+    }
+
+    /// Redirects a run: it waits for the running call and skips those after it.
+    pub async fn steer(&self, text: impl Into<String>) -> Result<(), Error> {
+        self.send(Mail::say(MessageMode::Steer, text)).await
+    }
+
+    /// Queues a message for after the current run.
+    pub async fn next(&self, text: impl Into<String>) -> Result<(), Error> {
+        self.send(Mail::say(MessageMode::FollowUp, text)).await
+    }
+
+    /// Ends the run at its next checkpoint.
+    pub async fn stop(&self) -> Result<(), Error> {
+        self.send(Mail::Stop).await
+    }
+
+    /// Ends one running call; the agent goes on.
+    pub async fn interrupt(&self, call: CallId) -> Result<(), Error> {
+        self.send(Mail::Interrupt { call }).await
+    }
+
+    /// Copies the trace up to a message. The copy goes its own way.
+    pub async fn fork(&self, at: Seq) -> Result<Trace, Error> {
+        let (runtime, scope) = (self.host.runtime(), self.host.scope());
+        let id = new_trace_id((runtime.config().clock)()).map_err(|error| Error::failed(error.to_string()))?;
+        runtime.fork(scope, &self.id, at, &id).await?;
+        Ok(Trace::new(self.host.clone(), id))
+    }
+
+    /// Approves a call as it stands. One that was denied is made after all. Errors: there is no such call.
+    pub async fn approve(&self, call: CallId) -> Result<(), Error> {
+        self.approve_as(call, None).await
+    }
+
+    /// Approves a call with other arguments, as JSON text. Rules judge them afresh.
+    pub async fn approve_with(&self, call: CallId, arguments: impl Into<String>) -> Result<(), Error> {
+        self.approve_as(call, Some(arguments.into())).await
+    }
+
+    async fn approve_as(&self, call: CallId, arguments: Option<String>) -> Result<(), Error> {
+        let read = self.look().await?;
+        match is_denied(self.call(&read, call)?) {
+            true => self.send(Mail::Reopen { call, arguments }).await,
+            false => self.send(Mail::Approve { call, arguments, rule: None }).await,
+        }
+    }
+
+    /// Denies a call; the model is told why. A denial wins over an approval as long as the call has not started. Errors: there is no
+    /// such call.
+    pub async fn deny(&self, call: CallId, reason: Option<String>) -> Result<(), Error> {
+        self.call(&self.look().await?, call)?;
+        self.send(Mail::Deny { call, reason }).await
+    }
+
+    /// Answers a call of a tool that asks a person ([`EffectClass::AskPerson`](mainpath_types::EffectClass::AskPerson)). Errors:
+    /// there is no such call.
+    pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
+        self.call(&self.look().await?, call)?;
+        self.send(Mail::Answer { call, text: text.into() }).await
+    }
+
+    fn call<'a>(&self, read: &'a Read, call: CallId) -> Result<&'a Call, Error> {
+        let none = || Error::new(ErrorKind::NotFound, format!("there is no call {call} in trace {}", self.id));
+        read.state.calls.get(call).ok_or_else(none)
+    }
+
+    /// Replaces older messages with a summary: now where no run goes on, else before the run's next turn.
+    pub async fn compact(&self, hint: Option<String>) -> Result<(), Error> {
+        self.settle(Mail::Compact { hint }).await?;
+        Ok(())
+    }
+
+    /// Starts the conversation over; the log keeps what was said. A run that goes on is stopped first. What sessions mirror of it
+    /// elsewhere is forgotten. Errors: a mirror cannot be reached.
+    pub async fn clear(&self) -> Result<(), Error> {
+        self.settle(Mail::Clear).await?;
+        let left = match self.host.logs() {
+            Some(logs) => Held::new(logs)?.forget(std::slice::from_ref(&self.id), true).await,
+            None => Vec::new(),
+        };
+        match left.first() {
+            None => Ok(()),
+            Some(left) => Err(Error::failed(format!("trace {} is cleared, but not its mirror: {left}", self.id))),
+        }
+    }
+
+    /// All events from one on. Errors: the log cannot be read.
+    pub async fn events(&self, from: EventId) -> Result<Vec<Event>, Error> {
+        Ok(self.host.store().read(self.host.scope(), &self.id, from).await?.events)
+    }
+
+    /// What was said on the main path, whole.
+    pub async fn messages(&self) -> Result<Vec<Message>, Error> {
+        let (messages, _) = conversation(self.host.store(), self.host.scope(), &self.id, (Extent::Said, false)).await?;
+        Ok(messages)
+    }
+
+    /// The state that the log makes.
+    pub async fn state(&self) -> Result<State, Error> {
+        Ok(self.look().await?.state)
+    }
+
+    /// What each run took.
+    pub async fn stats(&self) -> Result<Vec<RunStats>, Error> {
+        Ok(runs(&self.id, &self.events(1).await?))
+    }
+
+    /// The trace in a format for people or other programs. Errors: the log or a blob cannot be read.
+    pub async fn export(&self, format: ExportFormat) -> Result<String, Error> {
+        let read = self.look().await?;
+        let export = Export::new(self.of(&read), Extent::Said);
+        match format {
+            ExportFormat::Markdown => export.markdown("").await,
+            ExportFormat::Json => Ok(format!("{:#}\n", export.whole().await?)),
+            ExportFormat::Neutral => export.neutral().await,
+            ExportFormat::OpenAi => export.conversation(HistoryFormat::OpenAi).await,
+            ExportFormat::Anthropic => export.conversation(HistoryFormat::Anthropic).await,
+            ExportFormat::Gemini => export.conversation(HistoryFormat::Gemini).await,
+        }
+    }
+
+    /// The trace as a folder of files, below this one. Gives it. Errors: it is there already, or it cannot be written.
+    pub async fn export_folder(&self, layout: ExportLayout, below: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        let read = self.look().await?;
+        let export = Export::new(self.of(&read), Extent::Said);
+        match layout {
+            ExportLayout::AgentRun => export.agent_run(below.as_ref()).await,
+            ExportLayout::TraceDir => export.trace_dir(below.as_ref()).await,
+        }
+    }
+
+    /// Checks that the log is complete and unchanged.
+    pub async fn verify(&self) -> Result<Report, Error> {
+        Ok(verify(self.host.store(), self.host.scope(), &self.id).await?)
+    }
+
+    /// Computes views and requests anew and compares them with the record. Nothing is written.
+    pub async fn replay(&self) -> Result<Replayed, Error> {
+        Ok(replay(self.host.store(), self.host.models(), self.host.scope(), &self.id, true).await?)
+    }
+
+    async fn send(&self, mail: Mail) -> Result<(), Error> {
+        self.host.runtime().send(self.host.scope(), &self.id, &mail).await?;
+        Ok(())
+    }
+
+    /// Sends what takes effect also while no run goes on.
+    pub(super) async fn settle(&self, mail: Mail) -> Result<MailId, Error> {
+        let is_running = self.look().await?.state.run.is_some();
+        let (runtime, scope) = (self.host.runtime(), self.host.scope());
+        let id = runtime.send(scope, &self.id, &mail).await?;
+        if is_running {
+            return Ok(id);
+        }
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match runtime.settle(scope, &self.id, id).await {
+                // Whoever has it reads what was sent: the driver that was woken by it in this process, or another process.
+                Err(RuntimeError::Store(StoreError::Held { .. })) if Instant::now() < until => {
+                    if self.look().await?.state.mail.has(id) {
+                        return Ok(id);
+                    }
+                    tokio::time::sleep(LOOK).await;
+                }
+                done => {
+                    done?;
+                    views::write(self.host.store(), scope, &self.id).await?;
+                    return Ok(id);
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn look(&self) -> Result<Read, Error> {
+        Read::of(self.host.store(), self.host.scope(), &self.id).await
+    }
+
+    pub(super) fn of<'a>(&'a self, read: &'a Read) -> ReadTrace<'a> {
+        let Read { log, state, bodies } = read;
+        ReadTrace { store: self.host.store(), scope: self.host.scope(), trace: &self.id, log, state, bodies }
+    }
+}

@@ -1,0 +1,192 @@
+//! A trace as folders of files, in the layouts of other platforms.
+
+use super::branches::branches;
+use super::export::Export;
+use crate::Error;
+use crate::text::short;
+use mainpath_core::{Bodies, NodeKind, reopened_text, result_in_words, result_text, serves};
+use mainpath_runtime::artifacts::{self, Kept};
+use mainpath_runtime::{Whole, views};
+use mainpath_types::*;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+impl Export<'_> {
+    /// `.agent/runs/<id>/…`, as the skills agent lays out a run: a folder named like the trace, below this one. Gives it. Errors: it is
+    /// there already, or something cannot be read or written.
+    pub async fn agent_run(&self, below: &Path) -> Result<PathBuf, Error> {
+        let folder = self.folder(below)?;
+        let lines: String = self.wire().iter().map(|line| format!("{line}\n")).collect();
+        put(&folder.join("events.jsonl"), lines.as_bytes())?;
+        // What `wire.jsonl` has is `events.jsonl` in this layout.
+        for (name, bytes) in self.views().await?.iter().filter(|(name, _)| *name != "wire.jsonl") {
+            put(&folder.join(name), bytes)?;
+        }
+        // Made even where they are empty: who reads the layout expects them.
+        for name in ["artifacts", "observations"] {
+            std::fs::create_dir_all(folder.join(name))?;
+        }
+        for event in &self.of.log.events {
+            let EventKind::CallResolved(CallResolved { output: Some(output), .. }) = &event.kind else { continue };
+            for part in &output.content {
+                if let Part::StoredText { hash, .. } = part {
+                    self.blob(hash, &folder.join("observations").join(format!("{hash}.txt"))).await?;
+                }
+            }
+        }
+        for Kept { artifact, file, .. } in artifacts::list(&self.of.log.events) {
+            self.blob(&artifact.hash, &folder.join(file)).await?;
+        }
+        Ok(folder)
+    }
+
+    /// `.trace/<id>/…`, as the trace platform lays out a trace: a folder named like the trace, below this one. Gives it. Errors: as
+    /// [`Export::agent_run`]'s.
+    pub async fn trace_dir(&self, below: &Path) -> Result<PathBuf, Error> {
+        let folder = self.folder(below)?;
+        let is_listed = |line: &Value| {
+            let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
+            matches!(kind, "goal_added" | "goal_updated" | "sub_trace_started" | "sub_trace_completed" | "rewound")
+        };
+        // Several of these may come from one event of the log, so they have numbers of their own.
+        let events = (1u64..).zip(self.wire().into_iter().filter(is_listed)).map(|(number, line)| {
+            json!({
+                "event_id": number, "event": line.get("type"), "timestamp": line.get("ts"), "data": line.get("data"),
+                "log_event_id": line.get("id"),
+            })
+        });
+        let lines: Vec<String> = events.map(|line| format!("{line}\n")).collect();
+        put(&folder.join("events.jsonl"), lines.concat().as_bytes())?;
+        for (name, bytes) in self.views().await? {
+            match name {
+                "goal.json" => put(&folder.join(name), &bytes)?,
+                "meta.json" => {
+                    let mut meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+                    meta["last_event_id"] = lines.len().into();
+                    put(&folder.join(name), format!("{meta:#}\n").as_bytes())?;
+                }
+                _ => {}
+            }
+        }
+        std::fs::create_dir_all(folder.join("messages"))?;
+        let branches = branches(self.of.trace, &self.of.log.events);
+        for (seq, node) in self.of.state.tree.iter() {
+            let mut whole = Whole::with_lines(self.of.bodies);
+            whole.load(self.of.store, self.of.scope, node.event).await?;
+            let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
+                continue;
+            };
+            let id = format!("{}-{:04}", self.of.trace, seq.0);
+            let at = self.of.log.events.iter().find(|event| event.id == node.event).map(|event| format_time(event.ts));
+            let mut fields = json!({
+                "message_id": id, "trace_id": self.of.trace, "sequence": seq, "parent_sequence": node.parent,
+                "goal_id": serves(self.of.state, seq).map(|goal| goal.0.to_string()), "created_at": at,
+            });
+            if let Some(branch) = branches.get(&seq) {
+                fields["branch_type"] = json!(branch.kind);
+                fields["branch_id"] = branch.id.clone().into();
+            }
+            if let Some(elapsed) = self.elapsed(seq) {
+                fields["duration_ms"] = elapsed.into();
+            }
+            if let (Some(fields), Value::Object(message)) = (fields.as_object_mut(), message) {
+                let described = described(&message);
+                fields.extend(message);
+                fields.insert("description".into(), described.into());
+            }
+            put(&folder.join("messages").join(format!("{id}.json")), format!("{fields:#}\n").as_bytes())?;
+        }
+        Ok(folder)
+    }
+
+    /// A message as the trace platform keeps it.
+    fn message(&self, seq: Seq, node: NodeKind, kind: &EventKind) -> Option<Value> {
+        let user = |parts: &[Part]| Some(json!({"role": "user", "content": text_of(parts)}));
+        let assistant = |parts: &[Part], cost: Micros, usage: &Usage| {
+            let calls: Vec<Value> = calls(seq, parts);
+            Some(json!({
+                "role": "assistant", "content": {"text": text_of(parts), "tool_calls": calls},
+                "prompt_tokens": usage.input, "completion_tokens": usage.output, "cost": views::dollars(cost),
+                "finish_reason": if calls.is_empty() { "stop" } else { "tool_calls" },
+            }))
+        };
+        let result = |call: CallId, text: String| {
+            let name = self.of.state.calls.get(call).and_then(|call| call.tool.clone());
+            if self.of.state.tree.node(call.seq).is_some_and(|node| node.kind == NodeKind::User) {
+                let content = vec![Part::text(text)];
+                return user(&result_in_words(seq, name.as_deref().unwrap_or("a tool"), content).parts);
+            }
+            Some(json!({
+                "role": "tool", "tool_call_id": format!("call_{}_{}", call.seq, call.index),
+                "content": {"tool_name": name.as_deref(), "result": text},
+            }))
+        };
+        match (node, kind) {
+            (NodeKind::User, EventKind::MessageQueued(data)) => user(&data.parts),
+            (NodeKind::User, EventKind::RewindRequested(data)) => user(data.parts.as_deref().unwrap_or_default()),
+            (NodeKind::User, EventKind::MessageImported(data)) => user(&data.said()),
+            (NodeKind::User, EventKind::CallReopened(data)) => {
+                user(&[Part::text(reopened_text(self.of.state, self.of.bodies, data)?)])
+            }
+            (NodeKind::Assistant { .. }, EventKind::ModelFinished(data)) => {
+                assistant(&data.parts, data.cost, &data.usage)
+            }
+            (NodeKind::Assistant { .. }, EventKind::MessageImported(data)) => {
+                assistant(&data.said(), 0, &Usage::default())
+            }
+            (NodeKind::Malformed, EventKind::ModelMalformed(data)) => assistant(&data.parts, data.cost, &data.usage),
+            (NodeKind::Result(call), EventKind::CallResolved(data)) => result(call, text_of(&result_text(data))),
+            (NodeKind::Result(call), EventKind::MessageImported(data)) => {
+                result(call, data.result(call.index).map(|(content, _)| text_of(content)).unwrap_or_default())
+            }
+            (NodeKind::Result(call), EventKind::ModelFinished(data)) => result(
+                call,
+                data.call(call.index)?.planned.ended().map(|(_, text)| text.to_string()).unwrap_or_default(),
+            ),
+            _ => None,
+        }
+    }
+
+    async fn blob(&self, hash: &BlobHash, file: &Path) -> Result<(), Error> {
+        put(file, &self.of.store.get_blob(self.of.scope, hash).await?)
+    }
+
+    /// The new folder of this trace below another one. Errors: it is there already.
+    fn folder(&self, below: &Path) -> Result<PathBuf, Error> {
+        let folder = below.join(self.of.trace.as_str());
+        if folder.exists() {
+            let wrong = format!("{} already exists; remove it, or export to another folder", folder.display());
+            return Err(Error::invalid(wrong));
+        }
+        Ok(folder)
+    }
+}
+
+/// What a message is about, in a line.
+fn described(message: &serde_json::Map<String, Value>) -> String {
+    let content = message.get("content");
+    let field = |name: &str| content.and_then(|content| content.get(name)).and_then(Value::as_str);
+    let text = content.and_then(Value::as_str).or(field("text")).filter(|text| !text.trim().is_empty());
+    let calls = || {
+        let calls = content?.get("tool_calls")?.as_array()?;
+        let names: Vec<&str> = calls.iter().filter_map(|call| call["function"]["name"].as_str()).collect();
+        (!names.is_empty()).then(|| format!("calls {}", names.join(", ")))
+    };
+    let result = || field("tool_name").map(|tool| format!("result of {tool}"));
+    short(&text.map(String::from).or_else(calls).or_else(result).unwrap_or_default(), 120)
+}
+
+fn calls(seq: Seq, parts: &[Part]) -> Vec<Value> {
+    let call = |(index, WrittenCall { name, arguments }): (usize, WrittenCall<'_>)| json!({"id": format!("call_{seq}_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}});
+    written_calls(parts).enumerate().map(call).collect()
+}
+
+fn put(file: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let write = || {
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(file, bytes)
+    };
+    write().map_err(|error: std::io::Error| Error::failed(format!("{} cannot be written: {error}", file.display())))
+}

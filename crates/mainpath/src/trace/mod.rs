@@ -1,0 +1,26 @@
+//! A trace: everything that can be done to an agent, and everything that can be computed of its log.
+
+mod branches;
+mod context;
+mod erase;
+mod export;
+mod handle;
+mod layouts;
+mod markdown;
+mod plan;
+mod point;
+mod read;
+mod restore;
+mod tree;
+
+pub use branches::{SideBranch, SideBranchKind, branches};
+pub use context::{ContextGap, ContextPart, ContextReport, Look, SectionSize, Taken, kind, why};
+pub use erase::{Erase, Erased, Everywhere, everywhere};
+pub use export::{Export, ExportFormat, ExportLayout};
+pub use handle::Trace;
+pub use plan::{Sent, goals_sent};
+pub use point::Point;
+pub(crate) use read::Read;
+pub use read::{ReadTrace, spec_of};
+pub use restore::{Restore, RestoreTo, Restored};
+pub use tree::TreeMessage;

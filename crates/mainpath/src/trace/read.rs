@@ -1,0 +1,49 @@
+//! A trace that was read.
+
+use crate::Error;
+use mainpath_core::{Log, State, apply};
+use mainpath_store::{ReadLog, Scope, Store};
+use mainpath_types::{EventKind, Spec, TraceId};
+
+/// A trace that was read: where it lies, its log, and the state that the log makes.
+#[derive(Clone, Copy)]
+pub struct ReadTrace<'a> {
+    /// Where it lies.
+    pub store: &'a dyn Store,
+    /// Whose it is.
+    pub scope: &'a Scope,
+    /// Which.
+    pub trace: &'a TraceId,
+    /// Its log.
+    pub log: &'a ReadLog,
+    /// The state that the log makes.
+    pub state: &'a State,
+    /// The bodies of its events.
+    pub bodies: &'a Log,
+}
+
+/// The log of a trace, the state that it makes, and the bodies of its events.
+pub(crate) struct Read {
+    pub log: ReadLog,
+    pub state: State,
+    pub bodies: Log,
+}
+
+impl Read {
+    pub async fn of(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Read, Error> {
+        let log = store.read(scope, trace, 1).await?;
+        let mut state = State::new(trace.clone());
+        log.events.iter().for_each(|event| apply(&mut state, event));
+        let mut bodies = Log::default();
+        bodies.extend(&log.events);
+        Ok(Read { log, state, bodies })
+    }
+}
+
+/// The newest spec of a log.
+pub fn spec_of(log: &ReadLog) -> Option<&Spec> {
+    log.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&*data.spec),
+        _ => None,
+    })
+}
