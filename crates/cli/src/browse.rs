@@ -16,7 +16,7 @@ use crate::text::{count, gist, number, plain, short, span, spent, were};
 use crate::waits::waiting;
 use mainpath::Logs;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, reopened_text, result_text, status};
-use mainpath_runtime::look_back::is_look_back;
+use mainpath_runtime::is_look_back;
 use mainpath_runtime::{EnvModels, Whole, replay as again, wire::Projector};
 use mainpath_types::*;
 use std::sync::Arc;

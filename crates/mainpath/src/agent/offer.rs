@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::home::ConfigFile;
 use mainpath_policy::{Policy, ToolNames};
-use mainpath_runtime::look_back::is_look_back;
+use mainpath_runtime::is_look_back;
 use mainpath_tools::Tools;
 use mainpath_types::{Origin, RunMode, Spec, ToolSpec};
 

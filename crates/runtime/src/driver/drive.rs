@@ -4,7 +4,6 @@ use crate::driver::error::DriveError;
 use crate::driver::in_flight::Ended;
 use crate::driver::{Driver, Encoded, Task, Timer};
 use crate::effects::context_texts::in_short;
-use crate::internal::look_back;
 use crate::internal::plan;
 use crate::prompt::gone::Gone;
 use crate::prompt::texts::{load, typed_in};
@@ -151,8 +150,10 @@ impl Driver {
             true => Some(self.task().await),
             false => None,
         };
-        let kind = plan::settle(kind, self.machine.state(), &self.shared.config.tools, task);
-        let kind = if look_back::looks_back(&kind) { self.look_back(kind).await? } else { kind };
+        let kind = match kind {
+            InputKind::ModelFinished(reply) => self.settle(reply, task).await?,
+            other => other,
+        };
         self.offer_or_drop(kind, None).await
     }
 

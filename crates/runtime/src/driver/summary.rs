@@ -3,20 +3,22 @@
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::driver::upto::SummaryUpTo;
-use crate::internal::look_back;
+use crate::internal::settle::{Settling, looks_back, settle};
 use crate::prompt::texts::{Events, Whole};
 use mainpath_core::*;
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{Scope, ScopedStore, Store, StoreError};
 use mainpath_types::{EventId, Keeps, Seq, TraceId};
 
 impl Driver {
-    /// Answers the calls of an answer that look into what is no longer shown.
-    pub(super) async fn look_back(&mut self, kind: InputKind) -> Result<InputKind, DriveError> {
-        let (store, scope) = (&*self.shared.config.store, &self.scope);
-        let log = store.read(scope, self.lease.trace(), 1).await?;
-        let bodies: Log = log.events.into_iter().collect();
+    /// Settles an answer: its calls of internal tools are answered, from the log where they look back.
+    pub(super) async fn settle(&mut self, reply: Box<Reply>, task: Option<String>) -> Result<InputKind, DriveError> {
+        let store = ScopedStore::new(&*self.shared.config.store, &self.scope);
+        let log: Log = match looks_back(&reply) {
+            true => store.of(self.lease.trace()).read(1).await?.events.into_iter().collect(),
+            false => Log::default(),
+        };
         let (state, tools) = (self.machine.state(), &self.shared.config.tools);
-        Ok(look_back::settle(kind, state, tools, &bodies, (store, scope)).await)
+        Ok(settle(reply, Settling { state, tools, task, log: &log, store }).await)
     }
 
     /// The summary by rules of the main path, of at most so many tokens, or of it what a model's words do not tell. A text that is

@@ -1,6 +1,6 @@
 //! What each tool did, counted from a log: how often it was called, how often that went well, how long it took.
 
-use crate::internal::look_back::is_look_back;
+use crate::internal::registry::is_look_back;
 use mainpath_types::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};

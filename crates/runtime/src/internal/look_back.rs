@@ -1,13 +1,12 @@
 //! What a model is told when it looks back: answered from the log, as much as the window has room for.
 
+use crate::internal::tool::{Desk, InternalTool, Purpose};
 use crate::prompt::texts::Whole;
 use mainpath_core::*;
-use mainpath_store::{Scope, Store};
 use mainpath_tools::{
-    ExpandArgs, ExpandWindow, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult, Tool, Tools,
+    ExpandArgs, ExpandWindow, Fut, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult, Tool,
 };
 use mainpath_types::*;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
 /// With less room than this in the window, nothing is shown again.
@@ -18,90 +17,106 @@ const REST: u64 = 24;
 const GIST: usize = 80;
 /// So many characters are a token at least: two where a script is wide.
 const CHARS_A_TOKEN: usize = 2;
+/// The tools below, whose calls are not listed themselves.
+const OURS: [&str; 4] = [LoadOlderMessages::NAME, ListCalls::NAME, RecallResult::NAME, ExpandWindow::NAME];
 
-const ASIDE: [&str; 3] = [LoadOlderMessages::NAME, ListCalls::NAME, RecallResult::NAME];
+/// Shows messages that are left out.
+pub(super) struct OlderMessages;
 
-/// Whether an answer looks back, so that the log is needed.
-pub(crate) fn looks_back(kind: &InputKind) -> bool {
-    matches!(kind, InputKind::ModelFinished(reply) if reply.calls.iter().any(|call| is_one_of(call, &ASIDE) || is_one_of(call, &[ExpandWindow::NAME])))
-}
-
-/// Whether a tool only looks back or changes what is shown, so that a call of it is none of the run's.
-pub fn is_look_back(tool: &str) -> bool {
-    ASIDE.contains(&tool) || tool == ExpandWindow::NAME
-}
-
-fn is_one_of(call: &PlannedCall, names: &[&str]) -> bool {
-    call.tool.as_deref().is_some_and(|tool| names.contains(&tool))
-}
-
-/// Answers the calls of an answer that look back. One that does nothing else is an aside, whatever comes of it.
-pub(crate) async fn settle(
-    kind: InputKind,
-    state: &State,
-    tools: &Tools,
-    log: &Log,
-    at: (&dyn Store, &Scope),
-) -> InputKind {
-    let InputKind::ModelFinished(mut reply) = kind else { return kind };
-    let alone = reply.calls.iter().all(|call| is_one_of(call, &ASIDE));
-    let expands = reply.calls.iter().all(|call| is_one_of(call, &[ExpandWindow::NAME]));
-    // Beside other calls what is shown again leaves room for what these bring.
-    let share = reply.calls.len().max(1) as u64 * if alone || expands { 1 } else { 2 };
-    let room = free_tokens(state).saturating_sub(reply.tokens.into()) / share;
-    let mut more = reply.expand;
-    for call in reply.calls_mut() {
-        let arguments = call.arguments();
-        let said = match call.planned.tool.as_deref() {
-            _ if call.planned.ended().is_some() => continue,
-            Some(tool) if ASIDE.contains(&tool) && room < LEAST => {
-                Err(format!("The window has room for {room} more tokens only."))
-            }
-            Some(LoadOlderMessages::NAME) => match read::<OlderArgs>(tools, LoadOlderMessages::NAME, arguments) {
-                Ok(args) => older_messages(state, log, at, args, room).await,
-                Err(problem) => Err(problem),
-            },
-            Some(ListCalls::NAME) => {
-                read(tools, ListCalls::NAME, arguments).map(|args| past_calls(state, log, &args, room))
-            }
-            Some(RecallResult::NAME) => match read::<RecallArgs>(tools, RecallResult::NAME, arguments) {
-                Ok(args) => past_result(state, log, at, args, room).await,
-                Err(problem) => Err(problem),
-            },
-            Some(ExpandWindow::NAME) => read::<ExpandArgs>(tools, ExpandWindow::NAME, arguments).and_then(|args| {
-                let by = u32::from(args.by);
-                expand(state, by).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
-                more = Some(by);
-                Ok("More is shown from here on, as far as there is room.".into())
-            }),
-            _ => continue,
-        };
-        match said {
-            Ok(answer) => {
-                (call.planned.answer, call.planned.once) = (Some(answer), is_one_of(call.planned, &ASIDE));
-            }
-            Err(problem) => call.planned.problem = Some(problem),
-        }
+impl InternalTool for OlderMessages {
+    fn name(&self) -> &'static str {
+        LoadOlderMessages::NAME
     }
-    (reply.expand, reply.aside) = (more, alone || expands);
-    InputKind::ModelFinished(reply)
+
+    fn purpose(&self) -> Purpose {
+        Purpose::LookBack
+    }
+
+    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+        Box::pin(async move {
+            check_room(desk)?;
+            let args = desk.read(self.name(), arguments)?;
+            older_messages(desk, args).await
+        })
+    }
 }
 
-fn read<T: DeserializeOwned>(tools: &Tools, name: &str, arguments: &str) -> Result<T, String> {
-    let value = tools.arguments(name, arguments).map_err(|problem| problem.text)?;
-    serde_json::from_value(value).map_err(|error| format!("The arguments cannot be read: {error}."))
+/// Lists calls.
+pub(super) struct PastCalls;
+
+impl InternalTool for PastCalls {
+    fn name(&self) -> &'static str {
+        ListCalls::NAME
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::LookBack
+    }
+
+    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+        Box::pin(async move {
+            check_room(desk)?;
+            let args = desk.read(self.name(), arguments)?;
+            Ok(past_calls(desk, &args))
+        })
+    }
+}
+
+/// Shows the result of a call again.
+pub(super) struct PastResult;
+
+impl InternalTool for PastResult {
+    fn name(&self) -> &'static str {
+        RecallResult::NAME
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::LookBack
+    }
+
+    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+        Box::pin(async move {
+            check_room(desk)?;
+            let args = desk.read(self.name(), arguments)?;
+            past_result(desk, args).await
+        })
+    }
+}
+
+/// Has more messages shown from here on.
+pub(super) struct Expand;
+
+impl InternalTool for Expand {
+    fn name(&self) -> &'static str {
+        ExpandWindow::NAME
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::ShowMore
+    }
+
+    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+        Box::pin(async move {
+            let ExpandArgs { by, .. } = desk.read(self.name(), arguments)?;
+            expand(desk.state, by.into()).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
+            desk.expand = Some(by.into());
+            Ok("More is shown from here on, as far as there is room.".into())
+        })
+    }
+}
+
+fn check_room(desk: &Desk<'_>) -> Result<(), String> {
+    match desk.room {
+        room @ ..LEAST => Err(format!("The window has room for {room} more tokens only.")),
+        _ => Ok(()),
+    }
 }
 
 /// So many messages are shown where no number is given.
 const COUNT: u16 = 20;
 
-async fn older_messages(
-    state: &State,
-    log: &Log,
-    (store, scope): (&dyn Store, &Scope),
-    args: OlderArgs,
-    room: u64,
-) -> Result<String, String> {
+async fn older_messages(desk: &Desk<'_>, args: OlderArgs) -> Result<String, String> {
+    let Desk { state, log, store, room, .. } = *desk;
     let before = args.before.map(Seq);
     let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
     let items: Vec<Item> = older(state, before, !wanted.is_all()).collect();
@@ -122,7 +137,7 @@ async fn older_messages(
         unread -= 1;
         let mut whole = Whole::new(log);
         if let Some(event) = item.event() {
-            let _ = whole.load(store, scope, event).await;
+            let _ = whole.load(store.store, store.scope, event).await;
         }
         oldest = item.seq();
         let Some(message) = message(state, &whole, item) else { continue };
@@ -205,10 +220,11 @@ fn words(parts: &[Part]) -> String {
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn past_calls(state: &State, log: &Log, args: &ListArgs, room: u64) -> String {
+fn past_calls(desk: &Desk<'_>, args: &ListArgs) -> String {
+    let Desk { state, log, room, .. } = *desk;
     let wanted = args.tool.as_deref().map(own_tool_name);
     let on_path = on_path(state);
-    let works = |call: &&Call| !call.tool.as_deref().is_some_and(is_look_back);
+    let works = |call: &&Call| !call.tool.as_deref().is_some_and(|tool| OURS.contains(&tool));
     let calls = state.calls.iter().rev().filter(|call| on_path.contains(&call.id.seq)).filter(works);
     let calls = calls.filter(|call| wanted.is_none_or(|tool| call.tool.as_deref() == Some(tool)));
     let (mut lines, mut size) = (Vec::new(), 0);
@@ -217,8 +233,8 @@ fn past_calls(state: &State, log: &Log, args: &ListArgs, room: u64) -> String {
             CallState::Done(resolution) => format!("{resolution:?}").to_lowercase(),
             _ => "open".into(),
         };
-        let (name, arguments) = made(state, log, call.id).unwrap_or(("a tool", "(erased)"));
-        let (name, arguments) = (call.tool.as_deref().unwrap_or(name), in_brief(arguments, GIST));
+        let made = made(state, log, call.id).unwrap_or(WrittenCall { name: "a tool", arguments: "(erased)" });
+        let (name, arguments) = (call.tool.as_deref().unwrap_or(made.name), in_brief(made.arguments, GIST));
         let line = format!("{} {name} {how}, {} tokens: {arguments}", call.id, call.tokens);
         size += u64::from(estimate(&line)) + 1;
         if size > room {
@@ -230,18 +246,14 @@ fn past_calls(state: &State, log: &Log, args: &ListArgs, room: u64) -> String {
     if lines.is_empty() { "No such call was made.".into() } else { lines.join("\n") }
 }
 
-/// The name and the arguments of a call as the model made it.
-fn made<'a>(state: &State, log: &'a Log, id: CallId) -> Option<(&'a str, &'a str)> {
+/// A call as the model made it.
+fn made<'a>(state: &State, log: &'a Log, id: CallId) -> Option<WrittenCall<'a>> {
     let parts = match log.get(state.tree.node(id.seq)?.event)? {
         EventKind::ModelFinished(data) => &data.parts,
         EventKind::MessageImported(data) => &data.parts,
         _ => return None,
     };
-    let calls = parts.iter().filter_map(|part| match part {
-        Part::ToolCall { name, arguments, .. } => Some((name.as_str(), arguments.as_str())),
-        _ => None,
-    });
-    calls.into_iter().nth(id.index.into())
+    written_calls(parts).nth(id.index.into())
 }
 
 /// What the conversation holds, shown or not: nothing that was cleared, or said on a branch that was left.
@@ -249,18 +261,13 @@ fn on_path(state: &State) -> BTreeSet<Seq> {
     state.tree.up(state.tree.head).map(|(seq, _)| seq).collect()
 }
 
-async fn past_result(
-    state: &State,
-    log: &Log,
-    (store, scope): (&dyn Store, &Scope),
-    args: RecallArgs,
-    room: u64,
-) -> Result<String, String> {
+async fn past_result(desk: &Desk<'_>, args: RecallArgs) -> Result<String, String> {
+    let Desk { state, log, store, room, .. } = *desk;
     let unknown = || format!("There is no finished call {}; list_calls has them.", args.call);
     let is_known = |call: &&Call| call.state.is_done() && on_path(state).contains(&call.id.seq);
     let call = state.calls.get(args.call).filter(is_known).ok_or_else(unknown)?;
     let mut whole = Whole::new(log);
-    let _ = whole.load(store, scope, call.result).await;
+    let _ = whole.load(store.store, store.scope, call.result).await;
     let item = Item::Result { seq: call.id.seq, call: call.id, event: call.result, shown: Shown::Whole };
     let message = message(state, &whole, &item).ok_or("That result was erased.")?;
     let content = message.parts.iter().map(|part| match part {

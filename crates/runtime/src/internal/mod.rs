@@ -1,4 +1,8 @@
 //! Internal tools: calls without an effect outside the trace, answered when the answer that makes them is recorded.
 
-pub mod look_back;
+mod goal;
+mod look_back;
 pub(crate) mod plan;
+pub(crate) mod registry;
+pub(crate) mod settle;
+mod tool;

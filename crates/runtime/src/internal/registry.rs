@@ -1,0 +1,23 @@
+//! The internal tools that there are.
+
+use crate::internal::goal::Goal;
+use crate::internal::look_back::{Expand, OlderMessages, PastCalls, PastResult};
+use crate::internal::tool::{InternalTool, Purpose};
+
+/// Each of them. Whoever adds one adds it here.
+const ALL: [&dyn InternalTool; 5] = [&Goal, &OlderMessages, &PastCalls, &PastResult, &Expand];
+
+/// The internal tool of a name.
+pub(crate) fn find(name: &str) -> Option<&'static dyn InternalTool> {
+    ALL.into_iter().find(|tool| tool.name() == name)
+}
+
+/// What calls of a tool are for, if it is an internal one.
+pub(crate) fn purpose(name: &str) -> Option<Purpose> {
+    find(name).map(InternalTool::purpose)
+}
+
+/// Whether a tool only looks back or changes what is shown, so that a call of it is none of the run's.
+pub fn is_look_back(tool: &str) -> bool {
+    matches!(purpose(tool), Some(Purpose::LookBack | Purpose::ShowMore))
+}

@@ -1,0 +1,58 @@
+//! What an internal tool is, and what it answers from.
+
+use mainpath_core::{Goals, Log, State};
+use mainpath_store::ScopedStore;
+use mainpath_tools::{Fut, Tools};
+use mainpath_types::{GoalOp, Seq};
+use serde::de::DeserializeOwned;
+
+/// What calls of an internal tool are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To change the plan.
+    Plan,
+    /// To look into what is no longer shown. An answer that does nothing else leaves nothing behind.
+    LookBack,
+    /// To be shown more from here on. The same holds.
+    ShowMore,
+}
+
+/// A tool whose calls have no effect outside the trace: they are answered when the answer that makes them is recorded.
+pub(crate) trait InternalTool: Sync {
+    /// The tool's name.
+    fn name(&self) -> &'static str;
+
+    /// What calls of it are for.
+    fn purpose(&self) -> Purpose;
+
+    /// Answers a call with these arguments. Errors: what is wrong with it, for the model; nothing has changed then.
+    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>>;
+}
+
+/// What internal tools answer from, and what the calls of one answer have changed so far.
+pub(crate) struct Desk<'a> {
+    /// The trace as it is when the answer is recorded.
+    pub state: &'a State,
+    pub tools: &'a Tools,
+    /// The whole log, where a call looks back.
+    pub log: &'a Log,
+    pub store: ScopedStore<'a>,
+    /// So many tokens the window has room for, for each call that looks back.
+    pub room: u64,
+    /// The plan with what was changed of it.
+    pub plan: Goals,
+    /// How it was changed.
+    pub ops: Vec<GoalOp>,
+    /// The number that the answer gets.
+    pub head: Option<Seq>,
+    /// How many more messages are to be shown from here on.
+    pub expand: Option<u32>,
+}
+
+impl Desk<'_> {
+    /// Reads the arguments of a call. Errors: what is wrong with them, for the model.
+    pub fn read<T: DeserializeOwned>(&self, tool: &str, arguments: &str) -> Result<T, String> {
+        let value = self.tools.arguments(tool, arguments).map_err(|problem| problem.text)?;
+        serde_json::from_value(value).map_err(|error| format!("The arguments cannot be read: {error}."))
+    }
+}
