@@ -46,7 +46,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
         // What was said is shown whole. The long output of a tool is named by its blob, as is all whose blob is gone.
         let said = |node: &Node| !matches!(node.kind, NodeKind::Result(_));
         for (_, node) in state.tree.iter().filter(|(_, node)| said(node)) {
-            let _ = bodies.load(&*logs.store, &logs.scope, node.event).await;
+            let _ = bodies.load(logs.scoped(), node.event).await;
         }
     }
     if args.events {
@@ -278,7 +278,7 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let report = mainpath_runtime::verify(&*logs.store, &logs.scope, &trace).await?;
+    let report = mainpath_runtime::verify(logs.at(&trace)).await?;
     let head = report.head;
     out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
     let (blobs, bytes) = (count(report.blobs, "blob"), count(report.blob_bytes, "byte"));
@@ -315,7 +315,7 @@ pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.which.trace.as_deref()).await?;
     let models = EnvModels::new(Arc::new(logs.registry()));
-    let found = again::replay(&*logs.store, &models, &logs.scope, &trace, args.dry_run).await?;
+    let found = again::replay(logs.at(&trace), &models, args.dry_run).await?;
     let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));
     let views = count(found.views as u64, "view");
     out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;

@@ -79,7 +79,7 @@ async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
     nodes.reverse();
     for (_, node) in &nodes {
         // One whose blob is gone is named by it.
-        let _ = whole.load(&*logs.store, &logs.scope, node.event).await;
+        let _ = whole.load(logs.scoped(), node.event).await;
     }
     let sizes = sizes(logs, &log.events).await;
     let said = |seq: Seq, kind, event| Said { seq, who: role(kind), text: body(&state, &whole, &sizes, kind, event) };

@@ -61,7 +61,7 @@ async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure
 /// Does what follows from mail to a trace that no process drives, and writes its views.
 pub async fn settle(app: &Installation, trace: &TraceId, mail: MailId) -> Result<(), Failure> {
     app.runtime()?.settle(&app.logs.scope, trace, mail).await?;
-    Ok(views::write(&*app.logs.store, &app.logs.scope, trace).await?)
+    Ok(views::write(app.logs.at(trace)).await?)
 }
 
 /// Mirrors do not show what was cleared. Says what may still be there; whoever prepares a session next writes its mirror anew.

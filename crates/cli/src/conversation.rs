@@ -66,9 +66,8 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let spec =
         agent::spec(&agent.options()?, app.basis(), chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    let from = (history.messages, Origin { source: &name, now: system_clock() });
-    let whose = (&app.logs.scope, &app.vault);
-    let taken = import(&*app.logs.store, whose, &trace, Some(spec), from).await?;
+    let from = Origin { source: &name, now: system_clock() };
+    let taken = import(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
     if !args.output.json {
         eprintln!("· {} imported from {name}", were(taken as u64, "message"));
     }

@@ -62,7 +62,7 @@ async fn take_in(app: &Installation, held: &Held, session: Session, args: &Agent
         eprintln!("! the session {name} was cleared on another machine (trace {from} there): it starts over here");
         return Ok(true);
     }
-    views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
+    views::write(app.logs.at(&trace)).await?;
     let taken = were(messages as u64, "message");
     eprintln!(
         "! the session {name} was held on another machine (trace {from} there): {taken} imported as trace {trace}"
@@ -161,7 +161,7 @@ pub async fn summary(logs: &Logs, held: &Held, name: &str, unknown: SessionError
     let text = String::from_utf8_lossy(&write(HistoryFormat::Neutral, &kept.messages)).into_owned();
     let messages = Loose::read(Some(HistoryFormat::Neutral), &text);
     let messages = messages.map_err(|error| Failure::error(format!("the mirror of session {name}: {error}")))?;
-    print(summary_of(&*logs.store, &logs.scope, &kept.trace, messages).await?.as_bytes())
+    print(summary_of(logs.at(&kept.trace), messages).await?.as_bytes())
 }
 
 /// `mainpath session prepare` of one that is not known here. Errors: nor is it in the mirror.

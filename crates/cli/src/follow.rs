@@ -106,7 +106,7 @@ impl<'a> Follow<'a> {
                 Phase::Parked(waiting) => {
                     self.catch_up(&mut watcher).await?;
                     if self.viewed < self.printer.last && waiting.iter().any(|one| *one != Waiting::Timer) {
-                        views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
+                        views::write(self.app.logs.at(&self.trace)).await?;
                         self.viewed = self.printer.last;
                     }
                     if !self.allowed_by_rule(&waiting).await?
@@ -234,7 +234,7 @@ impl<'a> Follow<'a> {
 
     async fn finish(mut self) -> Result<Exit, Failure> {
         let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
-        views::write(&*self.app.logs.store, &self.app.logs.scope, &self.trace).await?;
+        views::write(self.app.logs.at(&self.trace)).await?;
         if state.cleared > Seq(0) && state.tree.head.is_none() {
             forget_said(&self.app.logs, &self.trace, false).await;
             self.say(&format!(
@@ -243,7 +243,7 @@ impl<'a> Follow<'a> {
             ));
             return Ok(Exit::Interrupted);
         }
-        let Some(end) = views::ending(&*self.app.logs.store, &self.app.logs.scope, &state, &bodies).await? else {
+        let Some(end) = views::ending(self.app.logs.scoped(), &state, &bodies).await? else {
             return Ok(Exit::Ok);
         };
         self.printer.end_line();

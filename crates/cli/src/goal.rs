@@ -73,7 +73,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
 
 async fn show(logs: &Logs, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
     if json {
-        let task = views::task(&*logs.store, &logs.scope, state, &log.events).await?;
+        let task = views::task(logs.scoped(), state, &log.events).await?;
         let (_, made) = views::fold(&state.trace, &log.events);
         out(&views::plan(state, &log.events, &made, &task).to_string())?;
         return Ok(Exit::Ok);

@@ -240,7 +240,7 @@ pub async fn erase(args: EraseArgs) -> Result<Exit, Failure> {
         let list = args.message.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         (What::Messages(args.message), format!("message {list} of {trace}"))
     };
-    let copies = copies(&*app.logs.store, &app.logs.scope, &trace, &what).await?;
+    let copies = copies(app.logs.at(&trace), &what).await?;
     let others: Vec<TraceId> = copies.iter().map(|copy| copy.trace.clone()).collect();
     let and_there =
         if args.forks && !others.is_empty() { format!(", also in {}", several(&others)) } else { String::new() };

@@ -112,7 +112,7 @@ impl Served {
         let ends = async {
             for trace in &running {
                 self.rest(trace).await;
-                if let Err(error) = views::write(&*self.app.logs.store, scope, trace).await {
+                if let Err(error) = views::write(self.app.logs.at(trace)).await {
                     eprintln!("! the views of {trace} cannot be written: {}", plain(&error.to_string()));
                 }
             }
@@ -149,7 +149,7 @@ impl Served {
             Phase::Running => about["status"] = "running".into(),
             Phase::Idle => {
                 let app = &self.app;
-                let end = views::ending(&*app.logs.store, &app.logs.scope, &state, &bodies).await.map_err(said)?;
+                let end = views::ending(app.logs.scoped(), &state, &bodies).await.map_err(said)?;
                 about["status"] = if end.is_some() { "finished" } else { "running" }.into();
                 if let Some(end) = end {
                     about["reason"] = end.reason.as_str().into();
@@ -185,7 +185,7 @@ impl Served {
         let _ = tokio::time::timeout(wait, self.rest(&trace)).await;
         let stands = self.stands(&trace).await?;
         if stands["status"] == "finished" || stands["status"] == "waiting" {
-            views::write(&*self.app.logs.store, &self.app.logs.scope, &trace).await.map_err(said)?;
+            views::write(self.app.logs.at(&trace)).await.map_err(said)?;
         }
         Ok(stands)
     }

@@ -185,8 +185,7 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
         }
         let is_driven = logs.store.owner(&logs.scope, &trace)?.is_some();
         let (log, state, _) = logs.read(&trace).await?;
-        let task =
-            mainpath_runtime::views::task(&*logs.store, &logs.scope, &state, &log.events).await.unwrap_or_default();
+        let task = mainpath_runtime::views::task(logs.scoped(), &state, &log.events).await.unwrap_or_default();
         let said = count(state.tree.len() as u64, "message");
         out(&format!("  {}, {said}: {}", standing(status(&state), is_driven), short(&task, 60)))?;
     }
@@ -303,9 +302,9 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     }
     let spec = spec(&app, &agent).await?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
-    let from = (history.messages, Origin { source: &name, now: system_clock() });
-    let messages = take_in(&*app.logs.store, (&app.logs.scope, &app.vault), &trace, Some(spec), from).await?;
-    mainpath_runtime::views::write(&*app.logs.store, &app.logs.scope, &trace).await?;
+    let from = Origin { source: &name, now: system_clock() };
+    let messages = take_in(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
+    mainpath_runtime::views::write(app.logs.at(&trace)).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;
     }
@@ -326,7 +325,6 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
 /// Before a run goes on with a trace, what waits for the results of calls joins it without them; that is said. Errors: the
 /// trace cannot be written.
 pub async fn settled(app: &Installation, trace: &TraceId) -> Result<(), Failure> {
-    let (store, scope, vault) = (&*app.logs.store, &app.logs.scope, &app.vault);
-    tell(&settle((store, scope, vault), &sessions(&app.logs), trace, system_clock()).await?);
+    tell(&settle(app.logs.at(trace), &app.vault, &sessions(&app.logs), system_clock()).await?);
     Ok(())
 }

@@ -8,9 +8,9 @@ use mainpath_providers::{Provider, Registry};
 use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, Vault};
 use mainpath_sandbox::Launcher;
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
+use mainpath_store::{FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store, TraceStore};
 use mainpath_tools::{Tool, Tools};
-use mainpath_types::{Millis, RunRules, Spec};
+use mainpath_types::{Millis, RunRules, Spec, TraceId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -94,6 +94,11 @@ impl Host {
             Kept::Files(logs) => Some(logs),
             Kept::Elsewhere { .. } => None,
         }
+    }
+
+    /// What is kept of a trace.
+    pub(crate) fn at<'a>(&'a self, trace: &'a TraceId) -> TraceStore<'a> {
+        TraceStore::new(self.store(), self.scope(), trace)
     }
 
     pub(crate) fn models(&self) -> &EnvModels {

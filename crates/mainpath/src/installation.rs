@@ -126,7 +126,7 @@ impl Installation {
         let bad = |error: BadScript| Error::invalid(error.to_string());
         let changes = file.map(|file| Substitutions::read(Path::new(file))).transpose().map_err(bad)?;
         let trace = self.logs.find(Some(trace)).await?;
-        let mut recording = playback(&*self.logs.store, &self.logs.scope, &trace).await?;
+        let mut recording = playback(self.logs.at(&trace)).await?;
         if let Some(changes) = &changes {
             recording = recording.with(changes).map_err(bad)?;
         }

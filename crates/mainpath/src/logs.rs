@@ -7,7 +7,7 @@ use mainpath_core::{Bodies, Log, State};
 use mainpath_providers::Registry;
 use mainpath_runtime::views::last_known;
 use mainpath_runtime::{Mail, Whole, post};
-use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, Store, StoreError};
+use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Logs {
     pub async fn send(&self, trace: &TraceId, mail: &Mail) -> Result<MailId, Error> {
         // Of models only the names of their keys matter here.
         let registry = self.registry();
-        Ok(post(&*self.store, &self.home.vault(&registry)?, &self.scope, trace, mail).await?)
+        Ok(post(self.at(trace), &self.home.vault(&registry)?, mail).await?)
     }
 
     /// Who drives the trace, or stays with it while it waits: what is sent is read at once.
@@ -135,7 +135,7 @@ impl Logs {
 
     /// Whether the views of a trace know of events that its log does not have any more.
     pub async fn has_lost_its_end(&self, trace: &TraceId) -> bool {
-        let Ok(Some(known)) = last_known(&*self.store, &self.scope, trace).await else { return false };
+        let Ok(Some(known)) = last_known(self.at(trace)).await else { return false };
         self.store.read(&self.scope, trace, known).await.is_ok_and(|log| log.head < known)
     }
 
@@ -157,11 +157,21 @@ impl Logs {
         let mut log = Log::default();
         log.extend([event]);
         let mut whole = Whole::new(&log);
-        whole.load(&*self.store, &self.scope, event.id).await.ok()?;
+        whole.load(self.scoped(), event.id).await.ok()?;
         match whole.get(event.id) {
             Some(EventKind::ModelFinished(data)) => Some(text_of(&data.parts)),
             _ => None,
         }
+    }
+
+    /// What is kept of a trace.
+    pub fn at<'a>(&'a self, trace: &'a TraceId) -> TraceStore<'a> {
+        self.scoped().of(trace)
+    }
+
+    /// The store, as whoever asks uses it.
+    pub fn scoped(&self) -> ScopedStore<'_> {
+        ScopedStore::new(&*self.store, &self.scope)
     }
 
     /// A trace that was read here, with where it lies.
@@ -171,7 +181,7 @@ impl Logs {
 
     /// The log of a trace and the state that it makes.
     pub async fn read(&self, trace: &TraceId) -> Result<(ReadLog, State, Log), Error> {
-        let Read { log, state, bodies } = Read::of(&*self.store, &self.scope, trace).await?;
+        let Read { log, state, bodies } = Read::of(self.at(trace)).await?;
         Ok((log, state, bodies))
     }
 }

@@ -90,7 +90,7 @@ impl Trace {
     /// How the last run ended. Errors: there was none, or one goes on.
     pub async fn outcome(&self) -> Result<Outcome, Error> {
         let Read { log, state, bodies } = self.look().await?;
-        let ending = views::ending(self.host().store(), self.host().scope(), &state, &bodies).await?;
+        let ending = views::ending(self.host().at(self.id()).scoped(), &state, &bodies).await?;
         let ending = ending.ok_or_else(|| Error::failed(format!("trace {} has no run that ended", self.id())))?;
         let stats = runs(self.id(), &log.events).pop().unwrap_or_default();
         let spent = stats.counts.spent();

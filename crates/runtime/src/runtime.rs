@@ -12,7 +12,7 @@ use crate::shared::Shared;
 use crate::stream::hub::{Driving, Handle, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
-use mainpath_store::{Scope, Store};
+use mainpath_store::{Scope, TraceStore};
 use mainpath_types::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -110,7 +110,7 @@ impl Runtime {
 
     /// Sends mail to a trace, whoever drives it. Returns when it is durable.
     pub async fn send(&self, scope: &Scope, trace: &TraceId, mail: &Mail) -> Result<MailId, RuntimeError> {
-        post(&*self.shared.config.store, &self.shared.config.vault, scope, trace, mail).await
+        post(TraceStore::new(&*self.shared.config.store, scope, trace), &self.shared.config.vault, mail).await
     }
 
     /// Watches a trace from an event on (1 is the first).
@@ -207,21 +207,15 @@ impl Shared {
 
 /// Sends mail to a trace, as [`Runtime::send`] does: that takes neither models nor tools. Returns when it is durable.
 /// Errors: a secret stands where none may, there is no such trace, or nothing can be written.
-pub async fn post(
-    store: &dyn Store,
-    vault: &Vault,
-    scope: &Scope,
-    trace: &TraceId,
-    mail: &Mail,
-) -> Result<MailId, RuntimeError> {
+pub async fn post(at: TraceStore<'_>, vault: &Vault, mail: &Mail) -> Result<MailId, RuntimeError> {
     let mut mail = mail.clone();
     mail.redact(vault).map_err(RuntimeError::Trace)?;
     // A mailbox is read as a whole: it holds words, not megabytes.
     if let Some(parts) = mail.parts_mut() {
-        media::offload(store, scope, parts).await?;
+        media::offload(at.scoped(), parts).await?;
     }
     let body = serde_json::to_string(&mail).map_err(|error| RuntimeError::Trace(error.to_string()))?;
-    Ok(store.post(scope, trace, mail.is_urgent(), body).await?)
+    Ok(at.store.post(at.scope, at.trace, mail.is_urgent(), body).await?)
 }
 
 /// A fresh id for a trace: the time, so that ids sort, and six letters drawn, so that they differ. Errors: never, as every

@@ -6,7 +6,7 @@ use mainpath_core::Summary;
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::import::{Intake, Origin, conversation_with, load_media, redact, summary_with, window};
 use mainpath_runtime::{RuntimeError, Vault};
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{EventId, Message, Millis, Part, Role, Source, Spec, TraceId};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,13 @@ pub struct Around<'a> {
     pub place: &'a dyn SessionPlace,
     /// The time.
     pub now: Millis,
+}
+
+impl<'a> Around<'a> {
+    /// The logs, as whoever asks uses them.
+    pub fn scoped(&self) -> ScopedStore<'a> {
+        ScopedStore::new(self.store, self.scope)
+    }
 }
 
 /// A session's history, ready to be put before a new message.
@@ -80,7 +87,7 @@ pub async fn prepare(around: &Around<'_>, session: &Session) -> Result<Prepared,
         0 => messages,
         most => window(&messages, most),
     };
-    load_media(around.store, around.scope, &mut messages).await?;
+    load_media(around.scoped(), &mut messages).await?;
     Ok(Prepared { messages, expired, mirrored, unmirrored })
 }
 
@@ -91,7 +98,7 @@ pub async fn summary(around: &Around<'_>, session: &Session) -> Result<String, S
     let is_there = |trace: &&TraceId| !matches!(head(around, trace), Err(StoreError::NotFound { .. }));
     let Some(trace) = known.filter(is_there) else { return Ok(Summary::default().markdown()) };
     let waiting = Some(around.sessions.waiting(trace)?).filter(|waiting| !waiting.is_empty());
-    Ok(summary_with(around.store, around.scope, trace, waiting).await?)
+    Ok(summary_with(around.scoped().of(trace), waiting).await?)
 }
 
 /// The number of the trace's last event, found without reading the log.
@@ -107,7 +114,7 @@ async fn mirror(
     waiting: Loose,
 ) -> Result<(Kept, Option<PlaceError>), SessionError> {
     let waiting = Some(waiting).filter(|waiting| !waiting.is_empty());
-    let (messages, head) = conversation_with(around.store, around.scope, trace, (false, waiting)).await?;
+    let (messages, head) = conversation_with(around.scoped().of(trace), waiting, false).await?;
     let kept = Kept { trace: trace.clone(), head, messages, lost: 0 };
     let unwritten = write_mirror(around, session, &kept).await.err();
     Ok((kept, unwritten))
@@ -290,10 +297,10 @@ fn leave_behind(part: &mut Part, count: &mut usize) {
 }
 
 /// Takes hold of a trace; waits for another who adds to it under another name.
-async fn take<'a>(around: &Around<'a>, trace: &TraceId, spec: Option<Spec>) -> Result<Intake<'a>, RuntimeError> {
+async fn take<'a>(around: &Around<'a>, trace: &'a TraceId, spec: Option<Spec>) -> Result<Intake<'a>, RuntimeError> {
     let begun = Instant::now();
     loop {
-        match Intake::open(around.store, (around.scope, around.vault), trace, spec.clone(), around.now).await {
+        match Intake::open(around.scoped().of(trace), around.vault, spec.clone(), around.now).await {
             Err(RuntimeError::Store(StoreError::Held { .. })) if begun.elapsed() < PATIENCE => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -305,15 +312,16 @@ async fn take<'a>(around: &Around<'a>, trace: &TraceId, spec: Option<Spec>) -> R
 /// Before a run goes on with a trace: what waits for the results of calls joins it, healed. Says what was mended; nothing is
 /// done while the trace is in a run. Errors: the trace is being driven, or cannot be written.
 pub async fn settle(
-    (store, scope, vault): (&dyn Store, &Scope, &Vault),
+    at: TraceStore<'_>,
+    vault: &Vault,
     sessions: &Sessions,
-    trace: &TraceId,
     now: Millis,
 ) -> Result<Vec<String>, SessionError> {
+    let trace = at.trace;
     if sessions.waiting(trace)?.is_empty() {
         return Ok(Vec::new());
     }
-    let mut intake = Intake::open(store, (scope, vault), trace, None, now).await?;
+    let mut intake = Intake::open(at, vault, None, now).await?;
     if !intake.is_free() {
         return Ok(Vec::new());
     }

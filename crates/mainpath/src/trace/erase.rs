@@ -5,10 +5,10 @@ use crate::sessions::{Held, sessions};
 use crate::{Error, Logs};
 use mainpath_index::Index;
 use mainpath_runtime::Vault;
-use mainpath_runtime::erase::{Copy, Done, What, copies, erase, erase_everywhere};
+use mainpath_runtime::erase::{Copy, Done, Order, What, copies, erase, erase_everywhere};
 use mainpath_sessions::settle;
 use mainpath_store::scheduler::system_clock;
-use mainpath_store::{Scope, Store};
+use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_types::{Millis, TraceId};
 
 /// What is to be erased of a trace, and where besides.
@@ -51,18 +51,17 @@ impl Everywhere<'_> {
     /// was erased then.
     pub async fn erase(&self, trace: &TraceId, erasure: Erase<'_>) -> Result<Erased, Error> {
         let Erase { what, copies, reason } = erasure;
-        let held = self.logs.map(Held::new).transpose()?;
+        let (at, held) = (TraceStore::new(self.store, self.scope, trace), self.logs.map(Held::new).transpose()?);
         let mut mended = Vec::new();
         if let (What::All, Some(logs)) = (what, self.logs) {
             // What is in no log yet goes as well.
-            let place = (self.store, self.scope, self.vault);
-            mended = settle(place, &sessions(logs), trace, self.now).await?;
+            mended = settle(at, self.vault, &sessions(logs), self.now).await?;
         }
         let why = reason.map(|why| self.vault.redact(why));
-        let at = (self.scope, self.now);
+        let order = Order { what: what.clone(), why, now: self.now };
         let done = match copies {
-            [] => erase(self.store, at, trace, what, why).await.map(|done| vec![(trace.clone(), done)]),
-            copies => erase_everywhere(self.store, at, trace, what, copies, why).await,
+            [] => erase(at, &order).await.map(|done| vec![(trace.clone(), done)]),
+            copies => erase_everywhere(at, &order, copies).await,
         };
         let done = done.map_err(Error::from).and_then(|done| {
             let traces: Vec<TraceId> = done.iter().map(|(trace, _)| trace.clone()).collect();
@@ -114,7 +113,7 @@ impl Trace {
     /// The other traces in which words that are meant still are. Every log is read for it. Errors: a log cannot be read, or there is
     /// no such message.
     pub async fn copies(&self, what: &What) -> Result<Vec<Copy>, Error> {
-        Ok(copies(self.host().store(), self.host().scope(), self.id(), what).await?)
+        Ok(copies(self.host().at(self.id()), what).await?)
     }
 }
 

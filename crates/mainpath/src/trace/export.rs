@@ -58,7 +58,7 @@ impl<'a> Export<'a> {
     }
 
     pub(super) async fn views(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
-        Ok(views::build_with_lines(self.of.store, self.of.scope, self.of.trace, &self.of.log.events).await?)
+        Ok(views::build_with_lines(self.of.at(), &self.of.log.events).await?)
     }
 
     /// The conversation in this format, as JSON. Errors: the log or a blob cannot be read.
@@ -74,7 +74,7 @@ impl<'a> Export<'a> {
     }
 
     async fn messages(&self) -> Result<Vec<Message>, Error> {
-        Ok(conversation(self.of.store, self.of.scope, self.of.trace, (self.extent, true)).await?.0)
+        Ok(conversation(self.of.at(), self.extent, true).await?.0)
     }
 
     async fn timed(&self) -> Result<Vec<Value>, Error> {
@@ -131,7 +131,7 @@ impl<'a> Export<'a> {
             message.parts.iter().for_each(|part| write_part(part, &mut text));
         }
         text.push_str(undecided);
-        if let Some(end) = views::ending(self.of.store, self.of.scope, self.of.state, self.of.bodies).await?
+        if let Some(end) = views::ending(self.of.at().scoped(), self.of.state, self.of.bodies).await?
             && end.reason != FinishReason::Final
         {
             let _ = writeln!(text, "\n---\n\n{}", end.answer.trim());

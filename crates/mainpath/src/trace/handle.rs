@@ -150,7 +150,7 @@ impl Trace {
 
     /// What was said on the main path, whole.
     pub async fn messages(&self) -> Result<Vec<Message>, Error> {
-        let (messages, _) = conversation(self.host.store(), self.host.scope(), &self.id, (Extent::Said, false)).await?;
+        let (messages, _) = conversation(self.host.at(&self.id), Extent::Said, false).await?;
         Ok(messages)
     }
 
@@ -190,12 +190,12 @@ impl Trace {
 
     /// Checks that the log is complete and unchanged.
     pub async fn verify(&self) -> Result<Report, Error> {
-        Ok(verify(self.host.store(), self.host.scope(), &self.id).await?)
+        Ok(verify(self.host.at(&self.id)).await?)
     }
 
     /// Computes views and requests anew and compares them with the record. Nothing is written.
     pub async fn replay(&self) -> Result<Replayed, Error> {
-        Ok(replay(self.host.store(), self.host.models(), self.host.scope(), &self.id, true).await?)
+        Ok(replay(self.host.at(&self.id), self.host.models(), true).await?)
     }
 
     async fn send(&self, mail: Mail) -> Result<(), Error> {
@@ -223,7 +223,7 @@ impl Trace {
                 }
                 done => {
                     done?;
-                    views::write(self.host.store(), scope, &self.id).await?;
+                    views::write(self.host.at(&self.id)).await?;
                     return Ok(id);
                 }
             }
@@ -231,7 +231,7 @@ impl Trace {
     }
 
     pub(crate) async fn look(&self) -> Result<Read, Error> {
-        Read::of(self.host.store(), self.host.scope(), &self.id).await
+        Read::of(self.host.at(&self.id)).await
     }
 
     pub(super) fn of<'a>(&'a self, read: &'a Read) -> ReadTrace<'a> {

@@ -72,7 +72,7 @@ impl Export<'_> {
         let branches = branches(self.of.trace, &self.of.log.events);
         for (seq, node) in self.of.state.tree.iter() {
             let mut whole = Whole::with_lines(self.of.bodies);
-            whole.load(self.of.store, self.of.scope, node.event).await?;
+            whole.load(self.of.at().scoped(), node.event).await?;
             let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
                 continue;
             };
@@ -148,7 +148,7 @@ impl Export<'_> {
     }
 
     async fn blob(&self, hash: &BlobHash, file: &Path) -> Result<(), Error> {
-        put(file, &self.of.store.get_blob(self.of.scope, hash).await?)
+        put(file, &self.of.at().scoped().get_blob(hash).await?)
     }
 
     /// The new folder of this trace below another one. Errors: it is there already.

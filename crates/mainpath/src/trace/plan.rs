@@ -30,7 +30,7 @@ impl ReadTrace<'_> {
         let none = || Error::new(ErrorKind::NotFound, format!("{} has no message {seq} with text", self.trace));
         let event = self.state.tree.node(seq).ok_or_else(none)?.event;
         let mut whole = Whole::new(self.bodies);
-        whole.load(self.store, self.scope, event).await?;
+        whole.load(self.at().scoped(), event).await?;
         let text = match whole.get(event) {
             Some(EventKind::MessageQueued(data)) => text_of(data.typed()),
             Some(EventKind::RewindRequested(data)) => text_of(data.parts.as_deref().unwrap_or_default()),

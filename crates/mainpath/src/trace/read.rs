@@ -2,7 +2,7 @@
 
 use crate::Error;
 use mainpath_core::{Log, State, apply};
-use mainpath_store::{ReadLog, Scope, Store};
+use mainpath_store::{ReadLog, Scope, Store, TraceStore};
 use mainpath_types::{EventKind, Spec, TraceId};
 
 /// A trace that was read: where it lies, its log, and the state that the log makes.
@@ -22,6 +22,13 @@ pub struct ReadTrace<'a> {
     pub bodies: &'a Log,
 }
 
+impl<'a> ReadTrace<'a> {
+    /// Where it lies.
+    pub fn at(&self) -> TraceStore<'a> {
+        TraceStore::new(self.store, self.scope, self.trace)
+    }
+}
+
 /// The log of a trace, the state that it makes, and the bodies of its events.
 pub(crate) struct Read {
     pub log: ReadLog,
@@ -30,9 +37,9 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    pub async fn of(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Read, Error> {
-        let log = store.read(scope, trace, 1).await?;
-        let mut state = State::new(trace.clone());
+    pub async fn of(trace: TraceStore<'_>) -> Result<Read, Error> {
+        let log = trace.read(1).await?;
+        let mut state = State::new(trace.trace.clone());
         log.events.iter().for_each(|event| apply(&mut state, event));
         let mut bodies = Log::default();
         bodies.extend(&log.events);

@@ -5,7 +5,7 @@ use super::point::Point;
 use super::read::{Read, ReadTrace};
 use crate::{Error, spec_of};
 use mainpath_runtime::Runtime;
-use mainpath_runtime::files::{Fate, FilePlan, Then, plan, ran_unseen};
+use mainpath_runtime::files::{self, Fate, FilePlan, Then, plan, ran_unseen};
 use mainpath_tools::Workspace;
 use mainpath_types::{EventKind, TraceId};
 use std::path::PathBuf;
@@ -74,16 +74,15 @@ impl<'a> Restore<'a> {
 
     /// What it would do. Changes nothing. Errors: a file or what was kept of it cannot be read.
     pub async fn plan(&self) -> Result<Restored, Error> {
-        let ReadTrace { store, scope, log, .. } = self.of;
-        let files = plan(store, scope, &self.workspace, (&log.events, self.then)).await?;
+        let files = plan(self.of.at().scoped(), &self.workspace, &self.of.log.events, self.then).await?;
         Ok(Restored { files, unseen: self.unseen })
     }
 
     /// Does it, and records it in a trace: this one, or a fork of it. `force`: also files that somebody else has changed since.
     /// Errors: the trace is being driven, or its log cannot be written.
     pub async fn run(&self, runtime: &Runtime, on: &TraceId, force: bool) -> Result<Restored, Error> {
-        let (scope, log) = (self.of.scope, (self.of.log.events.as_slice(), self.then));
-        let files = runtime.restore(scope, on, &self.workspace, log, force).await?;
+        let restore = files::Restore { then: self.then, force };
+        let files = runtime.restore(self.of.scope, on, &self.workspace, &self.of.log.events, restore).await?;
         Ok(Restored { files, unseen: self.unseen })
     }
 }

@@ -167,7 +167,7 @@ impl Driver {
         }
         let Ok(said) = self.event(event).await else { return String::new() };
         let mut said = said.map_or(Vec::new(), |kind| typed_in(kind).to_vec());
-        if load(&*self.shared.config.store, &self.scope, &mut said, &mut Gone::Fails).await.is_err() {
+        if load(self.store(), &mut said, &mut Gone::Fails).await.is_err() {
             return String::new();
         }
         let text = in_short(&said);

@@ -28,7 +28,7 @@ impl Driver {
     pub(super) async fn take_mail(&mut self) -> Result<bool, DriveError> {
         let known = self.machine.state().mail.clone();
         let after = known.upto;
-        let mut mail = self.shared.config.store.mail(&self.scope, self.lease.trace(), after).await?;
+        let mut mail = self.trace_store().mail(after).await?;
         mail.retain(|entry| !self.machine.state().mail.has(entry.id));
         let mut mail = in_order(mail);
         if let Some(only) = self.mail.only {
@@ -76,7 +76,7 @@ impl Driver {
             return Ok(InputKind::BadMail { problem });
         }
         if let Some(parts) = mail.parts_mut() {
-            match media::load(&*self.shared.config.store, &self.scope, parts, &mut Gone::Fails).await {
+            match media::load(self.store(), parts, &mut Gone::Fails).await {
                 Ok(()) => {}
                 // Taken in, it would fail every request from then on.
                 Err(error @ (StoreError::NoBlob { .. } | StoreError::Damaged(_))) => {
@@ -112,10 +112,10 @@ impl Driver {
         match &mut kind {
             InputKind::UserMessage(MessageQueued { parts, .. })
             | InputKind::Rewind(RewindRequested { parts: Some(parts), .. }) => {
-                offload(&*self.shared.config.store, &self.scope, parts).await?;
+                offload(self.store(), parts).await?;
             }
             InputKind::Answered(Answered { output, .. }) => {
-                offload(&*self.shared.config.store, &self.scope, &mut output.content).await?;
+                offload(self.store(), &mut output.content).await?;
             }
             _ => {}
         }

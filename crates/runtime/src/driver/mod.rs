@@ -25,7 +25,7 @@ use crate::prompt::prefix::Prefix;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
 use mainpath_core::*;
-use mainpath_store::{Lease, Opened, Scope};
+use mainpath_store::{Lease, Opened, Scope, ScopedStore, TraceStore};
 use mainpath_types::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -157,6 +157,16 @@ impl Driver {
         self.lease.release();
     }
 
+    /// The store, as the trace uses it.
+    fn store(&self) -> ScopedStore<'_> {
+        ScopedStore::new(&*self.shared.config.store, &self.scope)
+    }
+
+    /// What is kept of the trace.
+    fn trace_store(&self) -> TraceStore<'_> {
+        self.store().of(self.lease.trace())
+    }
+
     /// What judging a call needs.
     fn judge_input(&self) -> JudgeInput {
         JudgeInput { origins: self.provenance.origins.clone(), approved: self.machine.state().rules.clone() }
@@ -171,7 +181,7 @@ impl Driver {
 
     async fn event(&mut self, id: EventId) -> Result<Option<&EventKind>, DriveError> {
         if self.at_hand.bodies.get(id).is_none() && !self.at_hand.whole {
-            let log = self.shared.config.store.read(&self.scope, self.lease.trace(), 1).await?;
+            let log = self.trace_store().read(1).await?;
             self.at_hand.bodies = log.events.into_iter().collect();
             self.at_hand.whole = true;
         }

@@ -7,7 +7,7 @@ use crate::gate::destinations::acts;
 use crate::prepared::Asked;
 use crate::prompt::found::{Found, characters, early, oldest_needed};
 use crate::prompt::prefix::Prefix;
-use crate::prompt::request::extend;
+use crate::prompt::request::{Encoding, Sources, extend};
 use crate::prompt::texts::Events;
 use crate::stream::hub::Live;
 use mainpath_core::{EffectKey, Log};
@@ -63,22 +63,25 @@ impl Driver {
         let state = self.machine.state();
         let missing = || DriveError::Spec("the trace has no spec".into());
         let packed = self.encoded.packer.pack(state).ok_or_else(missing)?;
-        let store = (&*self.shared.config.store, &self.scope);
+        let trace = TraceStore::new(&*self.shared.config.store, &self.scope, self.lease.trace());
+        let store = trace.scoped();
         let (before, after) = asked.frames.of(packed.under);
-        let provider = (&*asked.provider, &before[..], asked.text);
-        let mut gone = extend(&mut self.encoded.prefix, provider, (state, &self.at_hand.bodies), packed, store).await?;
+        let encoding = Encoding { provider: &*asked.provider, before: &before[..], text: asked.text };
+        let mut gone =
+            extend(&mut self.encoded.prefix, packed, encoding, Sources { state, bodies: &self.at_hand.bodies, store })
+                .await?;
         if gone.is_none() {
             // The prefix broke, and what is shown again lies further back in the log: what is kept of its beginning, and its end.
-            let trace = self.lease.trace();
             let from = oldest_needed(state, packed, &self.encoded.early);
-            let end = self.shared.config.store.read(&self.scope, trace, from).await?;
+            let end = trace.read(from).await?;
             let found = Found { early: &self.encoded.early, end: Events(&end.events), missed: AtomicBool::new(false) };
-            gone = extend(&mut self.encoded.prefix, provider, (state, &found), packed, store).await?;
+            gone = extend(&mut self.encoded.prefix, packed, encoding, Sources { state, bodies: &found, store }).await?;
             if gone.is_none() || found.missed.load(Ordering::Relaxed) {
                 self.encoded.prefix = Prefix::default();
-                let log = self.shared.config.store.read(&self.scope, trace, 1).await?;
+                let log = trace.read(1).await?;
                 let whole = Events(&log.events);
-                gone = extend(&mut self.encoded.prefix, provider, (state, &whole), packed, store).await?;
+                gone = extend(&mut self.encoded.prefix, packed, encoding, Sources { state, bodies: &whole, store })
+                    .await?;
                 let erased =
                     || DriveError::Spec("a message that the model must see was erased; rewind before it".into());
                 gone.as_ref().ok_or_else(erased)?;

@@ -6,15 +6,15 @@ use crate::driver::upto::SummaryUpTo;
 use crate::internal::settle::{Settling, looks_back, settle};
 use crate::prompt::texts::{Events, Whole};
 use mainpath_core::*;
-use mainpath_store::{Scope, ScopedStore, Store, StoreError};
-use mainpath_types::{EventId, Keeps, Seq, TraceId};
+use mainpath_store::{StoreError, TraceStore};
+use mainpath_types::{EventId, Keeps, Seq};
 
 impl Driver {
     /// Settles an answer: its calls of internal tools are answered, from the log where they look back.
     pub(super) async fn settle(&mut self, reply: Box<Reply>, task: Option<String>) -> Result<InputKind, DriveError> {
-        let store = ScopedStore::new(&*self.shared.config.store, &self.scope);
+        let store = self.store();
         let log: Log = match looks_back(&reply) {
-            true => store.of(self.lease.trace()).read(1).await?.events.into_iter().collect(),
+            true => self.trace_store().read(1).await?.events.into_iter().collect(),
             false => Log::default(),
         };
         let (state, tools) = (self.machine.state(), &self.shared.config.tools);
@@ -29,8 +29,8 @@ impl Driver {
         below: Option<EventId>,
         keeps: &Keeps,
     ) -> Result<InputKind, DriveError> {
-        let (store, scope, state) = (&*self.shared.config.store, &self.scope, self.machine.state());
         let mut summed = self.summary.take().unwrap_or_default();
+        let (trace, state) = (self.trace_store(), self.machine.state());
         let (head, upto) = (state.tree.head, summed.upto);
         let mut new: Vec<(Seq, EventId)> = state
             .tree
@@ -51,12 +51,12 @@ impl Driver {
         };
         let from = new.iter().map(|(seq, event)| called(*seq).map_or(*event, |called| called.min(*event))).min();
         if let Some(from) = from {
-            let log = store.read(scope, self.lease.trace(), from).await?;
+            let log = trace.read(from).await?;
             let bodies = Events(&log.events);
             for (seq, event) in new {
                 // One at a time: a long conversation is not held in memory.
                 let mut whole = Whole::new(&bodies);
-                match whole.load(store, scope, event).await {
+                match whole.load(trace.scoped(), event).await {
                     Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {
                         summed.found.take(state, &whole, seq);
                     }
@@ -71,12 +71,12 @@ impl Driver {
             summed.earlier = None;
         }
         if let Some(event) = by_model.filter(|event| known != Some(*event)) {
-            summed.earlier = Some((event, words(store, scope, self.lease.trace(), event).await?));
+            summed.earlier = Some((event, words(trace, event).await?));
         }
         let earlier = summed.earlier.as_ref().and_then(|(_, text)| text.clone());
         let found = Summary { earlier, ..summed.found.clone() };
         let words = match below {
-            Some(event) => Some(words(store, scope, self.lease.trace(), event).await?.unwrap_or_default()),
+            Some(event) => Some(words(trace, event).await?.unwrap_or_default()),
             None => None,
         };
         self.summary = Some(summed);
@@ -85,16 +85,11 @@ impl Driver {
 }
 
 /// What a model wrote as a summary, so far as it is there.
-async fn words(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    event: EventId,
-) -> Result<Option<String>, StoreError> {
-    let log = store.read(scope, trace, event).await?;
+async fn words(trace: TraceStore<'_>, event: EventId) -> Result<Option<String>, StoreError> {
+    let log = trace.read(event).await?;
     let bodies = Events(&log.events);
     let mut whole = Whole::new(&bodies);
-    match whole.load(store, scope, event).await {
+    match whole.load(trace.scoped(), event).await {
         Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
         Err(error) => return Err(error),
     }

@@ -5,7 +5,7 @@ use crate::prepared::Prepared;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
 use crate::stream::notices::Notices;
-use mainpath_store::Scope;
+use mainpath_store::{Scope, ScopedStore};
 use mainpath_types::TraceId;
 use std::sync::Arc;
 
@@ -20,6 +20,11 @@ pub(crate) struct EffectContext {
 }
 
 impl EffectContext {
+    /// The store, as the trace uses it.
+    pub fn store(&self) -> ScopedStore<'_> {
+        ScopedStore::new(&*self.shared.config.store, &self.scope)
+    }
+
     /// Tells watchers of the trace.
     pub fn notices(&self) -> Notices<'_> {
         Notices { handle: &self.handle, vault: &self.shared.config.vault }

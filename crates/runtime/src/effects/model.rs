@@ -38,7 +38,7 @@ pub(crate) async fn call_model(
     if let Err(no) = begin(&context, &attempt).await {
         return InputKind::Forbid { by: no.principal(), why: no.reason };
     }
-    let EffectContext { shared, handle, scope, prepared, .. } = &context;
+    let EffectContext { shared, handle, prepared, .. } = &context;
     let vault = &shared.config.vault;
     let asked = match &prepared.model {
         Ok(asked) => asked,
@@ -72,7 +72,7 @@ pub(crate) async fn call_model(
             }
             vault.redact_answer(&mut kind);
             if let InputKind::ModelFinished(reply) | InputKind::ModelMalformed { reply, .. } = &mut kind
-                && let Err(error) = offload(&*shared.config.store, scope, &mut reply.parts).await
+                && let Err(error) = offload(context.store(), &mut reply.parts).await
             {
                 let problem = vault.redact(&error.to_string());
                 handle.tell(Live::Notice(format!("a long text stays in the log: {problem}")));

@@ -56,7 +56,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     if once && tokens >= SHOWN_ONCE_FROM {
         show_once(&name, &arguments, &mut output);
     }
-    if let Err(error) = offload(&*config.store, &effect.scope, &mut output.content).await {
+    if let Err(error) = offload(effect.store(), &mut output.content).await {
         let problem = config.vault.redact(&error.to_string());
         handle.tell(Live::Notice(format!("a long output stays in the log: {problem}")));
     }
@@ -123,7 +123,7 @@ pub(crate) async fn probe_tool(effect: EffectContext, grant: Grant, arguments: S
             config.vault.redact_output(&mut output);
             let tokens = estimate_parts(&output.content);
             // What does not get into a blob stays in the log.
-            let _ = offload(&*config.store, &effect.scope, &mut output.content).await;
+            let _ = offload(effect.store(), &mut output.content).await;
             Probed::Done { output, tokens }
         }
         ProbeAnswer::NotDone => Probed::NotDone,

@@ -88,7 +88,7 @@ impl Origins {
         }
         let mut said = parts(kind).to_vec();
         // What is gone has no words that could be known again.
-        load(store.store, store.scope, &mut said, &mut Gone::noted()).await?;
+        load(store, &mut said, &mut Gone::noted()).await?;
         self.note_destinations(kind, &said);
         for (at, part) in said.iter().enumerate().filter(|_| !imported) {
             if let Part::Text { text } = part {

@@ -2,7 +2,7 @@
 //! one by one, and those that are there are left. Copies, as somebody may change one, and a blob must stay what its hash says.
 
 use mainpath_core::artifact_files;
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,19 +30,14 @@ pub fn list(events: &[Event]) -> Vec<Kept<'_>> {
 }
 
 /// Puts the files that are missing beside the log. What is no longer kept has no file. Errors: one cannot be written.
-pub(crate) async fn copy(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    artifacts: &[Kept<'_>],
-) -> Result<(), StoreError> {
+pub(crate) async fn copy(trace: TraceStore<'_>, artifacts: &[Kept<'_>]) -> Result<(), StoreError> {
     if artifacts.is_empty() {
         return Ok(());
     }
-    let there: BTreeSet<String> = store.views(scope, trace).await?.into_iter().collect();
+    let there: BTreeSet<String> = trace.views().await?.into_iter().collect();
     for Kept { artifact, file, .. } in artifacts.iter().filter(|kept| !there.contains(&kept.file)) {
-        match store.get_blob(scope, &artifact.hash).await {
-            Ok(bytes) => store.put_view(scope, trace, file, bytes).await?,
+        match trace.scoped().get_blob(&artifact.hash).await {
+            Ok(bytes) => trace.put_view(file, bytes).await?,
             Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
             Err(other) => return Err(other),
         }
@@ -51,19 +46,14 @@ pub(crate) async fn copy(
 }
 
 /// The files that do not hold what their artifacts are, among these views.
-pub(crate) async fn changed(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    artifacts: &[Kept<'_>],
-) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn changed(trace: TraceStore<'_>, artifacts: &[Kept<'_>]) -> Result<Vec<String>, StoreError> {
     let known: BTreeMap<&str, &BlobHash> =
         artifacts.iter().map(|kept| (kept.file.as_str(), &kept.artifact.hash)).collect();
     let mut changed = Vec::new();
-    for name in store.views(scope, trace).await? {
+    for name in trace.views().await? {
         let Some(hash) = known.get(name.as_str()) else { continue };
-        let Some(bytes) = store.get_view(scope, trace, &name).await? else { continue };
-        match store.get_blob(scope, hash).await {
+        let Some(bytes) = trace.get_view(&name).await? else { continue };
+        match trace.scoped().get_blob(hash).await {
             Ok(kept) if kept == bytes => {}
             Ok(_) => changed.push(name),
             // It cannot be told any more.

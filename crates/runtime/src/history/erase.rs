@@ -3,7 +3,7 @@
 use crate::error::RuntimeError;
 use crate::history::views;
 use mainpath_core::{NodeKind, State, apply};
-use mainpath_store::{Appended, Collected, Opened, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry};
+use mainpath_store::{Appended, Collected, Opened, ReadLog, StoreError, Sweep, TraceEntry, TraceStore};
 use mainpath_types::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,6 +15,17 @@ pub enum What {
     Messages(Vec<Seq>),
     /// All words of the trace: what people, the model and tools said, the instructions, the plan.
     All,
+}
+
+/// An erasure as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// What.
+    pub what: What,
+    /// Why, where somebody said so: it is recorded.
+    pub why: Option<String>,
+    /// The time.
+    pub now: Millis,
 }
 
 /// What was erased.
@@ -57,17 +68,11 @@ pub enum Kin {
 /// Takes the words out of a trace that nobody drives, and writes its views anew. The fact that it was done, who asked and
 /// why are in the log; the state of the trace is what it was. Errors: the trace is being driven, its log cannot be written,
 /// there is no such message, or nothing is left to erase.
-pub async fn erase(
-    store: &dyn Store,
-    (scope, now): (&Scope, Millis),
-    trace: &TraceId,
-    what: &What,
-    why: Option<String>,
-) -> Result<Done, RuntimeError> {
-    let opened = open(store, scope, trace).await?;
-    match take_out(store, (scope, now), opened, (what, None), why).await? {
+pub async fn erase(trace: TraceStore<'_>, order: &Order) -> Result<Done, RuntimeError> {
+    let opened = open(trace).await?;
+    match take_out(trace, opened, order, None).await? {
         Some(done) => Ok(done),
-        None => Err(RuntimeError::Trace(nothing_left(trace))),
+        None => Err(RuntimeError::Trace(nothing_left(trace.trace))),
     }
 }
 
@@ -75,46 +80,47 @@ pub async fn erase(
 /// driven or damaged. Gives what was erased where. Errors: as [`erase`]'s; one in the middle says what is done by then, and the
 /// same erasure does the rest.
 pub async fn erase_everywhere(
-    store: &dyn Store,
-    (scope, now): (&Scope, Millis),
-    trace: &TraceId,
-    what: &What,
+    trace: TraceStore<'_>,
+    order: &Order,
     copies: &[Copy],
-    why: Option<String>,
 ) -> Result<Vec<(TraceId, Done)>, RuntimeError> {
-    let mut all = vec![(trace, None, open(store, scope, trace).await?)];
+    let mut all = vec![(trace, None, open(trace).await?)];
     for copy in copies {
-        let opened = open(store, scope, &copy.trace).await;
+        let at = trace.scoped().of(&copy.trace);
+        let opened = open(at).await;
         let opened = opened.map_err(|error| RuntimeError::Trace(format!("nothing was erased: {error}")))?;
-        all.push((&copy.trace, Some(&copy.events), opened));
+        all.push((at, Some(&copy.events), opened));
     }
     let mut done: Vec<(TraceId, Done)> = Vec::new();
     for (at, events, opened) in all {
-        match take_out(store, (scope, now), opened, (what, events), why.clone()).await {
-            Ok(Some(erased)) => done.push((at.clone(), erased)),
+        match take_out(at, opened, order, events).await {
+            Ok(Some(erased)) => done.push((at.trace.clone(), erased)),
             Ok(None) => {}
             Err(error) => {
                 let names: Vec<&str> = done.iter().map(|(trace, _)| trace.as_str()).collect();
                 let so_far = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
-                return Err(RuntimeError::Trace(format!("{at}: {error}; erased so far: {so_far}; erase again")));
+                return Err(RuntimeError::Trace(format!(
+                    "{}: {error}; erased so far: {so_far}; erase again",
+                    at.trace
+                )));
             }
         }
     }
-    if done.is_empty() { Err(RuntimeError::Trace(nothing_left(trace))) } else { Ok(done) }
+    if done.is_empty() { Err(RuntimeError::Trace(nothing_left(trace.trace))) } else { Ok(done) }
 }
 
 /// The other traces in which words that are meant still are. Every log is read for it. Errors: a log cannot be read, or there
 /// is no such message.
-pub async fn copies(store: &dyn Store, scope: &Scope, trace: &TraceId, what: &What) -> Result<Vec<Copy>, RuntimeError> {
-    let own = store.read(scope, trace, 1).await?;
-    let state = folded(trace, &own.events);
+pub async fn copies(trace: TraceStore<'_>, what: &What) -> Result<Vec<Copy>, RuntimeError> {
+    let own = trace.read(1).await?;
+    let state = folded(trace.trace, &own.events);
     if let What::Messages(seqs) = what {
         holders(&state, &own.events, seqs)?;
     }
     let mut found = Vec::new();
-    for TraceEntry { trace: other, .. } in store.list(scope).await? {
-        let log = match store.read(scope, &other, 1).await {
-            _ if other == *trace => continue,
+    for TraceEntry { trace: other, .. } in trace.store.list(trace.scope).await? {
+        let log = match trace.scoped().of(&other).read(1).await {
+            _ if other == *trace.trace => continue,
             // Removed meanwhile.
             Err(StoreError::NotFound { .. }) => continue,
             log => log?,
@@ -174,8 +180,9 @@ fn folded(trace: &TraceId, events: &[Event]) -> State {
 }
 
 /// A trace that can be erased. Errors: it is being driven, damaged, or newer than this.
-async fn open(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Opened, RuntimeError> {
-    let opened = store.lease(scope, trace, false).await?;
+async fn open(at: TraceStore<'_>) -> Result<Opened, RuntimeError> {
+    let trace = at.trace;
+    let opened = at.store.lease(at.scope, trace, false).await?;
     if let Some(damage) = &opened.log.damage {
         return Err(RuntimeError::Trace(format!("the log of {trace} is damaged and stays as it is: {damage}")));
     }
@@ -189,14 +196,12 @@ async fn open(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Opene
 
 /// Takes the words out: of these events, or of what is meant. `None`: there are none left.
 async fn take_out(
-    store: &dyn Store,
-    (scope, now): (&Scope, Millis),
+    trace: TraceStore<'_>,
     Opened { lease, log }: Opened,
-    (what, events): (&What, Option<&BTreeSet<EventId>>),
-    why: Option<String>,
+    Order { what, why, now }: &Order,
+    events: Option<&BTreeSet<EventId>>,
 ) -> Result<Option<Done>, RuntimeError> {
-    let trace = &lease.trace().clone();
-    let state = folded(trace, &log.events);
+    let state = folded(trace.trace, &log.events);
     let wanted = match (events, what) {
         (Some(events), _) => events.clone(),
         (None, What::All) => log.events.iter().map(|event| event.id).collect(),
@@ -217,10 +222,10 @@ async fn take_out(
     }
     let blobs: Vec<BlobHash> = meant.iter().flat_map(|(event, _)| event.kind.blobs()).collect();
     let left = meant.iter().map(|(event, kind)| Left { event: event.id, kind: kind.clone() }).collect();
-    let erased = Erased { left, by: scope.principal.clone(), why };
-    let (id, ts, turn) = (log.head + 1, now.max(state.now), state.turn_number);
+    let erased = Erased { left, by: trace.scope.principal.clone(), why: why.clone() };
+    let (id, ts, turn) = (log.head + 1, (*now).max(state.now), state.turn_number);
     let marker = Event { id, ts, turn, mail: None, kind: erased.into() };
-    match store.erase(&lease, marker).await {
+    match trace.store.erase(&lease, marker).await {
         Appended::Committed { .. } => {}
         Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
         Appended::Unknown { problem } => {
@@ -228,17 +233,19 @@ async fn take_out(
         }
     }
     drop(lease);
-    for name in store.views(scope, trace).await? {
-        store.delete_view(scope, trace, &name).await?;
+    for name in trace.views().await? {
+        trace.delete_view(&name).await?;
     }
-    match views::write(store, scope, trace).await {
+    match views::write(trace).await {
         // What a view quotes may be gone with another trace.
         Ok(()) | Err(StoreError::NoBlob { .. }) => {}
         Err(error) => return Err(error.into()),
     }
     let blobs = match blobs.is_empty() {
         true => Collected::default(),
-        false => store.collect_blobs(scope, Sweep { grace: GRACE, only: Some(blobs), dry_run: false }).await?,
+        false => {
+            trace.store.collect_blobs(trace.scope, Sweep { grace: GRACE, only: Some(blobs), dry_run: false }).await?
+        }
     };
     Ok(Some(Done { events: meant.len(), blobs, summaries: summaries(&state, what) }))
 }

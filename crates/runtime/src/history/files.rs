@@ -5,7 +5,7 @@ use crate::effects::snapshots::may_change_any_file;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 use mainpath_core::{Input, InputKind, Machine};
-use mainpath_store::{Appended, Opened, Scope, Store, StoreError};
+use mainpath_store::{Appended, Opened, Scope, ScopedStore, StoreError};
 use mainpath_tools::{FileNow, Workspace};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -162,12 +162,21 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// What is to be put back.
+#[derive(Clone, Copy, Debug)]
+pub struct Restore {
+    /// To what files were then.
+    pub then: Then,
+    /// Also those that somebody else has changed since.
+    pub force: bool,
+}
+
 /// What putting files back to what they were then would do to each that is not known to be the same. Changes nothing.
 pub async fn plan(
-    store: &dyn Store,
-    scope: &Scope,
+    store: ScopedStore<'_>,
     workspace: &Workspace,
-    (events, then): (&[Event], Then),
+    events: &[Event],
+    then: Then,
 ) -> Result<Vec<FilePlan>, StoreError> {
     let mut plans: Vec<FilePlan> = Vec::new();
     // A path comes after the folders that it lies in.
@@ -189,7 +198,7 @@ pub async fn plan(
             (FileState::Unknown, None) => Fate::Lost("its content at that time was not kept".into()),
             (_, None) if now == FileNow::Large => Fate::Lost("its present content is too large to keep".into()),
             (_, None) if now == FileNow::Other => Fate::Lost("a device, pipe or socket is in its place now".into()),
-            (_, None) if !is_kept(store, scope, was.blob()).await? => {
+            (_, None) if !is_kept(store, was.blob()).await? => {
                 Fate::Lost("its content at that time is no longer kept".into())
             }
             _ if is_ours => Fate::Restore,
@@ -225,9 +234,9 @@ fn spare_folders(workspace: &Workspace, plans: &mut [FilePlan]) {
     }
 }
 
-async fn is_kept(store: &dyn Store, scope: &Scope, hash: Option<&BlobHash>) -> Result<bool, StoreError> {
+async fn is_kept(store: ScopedStore<'_>, hash: Option<&BlobHash>) -> Result<bool, StoreError> {
     let Some(hash) = hash else { return Ok(true) };
-    match store.get_blob(scope, hash).await {
+    match store.get_blob(hash).await {
         Ok(_) => Ok(true),
         Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => Ok(false),
         Err(other) => Err(other),
@@ -237,7 +246,7 @@ async fn is_kept(store: &dyn Store, scope: &Scope, hash: Option<&BlobHash>) -> R
 impl Runtime {
     /// Puts files back to what they were by `log`: the trace's own, or that of the trace that it is a fork of.
     /// What is overwritten is kept, and recorded in the trace, before anything is written; each file is replaced in one step.
-    /// What a crash has left undone is done by asking again. `force`: also those that somebody else has changed since.
+    /// What a crash has left undone is done by asking again.
     ///
     /// Gives what became of every file; a failure to write one does not keep the others from being put back. Errors: the trace
     /// is being driven, or its log cannot be written.
@@ -246,19 +255,20 @@ impl Runtime {
         scope: &Scope,
         trace: &TraceId,
         workspace: &Workspace,
-        (log, then): (&[Event], Then),
-        force: bool,
+        log: &[Event],
+        restore: Restore,
     ) -> Result<Vec<FilePlan>, RuntimeError> {
         let config = self.config();
-        let store = &*config.store;
-        let Opened { lease, log: own } = store.lease(scope, trace, false).await?;
+        let store = ScopedStore::new(&*config.store, scope);
+        let Opened { lease, log: own } = config.store.lease(scope, trace, false).await?;
         writable(&own)?;
-        let mut plans = plan(store, scope, workspace, (log, then)).await?;
+        let Restore { then, force } = restore;
+        let mut plans = plan(store, workspace, log, then).await?;
         let mut changes = Vec::new();
         for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore || force && plan.fate == Fate::Foreign) {
             plan.fate = Fate::Restore;
             if let Some(content) = plan.now.clone().into_content() {
-                store.put_blob(scope, content).await?;
+                store.put_blob(content).await?;
             }
             changes.push(FileChange { path: plan.path.clone(), before: plan.now.state(), after: plan.then.clone() });
         }
@@ -274,7 +284,7 @@ impl Runtime {
             let input = Input::new((config.clock)(), kind);
             let batch = machine.handle(&input).map_err(RuntimeError::Refused)?;
             let Some(last) = batch.last().map(|event| event.id) else { continue };
-            match store.append(&lease, head, batch).await {
+            match config.store.append(&lease, head, batch).await {
                 Appended::Committed { .. } => machine.commit(last),
                 Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
                 Appended::Unknown { problem } => {
@@ -290,7 +300,7 @@ impl Runtime {
         let (goes, comes): (Vec<_>, Vec<_>) =
             plans.iter_mut().filter(|plan| plan.fate == Fate::Restore).partition(|plan| plan.then == FileState::Absent);
         for plan in goes.into_iter().rev().chain(comes) {
-            if let Err(why) = put_back(store, scope, workspace, plan, &tag).await {
+            if let Err(why) = put_back(store, workspace, plan, &tag).await {
                 plan.fate = Fate::Lost(why);
             }
         }
@@ -298,20 +308,14 @@ impl Runtime {
     }
 }
 
-async fn put_back(
-    store: &dyn Store,
-    scope: &Scope,
-    workspace: &Workspace,
-    plan: &FilePlan,
-    tag: &str,
-) -> Result<(), String> {
+async fn put_back(store: ScopedStore<'_>, workspace: &Workspace, plan: &FilePlan, tag: &str) -> Result<(), String> {
     // Between the look and now somebody may have written to it: what is not kept is not overwritten.
     let now = workspace.look(&plan.path).map_err(|problem| problem.text)?;
     if now != plan.now {
         return Err("it changed during the restore".into());
     }
     let content = match plan.then.blob() {
-        Some(hash) => store.get_blob(scope, hash).await.map_err(|error| error.to_string())?,
+        Some(hash) => store.get_blob(hash).await.map_err(|error| error.to_string())?,
         None => Vec::new(),
     };
     let then = match plan.then {

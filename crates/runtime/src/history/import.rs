@@ -8,7 +8,7 @@ use crate::prompt::texts::{Whole, load, offload};
 use crate::secrets::Vault;
 use mainpath_core::*;
 use mainpath_providers::history;
-use mainpath_store::{Appended, Lease, Opened, Scope, Store, StoreError};
+use mainpath_store::{Appended, Lease, Opened, ScopedStore, StoreError, TraceStore};
 use mainpath_types::*;
 
 /// How many events are appended at a time.
@@ -25,8 +25,7 @@ pub struct Origin<'a> {
 
 /// A trace that nobody drives and that is in no run, held while messages from elsewhere are added to it.
 pub struct Intake<'a> {
-    store: &'a dyn Store,
-    scope: &'a Scope,
+    store: ScopedStore<'a>,
     vault: &'a Vault,
     lease: Lease,
     machine: Machine,
@@ -38,18 +37,17 @@ pub struct Intake<'a> {
 impl<'a> Intake<'a> {
     /// Takes hold of a trace. A new one gets the spec first. Errors: it is being driven or in a run, is damaged, or has no spec.
     pub async fn open(
-        store: &'a dyn Store,
-        (scope, vault): (&'a Scope, &'a Vault),
-        trace: &TraceId,
+        at: TraceStore<'a>,
+        vault: &'a Vault,
         spec: Option<Spec>,
         now: Millis,
     ) -> Result<Intake<'a>, RuntimeError> {
-        let Opened { lease, log } = store.lease(scope, trace, spec.is_some()).await?;
+        let Opened { lease, log } = at.store.lease(at.scope, at.trace, spec.is_some()).await?;
         if let Some(damage) = &log.damage {
             return Err(RuntimeError::Trace(format!("the log is damaged: {damage}")));
         }
-        let machine = Machine::fold(trace.clone(), &log.events);
-        let mut intake = Intake { store, scope, vault, lease, machine, head: log.head, batch: Vec::new() };
+        let machine = Machine::fold(at.trace.clone(), &log.events);
+        let mut intake = Intake { store: at.scoped(), vault, lease, machine, head: log.head, batch: Vec::new() };
         if let Some(mut spec) = spec {
             vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
             intake.offer(InputKind::SetSpec { spec: Box::new(spec), by: None }, now)?;
@@ -74,8 +72,8 @@ impl<'a> Intake<'a> {
         let source = self.vault.redact(from.source);
         for history::Whole { role, mut parts } in messages {
             redact(self.vault, &mut parts);
-            offload(self.store, self.scope, &mut parts).await?;
-            let message = imported((role, parts), source.clone(), &self.scope.principal);
+            offload(self.store, &mut parts).await?;
+            let message = imported(role, parts, source.clone(), &self.store.scope.principal);
             self.offer(InputKind::Import(Box::new(message)), from.now)?;
             if self.batch.len() >= BATCH {
                 self.append().await?;
@@ -102,7 +100,7 @@ impl<'a> Intake<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        match self.store.append(&self.lease, self.head, std::mem::take(&mut self.batch)).await {
+        match self.store.store.append(&self.lease, self.head, std::mem::take(&mut self.batch)).await {
             Appended::Committed { head } => self.head = head,
             Appended::Refused(refused) => return Err(RuntimeError::Trace(refused.to_string())),
             Appended::Unknown { problem } => return Err(RuntimeError::Trace(problem)),
@@ -111,7 +109,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-fn imported((role, parts): (Role, Vec<Part>), source: String, by: &Principal) -> MessageImported {
+fn imported(role: Role, parts: Vec<Part>, source: String, by: &Principal) -> MessageImported {
     MessageImported {
         seq: Seq(0),
         role,
@@ -127,13 +125,13 @@ fn imported((role, parts): (Role, Vec<Part>), source: String, by: &Principal) ->
 
 /// Adds messages to a trace, and says how many. Errors: as [`Intake`]'s.
 pub async fn import(
-    store: &dyn Store,
-    whose: (&Scope, &Vault),
-    trace: &TraceId,
+    at: TraceStore<'_>,
+    vault: &Vault,
     spec: Option<Spec>,
-    (messages, from): (Vec<history::Whole>, Origin<'_>),
+    messages: Vec<history::Whole>,
+    from: Origin<'_>,
 ) -> Result<usize, RuntimeError> {
-    Intake::open(store, whose, trace, spec, from.now).await?.add(messages, from).await
+    Intake::open(at, vault, spec, from.now).await?.add(messages, from).await
 }
 
 /// What people, models and tools said elsewhere is redacted as if it had been said here.
@@ -162,70 +160,58 @@ pub enum Extent {
 /// documents; a line stands for what is gone. An answer whose calls have not all ended is not in it. Also the number of the last
 /// event. Errors: the log or a blob cannot be read.
 pub async fn conversation(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    (extent, with_media): (Extent, bool),
+    trace: TraceStore<'_>,
+    extent: Extent,
+    with_media: bool,
 ) -> Result<(Vec<Message>, EventId), StoreError> {
-    let log = store.read(scope, trace, 1).await?;
-    let state = Machine::fold(trace.clone(), &log.events).state().clone();
-    Ok((messages(store, scope, (state, &log.events), (extent, with_media)).await?, log.head))
+    let log = trace.read(1).await?;
+    let state = Machine::fold(trace.trace.clone(), &log.events).state().clone();
+    Ok((messages(trace.scoped(), state, &log.events, extent, with_media).await?, log.head))
 }
 
 /// All that was said in a trace, as if these messages had been added already. They are left out where they could not be: in a
 /// run. The rest is as [`conversation`]'s.
 pub async fn conversation_with(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    (with_media, open): (bool, Option<history::Loose>),
+    trace: TraceStore<'_>,
+    open: Option<history::Loose>,
+    with_media: bool,
 ) -> Result<(Vec<Message>, EventId), StoreError> {
-    let mut log = store.read(scope, trace, 1).await?;
-    let state = joined(scope, trace, &mut log.events, open);
+    let mut log = trace.read(1).await?;
+    let state = joined(trace, &mut log.events, open);
     if state.clearing {
         // It is over as soon as the run is: nobody is told of it any more.
         return Ok((Vec::new(), log.head));
     }
-    Ok((messages(store, scope, (state, &log.events), (Extent::Said, with_media)).await?, log.head))
+    Ok((messages(trace.scoped(), state, &log.events, Extent::Said, with_media).await?, log.head))
 }
 
 /// What rules find in all that was said in a trace, as if these messages had been added already, as Markdown: without them it is
 /// what `summary.md` says. Errors: the log or a text of it cannot be read.
-pub async fn summary_with(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    open: Option<history::Loose>,
-) -> Result<String, StoreError> {
-    let mut log = store.read(scope, trace, 1).await?;
-    let state = joined(scope, trace, &mut log.events, open);
+pub async fn summary_with(trace: TraceStore<'_>, open: Option<history::Loose>) -> Result<String, StoreError> {
+    let mut log = trace.read(1).await?;
+    let state = joined(trace, &mut log.events, open);
     let mut bodies = Log::default();
     bodies.extend(&log.events);
-    Ok(summarised(store, scope, &state, &bodies, &Gone::noted()).await?.markdown())
+    Ok(summarised(trace.scoped(), &state, &bodies, &Gone::noted()).await?.markdown())
 }
 
 /// The same of messages that are in no trace here.
-pub async fn summary_of(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    messages: history::Loose,
-) -> Result<String, StoreError> {
+pub async fn summary_of(trace: TraceStore<'_>, messages: history::Loose) -> Result<String, StoreError> {
     let spec = Box::new(Spec::new("", Profile::Trace));
     let begins = SpecChanged { spec, by: None };
     let mut log = vec![Event { id: 1, ts: 0, turn: 0, mail: None, kind: begins.into() }];
-    let state = joined(scope, trace, &mut log, Some(messages));
+    let state = joined(trace, &mut log, Some(messages));
     let mut bodies = Log::default();
     bodies.extend(&log);
-    Ok(summarised(store, scope, &state, &bodies, &Gone::noted()).await?.markdown())
+    Ok(summarised(trace.scoped(), &state, &bodies, &Gone::noted()).await?.markdown())
 }
 
 /// The state of a log after these messages have joined it.
-fn joined(scope: &Scope, trace: &TraceId, log: &mut Vec<Event>, open: Option<history::Loose>) -> State {
-    let mut machine = Machine::fold(trace.clone(), log.iter());
+fn joined(trace: TraceStore<'_>, log: &mut Vec<Event>, open: Option<history::Loose>) -> State {
+    let mut machine = Machine::fold(trace.trace.clone(), log.iter());
     let begun = machine.state().tree.head.is_some();
     for history::Whole { role, parts } in open.into_iter().flat_map(|open| open.heal(begun).messages) {
-        let message = imported((role, parts), String::new(), &scope.principal);
+        let message = imported(role, parts, String::new(), &trace.scope.principal);
         let input = Input::new(machine.state().now, InputKind::Import(Box::new(message)));
         if let Ok(events) = machine.handle(&input) {
             machine.commit(events.last().map_or(0, |event| event.id));
@@ -236,10 +222,11 @@ fn joined(scope: &Scope, trace: &TraceId, log: &mut Vec<Event>, open: Option<his
 }
 
 async fn messages(
-    store: &dyn Store,
-    scope: &Scope,
-    (mut state, events): (State, &[Event]),
-    (extent, with_media): (Extent, bool),
+    store: ScopedStore<'_>,
+    mut state: State,
+    events: &[Event],
+    extent: Extent,
+    with_media: bool,
 ) -> Result<Vec<Message>, StoreError> {
     // Where nothing was asked here yet, the spec waits for the first run; what is said does not.
     state.spec = state.spec.or_else(|| state.next_spec.clone());
@@ -257,11 +244,11 @@ async fn messages(
     for item in &items {
         let mut whole = Whole::with_lines(&bodies);
         if let Some(event) = item.event() {
-            whole.load(store, scope, event).await?;
+            whole.load(store, event).await?;
         }
         let Some(mut message) = message(&state, &whole, item) else { continue };
         if with_media {
-            media::load(store, scope, &mut message.parts, &mut Gone::noted()).await?;
+            media::load(store, &mut message.parts, &mut Gone::noted()).await?;
         }
         messages.push(message);
     }
@@ -269,10 +256,10 @@ async fn messages(
 }
 
 /// Puts the bytes of pictures, sound and documents in their places; a line stands for what is gone. Errors: a blob cannot be read.
-pub async fn load_media(store: &dyn Store, scope: &Scope, messages: &mut [Message]) -> Result<(), StoreError> {
+pub async fn load_media(store: ScopedStore<'_>, messages: &mut [Message]) -> Result<(), StoreError> {
     for message in messages {
-        load(store, scope, &mut message.parts, &mut Gone::noted()).await?;
-        media::load(store, scope, &mut message.parts, &mut Gone::noted()).await?;
+        load(store, &mut message.parts, &mut Gone::noted()).await?;
+        media::load(store, &mut message.parts, &mut Gone::noted()).await?;
     }
     Ok(())
 }

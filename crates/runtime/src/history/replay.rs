@@ -6,11 +6,11 @@ use crate::models::Models;
 use crate::prepared::{Frames, request_head, text_form};
 use crate::prompt::gone::Gone;
 use crate::prompt::prefix::Prefix;
-use crate::prompt::request::extend;
+use crate::prompt::request::{Encoding, Sources, extend};
 use crate::prompt::texts::load;
 use mainpath_core::{Bodies, Item, Log, NodeKind, State, Under, apply, pack};
 use mainpath_providers::{Playback, Provider, Script, Scripted};
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -49,15 +49,9 @@ impl Replayed {
 /// compares its hash. A dry run writes nothing. Nothing is removed or replaced that cannot be built again: the views of a log
 /// that cannot be read to its end, or whose blobs are gone, stay as they are. Errors: the log or a request's blob cannot be
 /// read.
-pub async fn replay(
-    store: &dyn Store,
-    models: &dyn Models,
-    scope: &Scope,
-    trace: &TraceId,
-    dry_run: bool,
-) -> Result<Replayed, StoreError> {
-    let known = views::last_known(store, scope, trace).await?;
-    let log = store.read(scope, trace, 1).await?;
+pub async fn replay(trace: TraceStore<'_>, models: &dyn Models, dry_run: bool) -> Result<Replayed, StoreError> {
+    let known = views::last_known(trace).await?;
+    let log = trace.read(1).await?;
     let mut replayed = Replayed { events: log.events.len() as u64, ..Replayed::default() };
     if let Some(damage) = &log.damage {
         replayed.differences.push(format!("{damage}; what follows was not replayed"));
@@ -69,31 +63,29 @@ pub async fn replay(
     let missing = views::missing_end(log.head, known).filter(|_| !log.read_only());
     replayed.differences.extend(missing.iter().map(|missing| format!("{missing}; they stay as they are")));
     let gone: HashSet<EventId> = log.erased.iter().map(|erased| erased.id).collect();
-    requests(store, models, (scope, &gone), trace, &log.events, &mut replayed).await?;
+    requests(trace, models, &log.events, &gone, &mut replayed).await?;
     if !log.read_only() && missing.is_none() {
-        rebuild(store, scope, trace, &log.events, dry_run, &mut replayed).await?;
+        rebuild(trace, &log.events, dry_run, &mut replayed).await?;
     }
     Ok(replayed)
 }
 
 async fn rebuild(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
+    trace: TraceStore<'_>,
     events: &[Event],
     dry_run: bool,
     replayed: &mut Replayed,
 ) -> Result<(), StoreError> {
     let artifacts = artifacts::list(events);
-    let changed = artifacts::changed(store, scope, trace, &artifacts).await?;
+    let changed = artifacts::changed(trace, &artifacts).await?;
     replayed.wrong.clone_from(&changed);
     let mut before = HashMap::new();
-    let there: HashSet<String> = store.views(scope, trace).await?.into_iter().collect();
+    let there: HashSet<String> = trace.views().await?.into_iter().collect();
     for artifact in &artifacts {
         match there.contains(&artifact.file) {
             true => replayed.views += u64::from(!changed.contains(&artifact.file)),
             // What is no longer kept has no file.
-            false if store.get_blob(scope, &artifact.artifact.hash).await.is_err() => {}
+            false if trace.scoped().get_blob(&artifact.artifact.hash).await.is_err() => {}
             false => replayed.missing.push(artifact.file.clone()),
         }
     }
@@ -101,7 +93,7 @@ async fn rebuild(
         if artifacts.iter().any(|artifact| artifact.file == name) {
             continue;
         }
-        if let Some(bytes) = store.get_view(scope, trace, &name).await? {
+        if let Some(bytes) = trace.get_view(&name).await? {
             before.insert(name, bytes);
         }
     }
@@ -114,10 +106,10 @@ async fn rebuild(
     let known = events.iter().take_while(|event| event.id <= written_at).count();
     let built = async {
         let then = match known < events.len() {
-            true => views::build(store, scope, trace, events.get(..known).unwrap_or_default()).await?,
+            true => views::build(trace, events.get(..known).unwrap_or_default()).await?,
             false => Vec::new(),
         };
-        Ok((then, views::build(store, scope, trace, events).await?))
+        Ok((then, views::build(trace, events).await?))
     };
     let (then, now) = match built.await {
         Ok(built) => built,
@@ -154,22 +146,21 @@ async fn rebuild(
     if !dry_run {
         // What they were copied from is there, so they come back.
         for name in &changed {
-            store.delete_view(scope, trace, name).await?;
+            trace.delete_view(name).await?;
         }
-        views::put(store, scope, trace, &artifacts, now).await?;
+        views::put(trace, &artifacts, now).await?;
     }
     Ok(())
 }
 
 async fn requests(
-    store: &dyn Store,
+    trace: TraceStore<'_>,
     models: &dyn Models,
-    (scope, gone): (&Scope, &HashSet<EventId>),
-    trace: &TraceId,
     events: &[Event],
+    gone: &HashSet<EventId>,
     replayed: &mut Replayed,
 ) -> Result<(), StoreError> {
-    let mut state = State::new(trace.clone());
+    let mut state = State::new(trace.trace.clone());
     let mut bodies = Log::default();
     bodies.extend(events);
     let mut prefix = Prefix::default();
@@ -200,9 +191,10 @@ async fn requests(
                         .push(format!("request {}: its model's format is not known here", data.request));
                     continue;
                 };
-                let at = (store, scope);
                 let (before, after) = frames.of(packed.under);
-                match extend(&mut prefix, (&**provider, before, *text), (&state, &bodies), &packed, at).await? {
+                let encoding = Encoding { provider: &**provider, before, text: *text };
+                let sources = Sources { state: &state, bodies: &bodies, store: trace.scoped() };
+                match extend(&mut prefix, &packed, encoding, sources).await? {
                     Some(gone) => {
                         lost.extend(gone);
                         let (_, hash) = prefix.body(provider.codec(), before, after);
@@ -278,9 +270,9 @@ fn encoder(models: &dyn Models, events: &[Event], under: Under) -> Option<Encode
 }
 
 /// The model that gives the answers of a recorded trace again: those of its main path, in order. Errors: a blob is missing.
-pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Playback, StoreError> {
-    let log = store.read(scope, trace, 1).await?;
-    let mut state = State::new(trace.clone());
+pub async fn playback(trace: TraceStore<'_>) -> Result<Playback, StoreError> {
+    let log = trace.read(1).await?;
+    let mut state = State::new(trace.trace.clone());
     log.events.iter().for_each(|event| apply(&mut state, event));
     let said: HashMap<EventId, &ModelFinished> = log
         .events
@@ -296,7 +288,7 @@ pub async fn playback(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Resu
             continue;
         };
         let mut parts = data.parts.clone();
-        load(store, scope, &mut parts, &mut Gone::Fails).await?;
+        load(trace.scoped(), &mut parts, &mut Gone::Fails).await?;
         answers.push((parts, data.usage, data.stop));
     }
     answers.reverse();

@@ -1,15 +1,14 @@
 //! Checking a trace: everything of it that can be lost.
 
 use crate::history::views;
-use mainpath_store::{Report, Scope, Store, StoreError};
-use mainpath_types::TraceId;
+use mainpath_store::{Report, StoreError, TraceStore};
 
-/// Checks a log with all that it names ([`Store::verify`]), and its end against the views that were written of it. Mirrors of
+/// Checks a log with all that it names ([`Store::verify`](mainpath_store::Store::verify)), and its end against the views that were written of it. Mirrors of
 /// sessions do not count: they are made again from the log. Errors: there is no such trace, or it cannot be read.
-pub async fn verify(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Report, StoreError> {
+pub async fn verify(trace: TraceStore<'_>) -> Result<Report, StoreError> {
     // Before the log: while somebody drives the trace, both grow.
-    let known = views::last_known(store, scope, trace).await?;
-    let mut report = store.verify(scope, trace).await?;
+    let known = views::last_known(trace).await?;
+    let mut report = trace.verify().await?;
     if report.damage.is_none() {
         report.faults.extend(views::missing_end(report.events, known));
     }

@@ -11,7 +11,7 @@ use mainpath_core::{
     Bodies, CallState, Ending, NodeKind, Queued, State, Summary, apply, cumulative_stats, earlier_summary, own_stats,
     summary_messages,
 };
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{ScopedStore, StoreError, TraceStore};
 use mainpath_types::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,51 +20,40 @@ use std::collections::BTreeMap;
 pub type View = (&'static str, Vec<u8>);
 
 /// The views of a trace with this log, but for the artifacts themselves. Errors: a blob that a view quotes is missing.
-pub async fn build(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    events: &[Event],
-) -> Result<Vec<View>, StoreError> {
-    Ok(make(store, scope, (trace, events), Gone::Fails).await?.0)
+pub async fn build(trace: TraceStore<'_>, events: &[Event]) -> Result<Vec<View>, StoreError> {
+    Ok(make(trace, events, Gone::Fails).await?.0)
 }
 
 /// The same, with a line in the place of each text that is gone. Errors: the store cannot be read.
-pub async fn build_with_lines(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
-    events: &[Event],
-) -> Result<Vec<View>, StoreError> {
-    Ok(make(store, scope, (trace, events), Gone::noted()).await?.0)
+pub async fn build_with_lines(trace: TraceStore<'_>, events: &[Event]) -> Result<Vec<View>, StoreError> {
+    Ok(make(trace, events, Gone::noted()).await?.0)
 }
 
 /// The views, and those of them that are nothing but a text of which a part is gone.
 async fn make(
-    store: &dyn Store,
-    scope: &Scope,
-    (trace, events): (&TraceId, &[Event]),
+    trace: TraceStore<'_>,
+    events: &[Event],
     mut gone: Gone,
 ) -> Result<(Vec<View>, Vec<&'static str>), StoreError> {
-    let (state, made) = fold(trace, events);
-    let log = Events(events);
-    let (task, spec) = (task_with(store, scope, (&state, events), &mut gone).await?, spec(events));
+    let (state, made) = fold(trace.trace, events);
+    let (log, store) = (Events(events), trace.scoped());
+    let (task, spec) = (task_with(store, &state, events, &mut gone).await?, spec(events));
     let mut request = asked(&state, events).map_or(Vec::new(), |kind| parts(kind).to_vec());
-    load(store, scope, &mut request, &mut gone).await?;
+    load(store, &mut request, &mut gone).await?;
     let mut gaps = if gone.take().is_empty() { Vec::new() } else { vec![REQUEST] };
-    let end = ending_with(store, scope, (&state, &log), &mut gone).await?;
+    let end = ending_with(store, &state, &log, &mut gone).await?;
     gaps.extend((!gone.take().is_empty()).then_some(ANSWER));
     let about = meta(&state, events, spec, &task, end.as_ref().map(|end| end.answer.as_str()));
     let mut views = vec![
         ("goal.json", pretty(&plan(&state, events, &made, &task))),
         ("state.json", pretty(&open(&state))),
-        ("wire.jsonl", wire(trace, events)),
+        ("wire.jsonl", wire(trace.trace, events)),
         (REQUEST, text_of(&request).into_bytes()),
     ];
     if let Some(end) = end {
         views.push((ANSWER, format!("{}\n", end.answer.trim_end()).into_bytes()));
     }
-    views.push(("summary.md", summarised(store, scope, &state, &log, &gone).await?.markdown().into_bytes()));
+    views.push(("summary.md", summarised(store, &state, &log, &gone).await?.markdown().into_bytes()));
     let artifacts: Vec<Value> = artifacts::list(events)
         .into_iter()
         .map(|Kept { call, artifact, file }| json!({"call": call, "artifact": artifact, "file": file}))
@@ -101,8 +90,7 @@ pub fn fold(trace: &TraceId, events: &[Event]) -> (State, BTreeMap<GoalId, Milli
 /// What rules find in what was said on the main path, left out of the context or not. A text that is not there any more is not in
 /// it, where it may be gone. Errors: one cannot be read.
 pub(crate) async fn summarised(
-    store: &dyn Store,
-    scope: &Scope,
+    store: ScopedStore<'_>,
     state: &State,
     log: &(dyn Bodies + Send + Sync),
     gone: &Gone,
@@ -110,7 +98,7 @@ pub(crate) async fn summarised(
     let may_go = matches!(gone, Gone::Noted(_));
     let mut whole = Whole::new(log);
     if let Some(event) = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model) {
-        match whole.load(store, scope, event).await {
+        match whole.load(store, event).await {
             Ok(()) => {}
             Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) if may_go => {}
             Err(error) => return Err(error),
@@ -120,7 +108,7 @@ pub(crate) async fn summarised(
     for (seq, event) in summary_messages(state) {
         // One at a time: a long conversation is not held in memory.
         let mut whole = Whole::new(log);
-        match whole.load(store, scope, event).await {
+        match whole.load(store, event).await {
             Ok(()) => found.take(state, &whole, seq),
             Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) if may_go => found.take(state, &whole, seq),
             Err(error) => return Err(error),
@@ -132,25 +120,24 @@ pub(crate) async fn summarised(
 /// How the last run ended, like [`mainpath_core::ending`], with an answer that lies in a blob in its place, and a line where that
 /// is gone. Errors: the store cannot be read.
 pub async fn ending(
-    store: &dyn Store,
-    scope: &Scope,
+    store: ScopedStore<'_>,
     state: &State,
     log: &(dyn Bodies + Send + Sync),
 ) -> Result<Option<Ending>, StoreError> {
-    ending_with(store, scope, (state, log), &mut Gone::noted()).await
+    ending_with(store, state, log, &mut Gone::noted()).await
 }
 
 async fn ending_with(
-    store: &dyn Store,
-    scope: &Scope,
-    (state, log): (&State, &(dyn Bodies + Send + Sync)),
+    store: ScopedStore<'_>,
+    state: &State,
+    log: &(dyn Bodies + Send + Sync),
     gone: &mut Gone,
 ) -> Result<Option<Ending>, StoreError> {
     let mut whole = Whole::with(log, std::mem::take(gone));
     // The last words of the model are all that an ending quotes.
     let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
     for (_, node) in assistants {
-        whole.load(store, scope, node.event).await?;
+        whole.load(store, node.event).await?;
         let parts = match whole.get(node.event) {
             Some(EventKind::ModelFinished(data)) => &data.parts,
             Some(EventKind::MessageImported(data)) => &data.parts,
@@ -189,45 +176,43 @@ const NAMES: [&str; 8] =
 
 /// Writes the views of a trace. Of a text that is gone the view that was written when it was there stays. Errors: the log cannot be
 /// read, or a view cannot be written.
-pub async fn write(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<(), StoreError> {
-    let log = store.read(scope, trace, 1).await?;
-    let (mut views, gaps) = make(store, scope, (trace, &log.events), Gone::noted()).await?;
+pub async fn write(trace: TraceStore<'_>) -> Result<(), StoreError> {
+    let log = trace.read(1).await?;
+    let (mut views, gaps) = make(trace, &log.events, Gone::noted()).await?;
     for gap in gaps {
-        if let Some(before) = store.get_view(scope, trace, gap).await? {
+        if let Some(before) = trace.get_view(gap).await? {
             views.iter_mut().filter(|(name, _)| *name == gap).for_each(|(_, bytes)| bytes.clone_from(&before));
         }
     }
-    put(store, scope, trace, &artifacts::list(&log.events), views).await
+    put(trace, &artifacts::list(&log.events), views).await
 }
 
 /// Writes these views and the artifacts' copies. What the log no longer makes, such as the answer of a conversation that was
 /// cleared, goes, as it must not be taken for the log's; what others have put there stays.
 pub(crate) async fn put(
-    store: &dyn Store,
-    scope: &Scope,
-    trace: &TraceId,
+    trace: TraceStore<'_>,
     artifacts: &[Kept<'_>],
     views: Vec<(&'static str, Vec<u8>)>,
 ) -> Result<(), StoreError> {
-    for name in store.views(scope, trace).await? {
+    for name in trace.views().await? {
         let is_stale = NAMES.contains(&&*name) && !views.iter().any(|(view, _)| *view == name);
         if is_stale {
-            store.delete_view(scope, trace, &name).await?;
+            trace.delete_view(&name).await?;
         }
     }
-    artifacts::copy(store, scope, trace, artifacts).await?;
+    artifacts::copy(trace, artifacts).await?;
     for (name, bytes) in views {
-        store.put_view(scope, trace, name, bytes).await?;
+        trace.put_view(name, bytes).await?;
     }
     Ok(())
 }
 
 /// The last event that the views of a trace know of. They are written of what is durable, so a log that is read afterwards and
 /// ends before it has lost its end. `None`: there are no views that say so. Errors: the store cannot be read.
-pub async fn last_known(store: &dyn Store, scope: &Scope, trace: &TraceId) -> Result<Option<EventId>, StoreError> {
+pub async fn last_known(trace: TraceStore<'_>) -> Result<Option<EventId>, StoreError> {
     let mut known = None;
     for name in ["meta.json", "state.json"] {
-        let view = store.get_view(scope, trace, name).await?;
+        let view = trace.get_view(name).await?;
         known = known.max(view.and_then(|view| written_up_to(&view)));
     }
     Ok(known)
@@ -245,18 +230,18 @@ pub fn missing_end(head: EventId, known: Option<EventId>) -> Option<String> {
 
 /// What the agent was first asked to do on the main path, without what was piped in or attached; before anything is on it, what
 /// was first said since the conversation was last cleared, or at all; a line where that is gone. Errors: the store cannot be read.
-pub async fn task(store: &dyn Store, scope: &Scope, state: &State, events: &[Event]) -> Result<String, StoreError> {
-    task_with(store, scope, (state, events), &mut Gone::noted()).await
+pub async fn task(store: ScopedStore<'_>, state: &State, events: &[Event]) -> Result<String, StoreError> {
+    task_with(store, state, events, &mut Gone::noted()).await
 }
 
 async fn task_with(
-    store: &dyn Store,
-    scope: &Scope,
-    (state, events): (&State, &[Event]),
+    store: ScopedStore<'_>,
+    state: &State,
+    events: &[Event],
     gone: &mut Gone,
 ) -> Result<String, StoreError> {
     let mut said = asked(state, events).map_or(Vec::new(), |kind| typed_in(kind).to_vec());
-    load(store, scope, &mut said, gone).await?;
+    load(store, &mut said, gone).await?;
     Ok(text_of(&said))
 }
 

@@ -137,7 +137,7 @@ async fn older_messages(desk: &Desk<'_>, args: OlderArgs) -> Result<String, Stri
         unread -= 1;
         let mut whole = Whole::new(log);
         if let Some(event) = item.event() {
-            let _ = whole.load(store.store, store.scope, event).await;
+            let _ = whole.load(store, event).await;
         }
         oldest = item.seq();
         let Some(message) = message(state, &whole, item) else { continue };
@@ -267,7 +267,7 @@ async fn past_result(desk: &Desk<'_>, args: RecallArgs) -> Result<String, String
     let is_known = |call: &&Call| call.state.is_done() && on_path(state).contains(&call.id.seq);
     let call = state.calls.get(args.call).filter(is_known).ok_or_else(unknown)?;
     let mut whole = Whole::new(log);
-    let _ = whole.load(store.store, store.scope, call.result).await;
+    let _ = whole.load(store, call.result).await;
     let item = Item::Result { seq: call.id.seq, call: call.id, event: call.result, shown: Shown::Whole };
     let message = message(state, &whole, &item).ok_or("That result was erased.")?;
     let content = message.parts.iter().map(|part| match part {

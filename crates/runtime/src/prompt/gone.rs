@@ -1,6 +1,6 @@
 //! What stands in the place of a text or an attachment whose blob is lost.
 
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::{BlobHash, Part};
 use std::collections::BTreeSet;
 
@@ -29,13 +29,8 @@ impl Gone {
     }
 
     /// The bytes of a blob; `None` if they are gone and a line is to stand in their place. Errors: it cannot be read.
-    pub async fn get(
-        &mut self,
-        store: &dyn Store,
-        scope: &Scope,
-        hash: &BlobHash,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        match (store.get_blob(scope, hash).await, self) {
+    pub async fn get(&mut self, store: ScopedStore<'_>, hash: &BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
+        match (store.get_blob(hash).await, self) {
             (Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)), Gone::Noted(blobs)) => {
                 blobs.insert(hash.clone());
                 Ok(None)

@@ -3,23 +3,18 @@
 use crate::prompt::gone::{Gone, gone_line};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::*;
 
 /// Puts bytes that lie in blobs back in their places, those in tool results included. Errors: a blob cannot be read, or is gone
 /// where that is one.
-pub(crate) async fn load(
-    store: &dyn Store,
-    scope: &Scope,
-    parts: &mut [Part],
-    gone: &mut Gone,
-) -> Result<(), StoreError> {
+pub(crate) async fn load(store: ScopedStore<'_>, parts: &mut [Part], gone: &mut Gone) -> Result<(), StoreError> {
     for part in parts {
         let what = lost(part);
         match part {
             Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } => {
                 let Source::Blob { hash, media_type } = source else { continue };
-                match gone.get(store, scope, hash).await? {
+                match gone.get(store, hash).await? {
                     Some(bytes) => {
                         let data = STANDARD.encode(bytes);
                         *source = Source::Base64 { data, media_type: std::mem::take(media_type) };
@@ -27,7 +22,7 @@ pub(crate) async fn load(
                     None => *part = gone_line(&what),
                 }
             }
-            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content, gone)).await?,
+            Part::ToolResult { content, .. } => Box::pin(load(store, content, gone)).await?,
             Part::Text { .. } | Part::StoredText { .. } | Part::Thinking { .. } | Part::ToolCall { .. } => {}
         }
     }
@@ -50,13 +45,13 @@ fn lost(part: &Part) -> String {
 }
 
 /// Puts bytes into blobs. What is no base64 has no bytes and stays as it is.
-pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
+pub(crate) async fn offload(store: ScopedStore<'_>, parts: &mut [Part]) -> Result<(), StoreError> {
     for part in parts {
         if let Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } = part
             && let Source::Base64 { data, media_type } = source
             && let Ok(bytes) = STANDARD.decode(&*data)
         {
-            let hash = store.put_blob(scope, bytes).await?;
+            let hash = store.put_blob(bytes).await?;
             *source = Source::Blob { hash, media_type: std::mem::take(media_type) };
         }
     }

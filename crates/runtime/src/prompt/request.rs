@@ -6,7 +6,7 @@ use crate::prompt::prefix::Prefix;
 use crate::prompt::texts::Whole;
 use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
 use mainpath_providers::{Provider, groups};
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::*;
 use std::collections::BTreeSet;
 
@@ -17,21 +17,40 @@ fn unsign(state: &State, under: Under, message: &mut Message) {
     }
 }
 
+/// How a conversation is encoded for a model.
+#[derive(Clone, Copy)]
+pub(crate) struct Encoding<'a> {
+    pub provider: &'a dyn Provider,
+    /// The body before the conversation.
+    pub before: &'a [u8],
+    /// How a turn looks, where it is text.
+    pub text: Option<TextForm>,
+}
+
+/// What a request is made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub state: &'a State,
+    /// The events that it shows.
+    pub bodies: &'a (dyn Bodies + Send + Sync),
+    /// Where what lies in blobs is.
+    pub store: ScopedStore<'a>,
+}
+
 /// Adds to the prefix what the packed request shows beyond it; gives the blobs that are gone, in whose place the model is shown a
 /// line. `None` when a body is not at hand.
 pub(crate) async fn extend(
     prefix: &mut Prefix,
-    (provider, before, text): (&dyn Provider, &[u8], Option<TextForm>),
-    (state, bodies): (&State, &(dyn Bodies + Send + Sync)),
     packed: &Packed,
-    (store, scope): (&dyn Store, &Scope),
+    Encoding { provider, before, text }: Encoding<'_>,
+    Sources { state, bodies, store }: Sources<'_>,
 ) -> Result<Option<BTreeSet<BlobHash>>, StoreError> {
     let kept = prefix.keep(packed.under, &packed.items, before);
     let new: &[Item] = packed.items.get(kept..).unwrap_or(&[]);
     // Before they become messages: a summary is put into a sentence, a result is shortened.
     let mut whole = Whole::with_lines(bodies);
     for event in new.iter().filter_map(Item::event) {
-        whole.load(store, scope, event).await?;
+        whole.load(store, event).await?;
     }
     let Some(mut messages) = new.iter().map(|item| message(state, &whole, item)).collect::<Option<Vec<_>>>() else {
         return Ok(None);
@@ -49,7 +68,7 @@ pub(crate) async fn extend(
     }
     let mut gone = Gone::noted();
     for message in &mut messages {
-        media::load(store, scope, &mut message.parts, &mut gone).await?;
+        media::load(store, &mut message.parts, &mut gone).await?;
     }
     debug_assert!(groups(&messages).map(<[Message]>::len).sum::<usize>() == new.len());
     prefix.extend(provider.codec(), new, &messages);

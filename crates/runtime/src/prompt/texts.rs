@@ -3,7 +3,7 @@
 use crate::prompt::gone::{Gone, gone_line};
 use crate::prompt::media;
 use mainpath_core::Bodies;
-use mainpath_store::{Scope, Store, StoreError};
+use mainpath_store::{ScopedStore, StoreError};
 use mainpath_types::*;
 use std::collections::BTreeMap;
 
@@ -36,22 +36,22 @@ impl<'a> Whole<'a> {
 
     /// Puts the long texts of an event in their places, and those of the summary that it shows. An event that is not there has
     /// none. Errors: a blob is missing, unless a line is to stand in its place; or one cannot be read.
-    pub async fn load(&mut self, store: &dyn Store, scope: &Scope, event: EventId) -> Result<(), StoreError> {
+    pub async fn load(&mut self, store: ScopedStore<'_>, event: EventId) -> Result<(), StoreError> {
         let mut next = Some(event);
         while let Some(event) = next {
-            self.load_one(store, scope, event).await?;
+            self.load_one(store, event).await?;
             // A summary is older than what shows it: this ends, also on a log that somebody made up.
             next = self.get(event).and_then(shows).filter(|summary| *summary < event);
         }
         Ok(())
     }
 
-    async fn load_one(&mut self, store: &dyn Store, scope: &Scope, event: EventId) -> Result<(), StoreError> {
+    async fn load_one(&mut self, store: ScopedStore<'_>, event: EventId) -> Result<(), StoreError> {
         if !self.get(event).is_some_and(|kind| parts(kind).iter().any(is_stored)) {
             return Ok(());
         }
         let Some(mut kind) = self.get(event).cloned() else { return Ok(()) };
-        load(store, scope, parts_mut(&mut kind), &mut self.gone).await?;
+        load(store, parts_mut(&mut kind), &mut self.gone).await?;
         self.loaded.insert(event, kind);
         Ok(())
     }
@@ -128,21 +128,16 @@ fn grouped(number: u64) -> String {
 }
 
 /// Puts texts that lie in blobs back in their places. Errors: a blob cannot be read, or is gone where that is one.
-pub(crate) async fn load(
-    store: &dyn Store,
-    scope: &Scope,
-    parts: &mut [Part],
-    gone: &mut Gone,
-) -> Result<(), StoreError> {
+pub(crate) async fn load(store: ScopedStore<'_>, parts: &mut [Part], gone: &mut Gone) -> Result<(), StoreError> {
     for part in parts {
         match part {
             Part::StoredText { hash, bytes } => {
-                *part = match gone.get(store, scope, hash).await? {
+                *part = match gone.get(store, hash).await? {
                     Some(found) => Part::text(String::from_utf8_lossy(&found)),
                     None => gone_line(&format!("A text of {} bytes", grouped(*bytes))),
                 };
             }
-            Part::ToolResult { content, .. } => Box::pin(load(store, scope, content, gone)).await?,
+            Part::ToolResult { content, .. } => Box::pin(load(store, content, gone)).await?,
             _ => {}
         }
     }
@@ -150,18 +145,18 @@ pub(crate) async fn load(
 }
 
 /// Puts what is too long for the log into blobs: long texts, and the bytes of images, sound and documents.
-pub(crate) async fn offload(store: &dyn Store, scope: &Scope, parts: &mut [Part]) -> Result<(), StoreError> {
-    media::offload(store, scope, parts).await?;
+pub(crate) async fn offload(store: ScopedStore<'_>, parts: &mut [Part]) -> Result<(), StoreError> {
+    media::offload(store, parts).await?;
     for part in parts {
         if let Part::ToolResult { content, .. } = part {
-            Box::pin(offload(store, scope, content)).await?;
+            Box::pin(offload(store, content)).await?;
         }
         if let Part::Text { text } = part
             && text.len() > BLOB_FROM
         {
             let bytes = text.len() as u64;
             // A copy: where no blob can be written, the text stays.
-            let hash = store.put_blob(scope, text.clone().into_bytes()).await?;
+            let hash = store.put_blob(text.clone().into_bytes()).await?;
             *part = Part::StoredText { hash, bytes };
         }
     }

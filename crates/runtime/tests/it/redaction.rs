@@ -4,6 +4,7 @@ use crate::support::*;
 use fastrand::Rng;
 use mainpath_runtime::wire::Projector;
 use mainpath_runtime::*;
+use mainpath_store::TraceStore;
 use mainpath_testkit::model_server::{Answer, Behaviour, ModelServer, Reply};
 use mainpath_testkit::secrets::samples;
 use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
@@ -230,7 +231,7 @@ async fn nothing_gets_out(seed: u64) {
     runtime.resume(&local(), &trace);
     seen.extend(until(&mut watcher, run_finished).await);
     assert_eq!(settled(&runtime, &trace).await, Phase::Idle);
-    views::write(&*place.store, &local(), &trace).await.unwrap();
+    views::write(TraceStore::new(&*place.store, &local(), &trace)).await.unwrap();
 
     plant.is_not_in("what watchers saw", &format!("{seen:?}"));
     let streamed = |live: &Live| match live {

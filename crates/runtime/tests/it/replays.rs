@@ -3,7 +3,7 @@
 use crate::support::*;
 use mainpath_runtime::replay::Replayed;
 use mainpath_runtime::*;
-use mainpath_store::{Appended, Faulty, Opened, Raw};
+use mainpath_store::{Appended, Faulty, Opened, Raw, TraceStore};
 use mainpath_types::*;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ async fn rebuilds(place: &Place, trace: &TraceId) -> Vec<Event> {
         place.brain.requests().iter().map(|seen| (seen.request, hash(&seen.body))).collect();
     let sent = sent(&log);
     assert!(!sent.is_empty() && sent.iter().all(|(n, hash)| seen.get(n) == Some(hash)), "{sent:?}\n{seen:?}");
-    views::write(&*place.store, &local(), trace).await.unwrap();
+    views::write(TraceStore::new(&*place.store, &local(), trace)).await.unwrap();
     let views = all_views(place, trace).await;
     let asked = log.iter().filter(|event| matches!(event.kind, EventKind::ModelRequested(_))).count();
     let whole = Replayed {
@@ -300,7 +300,7 @@ async fn a_view_that_was_changed_is_told_and_made_good() {
     let place = Place::memory(Brain::steps(&[&[("look", "x")]]));
     let (runtime, trace) = (place.runtime(), id("t"));
     run(&runtime, &trace, place.spec(), "look").await;
-    views::write(&*place.store, &local(), &trace).await.unwrap();
+    views::write(TraceStore::new(&*place.store, &local(), &trace)).await.unwrap();
     place.store.put_view(&local(), &trace, "final.md", b"something else".to_vec()).await.unwrap();
     assert_eq!(place.replay(&trace).await.wrong, ["final.md"]);
     assert!(place.replay(&trace).await.agrees());
@@ -311,7 +311,7 @@ async fn views_of_an_earlier_run_are_no_difference() {
     let place = Place::memory(Brain::steps(&[&[("look", "x")]]));
     let (runtime, trace) = (place.runtime(), id("t"));
     run(&runtime, &trace, place.spec(), "look").await;
-    views::write(&*place.store, &local(), &trace).await.unwrap();
+    views::write(TraceStore::new(&*place.store, &local(), &trace)).await.unwrap();
     runtime.send(&local(), &trace, &Mail::message("again")).await.unwrap();
     runtime.resume(&local(), &trace);
     assert_eq!(settled(&runtime, &trace).await, Phase::Idle);

@@ -11,7 +11,9 @@ use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::*;
 use mainpath_sandbox::Launcher;
 use mainpath_store::files::Disk;
-use mainpath_store::{Faulty, FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
+use mainpath_store::{
+    Faulty, FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store, TraceStore,
+};
 use mainpath_testkit::check;
 use mainpath_types::*;
 use serde::Deserialize;
@@ -329,7 +331,9 @@ impl Place {
     }
 
     pub async fn replay(&self, trace: &TraceId) -> Replayed {
-        replay(&*self.store, &TestModels(Arc::clone(&self.brain)), &local(), trace, false).await.unwrap()
+        replay(TraceStore::new(&*self.store, &local(), trace), &TestModels(Arc::clone(&self.brain)), false)
+            .await
+            .unwrap()
     }
 
     /// Checks a whole log: the chain, every step, every run's end, every request's hash. Returns the log.

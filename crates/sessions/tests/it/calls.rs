@@ -1,7 +1,7 @@
 use mainpath_providers::history::{HistoryFormat, Loose, write};
 use mainpath_runtime::Vault;
 use mainpath_sessions::*;
-use mainpath_store::{FilesStore, Options, Scope, Store};
+use mainpath_store::{FilesStore, Options, Scope, Store, TraceStore};
 use mainpath_types::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -258,14 +258,14 @@ async fn a_conversation_can_begin_with_a_call_that_waits_and_a_run_ends_the_wait
     let none = "tool (no result: the imported conversation has none)";
     assert_eq!(told(&place.history(&session, 2_000).await.0), [beginning, "assistant -", none]);
     let trace = session.trace.clone().unwrap();
-    let whose: (&dyn Store, _, _) = (&place.store, &place.scope, &place.vault);
-    let healed = settle(whose, &place.sessions, &trace, 3_000).await.unwrap();
+    let at = TraceStore::new(&place.store, &place.scope, &trace);
+    let healed = settle(at, &place.vault, &place.sessions, 3_000).await.unwrap();
     let expected = [
         "a first message was put before a conversation that did not begin with a person (1)",
         "calls without a result got one that says so (1)",
     ];
     assert_eq!(healed, expected);
-    assert_eq!(settle(whose, &place.sessions, &trace, 3_000).await.unwrap(), Vec::<String>::new());
+    assert_eq!(settle(at, &place.vault, &place.sessions, 3_000).await.unwrap(), Vec::<String>::new());
     assert_eq!(told(&place.history(&session, 3_000).await.0), [beginning, "assistant -", none]);
     // Nothing that could begin a conversation makes no trace.
     let mut other = Session::new("other", 0, None, 1_000);

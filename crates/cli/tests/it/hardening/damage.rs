@@ -4,7 +4,7 @@
 use super::{long, tried};
 use crate::support::*;
 use mainpath_runtime::{EnvModels, replay::replay, verify, views};
-use mainpath_store::{FilesStore, Options, Report, Scope, line, verify_bytes};
+use mainpath_store::{FilesStore, Options, Report, Scope, TraceStore, line, verify_bytes};
 use mainpath_testkit::model_server::{Answer, ModelServer};
 use mainpath_types::{TenantId, TraceId};
 use serde_json::json;
@@ -65,14 +65,14 @@ impl Sample {
     /// The whole check, with all that is beside the log.
     fn check(&self) -> Report {
         let store = FilesStore::look(&self.place.home, Options::default()).unwrap();
-        on_tokio(verify(&store, &Scope::local(), &self.id())).unwrap()
+        on_tokio(verify(TraceStore::new(&store, &Scope::local(), &self.id()))).unwrap()
     }
 
     /// What a replay that writes nothing, or one that does, finds different.
     fn replayed(&self, dry: bool) -> Vec<String> {
         let store = FilesStore::look(&self.place.home, Options::default()).unwrap();
         let models = EnvModels::default();
-        let found = on_tokio(replay(&store, &models, &Scope::local(), &self.id(), dry)).unwrap();
+        let found = on_tokio(replay(TraceStore::new(&store, &Scope::local(), &self.id()), &models, dry)).unwrap();
         // A number that is another one is told as another version's.
         let outdated = (found.outdated > 0).then(|| "meta.json is of another version".to_string());
         found.differences.into_iter().chain(found.wrong).chain(outdated).collect()
@@ -340,7 +340,7 @@ fn views_that_are_missing_changed_or_cut() {
     assert_eq!(sample.replayed(false), ["the view notes.txt does not come from the log"]);
     sample.place.ok(&["verify"]);
     let store = FilesStore::open(&sample.place.home, Options::default()).unwrap();
-    on_tokio(views::write(&store, &Scope::local(), &sample.id())).unwrap();
+    on_tokio(views::write(TraceStore::new(&store, &Scope::local(), &sample.id()))).unwrap();
     drop(store);
     assert_eq!(std::fs::read(sample.file("notes.txt")).unwrap(), b"mine");
     tried("damage", count, "views changed, cut and made something else");
