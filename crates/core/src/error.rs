@@ -1,6 +1,6 @@
 //! Why an input was refused. A refused input has changed nothing.
 
-use mainpath_types::{CallId, MailId, Millis, Seq};
+use mainpath_types::{CallId, EventKind, MailId, Millis, Seq};
 
 /// Why an input was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -105,3 +105,6 @@ pub enum Refusal {
     #[error("the message is empty")]
     Empty,
 }
+
+/// The event that an input decides, or why it is refused.
+pub(crate) type Decided = Result<EventKind, Refusal>;

@@ -1,6 +1,7 @@
 //! The machine: one input in, one batch out, effects once the batch is durable.
 
-use crate::decide::{decide, fill};
+use crate::decide::decide;
+use crate::model::decide::fill;
 use crate::{Effect, EffectKey, Input, InputKind, Refusal, State, apply, estimate, next_step, pending};
 use mainpath_types::{CallId, Delta, Event, EventId, EventKind, MailRefused, TraceId};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
 use crate::context::compact::{self, Wanted};
-use crate::inject;
+use crate::next::asks_hooks;
 use crate::{Call, CallState, Effect, EffectKey, Judged, State, TimerKey};
 use mainpath_policy::Grant;
 use mainpath_types::{CallId, EffectClass, Millis, TraceId};
@@ -31,7 +31,7 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
     if let Some(at) = run.retry_at.filter(|_| run.closing.is_none()) {
         effects.insert(EffectKey::Timer(TimerKey::Retry), Effect::Timer { at });
     }
-    if inject::asks_hooks(state) {
+    if asks_hooks(state) {
         effects.insert(EffectKey::Hooks(state.turn_number), Effect::AskHooks { turn: state.turn_number });
     }
     effects

@@ -1,8 +1,8 @@
 //! What the model looks into that is no longer shown: older messages, past calls, a past result. What it is told is in the next
 //! request and in no other, and is no larger than what the window has free.
 
-use crate::context::cut::Room;
 use crate::context::pack::left_out;
+use crate::context::room::Room;
 use crate::{Branch, Item, Reply, State};
 use mainpath_types::*;
 
@@ -47,7 +47,7 @@ impl State {
         self.branch = Some(Branch { rounds, ..Branch::new(BranchKind::Aside, seq) });
         self.tree.set_apart(seq);
         for call in data.calls() {
-            self.plan(id, call.id, call.planned);
+            self.plan(id, CallId { seq, ..call.id }, call.planned);
         }
         self.turn = Some(crate::Turn { assistant: seq, last: false });
         self.expand = data.expand;

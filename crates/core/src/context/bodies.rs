@@ -1,48 +1,12 @@
 //! From references to texts: the messages of a packed request, looked up in the log.
 
+use crate::calls::reopen;
 use crate::context::demands::in_words;
-use crate::context::estimate::{Size, letters};
+use crate::context::excerpt::excerpt;
 use crate::context::loss::NOTE;
-use crate::progress::told;
-use crate::reopen;
-use crate::{Call, CallState, Item, NodeKind, Shown, State, reminder};
+use crate::run::progress::told;
+use crate::{Bodies, Call, CallState, Item, NodeKind, Shown, State, reminder};
 use mainpath_types::*;
-use std::collections::BTreeMap;
-
-/// Where the bodies of events can be looked up.
-pub trait Bodies {
-    /// The event with this number, if it is there.
-    fn get(&self, event: EventId) -> Option<&EventKind>;
-}
-
-/// A log in memory: all that a user of this crate alone needs.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Log(BTreeMap<EventId, EventKind>);
-
-impl Log {
-    /// Adds events.
-    pub fn extend<'a>(&mut self, events: impl IntoIterator<Item = &'a Event>) {
-        self.0.extend(events.into_iter().map(|event| (event.id, event.kind.clone())));
-    }
-}
-
-impl FromIterator<(EventId, EventKind)> for Log {
-    fn from_iter<I: IntoIterator<Item = (EventId, EventKind)>>(events: I) -> Log {
-        Log(events.into_iter().collect())
-    }
-}
-
-impl FromIterator<Event> for Log {
-    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Log {
-        Log(events.into_iter().map(|event| (event.id, event.kind)).collect())
-    }
-}
-
-impl Bodies for Log {
-    fn get(&self, event: EventId) -> Option<&EventKind> {
-        self.0.get(&event)
-    }
-}
 
 const SUMMARY_PROMPT: &str = "The conversation is about to outgrow the context window. Write a summary that lets the work \
      go on without the earlier messages. Use these sections: Goal, Constraints, Decisions, Open Items, Tool Facts. Keep file \
@@ -197,30 +161,6 @@ fn part_of(bodies: &dyn Bodies, event: EventId, call: CallId, shown: Shown, whol
         Shown::Excerpt(tokens) => excerpt(&text_of(&whole), tokens.saturating_sub(NOTE + 8)),
     };
     vec![Part::text(format!("{text}\n[Only this is shown of call {call}. Its whole result can be recalled.]"))]
-}
-
-/// The beginning and the end of a text, about so many tokens by estimate.
-pub fn excerpt(text: &str, tokens: u32) -> String {
-    if letters(text) <= tokens {
-        return text.into();
-    }
-    let end = tokens / 3;
-    let (mut size, mut head) = (Size::default(), text.len());
-    for (at, c) in text.char_indices() {
-        if !size.takes(c, tokens - end) {
-            head = at;
-            break;
-        }
-    }
-    let (mut size, mut tail) = (Size::default(), text.len());
-    for (at, c) in text.char_indices().rev() {
-        if at < head || !size.takes(c, end) {
-            break;
-        }
-        tail = at;
-    }
-    let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
-    format!("{first}\n[…]\n{last}")
 }
 
 /// What the model is told to repair its answer.

@@ -2,15 +2,15 @@
 
 use crate::artifact_files;
 use crate::context::bodies::{arguments, called_name, summary_words};
-use crate::context::cut::{AROUND, Room, leaving, too_many};
-use crate::context::floor::summary_floor;
-use crate::context::loss::{LAST, Loss};
+use crate::context::floor::{SUMMARY_FRAME, summary_floor};
+use crate::context::leaving::{leaving, too_many};
+use crate::context::loss::Loss;
 use crate::context::note::note;
+use crate::context::room::{AROUND, Room};
 use crate::context::rules::{Called, Said, Summary};
 use crate::context::sentences::line;
 use crate::goals::view::LEGEND;
-use crate::tree::Start;
-use crate::{Bodies, Branch, Call, CallState, Cut, Hidden, InputKind, NodeKind, Refusal, Run, SpecHead, State};
+use crate::{Bodies, Branch, CallState, Cut, Hidden, InputKind, NodeKind, Refusal, Run, SpecHead, State};
 use crate::{estimate, result_text};
 use mainpath_types::*;
 
@@ -25,9 +25,6 @@ const LEAST: u32 = 64;
 
 /// What reflecting may take, in hundredths of what a request may take.
 const REFLECTION: u8 = 5;
-
-/// What a summary leaves free for what comes next, in hundredths of what a request may take.
-pub(crate) const NEW: u8 = 15;
 
 /// The beginning of a summary. The model that is to make it is shown as much as fits, and not what has just not fitted; where
 /// that is nothing it could summarise, rules do.
@@ -91,33 +88,6 @@ fn plan(state: &State, spec: &SpecHead, hidden: Option<Hidden>) -> Option<PlanVi
         PlanView { tokens: estimate(&text).saturating_add(12), text }
     });
     sized.find(|plan| u64::from(plan.tokens) <= room / 2)
-}
-
-/// The first message that a summary keeps. What is newer takes half of what the newest turn and what is recent may, and leaves
-/// room for something new to be said; the last exchanges stay whole where they leave that room too. It is what a person said,
-/// unless much more fits that was done about it. Where the request does not fit, or a person wants it smaller, at most half of
-/// what there is stays.
-pub(crate) fn first_kept(state: &State, spec: &SpecHead, squeezes: bool) -> Option<Seq> {
-    let room = Room::of(spec);
-    let half = state.tree.shown_tokens(state.tree.head) / 2;
-    let usual = (room.share(room.shares.recent) + room.share(room.shares.current)) / 2;
-    let others = u64::from(spec.fixed_tokens) + room.share(room.shares.summary);
-    let leaving = |new: u64| room.full.saturating_sub(others + new);
-    let (wide, narrow) = (leaving(room.share(NEW)), leaving(room.share(NEW) / 2));
-    let keep = usual.min(wide);
-    let [keep, wide, narrow] =
-        if squeezes { [keep, keep, narrow].map(|room| half.min(room)) } else { [keep, wide, narrow] };
-    let starts: Vec<Start> = state.tree.starts(state.tree.head).collect();
-    // The newest legal place if none fits.
-    let free = starts.iter().take_while(|start| start.tokens <= keep).last().or(starts.first())?;
-    let said = || starts.iter().filter(|start| start.is_said);
-    let last = said().take(LAST + 1).take_while(|start| start.tokens <= wide).last();
-    // The one before what is asked now, even if that leaves half as much room for what comes.
-    let before = said().take(2).take_while(|start| start.tokens <= narrow).last();
-    let said = said().take_while(|start| start.tokens <= keep).last();
-    let asked = said.into_iter().chain(last).chain(before).max_by_key(|start| start.tokens);
-    let chosen = asked.filter(|asked| asked.tokens.saturating_mul(2) >= free.tokens.min(keep)).unwrap_or(free);
-    Some(chosen.seq)
 }
 
 /// Whether a summary would stand for anything.
@@ -344,52 +314,6 @@ pub fn summary_text(summary: Summary, most: u32) -> (String, u32) {
     let text = summary.within(most.saturating_sub(SUMMARY_FRAME)).markdown();
     let tokens = estimate(&text).saturating_add(SUMMARY_FRAME);
     (text, tokens)
-}
-
-/// The size of the sentence around a summary.
-pub(crate) const SUMMARY_FRAME: u32 = 24;
-
-impl Branch {
-    /// A branch that has just begun.
-    pub(crate) fn new(kind: BranchKind, head: Seq) -> Branch {
-        let by = SummaryMode::default();
-        Branch {
-            kind,
-            by,
-            opened: 0,
-            plan_tokens: 0,
-            asked: None,
-            reflects: false,
-            squeezes: false,
-            hidden: None,
-            head,
-            rounds: 0,
-            result: None,
-            done: false,
-            failed: false,
-        }
-    }
-
-    /// Whether rules summarise on it, and no model.
-    pub(crate) fn is_by_rules(&self) -> bool {
-        self.kind == BranchKind::Compaction && self.by == SummaryMode::Rules
-    }
-
-    /// Whether no more than half of the conversation is to be left.
-    fn keeps_less(&self) -> bool {
-        self.squeezes || self.asked.is_some()
-    }
-
-    /// Whether a call may start on it. Nobody is asked to approve one for a summary.
-    pub(crate) fn lets(&self, call: &Call) -> bool {
-        match (self.kind, self.by) {
-            (BranchKind::Repair | BranchKind::Aside, _) => true,
-            (BranchKind::Compaction, SummaryMode::Agent) => {
-                call.effect.is_read_only() && call.state != CallState::Asked
-            }
-            (BranchKind::Compaction, SummaryMode::Rules | SummaryMode::Single) => false,
-        }
-    }
 }
 
 impl State {

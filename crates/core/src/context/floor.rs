@@ -4,12 +4,13 @@
 //! A text tells of a thing if it has half of the words that make it up. Words are compared as they are, so a summary in another
 //! language tells nothing: then there is one by rules beside it.
 
-use crate::context::compact::SUMMARY_FRAME;
 use crate::context::rules::Summary;
 use crate::estimate;
 use mainpath_types::SummaryFloor;
 use std::collections::BTreeSet;
 
+/// The size of the sentence around a summary.
+pub(crate) const SUMMARY_FRAME: u32 = 24;
 /// A model's summary that has fewer than one in so many of the words that rules found tells nothing.
 const ONE_IN: usize = 16;
 /// With fewer words than this nothing can be said about that.

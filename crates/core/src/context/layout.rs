@@ -1,9 +1,9 @@
 //! Where every token of a request goes, and what was left out of it: for people who ask.
 
-use crate::context::cut::Room;
 use crate::context::estimate::letters;
 use crate::context::loss::NOTE;
-use crate::inject::standing;
+use crate::context::room::Room;
+use crate::goals::reminders::standing;
 use crate::{Item, Node, NodeKind, Packed, Shown, SpecHead, State, estimate, pack};
 use mainpath_types::{EventId, Protocol, Seq, Spec, ToolSpec};
 use std::collections::BTreeMap;

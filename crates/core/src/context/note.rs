@@ -1,7 +1,7 @@
 //! What a request says of the messages that it does not show: how many, what came of the goals they served, and with which tools
 //! they can be looked up.
 
-use crate::context::cut::Room;
+use crate::context::room::Room;
 use crate::context::sentences::in_brief;
 use crate::{NodeKind, State, estimate};
 use mainpath_types::*;

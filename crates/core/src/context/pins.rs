@@ -1,7 +1,7 @@
 //! What stays of earlier messages, whatever else is left out: the task, what opened the exchange, the newest reminder, and what
 //! people demand, in their own words.
 
-use crate::context::cut::Room;
+use crate::context::room::Room;
 use crate::{Node, NodeKind, State};
 use mainpath_types::*;
 

@@ -4,8 +4,8 @@
 //! A sentence counts as what its words say it is. That is crude, and it is the same every time, costs nothing and cannot be
 //! refused, so it also stands in where a model's summary fails.
 
-use crate::context::bodies::excerpt;
 use crate::context::demands::{demanded, is_demand};
+use crate::context::excerpt::excerpt;
 use crate::context::sentences::{Words, head_of, line, sentences};
 use crate::estimate;
 use mainpath_types::{CommandEnd, EventId, Keeps, Role, Seq};

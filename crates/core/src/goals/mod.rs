@@ -1,6 +1,10 @@
 //! The plan: a tree of goals and what it is held to, changed by recorded operations only.
 
+pub(crate) mod apply;
+pub(crate) mod decide;
 mod former;
+pub(crate) mod reminders;
+mod rewind;
 pub mod stats;
 pub mod view;
 

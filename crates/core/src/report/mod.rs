@@ -1,7 +1,9 @@
 //! How a run ended, in words.
 
-use crate::context::cut::Room;
-use crate::helps::{Help, lacking, tool_of, what_helps};
+pub(crate) mod helps;
+
+use crate::context::room::Room;
+use crate::report::helps::{Help, lacking, tool_of, what_helps};
 use crate::{Bodies, Call, CallState, NodeKind, State};
 use mainpath_types::*;
 use std::collections::{BTreeMap, BTreeSet};

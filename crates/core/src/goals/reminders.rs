@@ -2,7 +2,7 @@
 //! the owner's hooks have to say. A stored message at the tail, so that no prefix breaks.
 
 use crate::goals::view::LEGEND;
-use crate::{NodeKind, Run, SpecHead, State, estimate, next_step};
+use crate::{NodeKind, Run, SpecHead, State, estimate};
 use mainpath_types::*;
 use std::fmt::Write;
 
@@ -28,12 +28,6 @@ pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
     let passed = state.turn_number.saturating_sub(state.injected_at) >= every;
     let says = || spec.has_context_hooks || !state.goals.is_empty() || !spent_of(state, run, &spec.limits).is_empty();
     quiet && after_results && (passed || state.plan_is_news) && says()
-}
-
-/// Whether the owner's hooks are asked now what they have to say: it is time, and nothing else is to be done first.
-pub(crate) fn asks_hooks(state: &State) -> bool {
-    let (Some(run), Some(spec)) = (&state.run, state.coming_spec()) else { return false };
-    spec.has_context_hooks && run.retry_at.is_none() && is_due(state, run, spec) && next_step(state).is_none()
 }
 
 /// The reminder, with what the hooks said.

@@ -1,6 +1,6 @@
 //! The table of calls: tools, children and people alike.
 
-use mainpath_types::{CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Resolution, Verdict};
+use mainpath_types::{CallId, CancelCause, EffectClass, EventId, EventKind, Millis, Resolution, Seq, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -88,6 +88,28 @@ pub fn arguments_in(kind: &EventKind, call: CallId) -> Option<&str> {
     }
 }
 
+/// A turn whose calls have not all ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// The assistant message that made the calls.
+    pub assistant: Seq,
+    /// Whether it was a last answer, so that no call starts.
+    pub last: bool,
+}
+
+/// A denied call that was approved and is to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reopened {
+    /// The call that was denied.
+    pub of: CallId,
+    /// The event that approved it and holds its arguments.
+    pub grant: EventId,
+    /// What rules say of it now.
+    pub judged: Option<Box<Judged>>,
+    /// The size of what the model is told.
+    pub tokens: u32,
+}
+
 /// Where a call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -134,7 +156,7 @@ impl Calls {
     }
 
     /// The calls of one assistant message, in order.
-    pub fn of(&self, seq: mainpath_types::Seq) -> &[Call] {
+    pub fn of(&self, seq: Seq) -> &[Call] {
         let start = self.0.partition_point(|call| call.id.seq < seq);
         let end = self.0.partition_point(|call| call.id.seq <= seq);
         self.0.get(start..end).unwrap_or(&[])

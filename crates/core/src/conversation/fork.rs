@@ -1,6 +1,6 @@
 //! A fork: another trace, whose log begins as this one's does up to a message. What was open there is not open in it.
 
-use crate::decide::resolved;
+use crate::calls::end::resolved;
 use crate::{NodeKind, Queues, Refusal, State, apply, next_step};
 use mainpath_types::*;
 

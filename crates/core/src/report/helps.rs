@@ -1,7 +1,7 @@
 //! What helps after a run has ended without an answer: what is to be done before the trace goes on.
 
-use crate::context::cut::Room;
-use crate::reopen::is_denied;
+use crate::calls::reopen::is_denied;
+use crate::context::room::Room;
 use crate::{Bodies, Call, NodeKind, State};
 use mainpath_policy::{is_unattended, not_given};
 use mainpath_types::{CallId, EventKind, FinishReason, ResolveCause, Seq};

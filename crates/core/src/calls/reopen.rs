@@ -4,27 +4,12 @@
 //! make it, so its result is told as a message too, and no vendor has to take in a call that its model did not sign.
 
 use crate::input::Edit;
-use crate::progress::Progress;
-use crate::{Bodies, Call, CallState, Judged, NodeKind, Refusal, State, Turn, estimate};
+use crate::run::progress::Progress;
+use crate::{Bodies, Call, CallState, Judged, NodeKind, Refusal, Reopened, State, Turn, estimate};
 use mainpath_types::*;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// What it takes to say who approved which call, in tokens.
 const FRAME: u32 = 64;
-
-/// A denied call that was approved and is to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Reopened {
-    /// The call that was denied.
-    pub of: CallId,
-    /// The event that approved it and holds its arguments.
-    pub grant: EventId,
-    /// What rules say of it now.
-    pub judged: Option<Box<Judged>>,
-    /// The size of what the model is told.
-    pub tokens: u32,
-}
 
 /// Whether a call was denied and nobody has taken that back.
 pub fn is_denied(call: &Call) -> bool {

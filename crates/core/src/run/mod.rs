@@ -1,8 +1,12 @@
 //! A run: from what started it to its finish reason, with everything that its limits count.
 
-use crate::progress::Progress;
-use crate::state::Opening;
-use mainpath_types::{EventId, FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Spent, SummaryMode, Usage};
+pub(crate) mod apply;
+pub(crate) mod decide;
+pub(crate) mod progress;
+
+use crate::Opening;
+use mainpath_types::*;
+use progress::Progress;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,31 +69,6 @@ pub struct Run {
     pub summary_next: Option<SummaryMode>,
     /// What the run will end with once nothing is open.
     pub closing: Option<FinishReason>,
-}
-
-/// The model call that is in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelCall {
-    /// The request's number.
-    pub request: u32,
-    /// When it was decided.
-    pub since: Millis,
-    /// The tip of the packed path.
-    pub head: Option<Seq>,
-    /// Estimated input tokens, on the safe side.
-    pub input: u32,
-    /// The estimate without what is added for safety.
-    pub estimate: u64,
-    /// What the vendor will likely count.
-    pub likely: u64,
-    /// Tokens set aside.
-    pub reserve: u64,
-    /// Whether it asks for a last answer.
-    pub last: bool,
-    /// Whether it shows the least there is.
-    pub minimal: bool,
-    /// The event that holds where things stood, if it ends with that.
-    pub standing: Option<EventId>,
 }
 
 impl Run {
