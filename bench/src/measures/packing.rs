@@ -38,7 +38,7 @@ impl Agent {
 
     /// One turn: two messages.
     fn turn(&mut self) -> Result<(), Fail> {
-        let request = self.machine.state().requests;
+        let request = self.machine.state().counts.requests;
         let verdict = Verdict { decision: Decision::Allow, rule: "bench".into(), reason: String::new() };
         let planned = PlannedCall { tool: Some("look".into()), verdict: Some(verdict), ..PlannedCall::default() };
         let parts = vec![Part::ToolCall { name: "look".into(), arguments: "{}".into(), signature: None }];

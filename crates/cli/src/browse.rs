@@ -101,7 +101,7 @@ async fn path(
         _ => None,
     });
     out(&format!("trace   {trace}"))?;
-    let reason = state.finished.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
+    let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
     out(&match standing(status(state), is_driven) {
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
         status => format!("status  {status}{}", reason.unwrap_or_default()),
@@ -109,7 +109,10 @@ async fn path(
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }
-    out(&format!("tokens  {}", spent(Spent { usage: state.usage, cost: state.cost, about: state.about })))?;
+    out(&format!(
+        "tokens  {}",
+        spent(Spent { usage: state.spent.usage, cost: state.spent.cost, about: state.spent.about })
+    ))?;
     out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?;
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();

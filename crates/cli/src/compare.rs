@@ -92,7 +92,7 @@ async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
         EventKind::Forked(data) => Some((data.from.clone(), data.at)),
         _ => None,
     });
-    let reason = state.finished.map(|reason| format!(" ({})", reason.words())).unwrap_or_default();
+    let reason = state.ended.reason.map(|reason| format!(" ({})", reason.words())).unwrap_or_default();
     let status = format!("{}{reason}", views::status(&state));
     let model = plain(spec.unwrap_or("no model yet"));
     let figures = counted(&state, &bodies);
@@ -122,8 +122,8 @@ fn counted(state: &State, bodies: &dyn Bodies) -> Vec<(&'static str, String)> {
             _ => {}
         }
     }
-    let about = if state.about { "about " } else { "" };
-    let spent = format!("{about}{} tokens{}", number(state.usage.total()), priced(state.cost));
+    let about = if state.spent.about { "about " } else { "" };
+    let spent = format!("{about}{} tokens{}", number(state.spent.usage.total()), priced(state.spent.cost));
     vec![
         ("turns", number(turns)),
         ("calls", if failed == 0 { number(calls) } else { format!("{} ({failed} not ok)", number(calls)) }),

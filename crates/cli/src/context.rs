@@ -89,7 +89,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         None => "the next request".into(),
     };
     let mut lines = vec![
-        format!("{trace} · turn {} · {request} · {}", state.turn_number, plain(&look.spec.model)),
+        format!("{trace} · turn {} · {request} · {}", state.counts.turns, plain(&look.spec.model)),
         room(look),
         format!(
             "margin: sizes are estimates: 1 estimated token counts as {}.{:02} tokens",

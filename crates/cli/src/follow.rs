@@ -235,7 +235,7 @@ impl<'a> Follow<'a> {
     async fn finish(mut self) -> Result<Exit, Failure> {
         let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
         views::write(self.app.logs.at(&self.trace)).await?;
-        if state.cleared > Seq(0) && state.tree.head.is_none() {
+        if state.tree.cleared > Seq(0) && state.tree.head.is_none() {
             forget_said(&self.app.logs, &self.trace, false).await;
             self.say(&format!(
                 "the conversation was cleared, so there is no answer; to start over: mainpath run --trace {} \"TASK\"",

@@ -54,7 +54,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
     let mail = logs.send(trace, &Mail::Goals { ops: ops.clone() }).await?;
     if driven_elsewhere(logs, trace)? {
         let until = tokio::time::Instant::now() + PATIENCE;
-        while !state.mail.has(mail) && tokio::time::Instant::now() < until {
+        while !state.log.mail.has(mail) && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(50)).await;
             state = logs.read(trace).await?.1;
         }

@@ -263,7 +263,7 @@ impl Follow<'_> {
     async fn allow_all(&mut self) -> Result<(), Failure> {
         let (log, state, _) = self.app.logs.read(&self.trace).await?;
         if let Some(spec) = spec_of(&log) {
-            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.runs), ..spec.clone() });
+            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.counts.runs), ..spec.clone() });
             self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())

@@ -193,8 +193,8 @@ async fn need(logs: &Logs, trace: &TraceId, pointed: &BTreeSet<TraceId>) -> Resu
     if pending(state).keys().any(|key| matches!(key, EffectKey::Approval(_) | EffectKey::Answer(_))) {
         return Ok(Some(Needed::Person));
     }
-    let mail = logs.store.mail(&logs.scope, trace, state.mail.upto).await?;
-    Ok(mail.iter().any(|entry| !state.mail.has(entry.id)).then_some(Needed::Mail))
+    let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
+    Ok(mail.iter().any(|entry| !state.log.mail.has(entry.id)).then_some(Needed::Mail))
 }
 
 /// The traces that no rule wants to keep, of a list that begins with the newest.

@@ -167,7 +167,7 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         return Err(Failure::error(say));
     }
     keep_mode(&mut args.agent, &log, &state);
-    let mail = match (&state.run, state.finished, state.tree.head) {
+    let mail = match (&state.run, state.ended.reason, state.tree.head) {
         // A conversation from elsewhere in which a person has the last word.
         (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
         (Some(_), ..) | (None, None, _) => None,
@@ -210,15 +210,15 @@ async fn closed(app: &Installation, trace: &TraceId) -> Result<(ReadLog, State),
 
 /// The stop of a trace that nobody has read.
 async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> Result<Option<MailId>, Failure> {
-    let mail = app.logs.store.mail(&app.logs.scope, trace, state.mail.upto).await?;
+    let mail = app.logs.store.mail(&app.logs.scope, trace, state.log.mail.upto).await?;
     let is_stop = |body: &str| serde_json::from_str::<Mail>(body).is_ok_and(|mail| mail == Mail::Stop);
-    Ok(mail.into_iter().find(|entry| !state.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
+    Ok(mail.into_iter().find(|entry| !state.log.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
 
 /// Who goes on with the same task is still allowed what its owner allowed beforehand, for all of it or for a run that is still open;
 /// and where calls waited for a person, they wait again.
 pub fn keep_mode(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
-    let open = state.run.as_ref().map(|_| state.runs);
+    let open = state.run.as_ref().map(|_| state.counts.runs);
     let Some(spec) = spec_of(log) else { return };
     let holds = spec.mode_for.is_none_or(|run| open == Some(run));
     agent.yes |= !agent.park && holds && spec.mode == ApprovalMode::Yes;
@@ -227,7 +227,7 @@ pub fn keep_mode(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
 
 /// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.
 pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Option<String>, Failure> {
-    let is_new = state.runs == 0 && state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty();
+    let is_new = state.counts.runs == 0 && state.run.is_none() && state.tree.head.is_none() && state.queues.is_empty();
     if !is_new || log.read_only() || !unread(logs, &state.trace, state).await?.is_empty() {
         return Ok(None);
     }
@@ -238,8 +238,8 @@ pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Opt
 
 /// The mail that has not been read, and when each was sent.
 pub async fn unread(logs: &Logs, trace: &TraceId, state: &State) -> Result<Vec<(Millis, Mail)>, Failure> {
-    let mail = logs.store.mail(&logs.scope, trace, state.mail.upto).await?;
-    let unread = mail.iter().filter(|entry| !state.mail.has(entry.id));
+    let mail = logs.store.mail(&logs.scope, trace, state.log.mail.upto).await?;
+    let unread = mail.iter().filter(|entry| !state.log.mail.has(entry.id));
     Ok(unread.filter_map(|entry| Some((entry.at, serde_json::from_str(&entry.body).ok()?))).collect())
 }
 
@@ -275,7 +275,7 @@ pub async fn go_on(
     let policy = Arc::clone(&rules.policy);
     let runtime = app.runtime_under(rules)?;
     let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
-    let open = state.run.as_ref().map(|_| state.runs);
+    let open = state.run.as_ref().map(|_| state.counts.runs);
     let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
     let says_yes = mode == ApprovalMode::Yes;
     let mode = ModeFor { mode, run };

@@ -134,8 +134,7 @@ impl Served {
     async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
         let phase = self.runtime.phase(&self.app.logs.scope, trace).borrow().clone();
         let (_, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
-        let mut about =
-            json!({"trace": trace, "cost_usd_micros": state.cost, "turns": state.run.as_ref().map(|run| run.turns)});
+        let mut about = json!({"trace": trace, "cost_usd_micros": state.spent.cost, "turns": state.run.as_ref().map(|run| run.turns)});
         match phase {
             Phase::Failed(problem) => {
                 about["status"] = "failed".into();

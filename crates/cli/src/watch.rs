@@ -59,10 +59,10 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         if let Some(damage) = damage {
             return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
         }
-        let over = state.run.is_none() && state.runs > 0 && state.queues.is_empty();
+        let over = state.run.is_none() && state.counts.runs > 0 && state.queues.is_empty();
         if over && !args.follow {
             let reason =
-                state.finished.map_or(Exit::Ok, |reason| Exit::of(reason, printer.failure.map(|error| error.kind)));
+                state.ended.reason.map_or(Exit::Ok, |reason| Exit::of(reason, printer.failure.map(|error| error.kind)));
             return Ok(reason);
         }
         let listened = async {
@@ -96,9 +96,9 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             }
         };
         // What was written before its owner went is read before that is said.
-        let more = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
+        let more = logs.store.read(&logs.scope, &trace, state.log.last + 1).await?;
         if !driven && more.events.is_empty() && more.damage.is_none() {
-            let log = logs.store.read(&logs.scope, &trace, state.last + 1).await?;
+            let log = logs.store.read(&logs.scope, &trace, state.log.last + 1).await?;
             return abandoned(&logs, &log, &state).await;
         }
         (events, damage) = (more.events, more.damage);

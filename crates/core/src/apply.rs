@@ -6,13 +6,15 @@ use mainpath_types::*;
 /// Applies an event. This alone makes state; replay is nothing but this.
 pub fn apply(state: &mut State, event: &Event) {
     let (id, at) = (event.id, event.ts);
-    state.last = id;
-    state.now = state.now.max(at);
+    state.log.last = id;
+    state.log.now = state.log.now.max(at);
     if let Some(mail) = event.mail {
-        state.mail.note(mail);
+        state.log.mail.note(mail);
     }
     match &event.kind {
-        EventKind::SpecChanged(data) => state.next_spec = Some(SpecHead::new(id, &data.spec).scaled(&state.learned)),
+        EventKind::SpecChanged(data) => {
+            state.next_spec = Some(SpecHead::new(id, &data.spec).scaled(&state.counting.learned))
+        }
         EventKind::MessageQueued(data) => {
             state.queues.push(data.mode, Queued { event: id, tokens: data.tokens, demands: data.demands })
         }
@@ -20,7 +22,7 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::RunStarted(data) => state.start_run(data, at),
         EventKind::RunClosing(data) => {
             state.close(data.reason);
-            state.ended_by = data.why.is_some().then_some(id);
+            state.ended.event = data.why.is_some().then_some(id);
         }
         EventKind::RunFinished(data) => state.finish_run(data.reason),
         EventKind::ModelRequested(data) => state.request(data, at),
@@ -48,11 +50,11 @@ pub fn apply(state: &mut State, event: &Event) {
             }
         }
         EventKind::TurnFinished(TurnFinished { .. }) => state.finish_turn(),
-        EventKind::ContinueRequested(ContinueRequested { .. }) => state.opening = Some(Opening::GoOn),
+        EventKind::ContinueRequested(ContinueRequested { .. }) => state.between_runs.opening = Some(Opening::GoOn),
         EventKind::RewindRequested(data) => {
             let message =
                 data.parts.is_some().then_some(Queued { event: id, tokens: data.tokens, demands: data.demands });
-            state.rewind = Some(Rewind { after: data.after, message });
+            state.between_runs.rewind = Some(Rewind { after: data.after, message });
             state.close(FinishReason::Stopped);
         }
         EventKind::Rewound(data) => state.rewound(data),
@@ -61,16 +63,17 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::Forked(Forked { .. }) => state.forked(id),
         EventKind::BranchOpened(data) => state.open_branch(id, data),
         EventKind::BranchClosed(data) => state.close_branch(data),
-        EventKind::CompactionRequested(CompactionRequested { .. }) => state.compaction = Some(id),
+        EventKind::CompactionRequested(CompactionRequested { .. }) => state.context.compaction = Some(id),
         EventKind::Compacted(data) => state.compacted(id, data),
         EventKind::ContextCut(data) => state.context_cut(id, data),
-        EventKind::CallsRecalled(data) => state.recalled.extend(&data.calls),
+        EventKind::CallsRecalled(data) => state.context.recalled.extend(&data.calls),
         EventKind::Injected(data) => state.inject(id, data),
         EventKind::GoalsChanged(data) => {
             state.change_goals(&data.ops);
-            state.plan_is_news = true;
+            state.reminders.plan_is_news = true;
             // What somebody pins is told before anything else is asked.
-            state.pin_is_news |= data.ops.iter().any(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
+            state.reminders.pin_is_news |=
+                data.ops.iter().any(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
         }
         EventKind::MailRefused(MailRefused { .. })
         | EventKind::TailCut(TailCut { .. })
@@ -81,6 +84,6 @@ pub fn apply(state: &mut State, event: &Event) {
         // Whoever reads the log has put what is left of them in the places of the erased events.
         EventKind::Erased(Erased { .. }) => {}
     }
-    let (waits, now) = (state.waits_for_people(), state.now);
+    let (waits, now) = (state.waits_for_people(), state.log.now);
     state.with_run(|run| run.note_waiting(waits, now));
 }

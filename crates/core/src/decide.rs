@@ -90,7 +90,7 @@ fn recovered(state: &State, lost: bool, tail_cut: Option<&TailCut>) -> Vec<Event
     }
     let rerun = state.limits().is_none_or(|limits| limits.recovery == Recovery::Rerun);
     for call in state.turn_calls().iter().filter(|call| call.state == CallState::Started) {
-        let at = state.now;
+        let at = state.log.now;
         let event = match call.effect {
             // The person or the child is still there: announced again, attached to again.
             EffectClass::AskPerson | EffectClass::StartChild => continue,

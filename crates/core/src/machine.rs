@@ -67,7 +67,7 @@ impl Machine {
         if self.uncommitted.is_some() {
             return Err(Refusal::Busy);
         }
-        if let Some(mail) = input.mail.filter(|mail| self.state.mail.has(*mail)) {
+        if let Some(mail) = input.mail.filter(|mail| self.state.log.mail.has(*mail)) {
             return Err(Refusal::MailConsumed(mail));
         }
         let kind = self.draw(&input.kind)?;
@@ -121,10 +121,10 @@ impl Machine {
     }
 
     fn advance(&mut self, input: &Input, mail: Option<u64>, kind: EventKind) -> Event {
-        let ts = input.at.max(self.state.now);
-        let mut event = Event { id: self.state.last + 1, ts, turn: 0, mail, kind };
+        let ts = input.at.max(self.state.log.now);
+        let mut event = Event { id: self.state.log.last + 1, ts, turn: 0, mail, kind };
         apply(&mut self.state, &event);
-        event.turn = self.state.turn_number;
+        event.turn = self.state.counts.turns;
         if self.state.model.is_none() {
             self.draft.text.clear();
             self.draft.thinking.clear();

@@ -25,28 +25,28 @@ pub fn next_step(state: &State) -> Option<EventKind> {
 }
 
 fn between_runs(state: &State) -> Option<EventKind> {
-    if state.clearing {
+    if state.between_runs.clearing {
         return Some(clear::cleared(state));
     }
-    if let Some(rewind) = &state.rewind {
+    if let Some(rewind) = &state.between_runs.rewind {
         let head = state.tree.rewind_point(rewind.after, rewind.message.is_none());
         return Some(Rewound { asked: rewind.after, head, goal_tree_snapshot: state.goals.list().to_vec() }.into());
     }
-    let reopens = !state.reopened.is_empty();
-    let cause = match state.opening {
+    let reopens = !state.approvals.reopened.is_empty();
+    let cause = match state.between_runs.opening {
         Some(Opening::Message(_)) => RunCause::Rewind,
         Some(Opening::Again) => RunCause::Regenerate,
         Some(Opening::GoOn) => RunCause::Continue,
         None if reopens => RunCause::Continue,
         None if state.queues.is_empty() || state.queues.held => {
-            state.compaction.filter(|_| state.tree.head.is_some())?;
+            state.context.compaction.filter(|_| state.tree.head.is_some())?;
             RunCause::Compact
         }
         None if state.tree.head.is_none() => RunCause::New,
         None => RunCause::Continue,
     };
     let spec = state.coming_spec()?.event;
-    Some(RunStarted { run: state.runs.saturating_add(1), cause, spec }.into())
+    Some(RunStarted { run: state.counts.runs.saturating_add(1), cause, spec }.into())
 }
 
 /// Between two turns the rungs of these ladders are tried from the top, and the first that has something to say decides. **Their order
@@ -191,11 +191,11 @@ fn leave_full_branch(at: &Boundary<'_>) -> Option<Next> {
 
 fn finish_summary_run(at: &Boundary<'_>) -> Option<Next> {
     let Boundary { state, run, .. } = at;
-    if run.cause != RunCause::Compact || state.compaction.is_some() || run.summary_next.is_some() {
+    if run.cause != RunCause::Compact || state.context.compaction.is_some() || run.summary_next.is_some() {
         return None;
     }
     // As the run before it, unless what was taken in since wants an answer.
-    let ended = state.finished.filter(|reason| *reason != FinishReason::Final || state.tree.is_answered());
+    let ended = state.ended.reason.filter(|reason| *reason != FinishReason::Final || state.tree.is_answered());
     event(finish(run, ended.unwrap_or(FinishReason::Stopped)))
 }
 

@@ -32,7 +32,7 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
         effects.insert(EffectKey::Timer(TimerKey::Retry), Effect::Timer { at });
     }
     if asks_hooks(state) {
-        effects.insert(EffectKey::Hooks(state.turn_number), Effect::AskHooks { turn: state.turn_number });
+        effects.insert(EffectKey::Hooks(state.counts.turns), Effect::AskHooks { turn: state.counts.turns });
     }
     effects
 }

@@ -14,9 +14,9 @@ pub(crate) fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Check {
 pub fn stored(state: &State) -> Result<State, String> {
     let text = serde_json::to_string(state).map_err(|error| format!("the state cannot be written: {error}"))?;
     let read: State = serde_json::from_str(&text).map_err(|error| format!("the state cannot be read back: {error}"))?;
-    ensure(read == *state, || format!("the state at event {} is another one when read back", state.last))?;
+    ensure(read == *state, || format!("the state at event {} is another one when read back", state.log.last))?;
     let same = pending(&read) == pending(state) && next_step(&read) == next_step(state) && pack(&read) == pack(state);
-    ensure(same, || format!("after event {} something else follows from the state read back", state.last))?;
+    ensure(same, || format!("after event {} something else follows from the state read back", state.log.last))?;
     Ok(read)
 }
 
@@ -29,8 +29,8 @@ pub fn fits_schema(name: &str, value: &serde_json::Value) -> Check {
 
 /// What must hold when this event follows this state. `not_done`: calls whose probe found that they were not done.
 pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Check {
-    ensure(event.id == before.last + 1, || format!("event {} after {}", event.id, before.last))?;
-    ensure(event.ts >= before.now, || format!("event {} goes back in time", event.id))?;
+    ensure(event.id == before.log.last + 1, || format!("event {} after {}", event.id, before.log.last))?;
+    ensure(event.ts >= before.log.now, || format!("event {} goes back in time", event.id))?;
     let closing = before.closing();
     match &event.kind {
         EventKind::ActionStarted(data) => {
@@ -59,19 +59,19 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
         EventKind::ModelRequested(data) => {
             ensure(closing.is_none(), || format!("request {} while the run was closing", data.request))?;
             ensure(before.turn.is_none(), || format!("request {} while calls were open", data.request))?;
-            ensure(data.request == before.requests + 1, || format!("request {} is out of order", data.request))
+            ensure(data.request == before.counts.requests + 1, || format!("request {} is out of order", data.request))
         }
         EventKind::Injected(data) => {
             let tip = before.tree.up(before.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
             let results = tip.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
             let quiet = before.turn.is_none() && before.model.is_none() && before.branch.is_none();
-            let hidden = before.plan_hidden || before.pin_is_news;
+            let hidden = before.reminders.plan_hidden || before.reminders.pin_is_news;
             ensure(closing.is_none() && quiet && (results || hidden), || {
                 format!("a reminder {} in the wrong place", data.seq)
             })?;
             let every = before.coming_spec().and_then(|spec| spec.limits.inject_every).unwrap_or(u32::MAX);
-            let passed = before.turn_number - before.injected_at;
-            ensure(passed >= every || before.plan_is_news || hidden, || {
+            let passed = before.counts.turns - before.reminders.turn;
+            ensure(passed >= every || before.reminders.plan_is_news || hidden, || {
                 format!("a reminder {passed} turns after the last")
             })
         }
@@ -169,7 +169,7 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         }
     }
     ensure(open.is_empty(), || format!("no result for {open:?}"))?;
-    let gone = seen.iter().find(|seq| **seq <= state.cleared);
+    let gone = seen.iter().find(|seq| **seq <= state.tree.cleared);
     ensure(gone.is_none(), || format!("{gone:?} is shown, yet it was cleared"))?;
     let last = packed.items.last();
     ensure(!matches!(last, Some(Item::Assistant { .. } | Item::Malformed { .. })), || {
@@ -195,7 +195,7 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
         Item::Injected { seq, .. } if cut.is_some_and(|cut| *seq < cut) => Some(*seq),
         _ => None,
     });
-    let (reminders, told): (Vec<Seq>, _) = (reminders.collect(), !state.plan_hidden);
+    let (reminders, told): (Vec<Seq>, _) = (reminders.collect(), !state.reminders.plan_hidden);
     let planned = !state.goals.is_empty();
     ensure(reminders == newest || reminders.is_empty(), || {
         format!("the newest reminder is {newest:?}: {:?}", packed.items)
@@ -207,13 +207,14 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     };
     // Or every request says it.
     let told = told || packed.items.iter().any(|item| matches!(item, Item::Standing { .. }));
-    let in_sight = told && (state.plan_changed || packed.items.iter().any(says_plan) || state.plan_hidden);
+    let in_sight =
+        told && (state.reminders.plan_changed || packed.items.iter().any(says_plan) || state.reminders.plan_hidden);
     let cut_away = cut.is_some() && planned && state.branch.is_none() && state.model.is_some() && tip == state.tip();
     ensure(in_sight || !cut_away, || {
         format!(
             "the plan is out of sight: changed {}, hidden {}, {:?}, {:?}",
-            state.plan_changed,
-            state.plan_hidden,
+            state.reminders.plan_changed,
+            state.reminders.plan_hidden,
             state.goals.short_view(),
             packed.items
         )

@@ -15,7 +15,7 @@ fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Check {
 fn path(state: &State) -> Vec<Item> {
     let mut state = state.clone();
     (state.model, state.branch) = (None, None);
-    state.recalled.clear();
+    state.context.recalled.clear();
     pack(&state).map_or_else(Vec::new, |packed| packed.items)
 }
 
@@ -146,10 +146,12 @@ pub fn request(state: &State, packed: &Packed) -> Check {
     let mut own = own.iter().peekable();
     let tip = state.tree.head.unwrap_or(Seq(0));
     while own.next_if(|item| state.branch.is_some() && item.seq().is_some_and(|seq| seq > tip)).is_some() {}
-    let recalled = own.by_ref().take(state.recalled.len());
+    let recalled = own.by_ref().take(state.context.recalled.len());
     let recalled: Vec<CallId> =
         recalled.filter_map(|item| if let Item::Recalled { call, .. } = item { Some(*call) } else { None }).collect();
-    ensure(recalled == state.recalled, || format!("{recalled:?} is shown again, not {:?}", state.recalled))?;
+    ensure(recalled == state.context.recalled, || {
+        format!("{recalled:?} is shown again, not {:?}", state.context.recalled)
+    })?;
     while own.next_if(|item| matches!(item, Item::Standing { event } if model.standing == Some(*event))).is_some() {}
     let rest: Vec<&Item> = own.collect();
     ensure(rest == vec![&Item::LastAnswer; usize::from(model.last)], || format!("also shown: {rest:?}"))

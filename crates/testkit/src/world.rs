@@ -347,7 +347,7 @@ impl World {
 
     /// Several things said before anything follows from the first.
     fn said_at_once(&mut self) {
-        let (requests, from) = (self.machine.state().requests, self.log.len());
+        let (requests, from) = (self.machine.state().counts.requests, self.log.len());
         self.more = true;
         for _ in 0..self.rng.u32(1..4) {
             match self.rng.u32(0..8) {
@@ -361,7 +361,7 @@ impl World {
             }
         }
         self.more = false;
-        assert_eq!(self.machine.state().requests, requests, "seed {}: a request was not held back", self.seed);
+        assert_eq!(self.machine.state().counts.requests, requests, "seed {}: a request was not held back", self.seed);
         let begins = |event: &Event| matches!(event.kind, EventKind::RunStarted(_) | EventKind::ActionStarted(_));
         assert!(!self.log[from..].iter().any(begins), "seed {}: a run or a call was not held back", self.seed);
         if self.rng.u32(0..4) == 0 {
@@ -415,8 +415,8 @@ impl World {
         let stored = check::stored(folded.state()).unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
         self.machine = Machine::resume(stored);
         self.packer = Packer::default();
-        self.packs.retain(|request, _| *request <= self.machine.state().requests);
-        self.broken.retain(|event, _| *event <= self.machine.state().last);
+        self.packs.retain(|request, _| *request <= self.machine.state().counts.requests);
+        self.broken.retain(|event, _| *event <= self.machine.state().log.last);
         if self.log.is_empty() {
             return;
         }

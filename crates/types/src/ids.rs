@@ -129,8 +129,8 @@ pub type MailId = u64;
 /// Milliseconds since the Unix epoch.
 pub type Millis = u64;
 
-/// The number of a message in its trace, from 1; never reused, also after a rewind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+/// The number of a message in its trace, from 1 (0 is before the first); never reused, also after a rewind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Seq(pub u32);
 

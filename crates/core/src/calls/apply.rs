@@ -27,7 +27,7 @@ impl State {
             timeout_ms: tool.as_ref().and_then(|tool| tool.timeout_ms),
             state,
             attempt: 0,
-            started: self.now,
+            started: self.log.now,
             not_before: 0,
             judged: Judged::boxed(planned.verdict.clone().filter(|_| !state.is_done()), &planned.places),
             approved: false,
@@ -73,9 +73,9 @@ impl State {
 
     pub(crate) fn approve(&mut self, id: EventId, data: &ApprovalGranted) {
         if let Some(rule) = &data.rule
-            && !self.rules.iter().any(|known| **known == **rule)
+            && !self.approvals.rules.iter().any(|known| **known == **rule)
         {
-            self.rules.push(rule.as_str().into());
+            self.approvals.rules.push(rule.as_str().into());
         }
         if self.calls.get(data.call).is_some_and(|call| call.state.is_done()) {
             return self.note_reopened(id, data);
@@ -106,7 +106,7 @@ impl State {
     }
 
     pub(crate) fn note_result(&mut self, call: CallId, result: Outcome) {
-        let request = self.requests;
+        let request = self.counts.requests;
         self.with_run(|run| run.progress.note_result(call.index, result, request));
     }
 

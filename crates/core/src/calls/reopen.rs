@@ -27,7 +27,7 @@ pub(crate) fn decide(
 ) -> Result<EventKind, Refusal> {
     let id = call.id;
     let edit = edit.ok_or(Refusal::AlreadyResolved(id))?;
-    if id.seq <= state.cleared || !state.tree.is_on_path(state.tree.head, id.seq) {
+    if id.seq <= state.tree.cleared || !state.tree.is_on_path(state.tree.head, id.seq) {
         return Err(Refusal::OffPath(id.seq));
     }
     if edit.verdict.decision == Decision::Deny {
@@ -46,7 +46,7 @@ pub(crate) fn decide(
 
 /// The next denied call that is to be made after all.
 pub(crate) fn due(state: &State) -> Option<EventKind> {
-    let next = state.reopened.first()?;
+    let next = state.approvals.reopened.first()?;
     Some(CallReopened { of: next.of, seq: state.tree.next_seq(), grant: next.grant }.into())
 }
 
@@ -57,13 +57,13 @@ impl State {
         call.reopened = true;
         let tokens = FRAME.saturating_add(data.arguments.as_deref().map_or(0, estimate));
         let judged = Judged::boxed(data.verdict.clone(), &data.places);
-        self.reopened.push(Reopened { of: data.call, grant, judged, tokens });
+        self.approvals.reopened.push(Reopened { of: data.call, grant, judged, tokens });
     }
 
     /// It is made: a message says so, and the call is its own row below that.
     pub(crate) fn reopen(&mut self, event: EventId, data: &CallReopened) {
-        let Some(at) = self.reopened.iter().position(|one| one.of == data.of) else { return };
-        let Reopened { of, grant, judged, tokens } = self.reopened.remove(at);
+        let Some(at) = self.approvals.reopened.iter().position(|one| one.of == data.of) else { return };
+        let Reopened { of, grant, judged, tokens } = self.approvals.reopened.remove(at);
         let Some(old) = self.calls.get(of).cloned() else { return };
         let seq = self.tree.push(self.tree.head, event, NodeKind::User, tokens, self.goals.focus);
         self.tree.head = Some(seq);
@@ -74,7 +74,7 @@ impl State {
             timeout_ms: tool.as_ref().map_or(old.timeout_ms, |tool| tool.timeout_ms),
             state: CallState::Ready,
             attempt: 0,
-            started: self.now,
+            started: self.log.now,
             not_before: 0,
             judged,
             approved: true,

@@ -187,3 +187,13 @@ impl Calls {
         }
     }
 }
+
+/// What people have approved beyond the calls that wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approvals {
+    /// The rules that were made of approvals, as they were written.
+    pub rules: Vec<Arc<str>>,
+    /// Calls that were denied, were approved since, and are to be made.
+    pub reopened: Vec<Reopened>,
+}

@@ -50,12 +50,12 @@ impl State {
             self.plan(id, CallId { seq, ..call.id }, call.planned);
         }
         self.turn = Some(crate::Turn { assistant: seq, last: false });
-        self.expand = data.expand;
+        self.context.expand = data.expand;
     }
 
     /// Whoever wants to see more sees it on the main path, and needs no branch for it.
     pub(crate) fn leave_aside(&mut self) {
-        if self.expand.is_some() && self.branch.is_some_and(|branch| branch.kind == BranchKind::Aside) {
+        if self.context.expand.is_some() && self.branch.is_some_and(|branch| branch.kind == BranchKind::Aside) {
             self.branch = None;
         }
     }

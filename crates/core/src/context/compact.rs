@@ -43,7 +43,7 @@ pub(crate) fn opened(state: &State, run: &Run, spec: &SpecHead) -> BranchOpened 
         SummaryMode::Agent => PROMPT_TOKENS,
     };
     let (kind, seq, before) = (BranchKind::Compaction, state.tree.next_seq(), hidden.map(|hidden| hidden.from));
-    BranchOpened { kind, seq, tokens, by, asked: state.compaction, plan, before }
+    BranchOpened { kind, seq, tokens, by, asked: state.context.compaction, plan, before }
 }
 
 /// What asking for a summary adds to a request: what is asked, and before that what comes of reflecting, which is asked to be short.
@@ -157,7 +157,7 @@ pub(crate) fn by_rules(state: &State, text: &str, tokens: u32, all: bool) -> Res
         return Ok(BranchClosed { kind: BranchKind::Compaction, done: false }.into());
     }
     let (seq, note) = (state.tree.next_seq(), note(state, &keeps));
-    let (text, summary) = (Some(text.into()), state.last + 1);
+    let (text, summary) = (Some(text.into()), state.log.last + 1);
     Ok(Compacted { seq, summary, text, keeps, tokens, excerpt: None, floor: None, note, some_shown: true }.into())
 }
 
@@ -333,7 +333,7 @@ impl State {
         let branch =
             Branch { by, asked, opened, plan_tokens, reflects, squeezes, hidden, ..Branch::new(data.kind, head) };
         self.branch = Some(branch);
-        self.compaction = None;
+        self.context.compaction = None;
         self.with_run(|run| {
             (run.compacted_at, run.compacted) = (Some(run.turns).filter(|_| !is_part), false);
             run.summary_next = None;
@@ -352,10 +352,10 @@ impl State {
         let Some(branch) = self.branch.take() else { return };
         let failed = branch.kind == BranchKind::Compaction && !data.done;
         if failed && self.closing().is_none() {
-            self.summarised_to = Some(self.request_tokens());
+            self.context.summarised_to = Some(self.request_tokens());
         }
         if failed && !branch.is_by_rules() && self.closing().is_none() {
-            self.compaction = branch.asked;
+            self.context.compaction = branch.asked;
         }
         self.with_run(|run| {
             let open = failed && !branch.is_by_rules() && run.closing.is_none();
@@ -409,7 +409,7 @@ impl State {
         let spec = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
         let size = spec.saturating_add(self.tree.shown_tokens(self.tree.head));
         // The rest follows at once if it is nearly full all the same, and not only once it has grown.
-        self.summarised_to = Some(size).filter(|_| !is_part);
+        self.context.summarised_to = Some(size).filter(|_| !is_part);
         self.with_run(|run| run.compacted = true);
     }
 }

@@ -54,12 +54,12 @@ impl State {
         let window = self.coming_spec().and_then(|spec| spec.limits.window_messages);
         let shown = self.tree.shown_count(self.tree.head);
         match (data.cause, window) {
-            (CutCause::Expand, Some(most)) => self.window_extra = (shown + most / 2).saturating_sub(most),
-            (CutCause::Expand | CutCause::Window | CutCause::Overflow, _) => self.window_extra = 0,
+            (CutCause::Expand, Some(most)) => self.context.window_extra = (shown + most / 2).saturating_sub(most),
+            (CutCause::Expand | CutCause::Window | CutCause::Overflow, _) => self.context.window_extra = 0,
             (CutCause::Goals | CutCause::Full | CutCause::Once, _) => {}
         }
         if data.cause == CutCause::Expand {
-            self.expand = None;
+            self.context.expand = None;
         }
         if data.cause == CutCause::Overflow
             && let Some(run) = &mut self.run
@@ -70,14 +70,14 @@ impl State {
 
     pub(crate) fn cut(&mut self, event: EventId, cut: Cut) {
         self.tree.push_cut(event, cut);
-        self.counted = None;
+        self.counting.counted = None;
         let reminded = || self.tree.up(self.tree.head).any(|(_, node)| node.kind == NodeKind::Injected);
-        self.plan_hidden = !self.goals.is_empty() && (self.plan_changed || !reminded());
+        self.reminders.plan_hidden = !self.goals.is_empty() && (self.reminders.plan_changed || !reminded());
         // The newest turn was left as it is, whatever it serves.
         let goals = &self.goals;
         let finished = |node: &Node| node.goal.and_then(|goal| goals.get(goal)).is_some_and(Goal::is_finished);
         let current = self.tree.current_from(self.tree.head).unwrap_or(Seq(u32::MAX));
-        self.unswept =
+        self.context.unswept =
             self.tree.up(self.tree.head).take_while(|(seq, _)| *seq >= current).any(|(_, node)| finished(node));
     }
 }

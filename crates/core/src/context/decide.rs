@@ -8,7 +8,7 @@ use mainpath_types::*;
 pub(crate) fn compact(state: &State, hint: Option<&str>, by: &Principal) -> Decided {
     state.coming_spec().ok_or(Refusal::NoSpec)?;
     state.tree.head.ok_or(Refusal::NothingToSummarise)?;
-    if state.rewind.is_some() {
+    if state.between_runs.rewind.is_some() {
         return Err(Refusal::Rewinding);
     }
     Ok(CompactionRequested { hint: hint.map(Into::into), by: by.clone() }.into())
@@ -22,7 +22,7 @@ pub(crate) fn recall(state: &State, calls: &[CallId]) -> Decided {
         return Err(Refusal::Empty);
     }
     for id in calls {
-        if id.seq <= state.cleared {
+        if id.seq <= state.tree.cleared {
             return Err(Refusal::NoSuchCall(*id));
         }
         if !find(state, *id)?.state.is_done() {

@@ -28,16 +28,16 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         let helps = !tried && compact::shrinks(state, spec, true);
         return Some(if helps { summary() } else { last_resort(state, run, spec) });
     }
-    if let Some(cut) = state.expand.and_then(|by| expand(state, by).ok()) {
+    if let Some(cut) = state.context.expand.and_then(|by| expand(state, by).ok()) {
         return Some(cut.into());
     }
     if run.asking {
         return None;
     }
-    if state.compaction.is_some() || run.summary_next.is_some() {
+    if state.context.compaction.is_some() || run.summary_next.is_some() {
         return Some(summary());
     }
-    if spec.limits.finished_goals == Finished::EveryTurn && state.unswept {
+    if spec.limits.finished_goals == Finished::EveryTurn && state.context.unswept {
         let mut loss = Loss::new(state);
         loss.omit_finished_goals();
         if loss.saved > 0 {
@@ -64,7 +64,7 @@ pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind
         return Some(loss.cut(CutCause::Full).into());
     }
     let grown = |to: u64| tokens >= to.saturating_add((room.most / 10).min(room.most.saturating_sub(to) / 2));
-    let grown = too_large || state.summarised_to.is_none_or(grown);
+    let grown = too_large || state.context.summarised_to.is_none_or(grown);
     let fresh = run.compacted_at.is_none_or(|turns| turns < run.turns) && grown;
     // What does not fit goes only with a summary, however few messages there are.
     if fresh && (state.tree.shown_count(state.tree.head) > 4 || too_large && compact::shrinks(state, spec, true)) {

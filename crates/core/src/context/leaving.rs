@@ -84,7 +84,7 @@ pub(crate) fn crowded<'a>(state: &'a State, room: &Room) -> Loss<'a> {
 pub(crate) fn too_many<'a>(state: &'a State, spec: &SpecHead) -> Option<Loss<'a>> {
     let (tree, head) = (&state.tree, state.tree.head);
     let window = spec.limits.window_messages?;
-    let most = window.saturating_add(state.window_extra);
+    let most = window.saturating_add(state.context.window_extra);
     let shown = tree.shown_count(head);
     if shown <= most {
         return None;

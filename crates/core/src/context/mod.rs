@@ -21,4 +21,5 @@ pub(crate) mod room;
 pub mod rules;
 pub mod scale;
 pub mod sentences;
+pub mod shown;
 mod size;

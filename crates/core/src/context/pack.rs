@@ -222,7 +222,7 @@ impl Packer {
             (items, self.path) = (last.into_iter().collect(), (0, None));
             return Some(self.packed.insert(Packed { under, items }));
         }
-        for call in state.recalled.iter().filter_map(|id| state.calls.get(*id)) {
+        for call in state.context.recalled.iter().filter_map(|id| state.calls.get(*id)) {
             items.push(Item::Recalled { call: call.id, event: call.result });
         }
         items.extend(state.model.and_then(|model| model.standing).map(|event| Item::Standing { event }));

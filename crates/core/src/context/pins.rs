@@ -16,7 +16,7 @@ const SOME: u64 = 64;
 
 /// Whether the newest reminder tells no plan, or one that has changed since: what else it tells, such as budgets, soon has.
 pub(crate) fn is_outdated(state: &State) -> bool {
-    state.plan_changed || state.goals.is_empty()
+    state.reminders.plan_changed || state.goals.is_empty()
 }
 
 /// The first thing that was asked for on the main path.

@@ -14,7 +14,8 @@ impl State {
     }
 
     fn recalled_tokens(&self) -> u64 {
-        let again = self.recalled.iter().filter_map(|id| self.calls.get(*id)).map(|call| u64::from(call.tokens));
+        let again =
+            self.context.recalled.iter().filter_map(|id| self.calls.get(*id)).map(|call| u64::from(call.tokens));
         again.sum()
     }
 
@@ -31,7 +32,7 @@ impl State {
         let shown = || self.tree.shown_tokens(tip).saturating_sub(hides);
         let fixed = self.coming_spec().map_or(0, |spec| u64::from(spec.fixed_tokens));
         let scale = self.coming_spec().map_or(Scale::default(), |spec| spec.model().scale);
-        let path = match self.counted.filter(|(seq, _)| hidden.is_none_or(|hidden| *seq < hidden.from)) {
+        let path = match self.counting.counted.filter(|(seq, _)| hidden.is_none_or(|hidden| *seq < hidden.from)) {
             Some((seq, count)) => {
                 let size = |seq| self.tree.node(seq).map_or(0, |node| node.path_tokens);
                 let new = tip.map_or(0, size).saturating_sub(size(seq)).saturating_sub(hides);

@@ -26,11 +26,11 @@ impl State {
     pub(crate) fn rewound(&mut self, data: &Rewound) {
         self.tree.head = data.head;
         self.rewind_goals();
-        self.window_extra = 0;
-        (self.counted, self.summarised_to) = (None, None);
-        self.recalled.clear();
-        self.reopened.clear();
-        let message = self.rewind.take().and_then(|rewind| rewind.message);
-        self.opening = Some(message.map_or(Opening::Again, Opening::Message));
+        self.context.window_extra = 0;
+        (self.counting.counted, self.context.summarised_to) = (None, None);
+        self.context.recalled.clear();
+        self.approvals.reopened.clear();
+        let message = self.between_runs.rewind.take().and_then(|rewind| rewind.message);
+        self.between_runs.opening = Some(message.map_or(Opening::Again, Opening::Message));
     }
 }

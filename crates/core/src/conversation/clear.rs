@@ -4,7 +4,7 @@ use crate::{Queues, Refusal, State};
 use mainpath_types::*;
 
 pub(crate) fn decide(state: &State, by: &Principal) -> Result<EventKind, Refusal> {
-    if state.clearing {
+    if state.between_runs.clearing {
         return Err(Refusal::Clearing);
     }
     let has_plan = !state.goals.list().is_empty() || state.goals.terms != Terms::default();
@@ -25,21 +25,21 @@ impl State {
     /// What waits goes at once: what is said from here on belongs to the new conversation.
     pub(crate) fn clear_requested(&mut self) {
         self.queues = Queues::default();
-        (self.rewind, self.opening, self.compaction) = (None, None, None);
-        self.reopened.clear();
-        self.clearing = true;
+        (self.between_runs.rewind, self.between_runs.opening, self.context.compaction) = (None, None, None);
+        self.approvals.reopened.clear();
+        self.between_runs.clearing = true;
         self.close(FinishReason::Stopped);
     }
 
     pub(crate) fn session_cleared(&mut self, data: &SessionCleared) {
-        self.clearing = false;
-        self.cleared = data.upto;
+        self.between_runs.clearing = false;
+        self.tree.cleared = data.upto;
         self.tree.head = None;
         self.goals.clear();
-        (self.plan_changed, self.plan_hidden, self.pin_is_news) = (false, false, false);
-        (self.window_extra, self.unswept) = (0, false);
-        (self.counted, self.summarised_to) = (None, None);
-        (self.expand, self.recalled) = (None, Vec::new());
+        (self.reminders.plan_changed, self.reminders.plan_hidden, self.reminders.pin_is_news) = (false, false, false);
+        (self.context.window_extra, self.context.unswept) = (0, false);
+        (self.counting.counted, self.context.summarised_to) = (None, None);
+        (self.context.expand, self.context.recalled) = (None, Vec::new());
         // Whoever spoke since has spoken to the new conversation.
         self.queues.held = false;
     }

@@ -30,10 +30,10 @@ pub(crate) fn rewind(state: &State, asked: &RewindRequested) -> Decided {
     if state.coming_spec().is_none() {
         return Err(Refusal::NoSpec);
     }
-    if state.rewind.is_some() {
+    if state.between_runs.rewind.is_some() {
         return Err(Refusal::Rewinding);
     }
-    if state.clearing {
+    if state.between_runs.clearing {
         return Err(Refusal::Clearing);
     }
     if after == Seq(0) {

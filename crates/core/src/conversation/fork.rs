@@ -21,7 +21,7 @@ pub fn fork(
     let mut fork = Fork { state: State::new(new.clone()), log: Vec::new(), now };
     fork.take_all(taken);
     fork.take_all(later.get(..fork.planned(later)).unwrap_or_default());
-    fork.say(Forked { from: from.clone(), event: fork.state.last, at, by: by.clone() });
+    fork.say(Forked { from: from.clone(), event: fork.state.log.last, at, by: by.clone() });
     let runs = |call: &&crate::Call| !call.state.is_done() && !call.state.is_unstarted();
     while let Some(call) = fork.state.turn_calls().iter().find(runs) {
         let end = resolved(call, now, Resolution::Interrupted, ResolveCause::Stopped);
@@ -59,8 +59,8 @@ impl Fork {
 
     fn take_all(&mut self, events: &[Event]) {
         for event in events {
-            while self.state.last + 1 < event.id {
-                let id = self.state.last + 1;
+            while self.state.log.last + 1 < event.id {
+                let id = self.state.log.last + 1;
                 self.take(Event { id, ts: event.ts, turn: event.turn, mail: None, kind: Omitted {}.into() });
             }
             // Its mailbox is another one.
@@ -74,10 +74,10 @@ impl Fork {
     }
 
     fn say(&mut self, kind: impl Into<EventKind>) {
-        let (id, ts) = (self.state.last + 1, self.now.max(self.state.now));
+        let (id, ts) = (self.state.log.last + 1, self.now.max(self.state.log.now));
         let mut event = Event { id, ts, turn: 0, mail: None, kind: kind.into() };
         apply(&mut self.state, &event);
-        event.turn = self.state.turn_number;
+        event.turn = self.state.counts.turns;
         self.log.push(event);
     }
 }
@@ -119,18 +119,19 @@ impl State {
     /// there is allowed here, and what was spent was spent there.
     pub(crate) fn forked(&mut self, id: EventId) {
         self.queues = Queues::default();
-        (self.rewind, self.opening, self.compaction, self.clearing) = (None, None, None, false);
-        self.rules.clear();
-        self.reopened.clear();
+        (self.between_runs.rewind, self.between_runs.opening, self.context.compaction, self.between_runs.clearing) =
+            (None, None, None, false);
+        self.approvals.rules.clear();
+        self.approvals.reopened.clear();
         self.rates.clear();
-        (self.expand, self.recalled) = (None, Vec::new());
+        (self.context.expand, self.context.recalled) = (None, Vec::new());
         self.model = None;
-        (self.usage, self.cost, self.about) = (Usage::default(), 0, false);
+        (self.spent.usage, self.spent.cost, self.spent.about) = (Usage::default(), 0, false);
         self.with_run(|run| (run.usage, run.cost, run.spent) = (Usage::default(), 0, Spent::default()));
         self.rewind_goals();
         if self.run.as_ref().is_some_and(|run| run.answered.is_none()) {
             self.close(FinishReason::Stopped);
-            self.ended_by = Some(id);
+            self.ended.event = Some(id);
         }
     }
 }

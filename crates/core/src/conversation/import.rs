@@ -6,7 +6,10 @@ use mainpath_types::*;
 impl State {
     /// Whether messages from elsewhere can join now: not during a run, nor while messages wait for one.
     pub fn can_take_in(&self) -> bool {
-        self.run.is_none() && self.rewind.is_none() && self.queues.is_empty() && self.opening.is_none()
+        self.run.is_none()
+            && self.between_runs.rewind.is_none()
+            && self.queues.is_empty()
+            && self.between_runs.opening.is_none()
     }
 
     /// Whether, and as what, a message from elsewhere joins the conversation. Its results get the ids of their calls.
@@ -70,7 +73,7 @@ impl State {
                 timeout_ms: None,
                 state: CallState::Done(resolution),
                 attempt: 0,
-                started: self.now,
+                started: self.log.now,
                 not_before: 0,
                 judged: None,
                 approved: false,

@@ -25,3 +25,15 @@ pub enum Opening {
     /// Nothing new: the model goes on.
     GoOn,
 }
+
+/// What happens between two runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BetweenRuns {
+    /// A rewind that waits for the run to close.
+    pub rewind: Option<Rewind>,
+    /// Whether the conversation is to be begun anew once the run has closed.
+    pub clearing: bool,
+    /// What a rewind wants the next run to open with.
+    pub opening: Option<Opening>,
+}

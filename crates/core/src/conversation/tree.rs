@@ -12,6 +12,8 @@ pub struct Tree {
     cuts: BTreeMap<Seq, Cut>,
     /// The tip of the main path.
     pub head: Option<Seq>,
+    /// The last message of conversations that were cleared: nothing up to it is shown or recalled.
+    pub cleared: Seq,
 }
 
 /// The head of a message; its text is in the event that brought it.

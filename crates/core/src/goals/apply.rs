@@ -7,21 +7,23 @@ impl State {
     pub(crate) fn inject(&mut self, event: EventId, data: &Injected) {
         let seq = self.tree.push(self.tree.head, event, NodeKind::Injected, data.tokens, None);
         self.tree.head = Some(seq);
-        (self.injected_at, self.plan_is_news, self.pin_is_news) = (self.turn_number, false, false);
-        (self.plan_changed, self.plan_hidden) = (false, false);
+        (self.reminders.turn, self.reminders.plan_is_news, self.reminders.pin_is_news) =
+            (self.counts.turns, false, false);
+        (self.reminders.plan_changed, self.reminders.plan_hidden) = (false, false);
     }
 
     /// The plan as it was made up to the head. Where something is cut away there, it may not be seen any more.
     pub(crate) fn rewind_goals(&mut self) {
         self.goals.rewind(self.tree.head);
         let planned = !self.goals.is_empty();
-        (self.plan_changed, self.plan_hidden) = (planned, planned && self.tree.cut_at(self.tree.head).is_some());
+        (self.reminders.plan_changed, self.reminders.plan_hidden) =
+            (planned, planned && self.tree.cut_at(self.tree.head).is_some());
     }
 
     pub(crate) fn change_goals(&mut self, ops: &[GoalOp]) {
         let head = self.tree.head;
-        self.unswept |= !ops.is_empty();
-        self.plan_changed |= !ops.is_empty();
+        self.context.unswept |= !ops.is_empty();
+        self.reminders.plan_changed |= !ops.is_empty();
         let begins = self.goals.list().is_empty();
         for op in ops {
             // What was refused when it was offered is not in the log; an odd log changes nothing.

@@ -16,7 +16,7 @@ pub(crate) fn change(state: &State, ops: &[GoalOp], by: &Principal) -> Decided {
 
 pub(crate) fn hooks_said(state: &State, turn: u32, texts: &[HookText]) -> Decided {
     match (&state.run, state.coming_spec()) {
-        (Some(run), Some(spec)) if turn == state.turn_number && asks_hooks(state) => {
+        (Some(run), Some(spec)) if turn == state.counts.turns && asks_hooks(state) => {
             Ok(reminders::injected(state, run, spec, texts).into())
         }
         _ => Err(Refusal::NoHooks(turn)),

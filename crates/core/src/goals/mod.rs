@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod decide;
 mod former;
+pub(crate) mod news;
 pub(crate) mod reminders;
 mod rewind;
 pub mod stats;

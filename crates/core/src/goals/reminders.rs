@@ -18,16 +18,16 @@ pub(crate) fn is_due(state: &State, run: &Run, spec: &SpecHead) -> bool {
         return false;
     }
     let quiet = state.branch.is_none() && state.turn.is_none() && state.model.is_none();
-    if quiet && (state.plan_hidden || state.pin_is_news) {
+    if quiet && (state.reminders.plan_hidden || state.reminders.pin_is_news) {
         return true;
     }
     let Some(every) = spec.limits.inject_every.filter(|every| *every > 0) else { return false };
     let quiet = quiet && !run.asking;
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
     let after_results = last.is_some_and(|(_, node)| matches!(node.kind, NodeKind::Result(_)));
-    let passed = state.turn_number.saturating_sub(state.injected_at) >= every;
+    let passed = state.counts.turns.saturating_sub(state.reminders.turn) >= every;
     let says = || spec.has_context_hooks || !state.goals.is_empty() || !spent_of(state, run, &spec.limits).is_empty();
-    quiet && after_results && (passed || state.plan_is_news) && says()
+    quiet && after_results && (passed || state.reminders.plan_is_news) && says()
 }
 
 /// The reminder, with what the hooks said.
@@ -36,7 +36,7 @@ pub(crate) fn injected(state: &State, run: &Run, spec: &SpecHead, said: &[HookTe
     if !state.goals.is_empty() {
         let _ = write!(text, "\n\n## Current plan\n{}\n({LEGEND})", state.goals.short_view());
     }
-    if state.goals.is_empty() && state.pin_is_news {
+    if state.goals.is_empty() && state.reminders.pin_is_news {
         text.push_str("\n\nNothing is pinned any more.");
     }
     let left = spent_of(state, run, &spec.limits);
@@ -102,6 +102,6 @@ fn left(state: &State, run: &Run, limits: &Limits) -> Vec<String> {
     line("tool calls", limits.calls.map(|most| most.saturating_sub(run.calls).into()));
     line("tokens", limits.tokens.map(|most| most.saturating_sub(run.usage.total())));
     line("money in millionths", limits.money.map(|most| most.saturating_sub(run.cost)));
-    line("seconds", run.deadline(limits).map(|at| at.saturating_sub(state.now) / 1_000));
+    line("seconds", run.deadline(limits).map(|at| at.saturating_sub(state.log.now) / 1_000));
     lines
 }

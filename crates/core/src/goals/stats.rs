@@ -39,7 +39,7 @@ impl std::ops::AddAssign for GoalStats {
 /// another.
 pub fn serves(state: &State, seq: Seq) -> Option<GoalId> {
     let goals = &state.goals;
-    let node = state.tree.node(seq).filter(|_| seq > state.cleared)?;
+    let node = state.tree.node(seq).filter(|_| seq > state.tree.cleared)?;
     let known = |id: &GoalId| goals.get(*id).is_some();
     node.goal.filter(known).or(goals.root.filter(known))
 }
@@ -47,7 +47,7 @@ pub fn serves(state: &State, seq: Seq) -> Option<GoalId> {
 /// What was spent on each goal itself, by the log that made this state: see [`serves`]. What was cleared serves nothing.
 pub fn own_stats<'a>(state: &State, log: impl IntoIterator<Item = &'a Event>) -> BTreeMap<Option<GoalId>, GoalStats> {
     let mut stats: BTreeMap<Option<GoalId>, GoalStats> = BTreeMap::new();
-    let goal_of = |seq: Seq| (seq > state.cleared).then(|| serves(state, seq));
+    let goal_of = |seq: Seq| (seq > state.tree.cleared).then(|| serves(state, seq));
     for (seq, _) in state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut) {
         if let Some(goal) = goal_of(seq) {
             *stats.entry(goal).or_default() += GoalStats { messages: 1, ..GoalStats::default() };

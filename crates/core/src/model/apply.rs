@@ -8,9 +8,7 @@ use std::sync::Arc;
 impl State {
     /// Ends the model call in flight.
     pub(crate) fn settle(&mut self, charged: (Usage, Micros), spent: Spent) -> Option<ModelCall> {
-        self.usage += spent.usage;
-        self.cost = self.cost.saturating_add(spent.cost);
-        self.about |= spent.about;
+        self.spent += spent;
         self.with_run(|run| run.settle(charged, spent));
         self.model.take()
     }
@@ -19,7 +17,7 @@ impl State {
     pub(crate) fn take_spec(&mut self) {
         if let Some(spec) = self.next_spec.take() {
             self.spec = Some(SpecHead { since: self.tree.next_seq(), ..spec });
-            self.counted = None;
+            self.counting.counted = None;
         }
     }
 
@@ -28,7 +26,7 @@ impl State {
         let since = self.tree.next_seq();
         if let Some(spec) = self.spec.as_mut().filter(|spec| spec.using != which) {
             (spec.using, spec.since) = (which, since);
-            self.counted = None;
+            self.counting.counted = None;
         }
     }
 
@@ -38,17 +36,17 @@ impl State {
         let mut scale = spec.model().scale;
         scale.learn(estimated, counted);
         if let (Some(learned), Some(name)) = (scale.learned, spec.names.get(spec.using)) {
-            self.learned.insert(Arc::clone(name), learned);
+            self.counting.learned.insert(Arc::clone(name), learned);
         }
-        self.spec = Some(spec.scaled(&self.learned));
-        self.next_spec = self.next_spec.take().map(|next| next.scaled(&self.learned));
+        self.spec = Some(spec.scaled(&self.counting.learned));
+        self.next_spec = self.next_spec.take().map(|next| next.scaled(&self.counting.learned));
     }
 
     pub(crate) fn request(&mut self, data: &ModelRequested, at: Millis) {
         if self.branch.is_none() {
             self.take_spec();
         }
-        self.requests = data.request;
+        self.counts.requests = data.request;
         let estimate = self.estimated_tokens();
         let scale = self.spec.as_ref().map_or(Scale::default(), |spec| spec.model().scale);
         // Without the margin for what is not known yet.
@@ -63,14 +61,14 @@ impl State {
             reserve: data.reserve,
             last: data.last.is_some(),
             minimal: data.minimal,
-            standing: data.standing.as_ref().map(|_| self.last),
+            standing: data.standing.as_ref().map(|_| self.log.last),
         });
-        self.expand = None;
+        self.context.expand = None;
         self.with_run(|run| (run.last_answer, run.remedy) = (data.last.or(run.last_answer), None));
         match &mut self.branch {
             Some(branch) => branch.rounds += 1,
             None if self.run.as_ref().is_some_and(|run| !run.asking) => {
-                self.turn_number += 1;
+                self.counts.turns += 1;
                 self.with_run(|run| {
                     run.turns += 1;
                     run.asking = true;
@@ -89,7 +87,7 @@ impl State {
         let repaired = self.branch.is_some_and(|branch| branch.kind != BranchKind::Compaction);
         if repaired {
             self.branch = None;
-            self.counted = None;
+            self.counting.counted = None;
         }
         let asked_at = model.and_then(|model| model.head);
         let calls = u16::try_from(data.calls.len()).unwrap_or(u16::MAX);
@@ -98,7 +96,7 @@ impl State {
         let seq = self.tree.push(tip, id, NodeKind::Assistant { calls }, data.tokens, goal);
         self.set_tip(seq);
         if repaired
-            || !self.recalled.is_empty()
+            || !self.context.recalled.is_empty()
             || model.is_some_and(|model| model.last || model.minimal || model.standing.is_some())
         {
             self.tree.set_apart(seq);
@@ -118,14 +116,14 @@ impl State {
             }
             return;
         }
-        self.recalled.clear();
-        self.expand = data.expand;
+        self.context.recalled.clear();
+        self.context.expand = data.expand;
         if model.is_some_and(|model| model.minimal) {
             // What was counted is not the path.
-            self.counted = None;
+            self.counting.counted = None;
         } else if data.counted && !repaired {
             let estimate = model.map_or(0, |model| model.estimate);
-            self.counted = asked_at.map(|seq| (seq, believed(estimate, data.usage.input)));
+            self.counting.counted = asked_at.map(|seq| (seq, believed(estimate, data.usage.input)));
             self.learn(estimate, data.usage.input);
         }
         let ends = match data.stop {

@@ -32,7 +32,7 @@ pub(crate) fn budget(state: &State, run: &Run, spec: &SpecHead) -> Option<EventK
 
 pub(crate) fn request(state: &State, spec: &SpecHead, last: Option<FinishReason>) -> EventKind {
     let (input, reserve, reserve_cost) = reserve(state, spec);
-    let (request, head) = (state.requests.saturating_add(1), state.tip());
+    let (request, head) = (state.counts.requests.saturating_add(1), state.tip());
     let minimal = state.run.as_ref().is_some_and(|run| run.remedy == Some(Remedy::Minimal));
     let standing = standing(state, spec).filter(|_| !minimal);
     let purpose = state.branch.map(|branch| match branch.kind {

@@ -63,7 +63,7 @@ fn told_of_repeats(state: &State, reply: &Reply) -> Vec<PlannedCall> {
 /// How often a call has come to the same by now, if the model is to be told.
 pub(crate) fn repeats(state: &State, call: u64, result: Outcome) -> u32 {
     let (Some(run), Some(limits)) = (&state.run, state.limits()) else { return 0 };
-    run.progress.to_tell(call, result, state.requests, limits.repeated_failures)
+    run.progress.to_tell(call, result, state.counts.requests, limits.repeated_failures)
 }
 
 /// The operations that the plan allows: it may have changed since they were read.

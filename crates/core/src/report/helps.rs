@@ -36,7 +36,7 @@ pub enum Help {
 
 /// What helps after the last run; [`Help::GoOn`] also where it ended well or goes on.
 pub fn what_helps(state: &State, bodies: &dyn Bodies) -> Help {
-    match state.finished.filter(|_| state.run.is_none()) {
+    match state.ended.reason.filter(|_| state.run.is_none()) {
         Some(FinishReason::ContextLimit) => too_large(state),
         Some(FinishReason::RepeatedFailure) => match last_denied(state) {
             Some(call) if lacking(call, bodies).is_some() => Help::Give(call.id),

@@ -24,8 +24,8 @@ const CUT_OFF: &str = "\n\n[The answer was cut off here, at the model's output l
 
 /// How the last run ended; `None` while one is going on, before the first, and where it was cleared.
 pub fn ending(state: &State, bodies: &dyn Bodies) -> Option<Ending> {
-    let is_cleared = state.tree.head.is_none() && state.cleared > Seq(0);
-    let reason = state.finished.filter(|_| state.run.is_none() && !is_cleared)?;
+    let is_cleared = state.tree.head.is_none() && state.tree.cleared > Seq(0);
+    let reason = state.ended.reason.filter(|_| state.run.is_none() && !is_cleared)?;
     let last = state.tree.up(state.tree.head).find(|(_, node)| node.kind != NodeKind::Cut);
     let said = last
         .filter(|(_, node)| node.kind == NodeKind::Assistant { calls: 0 })
@@ -67,7 +67,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
     let is_limited = reason == FinishReason::ContextLimit && state.spec.as_ref().is_some_and(Room::is_limited);
-    let ended_by = state.ended_by.and_then(|event| bodies.get(event));
+    let ended_by = state.ended.event.and_then(|event| bodies.get(event));
     text.push_str(match ended_by {
         _ if is_limited => "the conversation does not fit the limit in characters.",
         Some(EventKind::Forked(_)) => {
@@ -137,7 +137,7 @@ struct LastRun {
 impl LastRun {
     fn find(state: &State, bodies: &dyn Bodies) -> LastRun {
         let mut run = LastRun { began: 0, completed: BTreeSet::new(), completed_focus: false };
-        for event in (1..=state.last).rev() {
+        for event in (1..=state.log.last).rev() {
             let ops = match bodies.get(event) {
                 Some(EventKind::RunStarted(_)) => {
                     run.began = event;
@@ -322,7 +322,7 @@ fn advice(reason: FinishReason) -> &'static str {
 /// One word for where a trace stands.
 pub fn status(state: &State) -> &'static str {
     use FinishReason::*;
-    match (&state.run, state.finished) {
+    match (&state.run, state.ended.reason) {
         (Some(_), _) if state.waits_for_people() => "waiting",
         (Some(_), _) => "running",
         // A conversation from elsewhere, with which nothing was done here.

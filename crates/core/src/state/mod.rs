@@ -5,8 +5,8 @@ pub(crate) mod position;
 pub(crate) mod spec;
 
 use crate::{
-    Branch, Calls, Goals, MailCursor, ModelCall, Opening, Queues, Reopened, Rewind, Run, SpecHead, ToolHead, Tree,
-    Turn, Window,
+    Approvals, BetweenRuns, Branch, Calls, Context, Counting, Counts, Ended, Goals, ModelCall, Position, Queues,
+    Reminders, Run, SpecHead, ToolHead, Tree, Turn, Window,
 };
 use mainpath_types::*;
 use schemars::JsonSchema;
@@ -24,12 +24,10 @@ use std::sync::Arc;
 pub struct State {
     /// The trace.
     pub trace: TraceId,
-    /// The last event.
-    pub last: EventId,
-    /// The last event's time.
-    pub now: Millis,
-    /// Model calls on the main path so far, retries and repairs not counted.
-    pub turn_number: u32,
+    /// How far its log and its mailbox have been read.
+    pub log: Position,
+    /// What is numbered.
+    pub counts: Counts,
     /// What the agent is.
     pub spec: Option<SpecHead>,
     /// What it will be from the next turn on.
@@ -46,67 +44,26 @@ pub struct State {
     pub branch: Option<Branch>,
     /// The run that is going on.
     pub run: Option<Run>,
-    /// Runs so far.
-    pub runs: u32,
-    /// Why the last run ended.
-    pub finished: Option<FinishReason>,
-    /// Model requests so far.
-    pub requests: u32,
-    /// A rewind that waits for the run to close.
-    pub rewind: Option<Rewind>,
-    /// Whether the conversation is to be begun anew once the run has closed.
-    pub clearing: bool,
-    /// The last message of conversations that were cleared: nothing up to it is shown or recalled.
-    pub cleared: Seq,
-    /// What a rewind wants the next run to open with.
-    pub opening: Option<Opening>,
+    /// How the last run ended.
+    pub ended: Ended,
+    /// What happens once the run has closed.
+    pub between_runs: BetweenRuns,
     /// Messages that wait.
     pub queues: Queues,
     /// When tools were called that may be called only so often.
     pub rates: BTreeMap<Arc<str>, Window>,
-    /// The rules that were made of approvals, as they were written.
-    pub rules: Vec<Arc<str>>,
-    /// Calls that were denied, were approved since, and are to be made.
-    pub reopened: Vec<Reopened>,
+    /// What people have approved beyond the calls that wait.
+    pub approvals: Approvals,
     /// The plan.
     pub goals: Goals,
-    /// The number of turns when the model was last reminded of its plan.
-    pub injected_at: u32,
-    /// Whether somebody else than the model has changed the plan since.
-    pub plan_is_news: bool,
-    /// Whether what is pinned was changed since.
-    pub pin_is_news: bool,
-    /// Whether the plan was changed since, or another run has begun: what was told is out of date.
-    pub plan_changed: bool,
-    /// Whether a cut has taken the plan, as it is now, out of sight.
-    pub plan_hidden: bool,
-    /// Which mailbox entries have been consumed.
-    pub mail: MailCursor,
-    /// How many messages beyond its limit the window may show, after somebody asked to see more.
-    pub window_extra: u32,
-    /// The event that asks for a summary, until one is begun.
-    pub compaction: Option<EventId>,
-    /// The size of the request after the last summary, also of one that came to nothing: no other is worth it before enough new
-    /// was said. `None` where the path has changed since.
-    pub summarised_to: Option<u64>,
-    /// Whether messages of finished goals may be shown.
-    pub unswept: bool,
-    /// How many more messages the model wants to be shown.
-    pub expand: Option<u32>,
-    /// The event that says why the last run ended, where its reason alone does not.
-    pub ended_by: Option<EventId>,
-    /// Past calls that the next request shows again.
-    pub recalled: Vec<CallId>,
-    /// What is known of how models count, by their names: see [`crate::Scale`].
-    pub learned: BTreeMap<Arc<str>, u32>,
-    /// The vendor's last count of input tokens, and the message that it ended with.
-    pub counted: Option<(Seq, u64)>,
+    /// What the model was told of its plan, and what is news since.
+    pub reminders: Reminders,
+    /// What the requests to come show.
+    pub context: Context,
+    /// How models count tokens.
+    pub counting: Counting,
     /// What all runs really used, as far as it is known.
-    pub usage: Usage,
-    /// What that cost.
-    pub cost: Micros,
-    /// Whether some of that was estimated.
-    pub about: bool,
+    pub spent: Spent,
 }
 
 impl State {
@@ -114,9 +71,8 @@ impl State {
     pub fn new(trace: TraceId) -> State {
         State {
             trace,
-            last: 0,
-            now: 0,
-            turn_number: 0,
+            log: Position::default(),
+            counts: Counts::default(),
             spec: None,
             next_spec: None,
             tree: Tree::default(),
@@ -125,36 +81,16 @@ impl State {
             model: None,
             branch: None,
             run: None,
-            runs: 0,
-            finished: None,
-            requests: 0,
-            rewind: None,
-            clearing: false,
-            cleared: Seq(0),
-            opening: None,
+            ended: Ended::default(),
+            between_runs: BetweenRuns::default(),
             queues: Queues::default(),
             rates: BTreeMap::new(),
-            rules: Vec::new(),
-            reopened: Vec::new(),
+            approvals: Approvals::default(),
             goals: Goals::default(),
-            injected_at: 0,
-            plan_is_news: false,
-            pin_is_news: false,
-            plan_changed: false,
-            plan_hidden: false,
-            mail: MailCursor::default(),
-            window_extra: 0,
-            compaction: None,
-            summarised_to: None,
-            unswept: false,
-            expand: None,
-            ended_by: None,
-            recalled: Vec::new(),
-            learned: BTreeMap::new(),
-            counted: None,
-            usage: Usage::default(),
-            cost: 0,
-            about: false,
+            reminders: Reminders::default(),
+            context: Context::default(),
+            counting: Counting::default(),
+            spent: Spent::default(),
         }
     }
 
@@ -204,7 +140,7 @@ impl State {
     /// When a call of this tool may be made, if it may not be made now.
     pub fn wait_for(&self, tool: &str) -> Option<Millis> {
         let limit = self.tool(tool)?.rate?;
-        self.rates.get(tool)?.wait(limit, self.now)
+        self.rates.get(tool)?.wait(limit, self.log.now)
     }
 
     /// Whether a turn is open that waits for nothing but people.

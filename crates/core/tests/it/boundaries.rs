@@ -103,7 +103,7 @@ fn an_expansion_holds_for_half_a_window_and_hides_no_answer() {
     agent.summarises();
     agent.answers("done");
     agent.takes(InputKind::ExpandContext { by: 2 });
-    assert_eq!(agent.state().window_extra, 5 + 2 - 4, "five messages are shown, two more may come");
+    assert_eq!(agent.state().context.window_extra, 5 + 2 - 4, "five messages are shown, two more may come");
     let ended = Some(Ending { reason: FinishReason::Final, answer: "done".into(), is_said: true });
     assert_eq!(ending(agent.state(), &agent.bodies), ended);
 }
@@ -289,8 +289,8 @@ fn an_answer_that_is_taken_from_the_draft_has_the_draft_s_size() {
 fn what_an_answer_without_a_count_is_charged_was_estimated() {
     let mut agent = Agent::asked(no_limits());
     answer(&mut agent, 33);
-    assert_eq!(agent.state().usage, Usage { input: 74, output: 33, ..Usage::default() });
-    assert_eq!(agent.state().cost, 74 * 3 + 33 * 15);
+    assert_eq!(agent.state().spent.usage, Usage { input: 74, output: 33, ..Usage::default() });
+    assert_eq!(agent.state().spent.cost, 74 * 3 + 33 * 15);
 }
 
 #[test]

@@ -94,6 +94,6 @@ fn a_clear_survives_a_crash_at_every_event() {
             let EffectKey::Kill(call, attempt) = key else { panic!("{key}") };
             again.takes(dead(&call.to_string(), attempt));
         }
-        assert_eq!((again.state().tree.head, &again.state().run, again.state().cleared), (None, &None, Seq(3)));
+        assert_eq!((again.state().tree.head, &again.state().run, again.state().tree.cleared), (None, &None, Seq(3)));
     }
 }

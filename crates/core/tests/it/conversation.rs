@@ -288,7 +288,7 @@ fn a_full_context_is_summarised_and_the_task_stays_in_its_own_words() {
                    earlier messages, #2 to #3, with 1 tool result, are not shown here.]";
     let shown = ["User: do it", summary, "Assistant: a long text <read>", "Tool: 4.0 it worked"];
     assert_eq!(agent.shown(), shown);
-    assert_eq!(agent.state().turn_number, 3, "the summary's request is no turn");
+    assert_eq!(agent.state().counts.turns, 3, "the summary's request is no turn");
 
     agent.answers("done");
     agent.takes(rewind(3, Some("another way")));
@@ -489,7 +489,7 @@ fn a_summary_that_somebody_asks_for_is_made_while_nothing_goes_on_and_the_run_be
     ];
     agent.gives(refused, &events);
     assert_eq!(agent.summarises(), ["branch_closed Compaction done=false", "run_finished max_turns turns=0 calls=0"]);
-    assert_eq!(agent.state().finished, Some(FinishReason::MaxTurns));
+    assert_eq!(agent.state().ended.reason, Some(FinishReason::MaxTurns));
     agent.takes(compact);
     let events = ["model_finished 10 calls=0", "compacted 11 keeps 6 pins 1", "branch_closed Compaction done=true"];
     assert_eq!(agent.answers("it was long")[..3], events);
@@ -525,7 +525,7 @@ fn a_look_aside_is_in_the_next_request_and_in_no_other() {
     let events = ["model_finished 6 calls=1", "turn_finished 7 results=1", "model_requested 4 at 7"];
     agent.gives(InputKind::ModelFinished(reply), &events);
     assert_eq!(agent.shown()[5..], ["Assistant: let me see <read>", "Tool: 6.0 as it was"]);
-    assert_eq!(agent.state().turn_number, 3, "it is no turn");
+    assert_eq!(agent.state().counts.turns, 3, "it is no turn");
     // Another look takes its place.
     let reply = Box::new(Reply { aside: true, ..*agent.reply("and that", std::slice::from_ref(&looked)) });
     agent.takes(InputKind::ModelFinished(reply));
@@ -542,7 +542,7 @@ fn a_look_aside_is_in_the_next_request_and_in_no_other() {
         let reply = Box::new(Reply { aside: true, ..*agent.reply("", std::slice::from_ref(&looked)) });
         agent.takes(InputKind::ModelFinished(reply));
     }
-    assert_eq!((agent.state().branch, agent.state().turn_number), (None, 6));
+    assert_eq!((agent.state().branch, agent.state().counts.turns), (None, 6));
 }
 
 #[test]
@@ -553,7 +553,7 @@ fn who_asks_to_see_more_is_shown_it_at_once_and_the_asking_leaves_no_call() {
     agent.takes(InputKind::Compact { hint: None, by: user() });
     agent.works();
     agent.answers("a summary");
-    let (before, turns) = (agent.shown(), agent.state().turn_number);
+    let (before, turns) = (agent.shown(), agent.state().counts.turns);
     assert!(before.iter().any(|text| text.contains("a summary")), "{before:#?}");
     let asked = PlannedCall { answer: Some("More is shown.".into()), ..allowed("read") };
     let reply = Reply { aside: true, expand: Some(2), ..*agent.reply("show me", &[asked]) };
@@ -561,7 +561,7 @@ fn who_asks_to_see_more_is_shown_it_at_once_and_the_asking_leaves_no_call() {
     let cut = "context_cut 15 keeps 2 pins 1 Expand";
     assert_eq!(events, ["model_finished 13 calls=1", "turn_finished 14 results=1", cut, "model_requested 7 at 15"]);
     let after = agent.shown();
-    assert_eq!((after.len(), agent.state().turn_number), (before.len() + 3, turns), "no call is split");
+    assert_eq!((after.len(), agent.state().counts.turns), (before.len() + 3, turns), "no call is split");
     assert!(!after.iter().any(|text| text.contains("show me") || text.contains("More is shown.")), "{after:#?}");
     // One that finds nothing is told so, in the next request only.
     let refused = PlannedCall { problem: Some("The window stays as it is.".into()), ..allowed("read") };

@@ -306,7 +306,7 @@ fn small_talk(messages: u32, fixed: usize, summary: u32) -> (u32, usize) {
         assert_eq!(agent.ended().reason, FinishReason::Final);
     }
     let opened = agent.log.iter().filter(|event| event.kind.name() == "branch_opened").count();
-    (agent.state().requests, opened)
+    (agent.state().counts.requests, opened)
 }
 
 #[test]

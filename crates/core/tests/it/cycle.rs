@@ -256,7 +256,7 @@ fn what_a_filtered_answer_used_is_paid_for_and_its_model_is_not_asked_again() {
         InputKind::ModelFailed { request: 1, error, retry_at: Some(agent.now + 5), usage: Some(usage), received: 0 };
     agent.takes(failed);
     let state = agent.state();
-    assert_eq!((state.finished, state.usage, state.cost), (Some(FinishReason::ModelError), usage, 405));
+    assert_eq!((state.ended.reason, state.spent.usage, state.spent.cost), (Some(FinishReason::ModelError), usage, 405));
 }
 
 #[test]

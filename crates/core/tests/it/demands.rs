@@ -163,7 +163,7 @@ fn a_task_that_fills_much_of_the_window_goes_once_other_things_are_asked_and_a_s
             let text = "It is a bird. ".repeat(14);
             let reply = Box::new(Reply { tokens: estimate(&text), ..*agent.reply(&text, &[]) });
             agent.takes(InputKind::ModelFinished(reply));
-            assert_eq!(agent.state().finished, Some(FinishReason::Final), "a task of {tokens}, question {n}");
+            assert_eq!(agent.state().ended.reason, Some(FinishReason::Final), "a task of {tokens}, question {n}");
             agent.says(MessageMode::Message, &format!("What of part {n}?"));
             if agent.state().branch.is_some_and(|branch| branch.by == SummaryMode::Rules) {
                 agent.summarises();

@@ -16,7 +16,15 @@ fn shape(state: &State) -> String {
         state.tree.iter().map(|(seq, node)| (seq, node.parent, node.event, node.kind, node.goal)).collect();
     let calls: Vec<_> = state.calls.iter().map(|call| (call.id, call.tool.clone(), call.state, call.result)).collect();
     let goals: Vec<_> = state.goals.list().iter().map(|goal| (goal.id, goal.parent, goal.status)).collect();
-    let rest = (state.runs, state.finished, state.requests, state.usage, state.cost, &state.queues, state.goals.focus);
+    let rest = (
+        state.counts.runs,
+        state.ended.reason,
+        state.counts.requests,
+        state.spent.usage,
+        state.spent.cost,
+        &state.queues,
+        state.goals.focus,
+    );
     format!("{:?} {:?} {nodes:?} {calls:?} {goals:?} {rest:?}", state.tree.head, pack(state).map(|packed| packed.items))
 }
 

@@ -67,7 +67,10 @@ fn a_fork_inherits_no_obligation() {
         ]
     );
     let state = fork.state();
-    assert_eq!((state.queues.is_empty(), state.rules.len(), state.usage, state.cost), (true, 0, Usage::default(), 0));
+    assert_eq!(
+        (state.queues.is_empty(), state.approvals.rules.len(), state.spent.usage, state.spent.cost),
+        (true, 0, Usage::default(), 0)
+    );
     assert_eq!(agent.pending(), ["tool/2.0/1"], "the other trace goes on");
 }
 
@@ -110,7 +113,7 @@ fn a_fork_from_the_middle_of_a_run_says_so_and_nobody_has_stopped_it() {
 fn a_request_in_flight_is_not_the_forks() {
     let (fork, own) = forked(&Agent::asked(no_limits()), 1);
     assert_eq!(own, ["forked test at 1 of 4", "run_finished stopped turns=0 calls=0"]);
-    assert_eq!(fork.state().usage, Usage::default());
+    assert_eq!(fork.state().spent.usage, Usage::default());
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn a_mailbox_of_its_own_begins_from_the_first_entry() {
     let input = Input { at: 2_000, mail: Some(1), more: false, kind: mail(MessageMode::Message, "do it") };
     agent.offer(&input).unwrap();
     let (mut fork, _) = forked(&agent, 1);
-    assert_eq!(fork.state().mail, MailCursor::default());
+    assert_eq!(fork.state().log.mail, MailCursor::default());
     fork.offer(&Input { at: 3_000, ..input }).unwrap();
     assert_eq!(fork.shown(), ["User: do it", "User: do it"]);
 }

@@ -86,7 +86,7 @@ fn life() -> Vec<Event> {
     let goals = vec![terms, GoalOp::Set { steps: vec![step] }];
     agent.takes(InputKind::ModelFinished(Box::new(Reply { goals, ..*agent.reply("a plan", &[planned]) })));
     let failed = HookText { hook: "news".into(), text: String::new(), problem: Some("it took too long".into()) };
-    agent.takes(InputKind::ContextTexts { turn: agent.state().turn_number, texts: vec![failed] });
+    agent.takes(InputKind::ContextTexts { turn: agent.state().counts.turns, texts: vec![failed] });
     let mut agent = finish(agent);
     agent.takes(InputKind::Import(Box::new(elsewhere(Role::User, &[]))));
     agent.takes(InputKind::Import(Box::new(elsewhere(Role::Assistant, &["it was so", "so too"]))));
@@ -204,7 +204,11 @@ fn logs_of_earlier_versions_are_read_without_a_change() {
             usage += used;
             cost += paid;
         }
-        assert_eq!((state.usage, state.cost), (usage, cost), "{name}: what was booked then is still booked");
+        assert_eq!(
+            (state.spent.usage, state.spent.cost),
+            (usage, cost),
+            "{name}: what was booked then is still booked"
+        );
     }
 }
 

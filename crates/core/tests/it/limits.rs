@@ -113,7 +113,7 @@ fn failed_requests_are_retried_when_due_and_only_so_often() {
     }
     let events = ["model_failed RateLimit retry=false", "run_finished model_error turns=1 calls=0"];
     agent.gives(model_failed(3, ModelErrorKind::RateLimit, Some(agent.now + 500)), &events);
-    assert_eq!(agent.state().usage, Usage::default(), "what the server refused is free");
+    assert_eq!(agent.state().spent.usage, Usage::default(), "what the server refused is free");
 }
 
 #[test]
@@ -134,12 +134,12 @@ fn a_request_that_may_have_run_is_charged_and_one_that_cannot_help_ends_the_run(
         agent.takes(model_failed(1, kind, Some(agent.now)));
         let state = agent.state();
         assert_eq!(state.run.as_ref().unwrap().usage.total(), 138, "{kind:?}: the budget is charged in full");
-        assert_eq!((state.usage.total(), state.about), (74, true), "nothing of an answer had come");
+        assert_eq!((state.spent.usage.total(), state.spent.about), (74, true), "nothing of an answer had come");
         let mut agent = Agent::asked(no_limits());
         let failed = model_failed(1, kind, Some(agent.now));
         let InputKind::ModelFailed { request, error, retry_at, usage, .. } = failed else { panic!() };
         agent.takes(InputKind::ModelFailed { request, error, retry_at, usage, received: 9 });
-        assert_eq!(agent.state().usage, Usage { input: 74, output: 9, ..Usage::default() });
+        assert_eq!(agent.state().spent.usage, Usage { input: 74, output: 9, ..Usage::default() });
     }
     // One that broke off with an error in the middle of its answer was used as well.
     for (received, charged, used) in [(9, 138, 83), (0, 0, 0)] {
@@ -151,7 +151,7 @@ fn a_request_that_may_have_run_is_charged_and_one_that_cannot_help_ends_the_run(
         };
         agent.takes(InputKind::ModelFailed { request, error, retry_at, usage, received });
         let state = agent.state();
-        assert_eq!((state.run.as_ref().unwrap().usage.total(), state.usage.total()), (charged, used));
+        assert_eq!((state.run.as_ref().unwrap().usage.total(), state.spent.usage.total()), (charged, used));
     }
     let ends = [
         (ModelErrorKind::Auth, FinishReason::ModelError),
@@ -161,7 +161,7 @@ fn a_request_that_may_have_run_is_charged_and_one_that_cannot_help_ends_the_run(
     for (kind, reason) in ends {
         let mut agent = Agent::asked(no_limits());
         agent.takes(model_failed(1, kind, Some(agent.now)));
-        assert_eq!((agent.ended().reason, agent.state().usage.total()), (reason, 0), "{kind:?}");
+        assert_eq!((agent.ended().reason, agent.state().spent.usage.total()), (reason, 0), "{kind:?}");
     }
 }
 
@@ -237,7 +237,7 @@ fn a_hard_budget_is_never_overrun() {
     // The first request reserves 74 + 64 tokens, at 3 and 15 micro-units each.
     let ends = |limits: Limits| {
         let agent = Agent::asked(limits);
-        agent.state().finished
+        agent.state().ended.reason
     };
     assert_eq!(ends(Limits { tokens: Some(138), ..no_limits() }), None);
     assert_eq!(ends(Limits { tokens: Some(137), ..no_limits() }), Some(FinishReason::TokenBudget));
@@ -454,6 +454,6 @@ fn a_count_that_says_nothing_of_one_side_is_filled_with_the_estimate() {
         agent.takes(InputKind::ModelFinished(Box::new(Reply { usage, tokens, ..*agent.reply("done", &[]) })));
         let ended = agent.ended();
         assert_eq!((ended.usage.input, ended.usage.output, ended.about), (used.0, used.1, true), "{said:?}");
-        assert_eq!(agent.state().counted, None, "it is no measure of the next request");
+        assert_eq!(agent.state().counting.counted, None, "it is no measure of the next request");
     }
 }

@@ -151,7 +151,7 @@ fn every_circle_ends_in_every_profile_within_its_number_of_requests() {
             let agent = live(&limits, acts);
             let ended = agent.ended();
             assert_eq!(ended.reason, FinishReason::RepeatedFailure, "{profile:?}: {what}");
-            assert_eq!(agent.state().requests, answers(most), "{profile:?}: {what}: {}", why(&agent));
+            assert_eq!(agent.state().counts.requests, answers(most), "{profile:?}: {what}: {}", why(&agent));
             assert!(!why(&agent).is_empty());
         }
     }
@@ -161,7 +161,7 @@ fn every_circle_ends_in_every_profile_within_its_number_of_requests() {
 fn the_model_is_told_once_that_a_call_comes_to_the_same_and_the_next_one_ends_the_run() {
     let (limits, _) = circles(Profile::Kernel);
     let agent = live(&limits, |_| made("read", "{}", works("the same")));
-    assert_eq!((agent.state().requests, told(&agent)), (4, 1));
+    assert_eq!((agent.state().counts.requests, told(&agent)), (4, 1));
     let shown: Vec<String> = agent
         .state()
         .calls
@@ -206,9 +206,9 @@ fn an_answer_counts_once_however_many_calls_it_makes() {
     let (limits, most) = circles(Profile::Trace);
     // The model has seen none of them fail before it made the last.
     let failing = live(&limits, |n| (0..30).flat_map(|i| made("bash", n * 100 + i, Fails("no".into()))).collect());
-    assert_eq!((failing.ended().reason, failing.state().requests), (FinishReason::RepeatedFailure, most));
+    assert_eq!((failing.ended().reason, failing.state().counts.requests), (FinishReason::RepeatedFailure, most));
     let same = live(&limits, |_| (0..30).flat_map(|_| made("read", "{}", works("same"))).collect());
-    assert_eq!((same.ended().reason, same.state().requests), (FinishReason::RepeatedFailure, most + 1));
+    assert_eq!((same.ended().reason, same.state().counts.requests), (FinishReason::RepeatedFailure, most + 1));
 }
 
 #[test]
@@ -232,7 +232,10 @@ fn looks_back_are_no_more_in_a_run_than_its_turns() {
         2 => made("bash", n, works("done")),
         _ => made("read", n, Aside(n.to_string())),
     });
-    assert_eq!((agent.ended().reason, agent.ended().turns, agent.state().requests), (FinishReason::MaxTurns, 8, 16));
+    assert_eq!(
+        (agent.ended().reason, agent.ended().turns, agent.state().counts.requests),
+        (FinishReason::MaxTurns, 8, 16)
+    );
 }
 
 #[test]

@@ -48,11 +48,11 @@ fn an_entry_that_is_refused_is_an_event_so_that_it_is_not_read_again() {
 fn an_urgent_entry_overtakes_and_the_ones_it_passed_are_still_read() {
     let mut agent = Agent::asked(no_limits());
     agent.offer(&entry(3, stop())).unwrap();
-    assert_eq!(agent.state().mail, MailCursor { upto: 0, ahead: [3].into() });
+    assert_eq!(agent.state().log.mail, MailCursor { upto: 0, ahead: [3].into() });
     for number in [1, 2] {
         agent.offer(&entry(number, mail(MessageMode::FollowUp, "later"))).unwrap();
     }
-    assert_eq!(agent.state().mail, MailCursor { upto: 3, ahead: [].into() });
+    assert_eq!(agent.state().log.mail, MailCursor { upto: 3, ahead: [].into() });
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_entry_that_comes_while_a_batch_is_uncommitted_is_not_consumed() {
     let mut agent = Agent::new(no_limits());
     agent.machine.handle(&Input::new(1_000, mail(MessageMode::Message, "do it"))).unwrap();
     assert_eq!(agent.machine.handle(&entry(1, stop())), Err(Refusal::Busy));
-    assert!(!agent.state().mail.has(1));
+    assert!(!agent.state().log.mail.has(1));
 }
 
 #[test]

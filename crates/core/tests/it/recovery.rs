@@ -19,7 +19,7 @@ fn a_lost_request_is_charged_in_full_and_made_anew() {
     assert_eq!((run.usage, run.cost), (charged, 74 * 3 + 64 * 15), "what the budgets are charged");
     let spent = Usage { input: 74, ..Usage::default() };
     let state = agent.state();
-    assert_eq!((state.usage, state.cost, state.about), (spent, 74 * 3, true), "what people are told");
+    assert_eq!((state.spent.usage, state.spent.cost, state.spent.about), (spent, 74 * 3, true), "what people are told");
     agent.refuses(InputKind::ModelFinished(reply(1, "late", &[])), Refusal::StaleRequest(1));
     agent.answers("done");
     assert_eq!(agent.ended().turns, 1, "the same turn, asked for again");
@@ -210,7 +210,7 @@ fn comes_to_the_same_end(mut whole: Agent) {
         serve(&mut agent);
         assert_eq!(ending(agent.state(), &agent.bodies), expected, "cut after {events} events");
         assert_eq!(agent.log[..events], whole.log[..events], "what was there stays, byte for byte");
-        assert_eq!(agent.state().runs, 1);
+        assert_eq!(agent.state().counts.runs, 1);
         let starts = |id: CallId| {
             let start = |event: &&Event| matches!(&event.kind, EventKind::ActionStarted(data) if data.call == id);
             agent.log.iter().filter(start).count()

@@ -212,7 +212,7 @@ fn what_the_least_context_counted_is_not_taken_for_the_whole_path() {
     let usage = Some(Usage { input: 7, output: 3, ..Usage::default() });
     let reply = Box::new(Reply { usage, ..*agent.reply("let me see", &[allowed("read")]) });
     agent.takes(InputKind::ModelFinished(reply));
-    assert_eq!(agent.state().counted, None);
+    assert_eq!(agent.state().counting.counted, None);
     assert!(agent.state().request_tokens() > 100, "{}", agent.state().request_tokens());
 }
 

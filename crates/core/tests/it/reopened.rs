@@ -82,7 +82,7 @@ fn an_approval_changes_no_rule_and_reaches_only_what_is_on_the_path() {
     agent.takes(approves("6.1", Decision::Ask));
     agent.takes(approves("6.0", Decision::Ask));
     agent.takes(clear());
-    assert_eq!(agent.state().reopened, [], "a clear takes them back");
+    assert_eq!(agent.state().approvals.reopened, [], "a clear takes them back");
 }
 
 #[test]

@@ -7,12 +7,12 @@ use mainpath_types::*;
 #[test]
 fn a_rewind_continues_from_the_message_with_another_one() {
     let mut agent = told();
-    let spent = (agent.state().usage, agent.state().cost);
+    let spent = (agent.state().spent.usage, agent.state().spent.cost);
     let events =
         ["rewind_requested 1", "rewound 1 to 1", "run_started 2 Rewind", "message_joined 5", "model_requested 3 at 5"];
     agent.gives(rewind(1, Some("another way")), &events);
     assert_eq!(agent.shown(), ["User: do it", "User: another way"]);
-    assert_eq!((agent.state().usage, agent.state().cost), spent, "a rewind refunds nothing");
+    assert_eq!((agent.state().spent.usage, agent.state().spent.cost), spent, "a rewind refunds nothing");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_rewind_during_a_model_call_gives_the_call_up_and_charges_it() {
         "model_requested 2 at 1",
     ];
     agent.gives(rewind(1, None), &events);
-    assert_eq!((agent.state().usage.total(), agent.state().about), (74, true));
+    assert_eq!((agent.state().spent.usage.total(), agent.state().spent.about), (74, true));
 }
 
 #[test]

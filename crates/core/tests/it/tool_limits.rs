@@ -161,9 +161,9 @@ fn a_rule_made_of_an_approval_is_kept_once_and_comes_back_with_the_log() {
     agent.takes(with_rule("2.0", Some("bash(make test)")));
     agent.takes(with_rule("2.1", Some("bash(make test)")));
     agent.takes(with_rule("2.2", None));
-    let rules: Vec<&str> = agent.state().rules.iter().map(|rule| &**rule).collect();
+    let rules: Vec<&str> = agent.state().approvals.rules.iter().map(|rule| &**rule).collect();
     assert_eq!(rules, ["bash(make test)"]);
-    assert_eq!(agent.crashed().state().rules, agent.state().rules);
+    assert_eq!(agent.crashed().state().approvals.rules, agent.state().approvals.rules);
 }
 
 #[test]

@@ -210,7 +210,7 @@ impl<'a> Look<'a> {
         let Taken { margin, beyond_limit } = self.taken();
         ContextReport {
             trace_id: state.trace.clone(),
-            turn: state.turn_number,
+            turn: state.counts.turns,
             request: state.model.map(|model| model.request),
             model: self.spec.model.clone(),
             window: layout.window,

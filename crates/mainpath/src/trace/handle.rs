@@ -216,7 +216,7 @@ impl Trace {
             match runtime.settle(scope, &self.id, id).await {
                 // Whoever has it reads what was sent: the driver that was woken by it in this process, or another process.
                 Err(RuntimeError::Store(StoreError::Held { .. })) if Instant::now() < until => {
-                    if self.look().await?.state.mail.has(id) {
+                    if self.look().await?.state.log.mail.has(id) {
                         return Ok(id);
                     }
                     tokio::time::sleep(LOOK).await;

@@ -28,7 +28,7 @@ impl ReadTrace<'_> {
         let (trace, state) = (self.trace, self.state);
         match point {
             Point::Turn(number) => self.turn(number).ok_or_else(|| {
-                let last = state.turn_number;
+                let last = state.counts.turns;
                 Error::invalid(format!("trace {trace} has no turn {number}; its last turn is {last}"))
             }),
             Point::Goal(id) => {

@@ -237,7 +237,7 @@ fn live(summary: SummaryMode, goal_every: u32) -> (Seen, u32) {
             (key, _) => panic!("{key}"),
         }
     }
-    assert_eq!(life.machine.state().finished, Some(FinishReason::Final));
+    assert_eq!(life.machine.state().ended.reason, Some(FinishReason::Final));
     (life.seen, life.requests)
 }
 

@@ -26,10 +26,10 @@ impl Driver {
     /// Takes in what the mailbox holds, and says whether that was anything. An entry that says nothing useful is refused by an
     /// event, so it is read once.
     pub(super) async fn take_mail(&mut self) -> Result<bool, DriveError> {
-        let known = self.machine.state().mail.clone();
+        let known = self.machine.state().log.mail.clone();
         let after = known.upto;
         let mut mail = self.trace_store().mail(after).await?;
-        mail.retain(|entry| !self.machine.state().mail.has(entry.id));
+        mail.retain(|entry| !self.machine.state().log.mail.has(entry.id));
         let mut mail = in_order(mail);
         if let Some(only) = self.mail.only {
             // What was said before a clear goes with it; whatever else waits goes on waiting.
@@ -57,7 +57,7 @@ impl Driver {
         if self.mail.only.is_none() || !self.mail.holding {
             self.begin().await?;
         }
-        Ok(self.machine.state().mail != known)
+        Ok(self.machine.state().log.mail != known)
     }
 
     /// What counts is when an approval was given: one that was given too late finds its call denied, however late it is read.

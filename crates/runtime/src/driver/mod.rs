@@ -169,7 +169,7 @@ impl Driver {
 
     /// What judging a call needs.
     fn judge_input(&self) -> JudgeInput {
-        JudgeInput { origins: self.provenance.origins.clone(), approved: self.machine.state().rules.clone() }
+        JudgeInput { origins: self.provenance.origins.clone(), approved: self.machine.state().approvals.rules.clone() }
     }
 
     /// The arguments of a call: the model's, or those that the approval put in their place.
@@ -199,7 +199,7 @@ impl Driver {
     pub async fn prepared(&mut self) -> Result<Arc<Prepared>, DriveError> {
         let spec = self.machine.state().spec.as_ref();
         let spec = spec.ok_or_else(|| DriveError::Spec("the trace has no spec".into()))?;
-        let (event, using, run) = (spec.event, spec.using, self.machine.state().runs);
+        let (event, using, run) = (spec.event, spec.using, self.machine.state().counts.runs);
         if let Some(PreparedFor { under, prepared }) = &self.prepared
             && (under.event, under.using) == (event, using)
             && under.run.is_none_or(|known| known == run)

@@ -49,7 +49,7 @@ impl Driver {
             // Neither a repetition begins one, nor a repair or a summary.
             begins: run
                 .filter(|run| run.model_failures == 0 && state.branch.is_none())
-                .map(|run| (state.turn_number, run.turns == 1)),
+                .map(|run| (state.counts.turns, run.turns == 1)),
             judged_by: self.judge_input(),
         };
         // A task of its own: an answer comes in thousands of pieces, and none of them is the driver's business.
@@ -114,7 +114,7 @@ impl Driver {
             doc.is_some_and(|doc| matches!(doc.origin, Origin::Web | Origin::Mcp) || acts(doc.effect))
         });
         let trace = TraceStore::new(&*self.shared.config.store, &self.scope, self.lease.trace());
-        let last = self.machine.state().last;
+        let last = self.machine.state().log.last;
         Ok(self.provenance.take_in(&self.at_hand.bodies, last, reaches_out, trace).await?)
     }
 }

@@ -13,13 +13,13 @@ const MOST_BYTES: usize = 64 * 1024;
 pub(crate) fn standing(state: &State, task: &str, workspace: &str) -> Value {
     json!({
         "trace_id": state.trace,
-        "turn": state.turn_number,
+        "turn": state.counts.turns,
         "task": task,
         "plan": state.goals.short_view(),
         "goals": state.goals.list(),
         "current_goal_id": state.goals.focus,
-        "usage": state.usage,
-        "cost_micros": state.cost,
+        "usage": state.spent.usage,
+        "cost_micros": state.spent.cost,
         "workspace": workspace,
     })
 }

@@ -223,7 +223,7 @@ async fn take_out(
     let blobs: Vec<BlobHash> = meant.iter().flat_map(|(event, _)| event.kind.blobs()).collect();
     let left = meant.iter().map(|(event, kind)| Left { event: event.id, kind: kind.clone() }).collect();
     let erased = Erased { left, by: trace.scope.principal.clone(), why: why.clone() };
-    let (id, ts, turn) = (log.head + 1, (*now).max(state.now), state.turn_number);
+    let (id, ts, turn) = (log.head + 1, (*now).max(state.log.now), state.counts.turns);
     let marker = Event { id, ts, turn, mail: None, kind: erased.into() };
     match trace.store.erase(&lease, marker).await {
         Appended::Committed { .. } => {}

@@ -178,7 +178,7 @@ pub async fn conversation_with(
 ) -> Result<(Vec<Message>, EventId), StoreError> {
     let mut log = trace.read(1).await?;
     let state = joined(trace, &mut log.events, open);
-    if state.clearing {
+    if state.between_runs.clearing {
         // It is over as soon as the run is: nobody is told of it any more.
         return Ok((Vec::new(), log.head));
     }
@@ -212,7 +212,7 @@ fn joined(trace: TraceStore<'_>, log: &mut Vec<Event>, open: Option<history::Loo
     let begun = machine.state().tree.head.is_some();
     for history::Whole { role, parts } in open.into_iter().flat_map(|open| open.heal(begun).messages) {
         let message = imported(role, parts, String::new(), &trace.scope.principal);
-        let input = Input::new(machine.state().now, InputKind::Import(Box::new(message)));
+        let input = Input::new(machine.state().log.now, InputKind::Import(Box::new(message)));
         if let Ok(events) = machine.handle(&input) {
             machine.commit(events.last().map_or(0, |event| event.id));
             log.extend(events);

@@ -191,7 +191,7 @@ pub fn runs(trace: &TraceId, events: &[Event]) -> Vec<RunStats> {
         }
     }
     if let Some(run) = runs.last_mut().filter(|run| run.reason.is_none()) {
-        run.counts.ms = working(&state, state.now);
+        run.counts.ms = working(&state, state.log.now);
         run.counts.tools = tools.stats;
         run.counts.models.retain(|_, stats| *stats != ModelStats::default());
     }

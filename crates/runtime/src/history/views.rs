@@ -314,7 +314,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         _ => None,
     });
     let relations = spec.map(|spec| spec.relations.clone()).unwrap_or_default();
-    let failed = state.finished.filter(|reason| *reason != FinishReason::Final && state.run.is_none());
+    let failed = state.ended.reason.filter(|reason| *reason != FinishReason::Final && state.run.is_none());
     json!({
         "trace_id": state.trace,
         "forked_from": forked.map(|data| json!({"trace_id": data.from, "sequence": data.at})),
@@ -330,23 +330,23 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "task": task,
         "status": status(state),
         "total_messages": state.tree.iter().filter(|(_, node)| node.kind != NodeKind::Cut).count(),
-        "total_tokens": state.usage.total(),
-        "total_prompt_tokens": state.usage.input,
-        "total_completion_tokens": state.usage.output,
-        "total_cost_micros": state.cost,
-        "totals_are_estimates": state.about,
-        "total_cost": dollars(state.cost),
-        "total_duration_ms": state.now.saturating_sub(created),
+        "total_tokens": state.spent.usage.total(),
+        "total_prompt_tokens": state.spent.usage.input,
+        "total_completion_tokens": state.spent.usage.output,
+        "total_cost_micros": state.spent.cost,
+        "totals_are_estimates": state.spent.about,
+        "total_cost": dollars(state.spent.cost),
+        "total_duration_ms": state.log.now.saturating_sub(created),
         "last_sequence": state.tree.len(),
         "head_sequence": state.tree.head,
-        "last_event_id": state.last,
+        "last_event_id": state.log.last,
         "views_version": VERSION,
         "model": spec.map(|spec| spec.model.as_str()),
         "tools": spec.map(|spec| &spec.tools),
         "used_tools": used_tools(events),
         "llm_params": {"temperature": spec.and_then(|spec| spec.temperature)},
         "current_goal_id": state.goals.focus,
-        "finish_reason": state.finished,
+        "finish_reason": state.ended.reason,
         "result_summary": answer.filter(|_| failed.is_none()),
         "error_message": failed.map(|reason| format!("the run ended with {}", reason.as_str())),
         "created_at": format_time(created),
@@ -389,9 +389,9 @@ fn open(state: &State) -> Value {
         .collect();
     json!({
         "trace_id": state.trace,
-        "last_event_id": state.last,
-        "run": state.runs,
-        "turn": state.turn_number,
+        "last_event_id": state.log.last,
+        "run": state.counts.runs,
+        "turn": state.counts.turns,
         "head": state.tree.head,
         "model_request": state.model.map(|model| model.request),
         "open_calls": calls,
@@ -401,8 +401,8 @@ fn open(state: &State) -> Value {
         "plan": state.goals.short_view(),
         "current_goal_id": state.goals.focus,
         "limits": state.limits(),
-        "usage": state.usage,
-        "cost_micros": state.cost,
+        "usage": state.spent.usage,
+        "cost_micros": state.spent.cost,
     })
 }
 

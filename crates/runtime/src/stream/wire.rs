@@ -84,7 +84,7 @@ impl Projector {
     fn line(&self, at: Millis, name: &str, data: Value) -> Value {
         json!({
             "v": LOG_VERSION, "ts": format_time(at), "trace_id": self.state.trace,
-            "run_id": format!("{}/{}", self.state.trace, self.state.runs), "turn": self.turn, "type": name, "data": data,
+            "run_id": format!("{}/{}", self.state.trace, self.state.counts.runs), "turn": self.turn, "type": name, "data": data,
         })
     }
 

@@ -128,9 +128,9 @@ async fn ending_planning_and_clearing_a_trace_that_nobody_drives_begins_nothing(
             drop(runtime);
             assert_eq!((place.brain.requests().len(), place.hands.count("a")), (1, 0), "{mail:?}");
             let state = state(&place, &trace).await;
-            assert!(state.mail.has(sent), "{mail:?}");
+            assert!(state.log.mail.has(sent), "{mail:?}");
             let clears = mail == Mail::Clear;
-            assert_eq!((state.mail.has(next), state.mail.has(steer)), (clears, clears), "{mail:?}");
+            assert_eq!((state.log.mail.has(next), state.log.mail.has(steer)), (clears, clears), "{mail:?}");
             assert_eq!(state.run.is_some(), matches!(mail, Mail::Goals { .. }), "{mail:?}");
             if mail == Mail::Stop {
                 // What waited is said when somebody goes on with it.
@@ -157,14 +157,14 @@ async fn a_summary_of_a_trace_that_nobody_drives_answers_nothing_that_waits() {
     let log = place.inspect(&trace).await;
     let asked: Vec<bool> = place.brain.requests().iter().map(wants_summary).collect();
     assert_eq!(asked, [false, true], "{}", names(&log));
-    assert!(!state(&place, &trace).await.mail.has(next));
+    assert!(!state(&place, &trace).await.log.mail.has(next));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_cannot_be_made_costs_nothing_and_calls_run_without_the_model() {
     let (place, trace) = waiting(&[&[("count", "a")]]).await;
     // The key of the model is gone.
-    let before = state(&place, &trace).await.usage;
+    let before = state(&place, &trace).await.spent.usage;
     let gone = |place: &Place| {
         let models = TestModels(std::sync::Arc::clone(&place.brain));
         struct Gone(TestModels);
@@ -182,7 +182,7 @@ async fn a_request_that_cannot_be_made_costs_nothing_and_calls_run_without_the_m
         assert_eq!(settled(&runtime, &trace).await, Phase::Failed("there is no key for brain".into()));
     }
     let stopped = state(&place, &trace).await;
-    assert_eq!((place.hands.count("a"), stopped.usage, stopped.model), (1, before, None));
+    assert_eq!((place.hands.count("a"), stopped.spent.usage, stopped.model), (1, before, None));
     // With another one it goes on as if nothing had been.
     let runtime = gone(&place);
     let spec = Spec { model: "brain-2".into(), ..place.asking() };
@@ -200,9 +200,9 @@ async fn what_is_decided_and_dropped_before_it_was_sent_costs_nothing() {
     let (runtime, trace) = (place.runtime(), id("t"));
     run(&runtime, &trace, place.spec(), "hello").await;
     drop(runtime);
-    let before = state(&place, &trace).await.usage;
+    let before = state(&place, &trace).await.spent.usage;
     post(&place, &trace, Mail::message("and now?")).await;
     post(&place, &trace, Mail::Clear).await;
     assert_eq!(resumed(&place, &trace).await, Phase::Idle);
-    assert_eq!((state(&place, &trace).await.usage, place.brain.requests().len()), (before, 1));
+    assert_eq!((state(&place, &trace).await.spent.usage, place.brain.requests().len()), (before, 1));
 }

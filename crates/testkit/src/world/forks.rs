@@ -21,7 +21,7 @@ impl World {
         // As it was when the message was first left, and when it was the newest last.
         let (mut first, mut last, mut was_left) = (None, None, false);
         let before: Vec<Event> =
-            self.log.iter().chain(batch).take_while(|event| event.id < rewound.last).cloned().collect();
+            self.log.iter().chain(batch).take_while(|event| event.id < rewound.log.last).cloned().collect();
         for event in &before {
             apply(&mut state, event);
             if state.tree.head == rewound.tree.head {
@@ -68,7 +68,7 @@ impl World {
         check::log(&log).unwrap_or_else(fail);
         check::alive(&state, &pending(&state)).unwrap_or_else(fail);
         let open = state.calls.iter().filter(|call| !call.state.is_done()).count();
-        let left = (&state.run, state.queues.is_empty(), open, state.usage, state.mail.upto);
+        let left = (&state.run, state.queues.is_empty(), open, state.spent.usage, state.log.mail.upto);
         assert_eq!(left, (&None, true, 0, Usage::default(), 0), "seed {}: fork at {at}", self.seed);
         let holds = at == Seq(0) && state.tree.head.is_none() || state.tree.is_on_path(state.tree.head, at);
         assert!(holds, "seed {}: the fork at {at} has its head at {:?}", self.seed, state.tree.head);
