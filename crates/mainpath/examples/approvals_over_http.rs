@@ -39,7 +39,7 @@ pub async fn approve_over_http() -> Result<String, Error> {
     while let Some(event) = run.next().await {
         if let RunEvent::ApprovalRequired(call) = event? {
             let id = call.call.to_string();
-            waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, call);
+            waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, *call.data);
             // Here a person would look at the page and press a button.
             let listed = request(&address, "GET /calls").await?;
             let id = listed.split_whitespace().next().unwrap_or_default().to_string();

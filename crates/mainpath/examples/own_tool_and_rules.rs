@@ -50,10 +50,10 @@ pub async fn pay() -> Result<Vec<String>, Error> {
     let mut run = agent.approvals(ApprovalMode::Deny).start("Pay anna and mallory").await?;
     let mut ended = Vec::new();
     while let Some(event) = run.next().await {
-        if let RunEvent::Recorded(event) = event?
-            && let "action_executed" | "approval_denied" = event.name.as_str()
-        {
-            ended.push(format!("{}: {}", event.data["call"].as_str().unwrap_or_default(), event.name));
+        match event? {
+            RunEvent::ActionExecuted(done) => ended.push(format!("{}: executed", done.call)),
+            RunEvent::ApprovalDenied(denied) => ended.push(format!("{}: denied", denied.call)),
+            _ => {}
         }
     }
     Ok(ended)

@@ -25,7 +25,7 @@
 
 pub mod agent;
 mod error;
-mod event;
+pub mod event;
 pub mod home;
 mod host;
 mod installation;
@@ -41,7 +41,7 @@ pub mod values;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
 pub use error::{Error, ErrorKind};
-pub use event::{PendingCall, Recorded, RunEvent};
+pub use event::{PendingCall, PendingQuestion, RunEvent, Stamped};
 pub use home::Home;
 pub use host::{Host, HostBuilder};
 pub use installation::Installation;
@@ -53,8 +53,8 @@ pub use trace::{Trace, spec_of};
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        Agent, AgentOptions, Error, ErrorKind, Host, LimitOptions, Outcome, PendingCall, Run, RunEvent, Trace,
-        launcher_main,
+        Agent, AgentOptions, Error, ErrorKind, Host, LimitOptions, Outcome, PendingCall, PendingQuestion, Run,
+        RunEvent, Trace, launcher_main,
     };
     pub use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc};
     pub use mainpath_types::{Access, ApprovalMode, EffectClass, FinishReason, ToolOutput, TraceId};

@@ -1,6 +1,6 @@
 //! Following a run: its events as they happen, and how it ended.
 
-use crate::event::{PendingCall, Recorded, RunEvent};
+use crate::event::{ActionPlanned, PendingCall, PendingQuestion, RunEvent, Stamped};
 use crate::trace::Read;
 use crate::{Error, Trace};
 use futures_util::{Stream, StreamExt};
@@ -8,7 +8,7 @@ use mainpath_core::EffectKey;
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Live, Mail, Phase, Waiting, Watcher, views};
-use mainpath_types::{Decision, EventId, FinishReason, Micros, Part, Seq, Usage, Verdict};
+use mainpath_types::{CallId, EventId, FinishReason, LOG_VERSION, Micros, Part, Seq, Usage, Verdict, format_time};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -43,9 +43,14 @@ impl Run {
 
     /// Waits until nothing goes on any more, and gives how the run ended. Errors: the run could not be driven on, or its log
     /// cannot be read.
-    pub async fn outcome(mut self) -> Result<Outcome, Error> {
+    pub async fn outcome(self) -> Result<Outcome, Error> {
+        self.outcome_with(|_| {}).await
+    }
+
+    /// The same; each event is given to `on_event` as it happens.
+    pub async fn outcome_with(mut self, mut on_event: impl FnMut(&RunEvent)) -> Result<Outcome, Error> {
         while let Some(event) = self.next().await {
-            event?;
+            on_event(&event?);
         }
         self.trace.outcome().await
     }
@@ -144,10 +149,14 @@ struct Following {
     from: EventId,
     last: EventId,
     queue: VecDeque<Result<RunEvent, Error>>,
+    planned: BTreeMap<CallId, ActionPlanned>,
+    verdicts: BTreeMap<CallId, Verdict>,
     /// Calls that were asked about, as they will run.
-    asked: BTreeMap<String, PendingCall>,
-    verdicts: BTreeMap<String, Verdict>,
-    told: BTreeSet<String>,
+    asked: BTreeMap<CallId, Stamped<PendingCall>>,
+    /// Those of which that was told.
+    told: BTreeSet<CallId>,
+    /// Calls that wait for an answer of which that was told.
+    questions: BTreeSet<CallId>,
     ended: bool,
 }
 
@@ -163,9 +172,11 @@ impl Following {
             from,
             last: 0,
             queue: VecDeque::new(),
-            asked: BTreeMap::new(),
+            planned: BTreeMap::new(),
             verdicts: BTreeMap::new(),
+            asked: BTreeMap::new(),
             told: BTreeSet::new(),
+            questions: BTreeSet::new(),
             ended: false,
         }
     }
@@ -211,8 +222,7 @@ impl Following {
         tokio::select! {
             changed = self.phases.changed() => changed.map_err(|_| Error::failed("the host has ended")),
             live = self.watcher.next() => {
-                self.take(live?);
-                Ok(())
+                self.take(live?)
             }
         }
     }
@@ -220,7 +230,7 @@ impl Following {
     /// Takes what the log has beyond what was seen.
     async fn catch_up(&mut self) -> Result<(), Error> {
         while let Some(live) = self.watcher.told() {
-            self.take(live);
+            self.take(live)?;
         }
         let host = self.trace.host().clone();
         let log = host.store().read(host.scope(), self.trace.id(), self.last + 1).await?;
@@ -228,80 +238,93 @@ impl Following {
         self.watcher.read_again();
         while self.last < head {
             let live = self.watcher.next().await?;
-            self.take(live);
+            self.take(live)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, live: Live) {
+    fn take(&mut self, live: Live) -> Result<(), Error> {
         match live {
             Live::Event(event) => {
                 self.last = event.id;
                 for line in self.projector.project(&event) {
-                    self.fact(event.id, line);
+                    self.fact(event.id, line)?;
                 }
             }
-            Live::Delta { of: EffectKey::Model(_) | EffectKey::Tool(..), delta } if self.last + 1 >= self.from => {
-                self.queue.extend(RunEvent::piece(delta).map(Ok));
+            Live::Delta { of: of @ (EffectKey::Model(_) | EffectKey::Tool(..)), delta }
+                if self.last + 1 >= self.from =>
+            {
+                let now = (self.trace.host().runtime().config().clock)();
+                for line in self.projector.delta(&of, &delta, now) {
+                    self.queue.push_back(Ok(RunEvent::read(line)?));
+                }
             }
             Live::Delta { .. } | Live::Notice(_) => {}
         }
+        Ok(())
     }
 
-    fn fact(&mut self, id: EventId, mut line: Value) {
-        let data = line["data"].take();
-        let call = data["call"].as_str().map(String::from);
-        match (line["type"].as_str(), call) {
-            (Some("action_validated"), Some(call)) => {
-                if let Ok(verdict) = serde_json::from_value(data["verdict"].clone()) {
-                    self.verdicts.insert(call, verdict);
-                }
+    fn fact(&mut self, id: EventId, line: Value) -> Result<(), Error> {
+        let event = RunEvent::read(line)?;
+        match &event {
+            RunEvent::ActionPlanned(planned) => {
+                self.planned.insert(planned.call, (*planned.data).clone());
             }
-            (Some("approval_required"), Some(call)) => {
-                if let Some(pending) = self.pending(&call, &data) {
-                    self.asked.insert(call.clone(), pending);
-                }
+            RunEvent::ActionValidated(validated) => {
+                self.verdicts.insert(validated.call, validated.verdict.clone());
+            }
+            RunEvent::ApprovalRequired(pending) => {
+                let call = pending.call;
+                let mut pending = pending.clone();
+                pending.data.verdict = self.verdicts.get(&call).cloned();
+                pending.data.trace = Some(self.trace.clone());
+                self.asked.insert(call, pending);
                 if id >= self.from {
-                    self.announce(&call);
+                    self.announce(call);
                 }
-                return;
+                return Ok(());
             }
-            (Some("approval_granted" | "approval_denied" | "observation_recorded"), Some(call)) => {
-                self.asked.remove(&call);
-            }
+            RunEvent::ApprovalGranted(granted) => drop(self.asked.remove(&granted.call)),
+            RunEvent::ApprovalDenied(denied) => drop(self.asked.remove(&denied.call)),
+            RunEvent::ObservationRecorded(observation) => drop(self.asked.remove(&observation.call())),
             _ => {}
         }
         if id >= self.from {
-            let name = line["type"].as_str().unwrap_or_default().to_string();
-            self.queue.push_back(Ok(RunEvent::Recorded(Recorded { id, name, data })));
+            self.queue.push_back(Ok(event));
         }
-    }
-
-    fn pending(&self, call: &str, data: &Value) -> Option<PendingCall> {
-        // A model's arguments are JSON as text.
-        let arguments = &data["arguments"];
-        let arguments =
-            arguments.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(arguments.clone());
-        let nothing = Verdict { decision: Decision::Ask, rule: String::new(), reason: String::new() };
-        Some(PendingCall {
-            call: call.parse().ok()?,
-            tool: data["tool"].as_str().unwrap_or_default().into(),
-            arguments,
-            verdict: self.verdicts.get(call).cloned().unwrap_or(nothing),
-            trace: self.trace.clone(),
-        })
+        Ok(())
     }
 
     fn ask(&mut self, waiting: &Waiting) {
-        if let Waiting::Approval(call) = waiting {
-            self.announce(&call.to_string());
+        match waiting {
+            Waiting::Approval(call) => self.announce(*call),
+            Waiting::Answer(call) => self.question(*call),
+            Waiting::Child(_) | Waiting::Timer => {}
         }
     }
 
-    fn announce(&mut self, call: &str) {
-        if let Some(pending) = self.asked.get(call).filter(|_| !self.told.contains(call)) {
+    fn announce(&mut self, call: CallId) {
+        if let Some(pending) = self.asked.get(&call).filter(|_| !self.told.contains(&call)) {
             self.queue.push_back(Ok(RunEvent::ApprovalRequired(pending.clone())));
-            self.told.insert(call.into());
+            self.told.insert(call);
         }
+    }
+
+    fn question(&mut self, call: CallId) {
+        // One that was approved before has been announced as that, not as a question.
+        let Some(planned) = self.planned.get(&call).filter(|_| self.questions.insert(call)) else { return };
+        let ActionPlanned { tool, arguments, .. } = planned.clone();
+        let state = self.projector.state();
+        let stamped = Stamped {
+            v: LOG_VERSION,
+            ts: format_time((self.trace.host().runtime().config().clock)()),
+            trace_id: state.trace.clone(),
+            run_id: format!("{}/{}", state.trace, state.runs),
+            turn: state.turn_number,
+            id: None,
+            mail: None,
+            data: Box::new(PendingQuestion { call, tool, arguments, trace: Some(self.trace.clone()) }),
+        };
+        self.queue.push_back(Ok(RunEvent::QuestionAsked(stamped)));
     }
 }

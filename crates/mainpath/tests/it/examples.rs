@@ -30,7 +30,7 @@ async fn fifty_agents_at_once_use_what_each_uses() {
 async fn rules_in_code_allow_one_call_and_deny_another() {
     let ended = own_tool_and_rules::pay().await.unwrap();
     let calls: Vec<&str> = ended.iter().filter_map(|line| line.split_once(": ").map(|(_, how)| how)).collect();
-    assert_eq!(calls, ["approval_denied", "action_executed"]);
+    assert_eq!(calls, ["denied", "executed"]);
 }
 
 #[tokio::test]

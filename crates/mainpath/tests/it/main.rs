@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod embedding;
+mod events;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;
 mod operations;
