@@ -1,6 +1,7 @@
 //! What goes wrong, as one line for people and a stable kind for programs.
 
 use mainpath_index::IndexError;
+use mainpath_policy::PolicyError;
 use mainpath_runtime::RuntimeError;
 use mainpath_sessions::{PlaceError, SessionError};
 use mainpath_store::StoreError;
@@ -92,6 +93,12 @@ impl From<SessionError> for Error {
 impl From<IndexError> for Error {
     fn from(error: IndexError) -> Error {
         Error::failed(error.to_string())
+    }
+}
+
+impl From<PolicyError> for Error {
+    fn from(error: PolicyError) -> Error {
+        Error::invalid(error.to_string())
     }
 }
 

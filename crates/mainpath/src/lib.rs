@@ -24,6 +24,7 @@
 //! ```
 
 pub mod agent;
+mod builder;
 mod error;
 pub mod event;
 pub mod home;
@@ -40,15 +41,26 @@ pub mod trace;
 pub mod values;
 
 pub use agent::{Agent, AgentOptions, LimitOptions};
+pub use builder::HostBuilder;
 pub use error::{Error, ErrorKind};
 pub use event::{PendingCall, PendingQuestion, RunEvent, Stamped};
 pub use home::Home;
-pub use host::{Host, HostBuilder};
+pub use host::Host;
 pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
 pub use run::{Outcome, Run};
 pub use trace::{Trace, spec_of};
+
+// What the library is made of, so that a program needs no other crate of it.
+pub use mainpath_core as core;
+pub use mainpath_policy as policy;
+pub use mainpath_providers as providers;
+pub use mainpath_runtime as runtime;
+pub use mainpath_sandbox as sandbox;
+pub use mainpath_store as store;
+pub use mainpath_tools as tools;
+pub use mainpath_types as types;
 
 /// What most programs need.
 pub mod prelude {
@@ -56,6 +68,6 @@ pub mod prelude {
         Agent, AgentOptions, Error, ErrorKind, Host, LimitOptions, Outcome, PendingCall, PendingQuestion, Run,
         RunEvent, Trace, launcher_main,
     };
-    pub use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc};
+    pub use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, tool_fn};
     pub use mainpath_types::{Access, ApprovalMode, EffectClass, FinishReason, ToolOutput, TraceId};
 }

@@ -22,22 +22,53 @@ const ORGANISATION_FILE: &str = "/etc/mainpath/policy.toml";
 const LARGEST: u64 = 1024 * 1024;
 
 /// Where the rules of a run come from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sources {
     config: PathBuf,
     data: PathBuf,
     /// What the command line adds.
     pub run: RunRules,
+    /// What a host adds.
+    host: Vec<RuleText>,
+    /// What takes the place of all of these.
+    instead: Option<MakePolicy>,
 }
+
+/// Makes all rules that hold in a workspace, for who is run with these rules of its own.
+pub type MakePolicy = Arc<dyn Fn(&Path, &RunRules) -> Result<Policy, Error> + Send + Sync>;
 
 impl Sources {
     /// The files of this installation.
     pub fn new(home: &Home) -> Sources {
-        Sources { config: home.config_dir().into(), data: home.data.clone(), run: RunRules::default() }
+        Sources {
+            config: home.config_dir().into(),
+            data: home.data.clone(),
+            run: RunRules::default(),
+            host: Vec::new(),
+            instead: None,
+        }
+    }
+
+    /// The same with the rules of a host. Errors: text, line, what is wrong.
+    pub(crate) fn with_host(mut self, rules: Vec<RuleText>) -> Result<Sources, Error> {
+        let mut policy = Policy::builtin(Folders::default()).map_err(|error| Error::invalid(error.to_string()))?;
+        for RuleText { name, text } in &rules {
+            policy.add_file(Layer::User, name, text).map_err(|error| Error::invalid(error.to_string()))?;
+        }
+        self.host = rules;
+        Ok(self)
+    }
+
+    /// The same with all rules made by this.
+    pub(crate) fn with_instead(self, instead: Option<MakePolicy>) -> Sources {
+        Sources { instead, ..self }
     }
 
     /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
+        if let Some(make) = &self.instead {
+            return make(Path::new(workspace), run);
+        }
         let home = std::env::var("HOME").unwrap_or_default();
         // Paths are judged by the place that they lead to.
         let home = Path::new(&home).canonicalize().map_or(home, |place| place.display().to_string());
@@ -48,6 +79,9 @@ impl Sources {
             add(&mut policy, Layer::Organisation, &file)?;
         }
         add(&mut policy, Layer::User, &self.config.join("policy.toml"))?;
+        for RuleText { name, text } in &self.host {
+            policy.add_file(Layer::User, name, text).map_err(bad)?;
+        }
         let file = project_file(workspace);
         if let Some(text) = read(&file)? {
             let name = file.display().to_string();

@@ -70,6 +70,12 @@ pub struct Servers {
 }
 
 impl Servers {
+    /// Servers that a program names itself. `from` stands for it in messages. Errors: what is wrong with an entry.
+    pub fn given(entries: impl IntoIterator<Item = (String, Entry)>, from: &Path) -> Result<Servers, String> {
+        let servers = entries.into_iter().map(|(name, entry)| configured(&name, from, entry, false));
+        Ok(Servers { servers: servers.collect::<Result<_, _>>()?, warnings: Vec::new() })
+    }
+
     /// Reads all files: `config`, which was read from `config_file`, the workspace's `.mcp.json`, and `run_file`. Of two
     /// entries with one name the run's goes before the configuration's, and that before the workspace's. Errors: what is
     /// wrong with a file that the person wrote, with its place.

@@ -82,7 +82,7 @@ impl Arguments {
 }
 
 /// The JSON Schema (2020-12) of a tool's arguments, without what only makes a request longer.
-fn schema_of<T: JsonSchema>() -> Value {
+pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;

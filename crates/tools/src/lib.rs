@@ -19,7 +19,8 @@
 //! `interrupted`, `launch`, `sandbox`, `no_grant`, `bad_tool`, `panicked`, `too_many_processes`, `unknown_process`,
 //! `filter`. Crates that add tools list theirs on their first page.
 //!
-//! # A tool in ten lines
+//! # A tool
+//! Of a closure: [`tool_fn`]. With all that a tool can say of itself:
 //! ```
 //! use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
 //! use mainpath_types::{EffectClass, ToolOutput};
@@ -49,6 +50,7 @@
 
 mod arguments;
 mod bash;
+mod closure;
 mod context;
 mod edit;
 mod filter;
@@ -75,6 +77,7 @@ mod workspace;
 mod write;
 
 pub use bash::Bash;
+pub use closure::{FnTool, IntoOutput, IntoTool, tool_fn};
 pub use context::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, Secrets, SentOn, ToolContext};
 pub use edit::EditTextFile;
 pub use filter::filter_main;

@@ -201,7 +201,7 @@ pub struct ActionExecuted {
 #[serde(untagged)]
 pub enum Observation {
     /// Of a call that was to run.
-    Ended(CallResolved),
+    Ended(Box<CallResolved>),
     /// Of a call that was answered at once, denied, or could not be made.
     AtOnce {
         /// The call.

@@ -1,7 +1,7 @@
 //! How MCP servers are started here: each in a cage, with the bounds that its entry says.
 
-use crate::{Error, Installation, launcher};
 use mainpath_mcp::{Process, Start, Started, Starter};
+use mainpath_runtime::Vault;
 use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
 use std::ffi::OsStr;
@@ -17,9 +17,9 @@ pub struct Caged {
 
 impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
-    pub fn new(app: &Installation, workspace: &Path) -> Result<Caged, Error> {
-        let launcher = launcher::own().hide_env(app.vault.names().map(String::from));
-        Ok(Caged { launcher, workspace: workspace.into(), own: app.logs.home.protected() })
+    pub fn new(launcher: Launcher, vault: &Vault, workspace: &Path, own: Vec<PathBuf>) -> Caged {
+        let launcher = launcher.hide_env(vault.names().map(String::from));
+        Caged { launcher, workspace: workspace.into(), own }
     }
 }
 

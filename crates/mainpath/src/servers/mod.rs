@@ -1,10 +1,13 @@
 //! The MCP servers of a run: connected before it begins, asked about where they are not trusted, their changes passed on.
 
+mod by_hand;
 mod caged;
 
 use crate::agent::{tools_now, without_denied};
-use crate::{Error, Installation, Logs, spec_of};
+use crate::{Error, Installation, Logs, launcher, spec_of};
+pub(crate) use by_hand::{ByHand, start_all};
 use caged::Caged;
+pub use mainpath_mcp::Entry as McpServer;
 use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
@@ -82,7 +85,7 @@ pub async fn start(
     let around = Around {
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
-        starter: Arc::new(Caged::new(app, workspace)?),
+        starter: Arc::new(Caged::new(launcher::own(), &app.vault, workspace, app.logs.home.protected())),
     };
     let above = app.logs.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);

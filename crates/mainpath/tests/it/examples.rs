@@ -2,12 +2,18 @@
 
 #[path = "../../examples/approvals_over_http.rs"]
 mod approvals_over_http;
+#[path = "../../examples/core_alone.rs"]
+mod core_alone;
 #[path = "../../examples/hello.rs"]
 mod hello;
 #[path = "../../examples/many_agents.rs"]
 mod many_agents;
+#[path = "../../examples/own_model.rs"]
+mod own_model;
 #[path = "../../examples/own_tool_and_rules.rs"]
 mod own_tool_and_rules;
+#[path = "../../examples/policy_in_code.rs"]
+mod policy_in_code;
 #[path = "../../examples/resume_after_crash.rs"]
 mod resume_after_crash;
 
@@ -31,6 +37,25 @@ async fn rules_in_code_allow_one_call_and_deny_another() {
     let ended = own_tool_and_rules::pay().await.unwrap();
     let calls: Vec<&str> = ended.iter().filter_map(|line| line.split_once(": ").map(|(_, how)| how)).collect();
     assert_eq!(calls, ["denied", "executed"]);
+}
+
+#[tokio::test]
+async fn a_policy_in_code_judges_every_call() {
+    assert_eq!(
+        policy_in_code::refund().await.unwrap(),
+        ["refund: allow by run.allow.1", "list_files: deny by run.deny.1"]
+    );
+}
+
+#[tokio::test]
+async fn a_model_of_ones_own_answers() {
+    assert_eq!(own_model::backwards().await.unwrap(), "cba");
+}
+
+#[test]
+fn the_core_alone_decides_events() {
+    let names = core_alone::talk().unwrap();
+    assert_eq!((names.first(), names.last()), (Some(&"spec_changed"), Some(&"run_finished")));
 }
 
 #[tokio::test]

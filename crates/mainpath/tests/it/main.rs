@@ -6,5 +6,7 @@ mod embedding;
 mod events;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;
+mod mcp;
 mod operations;
 mod support;
+mod tools_and_rules;

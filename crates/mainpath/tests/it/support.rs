@@ -43,7 +43,7 @@ pub struct CountWords;
 #[derive(Deserialize, JsonSchema)]
 pub struct Words {
     /// The text to count in.
-    text: String,
+    pub text: String,
 }
 
 impl Tool for CountWords {

@@ -1,0 +1,213 @@
+//! A host put together by hand.
+
+use crate::host::{Host, Inner, Kept};
+use crate::rules::{MakePolicy, Sources};
+use crate::servers::{ByHand, McpServer, start_all};
+use crate::{Error, Home, Logs, launcher};
+use mainpath_policy::Policy;
+use mainpath_providers::{Provider, Registry};
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Runtime, Vault};
+use mainpath_sandbox::Launcher;
+use mainpath_store::scheduler::system_clock;
+use mainpath_store::{FilesStore, LocalScheduler, MemoryStore, Options, Salts, Scheduler, Scope, Store};
+use mainpath_tools::{IntoTool, Tools};
+use mainpath_types::{Millis, RuleText, RunRules, Spec};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+impl Host {
+    /// A host put together by hand.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+}
+
+/// Puts a host together.
+pub struct HostBuilder {
+    place: Place,
+    tools: Tools,
+    registry: Registry,
+    models: Vec<(String, Arc<dyn Provider>)>,
+    vault: Vault,
+    hooks: Vec<Hook>,
+    launcher: Option<Launcher>,
+    clock: fn() -> Millis,
+    rules: Vec<RuleText>,
+    policy: Option<MakePolicy>,
+    servers: Vec<(String, McpServer)>,
+    /// What cannot be used of what was given; the first thing.
+    problem: Option<Error>,
+}
+
+/// Where traces are kept.
+enum Place {
+    Nowhere,
+    Folder(PathBuf),
+    Memory,
+    Store(Arc<dyn Store>, Arc<dyn Scheduler>),
+}
+
+impl Default for HostBuilder {
+    fn default() -> HostBuilder {
+        HostBuilder {
+            place: Place::Nowhere,
+            tools: Tools::kernel().with_internal(),
+            registry: Registry::bundled().clone(),
+            models: Vec::new(),
+            vault: Vault::default(),
+            hooks: Vec::new(),
+            launcher: None,
+            clock: system_clock,
+            rules: Vec::new(),
+            policy: None,
+            servers: Vec::new(),
+            problem: None,
+        }
+    }
+}
+
+impl HostBuilder {
+    /// Keeps traces in this folder, which no tool can touch.
+    pub fn data_dir(self, folder: impl AsRef<Path>) -> HostBuilder {
+        HostBuilder { place: Place::Folder(folder.as_ref().into()), ..self }
+    }
+
+    /// Keeps traces in memory: they are gone with the host.
+    pub fn in_memory(self) -> HostBuilder {
+        HostBuilder { place: Place::Memory, ..self }
+    }
+
+    /// Keeps traces in a store of your own; the scheduler says which trace to look at.
+    pub fn store(self, store: Arc<dyn Store>, scheduler: Arc<dyn Scheduler>) -> HostBuilder {
+        HostBuilder { place: Place::Store(store, scheduler), ..self }
+    }
+
+    /// Adds a tool to those that come with Mainpath: a [`Tool`](mainpath_tools::Tool), or what [`tool_fn`](mainpath_tools::tool_fn)
+    /// makes. One of the same name is replaced.
+    pub fn tool(mut self, tool: impl IntoTool) -> HostBuilder {
+        if let Err(problem) = tool.put_into(&self.tools) {
+            self.problem.get_or_insert(Error::invalid(problem.text));
+        }
+        self
+    }
+
+    /// Connects to an MCP server when the host is built, and adds its tools as `mcp__NAME__TOOL`. It is started in a cage around
+    /// the current folder, without the secrets of this process; a program that starts servers calls
+    /// [`launcher_main`](crate::launcher_main).
+    pub fn mcp_server(mut self, name: impl Into<String>, server: McpServer) -> HostBuilder {
+        self.servers.push((name.into(), server));
+        self
+    }
+
+    /// Adds rules for all agents of this host, in the form of `policy.toml`. `name` stands for them in messages.
+    pub fn rules(mut self, name: impl Into<String>, text: impl Into<String>) -> HostBuilder {
+        self.rules.push(RuleText { name: name.into(), text: text.into() });
+        self
+    }
+
+    /// Makes the policy itself: its rules take the place of all others, those of Mainpath, of files and of [`HostBuilder::rules`]
+    /// among them. It is asked whenever the rules of an agent are needed, with its workspace and the rules that it was started
+    /// with.
+    pub fn policy(
+        mut self,
+        make: impl Fn(&Path, &RunRules) -> Result<Policy, Error> + Send + Sync + 'static,
+    ) -> HostBuilder {
+        self.policy = Some(Arc::new(make));
+        self
+    }
+
+    /// These tools alone. `Tools::new()` has none; the internal ones, with which agents plan and look back, are added.
+    pub fn only_tools(self, tools: Tools) -> HostBuilder {
+        HostBuilder { tools: tools.with_internal(), ..self }
+    }
+
+    /// What is known of providers and models, in the place of what comes with Mainpath.
+    pub fn registry(self, registry: Registry) -> HostBuilder {
+        HostBuilder { registry, ..self }
+    }
+
+    /// Adds a model of your own under a name.
+    pub fn model(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> HostBuilder {
+        self.models.push((name.into(), provider));
+        self
+    }
+
+    /// Secrets to keep out of logs, streams and prompts, by name and value.
+    pub fn secrets(self, secrets: impl IntoIterator<Item = (String, String)>) -> HostBuilder {
+        HostBuilder { vault: self.vault.with_secrets(secrets), ..self }
+    }
+
+    /// Adds a hook that is asked or told at points of a run.
+    pub fn hook(mut self, hook: Hook) -> HostBuilder {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// How processes are started. Without it by this program, if it called [`launcher_main`](crate::launcher_main), else not at all.
+    pub fn launcher(self, launcher: Launcher) -> HostBuilder {
+        HostBuilder { launcher: Some(launcher), ..self }
+    }
+
+    /// The time, in milliseconds since the Unix epoch.
+    pub fn clock(self, clock: fn() -> Millis) -> HostBuilder {
+        HostBuilder { clock, ..self }
+    }
+
+    /// The host. Call it inside a tokio runtime. Errors: nothing was said of where traces are kept, nothing can be kept there, or a tool,
+    /// a rule or an MCP server cannot be used.
+    pub async fn build(self) -> Result<Host, Error> {
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        let elsewhere = || -> Result<Kept, Error> {
+            let folder = tempfile::tempdir()?;
+            let home = Home::by_hand(&folder.path().canonicalize()?);
+            Ok(Kept::Elsewhere { home, scope: Scope::local(), _own: folder })
+        };
+        let (kept, store, scheduler): (Kept, Arc<dyn Store>, Arc<dyn Scheduler>) = match self.place {
+            Place::Nowhere => {
+                return Err(Error::invalid(
+                    "the host does not know where to keep traces; call data_dir(…) or in_memory()",
+                ));
+            }
+            Place::Folder(folder) => {
+                let home = Home::by_hand(&std::path::absolute(folder)?);
+                let options = Options { clock: self.clock, ..Options::default() };
+                let store = Arc::new(FilesStore::open(&home.data, options)?);
+                let scheduler = store.scheduler();
+                (Kept::Files(Logs::by_hand(home, Arc::clone(&store))), store, scheduler)
+            }
+            Place::Memory => {
+                let store = MemoryStore::new(self.clock, Salts::Random);
+                let scheduler: Arc<LocalScheduler> = store.scheduler();
+                (elsewhere()?, Arc::new(store), scheduler)
+            }
+            Place::Store(store, scheduler) => (elsewhere()?, store, scheduler),
+        };
+        let home = kept.home();
+        let models = Arc::new(EnvModels::new(Arc::new(self.registry)));
+        self.models.into_iter().for_each(|(name, provider)| models.add(&name, provider));
+        let sources = Sources::new(home).with_host(self.rules)?.with_instead(self.policy);
+        let launcher = self.launcher.unwrap_or_else(launcher::own);
+        let with =
+            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &self.vault, protected: home.protected() };
+        let servers = start_all(self.servers, with).await?;
+        let policies = sources.clone();
+        let runtime = Runtime::new(Config {
+            store,
+            scheduler,
+            tools: self.tools,
+            models: Arc::clone(&models) as Arc<dyn mainpath_runtime::Models>,
+            vault: self.vault,
+            launcher,
+            protected: home.protected(),
+            policies: Arc::new(move |spec: &Spec| {
+                let loaded = policies.load(&spec.workspace, &spec.rules);
+                loaded.map(Arc::new).map_err(|error| error.message().into())
+            }),
+            hooks: self.hooks.into_iter().collect::<Hooks>(),
+            clock: self.clock,
+        });
+        Ok(Inner { runtime, kept, models, sources, _servers: servers }.into())
+    }
+}
