@@ -176,3 +176,16 @@ fn a_mailbox_of_its_own_begins_from_the_first_entry() {
     fork.offer(&Input { at: 3_000, ..input }).unwrap();
     assert_eq!(fork.shown(), ["User: do it", "User: do it"]);
 }
+
+#[test]
+fn the_event_by_which_a_message_was_there_is_the_one_that_a_fork_names() {
+    let agent = told();
+    let of = |at: u32| reached(&agent.state().trace, &agent.log, Seq(at));
+    for at in 0..=4 {
+        let fork = agent.fork(at).unwrap();
+        let from = fork.newest(|kind| if let EventKind::Forked(data) = kind { Some(data.event) } else { None });
+        assert_eq!(of(at), Ok(from), "{at}");
+    }
+    assert_eq!([of(0), of(1), of(2), of(4)].map(Result::unwrap), [1, 4, 9, 11]);
+    assert_eq!(of(5), Err(Refusal::NoSuchMessage(Seq(5))));
+}

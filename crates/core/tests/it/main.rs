@@ -1,8 +1,10 @@
 //! The core, driven from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
+mod artifacts;
 mod boundaries;
 mod clearing;
+mod compacting;
 mod conversation;
 mod cuts;
 mod cycle;
@@ -23,6 +25,7 @@ mod recovery;
 mod remedies;
 mod reminders;
 mod reopened;
+mod reports;
 mod rewinds;
 mod rule_summaries;
 mod simulation;

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use mainpath_core::*;
+use mainpath_testkit::world;
 use mainpath_types::*;
 
 /// Somebody approves a call that was denied; rules say this of it now.
@@ -102,4 +103,76 @@ fn several_are_made_one_after_the_other_in_the_order_of_their_approvals() {
         made,
         [("write".into(), CallState::Done(Resolution::Ok)), ("bash".into(), CallState::Done(Resolution::Error))]
     );
+}
+
+#[test]
+fn it_is_a_call_of_its_own_under_what_holds_now() {
+    let spec = |per_ms, timeout_ms, effect| {
+        let mut spec = world::spec(no_limits(), 100_000);
+        let tool = ToolSpec { rate: Some(RateLimit { calls: 1, per_ms }), timeout_ms, effect, ..spec.tools[0].clone() };
+        spec.tools[0] = tool;
+        spec
+    };
+    let mut agent = Agent::with_spec(spec(1_000, Some(200), EffectClass::ReadOnly));
+    agent.says(MessageMode::Message, "do it");
+    agent.calls(&[allowed("read"), planned("read", Decision::Ask)]);
+    // It was approved, waited for its time, and was denied after all.
+    agent.gives(approve("2.1"), &["approval_granted 2.1 edited=false", "call_delayed 2.1 until 2000"]);
+    agent.takes(InputKind::Deny { call: call("2.1"), by: user(), reason: None });
+    agent.takes(done("2.0", 1));
+    agent.answers("I may not");
+    let other = spec(9_000, Some(700), EffectClass::Idempotent);
+    agent.takes(InputKind::SetSpec { spec: Box::new(other), by: None });
+    agent.now = 5_000;
+    let begun = [
+        "approval_granted 2.1 edited=true",
+        "run_started 2 Continue",
+        "call_reopened 2.1 at 6",
+        "call_delayed 6.1 until 10000",
+    ];
+    agent.gives(approves("2.1", Decision::Ask), &begun);
+    let event = |name| agent.log.iter().rfind(|event| event.kind.name() == name).unwrap().id;
+    let made = agent.state().calls.get(call("6.1")).unwrap();
+    let verdict = Verdict { decision: Decision::Ask, rule: "test.now".into(), reason: "by the test".into() };
+    let as_it_is = Call {
+        id: call("6.1"),
+        tool: Some("read".into()),
+        effect: EffectClass::Idempotent,
+        timeout_ms: Some(700),
+        state: CallState::Ready,
+        attempt: 0,
+        started: 5_000,
+        not_before: 10_000,
+        judged: Some(Box::new(Judged { verdict, places: Vec::new() })),
+        approved: true,
+        arguments: event("approval_granted"),
+        result: event("call_reopened"),
+        tokens: 0,
+        memory: None,
+        once: false,
+        may_be_late: false,
+        ..made.clone()
+    };
+    assert_eq!(*made, as_it_is);
+    agent.now = 10_000;
+    agent.gives(InputKind::Timer { key: TimerKey::Call(call("6.1")) }, &["call_due 6.1", "action_started 6.1 #1"]);
+    let timer = &agent.machine.pending().unwrap()[&EffectKey::Timer(TimerKey::Call(call("6.1")))];
+    assert_eq!(*timer, Effect::Timer { at: 10_700 });
+}
+
+#[test]
+fn a_call_runs_with_the_arguments_of_the_model_of_a_hook_or_of_an_approval() {
+    let hooked = PlannedCall { arguments: Some("{\"by\":\"hook\"}".into()), ..allowed("bash") };
+    let mut agent = Agent::calling(no_limits(), &[allowed("read"), hooked, planned("write", Decision::Ask)]);
+    agent.takes(done("2.0", 1));
+    agent.takes(done("2.1", 1));
+    agent.takes(approves("2.2", Decision::Allow));
+    agent.takes(done("2.2", 1));
+    let arguments = |id: &str| {
+        let held = agent.state().calls.get(call(id)).unwrap().arguments;
+        arguments_in(agent.bodies.get(held).unwrap(), call(id))
+    };
+    assert_eq!(["2.0", "2.1", "2.2"].map(arguments), [Some("{}"), Some("{\"by\":\"hook\"}"), Some("{\"x\":1}")]);
+    let other = agent.bodies.get(agent.state().calls.get(call("2.2")).unwrap().result).unwrap();
+    assert_eq!(arguments_in(other, call("2.2")), None, "a result holds none");
 }

@@ -175,3 +175,15 @@ fn a_call_may_take_no_longer_than_its_tool_and_the_run_both_let_it() {
         agent.refuses(time("2.0"), Refusal::NotDue(agent.now + most));
     }
 }
+
+#[test]
+fn an_approval_says_when_it_comes_too_late() {
+    let limits = Limits { approval_timeout_ms: Some(500), ..no_limits() };
+    let mut agent = Agent::calling(limits, &[allowed("read"), planned("bash", Decision::Ask), allowed("write")]);
+    let due = |agent: &Agent| ["2.0", "2.1", "2.2", "9.0"].map(|id| approval_due(agent.state(), call(id)));
+    assert_eq!(due(&agent), [None, Some(1_500), None, None]);
+    agent.takes(approve("2.1"));
+    assert_eq!(due(&agent), [None; 4]);
+    let asked = Agent::calling(no_limits(), &[planned("bash", Decision::Ask)]);
+    assert_eq!(approval_due(asked.state(), call("2.0")), None, "for as long as it takes");
+}
