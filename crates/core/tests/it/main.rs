@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must fail loudly")]
 
 mod artifacts;
+mod asides;
 mod boundaries;
 mod clearing;
 mod compacting;
@@ -15,6 +16,7 @@ mod floors;
 mod forks;
 mod golden;
 mod imports;
+mod layouts;
 mod limits;
 mod loops;
 mod mailbox;
@@ -31,6 +33,7 @@ mod rule_summaries;
 mod simulation;
 mod sizes;
 mod snapshots;
+mod summaries;
 mod support;
 mod text_turns;
 mod tool_limits;

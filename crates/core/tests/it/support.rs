@@ -326,6 +326,27 @@ pub fn mail(mode: MessageMode, text: &str) -> InputKind {
     InputKind::UserMessage(MessageQueued { mode, demands, ..MessageQueued::new(parts, 10, user()) })
 }
 
+/// A message of this size, with what it demands as it is found when somebody says it.
+pub fn sized(text: &str, tokens: u32) -> InputKind {
+    let parts = vec![Part::text(text)];
+    let Demands { tokens: demands, at: demanded } = demands_of(&parts);
+    InputKind::UserMessage(MessageQueued { demands, demanded, ..MessageQueued::new(parts, tokens, user()) })
+}
+
+/// A message of which only the first part was typed.
+pub fn attached(parts: Vec<Part>) -> InputKind {
+    let tokens = estimate_parts(&parts);
+    InputKind::UserMessage(MessageQueued { typed: Some(0), ..MessageQueued::new(parts, tokens, user()) })
+}
+
+/// A rewind with another message of this size.
+pub fn rewind_to(after: u32, text: &str, tokens: u32) -> InputKind {
+    let parts = vec![Part::text(text)];
+    let Demands { tokens: demands, at: demanded } = demands_of(&parts);
+    let again = RewindRequested::again(Seq(after), user());
+    InputKind::Rewind(RewindRequested { parts: Some(parts), tokens, demands, demanded, ..again })
+}
+
 /// An answer of ten tokens, without a vendor's count.
 pub fn reply(request: u32, text: &str, calls: &[PlannedCall]) -> Box<Reply> {
     let mut parts = vec![Part::text(text)];
