@@ -17,7 +17,7 @@ use crate::waits::waiting;
 use mainpath::Logs;
 use mainpath_core::{Bodies, Node, NodeKind, State, ending, reminder, reopened_text, result_text, status};
 use mainpath_runtime::is_look_back;
-use mainpath_runtime::{EnvModels, Whole, replay as again, wire::Projector};
+use mainpath_runtime::{EnvModels, Hydrated, replay as again, wire::Projector};
 use mainpath_types::*;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
     // Asked first: what its owner wrote before it went is then read.
     let is_driven = logs.is_driven(&trace)?;
     let (log, state, bodies) = logs.read(&trace).await?;
-    let mut bodies = Whole::new(&bodies);
+    let mut bodies = Hydrated::new(&bodies);
     if !args.events {
         // What was said is shown whole. The long output of a tool is named by its blob, as is all whose blob is gone.
         let said = |node: &Node| !matches!(node.kind, NodeKind::Result(_));
@@ -76,7 +76,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
 }
 
 /// What an answer used, as the rest of its headline.
-fn used(bodies: &Whole<'_>, kind: NodeKind, event: EventId) -> String {
+fn used(bodies: &Hydrated<'_>, kind: NodeKind, event: EventId) -> String {
     let used = match (kind, bodies.get(event)) {
         (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => data.spent(),
         (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => data.spent(),
@@ -94,7 +94,7 @@ async fn path(
     (trace, is_driven, then): (&TraceId, bool, &str),
     events: &[Event],
     state: &State,
-    bodies: &Whole<'_>,
+    bodies: &Hydrated<'_>,
 ) -> Result<(), Failure> {
     let spec = events.iter().rev().find_map(|event| match &event.kind {
         EventKind::SpecChanged(data) => Some(&*data.spec),
@@ -165,7 +165,7 @@ fn with_notes(said: String, answer: &ModelFinished) -> String {
 }
 
 /// What a message says of the run. `None`: it only looks back, or is what was found by that; the log has it.
-fn run_body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> Option<String> {
+fn run_body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> Option<String> {
     let looks_back = |call: CallId| {
         let tool = state.calls.get(call).and_then(|call| call.tool.as_deref());
         tool.is_some_and(is_look_back)
@@ -201,7 +201,7 @@ fn said(parts: &[Part], sizes: &Sizes) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
+pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind, event: EventId) -> String {
     let said = |parts: &[Part]| said(parts, sizes);
     match (kind, bodies.get(event)) {
         (_, None) => "(erased)".into(),
@@ -246,7 +246,7 @@ pub fn body(state: &State, bodies: &Whole<'_>, sizes: &Sizes, kind: NodeKind, ev
 }
 
 /// The whole tree, a branch being indented under what it left.
-fn tree(state: &State, bodies: &Whole<'_>, sizes: &Sizes) -> Result<(), Failure> {
+fn tree(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes) -> Result<(), Failure> {
     let on_path: std::collections::HashSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
     let mut children: std::collections::BTreeMap<Option<Seq>, Vec<Seq>> = std::collections::BTreeMap::new();
     for (seq, node) in state.tree.iter() {

@@ -7,7 +7,7 @@ use crate::term::screen::output_columns;
 use crate::text::{count, money, number, plain, short, span, wrapped};
 use mainpath::Logs;
 use mainpath_core::{Bodies, CallState, NodeKind, State};
-use mainpath_runtime::{Whole, views};
+use mainpath_runtime::{Hydrated, views};
 use mainpath_types::*;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -74,7 +74,7 @@ pub async fn compare(logs: &Logs, a: &str, b: &str) -> Result<Exit, Failure> {
 async fn side(logs: &Logs, name: char, wanted: &str) -> Result<Side, Failure> {
     let trace = logs.find(Some(wanted)).await?;
     let (log, state, bodies) = logs.read(&trace).await?;
-    let mut whole = Whole::new(&bodies);
+    let mut whole = Hydrated::new(&bodies);
     let mut nodes: Vec<_> = state.tree.up(state.tree.head).filter(|(_, node)| node.kind != NodeKind::Cut).collect();
     nodes.reverse();
     for (_, node) in &nodes {

@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Home};
 use mainpath_core::{Bodies, Log, State};
 use mainpath_providers::Registry;
 use mainpath_runtime::views::last_known;
-use mainpath_runtime::{Mail, Whole, post};
+use mainpath_runtime::{Hydrated, Mail, post};
 use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
 use std::sync::Arc;
@@ -156,7 +156,7 @@ impl Logs {
         }
         let mut log = Log::default();
         log.extend([event]);
-        let mut whole = Whole::new(&log);
+        let mut whole = Hydrated::new(&log);
         whole.load(self.scoped(), event.id).await.ok()?;
         match whole.get(event.id) {
             Some(EventKind::ModelFinished(data)) => Some(text_of(&data.parts)),

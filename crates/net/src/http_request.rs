@@ -218,7 +218,7 @@ impl Tool for HttpRequest {
                     return Err(self.not_allowed(&ask.method, &shown(ctx, &ask.url)));
                 }
                 let follow = |method: &Method, url: &Url| match self.covers(method, url) {
-                    true => (ctx.sent_on)(UrlFact { method: method.to_string(), url: url.to_string() }),
+                    true => (ctx.check_redirect)(UrlFact { method: method.to_string(), url: url.to_string() }),
                     false => Err(format!("{method} to there is not allowed")),
                 };
                 self.client.send(ask, Caps::within(limit), &follow).await

@@ -41,7 +41,7 @@ pub use mail::Mail;
 pub use models::{EnvModels, Models};
 pub use prompt::notes::framed_notes;
 pub use prompt::prompts::{PromptError, text_protocol_prompt};
-pub use prompt::texts::Whole;
+pub use prompt::texts::Hydrated;
 pub use runtime::{Runtime, new_trace_id, post};
 pub use secrets::Vault;
 pub use stream::hub::{Live, Phase, Waiting};

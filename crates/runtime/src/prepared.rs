@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// What follows from a spec alone. Traces with the same spec share it.
 pub(crate) struct Prepared {
     /// The model, or why it cannot be asked: one line for people. Calls run without it.
-    pub model: Result<Asked, String>,
+    pub model: Result<PreparedModel, String>,
     /// What a final answer must match.
     pub schema: Option<OutputSchema>,
     pub rules: Rules,
@@ -39,7 +39,7 @@ impl Prepared {
 }
 
 /// How a model is asked.
-pub(crate) struct Asked {
+pub(crate) struct PreparedModel {
     pub head: RequestHead,
     pub frames: Frames,
     pub provider: Arc<dyn Provider>,
@@ -47,12 +47,12 @@ pub(crate) struct Asked {
     pub text: Option<TextForm>,
 }
 
-impl Asked {
-    fn new(config: &Config, spec: &Spec) -> Result<Asked, String> {
+impl PreparedModel {
+    fn new(config: &Config, spec: &Spec) -> Result<PreparedModel, String> {
         let provider = config.models.find(&spec.model)?;
         let text = text_form(spec, &*provider);
         let head = request_head(spec, text);
-        Ok(Asked { frames: Frames::new(provider.codec(), &head), head, provider, text })
+        Ok(PreparedModel { frames: Frames::new(provider.codec(), &head), head, provider, text })
     }
 }
 
@@ -96,7 +96,7 @@ impl Specs {
             .map_err(|error| format!("the workspace {} cannot be used: {error}", spec.workspace))?;
         let schema = spec.output_schema.as_ref().map(OutputSchema::new).transpose()?;
         let prepared = Arc::new(Prepared {
-            model: Asked::new(config, spec),
+            model: PreparedModel::new(config, spec),
             schema,
             rules: Rules {
                 mode: spec.mode,

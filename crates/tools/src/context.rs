@@ -31,7 +31,7 @@ pub struct ToolContext {
     pub blobs: Arc<dyn BlobSink>,
     /// Says whether the rules let the call ask another address, to which an answer has sent it on. Policy judged the address that
     /// was asked for; it knows nothing of this one.
-    pub sent_on: SentOn,
+    pub check_redirect: RedirectCheck,
     /// Says whether the model may call a tool at all. What finds tools for it names no others.
     pub offered: Offered,
     /// Takes what the call is about to do to files of which it has kept what they hold. Nothing is to be changed before it has
@@ -67,7 +67,7 @@ impl ToolContext {
             timeout: None,
             within: None,
             blobs: Arc::new(MemoryBlobs::default()),
-            sent_on: Arc::new(|_| Ok(())),
+            check_redirect: Arc::new(|_| Ok(())),
             offered: Arc::new(|_, _| true),
             changing: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
             progress: Arc::new(|_| {}),
@@ -132,7 +132,7 @@ impl ToolContext {
 }
 
 /// Whether an address may be asked without a person. Errors: why not, in words that the model is told.
-pub type SentOn = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
+pub type RedirectCheck = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
 
 /// Whether a model may call the tool of this name and effect.
 pub type Offered = Arc<dyn Fn(&str, EffectClass) -> bool + Send + Sync>;

@@ -78,7 +78,7 @@ mod write;
 
 pub use bash::Bash;
 pub use closure::{FnTool, IntoOutput, IntoTool, tool_fn};
-pub use context::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, Secrets, SentOn, ToolContext};
+pub use context::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, RedirectCheck, Secrets, ToolContext};
 pub use edit::EditTextFile;
 pub use filter::filter_main;
 pub use glob::Glob;

@@ -5,7 +5,7 @@ use crate::sessions::{Held, sessions};
 use crate::{Error, Logs};
 use mainpath_index::Index;
 use mainpath_runtime::Vault;
-use mainpath_runtime::erase::{Copy, Done, Order, What, copies, erase, erase_everywhere};
+use mainpath_runtime::erase::{Copy, Done, Erasure, What, copies, erase, erase_everywhere};
 use mainpath_sessions::settle;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Scope, Store, TraceStore};
@@ -58,10 +58,10 @@ impl Everywhere<'_> {
             mended = settle(at, self.vault, &sessions(logs), self.now).await?;
         }
         let why = reason.map(|why| self.vault.redact(why));
-        let order = Order { what: what.clone(), why, now: self.now };
+        let erasure = Erasure { what: what.clone(), why, now: self.now };
         let done = match copies {
-            [] => erase(at, &order).await.map(|done| vec![(trace.clone(), done)]),
-            copies => erase_everywhere(at, &order, copies).await,
+            [] => erase(at, &erasure).await.map(|done| vec![(trace.clone(), done)]),
+            copies => erase_everywhere(at, &erasure, copies).await,
         };
         let done = done.map_err(Error::from).and_then(|done| {
             let traces: Vec<TraceId> = done.iter().map(|(trace, _)| trace.clone()).collect();

@@ -5,8 +5,8 @@ use super::export::Export;
 use crate::Error;
 use crate::text::short;
 use mainpath_core::{Bodies, NodeKind, reopened_text, result_in_words, result_text, serves};
-use mainpath_runtime::artifacts::{self, Kept};
-use mainpath_runtime::{Whole, views};
+use mainpath_runtime::artifacts::{self, ArtifactFile};
+use mainpath_runtime::{Hydrated, views};
 use mainpath_types::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ impl Export<'_> {
                 }
             }
         }
-        for Kept { artifact, file, .. } in artifacts::list(&self.of.log.events) {
+        for ArtifactFile { artifact, file, .. } in artifacts::list(&self.of.log.events) {
             self.blob(&artifact.hash, &folder.join(file)).await?;
         }
         Ok(folder)
@@ -71,7 +71,7 @@ impl Export<'_> {
         std::fs::create_dir_all(folder.join("messages"))?;
         let branches = branches(self.of.trace, &self.of.log.events);
         for (seq, node) in self.of.state.tree.iter() {
-            let mut whole = Whole::with_lines(self.of.bodies);
+            let mut whole = Hydrated::with_lines(self.of.bodies);
             whole.load(self.of.at().scoped(), node.event).await?;
             let Some(message) = whole.get(node.event).and_then(|kind| self.message(seq, node.kind, kind)) else {
                 continue;

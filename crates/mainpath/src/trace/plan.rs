@@ -4,7 +4,7 @@ use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::{Error, ErrorKind};
 use mainpath_core::Bodies;
-use mainpath_runtime::{Mail, Whole};
+use mainpath_runtime::{Hydrated, Mail};
 use mainpath_store::ReadLog;
 use mainpath_types::*;
 
@@ -29,7 +29,7 @@ impl ReadTrace<'_> {
     pub async fn words(&self, seq: Seq) -> Result<String, Error> {
         let none = || Error::new(ErrorKind::NotFound, format!("{} has no message {seq} with text", self.trace));
         let event = self.state.tree.node(seq).ok_or_else(none)?.event;
-        let mut whole = Whole::new(self.bodies);
+        let mut whole = Hydrated::new(self.bodies);
         whole.load(self.at().scoped(), event).await?;
         let text = match whole.get(event) {
             Some(EventKind::MessageQueued(data)) => text_of(data.typed()),

@@ -5,7 +5,7 @@ use super::point::Point;
 use super::read::{Read, ReadTrace};
 use crate::{Error, spec_of};
 use mainpath_runtime::Runtime;
-use mainpath_runtime::files::{self, Fate, FilePlan, Then, plan, ran_unseen};
+use mainpath_runtime::files::{self, Fate, FilePlan, Then, plan_restore, ran_unseen};
 use mainpath_tools::Workspace;
 use mainpath_types::{EventKind, TraceId};
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ impl<'a> Restore<'a> {
 
     /// What it would do. Changes nothing. Errors: a file or what was kept of it cannot be read.
     pub async fn plan(&self) -> Result<Restored, Error> {
-        let files = plan(self.of.at().scoped(), &self.workspace, &self.of.log.events, self.then).await?;
+        let files = plan_restore(self.of.at().scoped(), &self.workspace, &self.of.log.events, self.then).await?;
         Ok(Restored { files, unseen: self.unseen })
     }
 

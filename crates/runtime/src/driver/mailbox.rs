@@ -153,8 +153,8 @@ impl Driver {
             // Somebody is there now: who would have been asked has answered.
             gate.rules.to_mut().mode = ApprovalMode::Ask;
         }
-        let planned = gate.plan(tool.as_deref().unwrap_or_default(), &arguments);
-        let planned = gate.hooked(&context.hooks(), planned, &arguments).await;
+        let planned = gate.check(tool.as_deref().unwrap_or_default(), &arguments);
+        let planned = gate.with_hooks(&context.hooks(), planned, &arguments).await;
         let arguments = planned.arguments.unwrap_or(arguments);
         let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
         let places: Vec<String> = planned.places.iter().map(|place| self.shared.config.vault.redact(place)).collect();

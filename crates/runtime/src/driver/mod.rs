@@ -10,14 +10,14 @@ mod mailbox;
 mod provenance;
 mod reconcile;
 mod request;
+mod running_summary;
 mod summary;
-mod upto;
 
 use crate::driver::error::DriveError;
 use crate::driver::in_flight::InFlight;
 use crate::driver::log::{tail_cut, writable};
 use crate::driver::provenance::Provenance;
-use crate::driver::upto::SummaryUpTo;
+use crate::driver::running_summary::RunningSummary;
 use crate::effects::context::EffectContext;
 use crate::gate::judge::JudgeInput;
 use crate::prepared::Prepared;
@@ -47,7 +47,7 @@ pub(crate) struct Driver {
     /// What the agent was first asked to do: a first plan begins with it, and by then the event is no longer at hand.
     task: Option<Task>,
     /// What rules have found in the conversation so far.
-    summary: Option<Box<SummaryUpTo>>,
+    summary: Option<Box<RunningSummary>>,
     /// The blobs that are gone, of which people have been told.
     gone: BTreeSet<BlobHash>,
 }

@@ -4,7 +4,7 @@ use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::effects::model::{ModelAttempt, call_model, finished, too_long, unusable};
 use crate::gate::destinations::acts;
-use crate::prepared::Asked;
+use crate::prepared::PreparedModel;
 use crate::prompt::found::{Found, characters, early, oldest_needed};
 use crate::prompt::prefix::Prefix;
 use crate::prompt::request::{Encoding, Sources, extend};
@@ -59,7 +59,7 @@ impl Driver {
     }
 
     /// The request's body and its hash. Only what is new since the last request is encoded.
-    async fn body(&mut self, asked: &Asked) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
+    async fn body(&mut self, asked: &PreparedModel) -> Result<(Vec<bytes::Bytes>, String), DriveError> {
         let state = self.machine.state();
         let missing = || DriveError::Spec("the trace has no spec".into());
         let packed = self.encoded.packer.pack(state).ok_or_else(missing)?;

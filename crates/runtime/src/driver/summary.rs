@@ -2,9 +2,9 @@
 
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
-use crate::driver::upto::SummaryUpTo;
+use crate::driver::running_summary::RunningSummary;
 use crate::internal::settle::{Settling, looks_back, settle};
-use crate::prompt::texts::{Events, Whole};
+use crate::prompt::texts::{Events, Hydrated};
 use mainpath_core::*;
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{EventId, Keeps, Seq};
@@ -29,9 +29,9 @@ impl Driver {
         below: Option<EventId>,
         keeps: &Keeps,
     ) -> Result<InputKind, DriveError> {
-        let mut summed = self.summary.take().unwrap_or_default();
+        let mut running = self.summary.take().unwrap_or_default();
         let (trace, state) = (self.trace_store(), self.machine.state());
-        let (head, upto) = (state.tree.head, summed.upto);
+        let (head, upto) = (state.tree.head, running.upto);
         let mut new: Vec<(Seq, EventId)> = state
             .tree
             .up(head)
@@ -42,7 +42,7 @@ impl Driver {
         let before = new.first().map_or(head, |(first, _)| state.tree.node(*first).and_then(|node| node.parent));
         if before != upto {
             // Another path than the one that was read: from its beginning.
-            *summed = SummaryUpTo::default();
+            *running = RunningSummary::default();
         }
         // A result is told with its tool's name, which its call's answer has.
         let called = |seq: Seq| match state.tree.node(seq)?.kind {
@@ -55,31 +55,31 @@ impl Driver {
             let bodies = Events(&log.events);
             for (seq, event) in new {
                 // One at a time: a long conversation is not held in memory.
-                let mut whole = Whole::new(&bodies);
+                let mut whole = Hydrated::new(&bodies);
                 match whole.load(trace.scoped(), event).await {
                     Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {
-                        summed.found.take(state, &whole, seq);
+                        running.found.take(state, &whole, seq);
                     }
                     Err(error) => return Err(error.into()),
                 }
             }
         }
-        summed.upto = head;
+        running.upto = head;
         let by_model = state.tree.cut_at(head).and_then(|cut| cut.by_model);
-        let known = summed.earlier.as_ref().map(|(event, _)| *event);
+        let known = running.earlier.as_ref().map(|(event, _)| *event);
         if by_model != known {
-            summed.earlier = None;
+            running.earlier = None;
         }
         if let Some(event) = by_model.filter(|event| known != Some(*event)) {
-            summed.earlier = Some((event, words(trace, event).await?));
+            running.earlier = Some((event, words(trace, event).await?));
         }
-        let earlier = summed.earlier.as_ref().and_then(|(_, text)| text.clone());
-        let found = Summary { earlier, ..summed.found.clone() };
+        let earlier = running.earlier.as_ref().and_then(|(_, text)| text.clone());
+        let found = Summary { earlier, ..running.found.clone() };
         let words = match below {
             Some(event) => Some(words(trace, event).await?.unwrap_or_default()),
             None => None,
         };
-        self.summary = Some(summed);
+        self.summary = Some(running);
         Ok(summary_input(found, words.as_deref(), most, keeps))
     }
 }
@@ -88,7 +88,7 @@ impl Driver {
 async fn words(trace: TraceStore<'_>, event: EventId) -> Result<Option<String>, StoreError> {
     let log = trace.read(event).await?;
     let bodies = Events(&log.events);
-    let mut whole = Whole::new(&bodies);
+    let mut whole = Hydrated::new(&bodies);
     match whole.load(trace.scoped(), event).await {
         Ok(()) | Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
         Err(error) => return Err(error),

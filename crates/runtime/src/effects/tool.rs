@@ -36,7 +36,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces));
     context.within = within;
-    context.sent_on = check_redirect(&effect, &name, &arguments, judged_by);
+    context.check_redirect = check_redirect(&effect, &name, &arguments, judged_by);
     let before = match effect.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
         true => Some(look_before(&effect, &context).await),
         false => None,

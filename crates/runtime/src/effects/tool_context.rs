@@ -9,7 +9,7 @@ use crate::stream::pieces::Pieces;
 use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, Store};
-use mainpath_tools::{BlobSink, Changing, Fut, SentOn, ToolContext};
+use mainpath_tools::{BlobSink, Changing, Fut, RedirectCheck, ToolContext};
 use mainpath_types::*;
 use std::ffi::OsString;
 use std::io;
@@ -60,7 +60,12 @@ pub(crate) fn tool_context(
 }
 
 /// What the rules say of an address that an answer sends a call on to.
-pub(crate) fn check_redirect(effect: &EffectContext, name: &str, arguments: &str, judged_by: JudgeInput) -> SentOn {
+pub(crate) fn check_redirect(
+    effect: &EffectContext,
+    name: &str,
+    arguments: &str,
+    judged_by: JudgeInput,
+) -> RedirectCheck {
     let (shared, prepared) = (Arc::clone(&effect.shared), Arc::clone(&effect.prepared));
     let (name, arguments) = (name.to_string(), arguments.to_string());
     Arc::new(move |to| Gate::of(&shared.config, &prepared, &judged_by).check_redirect(&name, &arguments, to))

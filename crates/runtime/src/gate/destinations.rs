@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// What was said of where to and to whom, by people, servers and texts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Destinations {
-    said: Vec<Arc<Said>>,
+    said: Vec<Arc<PersonsText>>,
     said_addresses: HashSet<String>,
     /// What servers filled in.
     fields: HashSet<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Destinations {
     /// Something was shown whose words are not known here, such as an image.
     unread: bool,
     /// The calls that are under way.
-    asked: HashMap<CallId, Asked>,
+    asked: HashMap<CallId, OpenCall>,
 }
 
 /// Bytes of texts that are kept at most.
@@ -45,7 +45,7 @@ const SEARCHED_NAME: usize = 6;
 
 /// What a person said.
 #[derive(Debug)]
-struct Said {
+struct PersonsText {
     /// Without case.
     words: String,
     squeezed: String,
@@ -67,7 +67,7 @@ struct Text {
 
 /// A call that is under way.
 #[derive(Clone, Debug)]
-struct Asked {
+struct OpenCall {
     tool: Option<String>,
     arguments: Arc<str>,
     /// Whether it reads what lies in a place that it names.
@@ -94,7 +94,7 @@ impl Destinations {
         self.said_addresses.extend(addresses(text).iter().map(|address| normal(address)));
         let words = text.to_lowercase();
         if !self.said.iter().any(|said| said.words == words) {
-            self.said.push(Arc::new(Said { squeezed: squeezed(text), words }));
+            self.said.push(Arc::new(PersonsText { squeezed: squeezed(text), words }));
         }
     }
 
@@ -112,7 +112,7 @@ impl Destinations {
     pub fn note_call(&mut self, call: CallId, tool: Option<String>, arguments: &Value) {
         let mut names = Vec::new();
         names_of(arguments, &mut names);
-        let asked = Asked {
+        let asked = OpenCall {
             tool,
             arguments: squeezed(&arguments.to_string()).into(),
             reads_place: names.iter().any(|name| reads_place(name)),
@@ -145,7 +145,7 @@ impl Destinations {
         }
     }
 
-    fn keep(&mut self, from: Option<&(CallId, Option<Asked>)>, text: &str, fields: HashSet<String>) {
+    fn keep(&mut self, from: Option<&(CallId, Option<OpenCall>)>, text: &str, fields: HashSet<String>) {
         if text.trim().is_empty() {
             return;
         }

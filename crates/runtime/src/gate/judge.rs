@@ -69,7 +69,7 @@ impl<'a> Gate<'a> {
     }
 
     /// One call: found, its arguments checked, its verdict given.
-    pub fn plan(&self, name: &str, arguments: &str) -> PlannedCall {
+    pub fn check(&self, name: &str, arguments: &str) -> PlannedCall {
         match self.tools.plan(name, arguments, self.workspace) {
             Ok(Planned { tool, mut facts, places }) => {
                 let verdict = self.judge(&tool, &mut facts);
@@ -163,7 +163,7 @@ impl<'a> Gate<'a> {
 
     /// What the hooks before a tool make of a call that no rule has denied: as it was, denied, or judged afresh with other
     /// arguments.
-    pub async fn hooked(&self, hooks: &TraceHooks<'_>, planned: PlannedCall, arguments: &str) -> PlannedCall {
+    pub async fn with_hooks(&self, hooks: &TraceHooks<'_>, planned: PlannedCall, arguments: &str) -> PlannedCall {
         let (Some(tool), Some(verdict)) = (&planned.tool, &planned.verdict) else { return planned };
         if !hooks.hooks.has(HookPoint::BeforeTool) || verdict.decision == Decision::Deny {
             return planned;
@@ -187,7 +187,7 @@ impl<'a> Gate<'a> {
         match changed {
             None => planned,
             Some(arguments) => {
-                let afresh = self.plan(tool, &arguments);
+                let afresh = self.check(tool, &arguments);
                 // The model could do nothing about it.
                 let blamed =
                     |problem| format!("The arguments were changed by hook {}: {problem}", changed_by.join(", "));

@@ -24,7 +24,7 @@ impl Gate<'_> {
         let calls = reply.parts.iter().enumerate().filter_map(|(at, part)| match part {
             Part::ToolCall { name, arguments, .. } => {
                 let cut = reply.stop == StopReason::MaxTokens && Some(at) == last;
-                Some(if cut { self.cut_off(name, arguments) } else { self.plan(name, arguments) })
+                Some(if cut { self.cut_off(name, arguments) } else { self.check(name, arguments) })
             }
             _ => None,
         });
@@ -63,7 +63,7 @@ impl Gate<'_> {
     /// The last call of an answer that ran into the output limit. Half a call is never run.
     fn cut_off(&self, name: &str, arguments: &str) -> PlannedCall {
         if serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
-            return self.plan(name, arguments);
+            return self.check(name, arguments);
         }
         let problem = "The answer was cut off at the output limit in the middle of this call, so it was not run. Make \
                        the call again with shorter arguments.";

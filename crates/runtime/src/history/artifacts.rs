@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// An artifact and its view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept<'a> {
+pub struct ArtifactFile<'a> {
     /// The call that kept it.
     pub call: CallId,
     /// What it is.
@@ -18,24 +18,24 @@ pub struct Kept<'a> {
 }
 
 /// The artifacts of a log, in its order.
-pub fn list(events: &[Event]) -> Vec<Kept<'_>> {
+pub fn list(events: &[Event]) -> Vec<ArtifactFile<'_>> {
     let mut kept = Vec::new();
     for event in events {
         let EventKind::CallResolved(CallResolved { call, output: Some(output), .. }) = &event.kind else { continue };
         let files = artifact_files(*call, &output.artifacts);
-        let one = |(artifact, file)| Kept { call: *call, artifact, file };
+        let one = |(artifact, file)| ArtifactFile { call: *call, artifact, file };
         kept.extend(output.artifacts.iter().zip(files).map(one));
     }
     kept
 }
 
 /// Puts the files that are missing beside the log. What is no longer kept has no file. Errors: one cannot be written.
-pub(crate) async fn copy(trace: TraceStore<'_>, artifacts: &[Kept<'_>]) -> Result<(), StoreError> {
+pub(crate) async fn copy(trace: TraceStore<'_>, artifacts: &[ArtifactFile<'_>]) -> Result<(), StoreError> {
     if artifacts.is_empty() {
         return Ok(());
     }
     let there: BTreeSet<String> = trace.views().await?.into_iter().collect();
-    for Kept { artifact, file, .. } in artifacts.iter().filter(|kept| !there.contains(&kept.file)) {
+    for ArtifactFile { artifact, file, .. } in artifacts.iter().filter(|kept| !there.contains(&kept.file)) {
         match trace.scoped().get_blob(&artifact.hash).await {
             Ok(bytes) => trace.put_view(file, bytes).await?,
             Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) => {}
@@ -46,7 +46,7 @@ pub(crate) async fn copy(trace: TraceStore<'_>, artifacts: &[Kept<'_>]) -> Resul
 }
 
 /// The files that do not hold what their artifacts are, among these views.
-pub(crate) async fn changed(trace: TraceStore<'_>, artifacts: &[Kept<'_>]) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn changed(trace: TraceStore<'_>, artifacts: &[ArtifactFile<'_>]) -> Result<Vec<String>, StoreError> {
     let known: BTreeMap<&str, &BlobHash> =
         artifacts.iter().map(|kept| (kept.file.as_str(), &kept.artifact.hash)).collect();
     let mut changed = Vec::new();

@@ -19,7 +19,7 @@ pub enum What {
 
 /// An erasure as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct Erasure {
     /// What.
     pub what: What,
     /// Why, where somebody said so: it is recorded.
@@ -68,9 +68,9 @@ pub enum Kin {
 /// Takes the words out of a trace that nobody drives, and writes its views anew. The fact that it was done, who asked and
 /// why are in the log; the state of the trace is what it was. Errors: the trace is being driven, its log cannot be written,
 /// there is no such message, or nothing is left to erase.
-pub async fn erase(trace: TraceStore<'_>, order: &Order) -> Result<Done, RuntimeError> {
+pub async fn erase(trace: TraceStore<'_>, erasure: &Erasure) -> Result<Done, RuntimeError> {
     let opened = open(trace).await?;
-    match take_out(trace, opened, order, None).await? {
+    match take_out(trace, opened, erasure, None).await? {
         Some(done) => Ok(done),
         None => Err(RuntimeError::Trace(nothing_left(trace.trace))),
     }
@@ -81,7 +81,7 @@ pub async fn erase(trace: TraceStore<'_>, order: &Order) -> Result<Done, Runtime
 /// same erasure does the rest.
 pub async fn erase_everywhere(
     trace: TraceStore<'_>,
-    order: &Order,
+    erasure: &Erasure,
     copies: &[Copy],
 ) -> Result<Vec<(TraceId, Done)>, RuntimeError> {
     let mut all = vec![(trace, None, open(trace).await?)];
@@ -93,7 +93,7 @@ pub async fn erase_everywhere(
     }
     let mut done: Vec<(TraceId, Done)> = Vec::new();
     for (at, events, opened) in all {
-        match take_out(at, opened, order, events).await {
+        match take_out(at, opened, erasure, events).await {
             Ok(Some(erased)) => done.push((at.trace.clone(), erased)),
             Ok(None) => {}
             Err(error) => {
@@ -198,7 +198,7 @@ async fn open(at: TraceStore<'_>) -> Result<Opened, RuntimeError> {
 async fn take_out(
     trace: TraceStore<'_>,
     Opened { lease, log }: Opened,
-    Order { what, why, now }: &Order,
+    Erasure { what, why, now }: &Erasure,
     events: Option<&BTreeSet<EventId>>,
 ) -> Result<Option<Done>, RuntimeError> {
     let state = folded(trace.trace, &log.events);

@@ -172,7 +172,7 @@ pub struct Restore {
 }
 
 /// What putting files back to what they were then would do to each that is not known to be the same. Changes nothing.
-pub async fn plan(
+pub async fn plan_restore(
     store: ScopedStore<'_>,
     workspace: &Workspace,
     events: &[Event],
@@ -263,7 +263,7 @@ impl Runtime {
         let Opened { lease, log: own } = config.store.lease(scope, trace, false).await?;
         writable(&own)?;
         let Restore { then, force } = restore;
-        let mut plans = plan(store, workspace, log, then).await?;
+        let mut plans = plan_restore(store, workspace, log, then).await?;
         let mut changes = Vec::new();
         for plan in plans.iter_mut().filter(|plan| plan.fate == Fate::Restore || force && plan.fate == Fate::Foreign) {
             plan.fate = Fate::Restore;

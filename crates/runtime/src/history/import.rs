@@ -4,7 +4,7 @@ use crate::error::RuntimeError;
 use crate::history::views::summarised;
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
-use crate::prompt::texts::{Whole, load, offload};
+use crate::prompt::texts::{Hydrated, load, offload};
 use crate::secrets::Vault;
 use mainpath_core::*;
 use mainpath_providers::history;
@@ -242,7 +242,7 @@ async fn messages(
     bodies.extend(events);
     let mut messages = Vec::new();
     for item in &items {
-        let mut whole = Whole::with_lines(&bodies);
+        let mut whole = Hydrated::with_lines(&bodies);
         if let Some(event) = item.event() {
             whole.load(store, event).await?;
         }

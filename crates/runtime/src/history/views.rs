@@ -1,10 +1,10 @@
 //! Views: files beside the log for people and other programs. Computed from the log alone, so they may be deleted and come
 //! back byte for byte.
 
-use crate::history::artifacts::{self, Kept};
+use crate::history::artifacts::{self, ArtifactFile};
 use crate::history::telemetry::{ToolStats, by_tool};
 use crate::prompt::gone::Gone;
-use crate::prompt::texts::{Events, Whole, load, parts, typed_in};
+use crate::prompt::texts::{Events, Hydrated, load, parts, typed_in};
 use crate::stream::wire::Projector;
 pub use mainpath_core::status;
 use mainpath_core::{
@@ -56,7 +56,7 @@ async fn make(
     views.push(("summary.md", summarised(store, &state, &log, &gone).await?.markdown().into_bytes()));
     let artifacts: Vec<Value> = artifacts::list(events)
         .into_iter()
-        .map(|Kept { call, artifact, file }| json!({"call": call, "artifact": artifact, "file": file}))
+        .map(|ArtifactFile { call, artifact, file }| json!({"call": call, "artifact": artifact, "file": file}))
         .collect();
     if !artifacts.is_empty() {
         views.push(("artifacts/index.json", pretty(&Value::Array(artifacts))));
@@ -96,7 +96,7 @@ pub(crate) async fn summarised(
     gone: &Gone,
 ) -> Result<Summary, StoreError> {
     let may_go = matches!(gone, Gone::Noted(_));
-    let mut whole = Whole::new(log);
+    let mut whole = Hydrated::new(log);
     if let Some(event) = state.tree.cut_at(state.tree.head).and_then(|cut| cut.by_model) {
         match whole.load(store, event).await {
             Ok(()) => {}
@@ -107,7 +107,7 @@ pub(crate) async fn summarised(
     let mut found = earlier_summary(state, &whole);
     for (seq, event) in summary_messages(state) {
         // One at a time: a long conversation is not held in memory.
-        let mut whole = Whole::new(log);
+        let mut whole = Hydrated::new(log);
         match whole.load(store, event).await {
             Ok(()) => found.take(state, &whole, seq),
             Err(StoreError::NoBlob { .. } | StoreError::Damaged(_)) if may_go => found.take(state, &whole, seq),
@@ -133,7 +133,7 @@ async fn ending_with(
     log: &(dyn Bodies + Send + Sync),
     gone: &mut Gone,
 ) -> Result<Option<Ending>, StoreError> {
-    let mut whole = Whole::with(log, std::mem::take(gone));
+    let mut whole = Hydrated::with(log, std::mem::take(gone));
     // The last words of the model are all that an ending quotes.
     let assistants = state.tree.up(state.tree.head).filter(|(_, node)| matches!(node.kind, NodeKind::Assistant { .. }));
     for (_, node) in assistants {
@@ -191,7 +191,7 @@ pub async fn write(trace: TraceStore<'_>) -> Result<(), StoreError> {
 /// cleared, goes, as it must not be taken for the log's; what others have put there stays.
 pub(crate) async fn put(
     trace: TraceStore<'_>,
-    artifacts: &[Kept<'_>],
+    artifacts: &[ArtifactFile<'_>],
     views: Vec<(&'static str, Vec<u8>)>,
 ) -> Result<(), StoreError> {
     for name in trace.views().await? {

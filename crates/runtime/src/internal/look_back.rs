@@ -1,7 +1,7 @@
 //! What a model is told when it looks back: answered from the log, as much as the window has room for.
 
 use crate::internal::tool::{Desk, InternalTool, Purpose};
-use crate::prompt::texts::Whole;
+use crate::prompt::texts::Hydrated;
 use mainpath_core::*;
 use mainpath_tools::{
     ExpandArgs, ExpandWindow, Fut, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult, Tool,
@@ -135,7 +135,7 @@ async fn older_messages(desk: &Desk<'_>, args: OlderArgs) -> Result<String, Stri
             break;
         }
         unread -= 1;
-        let mut whole = Whole::new(log);
+        let mut whole = Hydrated::new(log);
         if let Some(event) = item.event() {
             let _ = whole.load(store, event).await;
         }
@@ -266,7 +266,7 @@ async fn past_result(desk: &Desk<'_>, args: RecallArgs) -> Result<String, String
     let unknown = || format!("There is no finished call {}; list_calls has them.", args.call);
     let is_known = |call: &&Call| call.state.is_done() && on_path(state).contains(&call.id.seq);
     let call = state.calls.get(args.call).filter(is_known).ok_or_else(unknown)?;
-    let mut whole = Whole::new(log);
+    let mut whole = Hydrated::new(log);
     let _ = whole.load(store, call.result).await;
     let item = Item::Result { seq: call.id.seq, call: call.id, event: call.result, shown: Shown::Whole };
     let message = message(state, &whole, &item).ok_or("That result was erased.")?;

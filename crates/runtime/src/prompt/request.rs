@@ -3,7 +3,7 @@
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::prefix::Prefix;
-use crate::prompt::texts::Whole;
+use crate::prompt::texts::Hydrated;
 use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
 use mainpath_providers::{Provider, groups};
 use mainpath_store::{ScopedStore, StoreError};
@@ -48,7 +48,7 @@ pub(crate) async fn extend(
     let kept = prefix.keep(packed.under, &packed.items, before);
     let new: &[Item] = packed.items.get(kept..).unwrap_or(&[]);
     // Before they become messages: a summary is put into a sentence, a result is shortened.
-    let mut whole = Whole::with_lines(bodies);
+    let mut whole = Hydrated::with_lines(bodies);
     for event in new.iter().filter_map(Item::event) {
         whole.load(store, event).await?;
     }

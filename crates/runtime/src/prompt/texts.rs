@@ -8,25 +8,25 @@ use mainpath_types::*;
 use std::collections::BTreeMap;
 
 /// A log in which some events have their long texts in place.
-pub struct Whole<'a> {
+pub struct Hydrated<'a> {
     log: &'a (dyn Bodies + Send + Sync),
     loaded: BTreeMap<EventId, EventKind>,
     gone: Gone,
 }
 
-impl<'a> Whole<'a> {
+impl<'a> Hydrated<'a> {
     /// A log as it is.
-    pub fn new(log: &'a (dyn Bodies + Send + Sync)) -> Whole<'a> {
-        Whole::with(log, Gone::Fails)
+    pub fn new(log: &'a (dyn Bodies + Send + Sync)) -> Hydrated<'a> {
+        Hydrated::with(log, Gone::Fails)
     }
 
-    pub(crate) fn with(log: &'a (dyn Bodies + Send + Sync), gone: Gone) -> Whole<'a> {
-        Whole { log, loaded: BTreeMap::new(), gone }
+    pub(crate) fn with(log: &'a (dyn Bodies + Send + Sync), gone: Gone) -> Hydrated<'a> {
+        Hydrated { log, loaded: BTreeMap::new(), gone }
     }
 
     /// The same, with a line in the place of each text that is gone.
-    pub fn with_lines(log: &'a (dyn Bodies + Send + Sync)) -> Whole<'a> {
-        Whole::with(log, Gone::noted())
+    pub fn with_lines(log: &'a (dyn Bodies + Send + Sync)) -> Hydrated<'a> {
+        Hydrated::with(log, Gone::noted())
     }
 
     /// What was found gone.
@@ -57,7 +57,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-impl Bodies for Whole<'_> {
+impl Bodies for Hydrated<'_> {
     fn get(&self, event: EventId) -> Option<&EventKind> {
         self.loaded.get(&event).or_else(|| self.log.get(event))
     }

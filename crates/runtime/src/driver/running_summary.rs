@@ -6,7 +6,7 @@ use mainpath_types::{EventId, Seq};
 /// The summary by rules of the main path, as far as it was read. What is said next goes on from there, so that a summary costs
 /// what is new and not what is long past.
 #[derive(Default)]
-pub(super) struct SummaryUpTo {
+pub(super) struct RunningSummary {
     /// The last message that was read.
     pub upto: Option<Seq>,
     pub found: Summary,
