@@ -1,8 +1,9 @@
 //! `bash`.
 
-use crate::follow::{Sinks, Stop, follow, leftovers, own_end, refused, show};
+use crate::follow::{Sinks, Stop, follow, leftovers, own_end, refused};
 use crate::output::Collector;
-use crate::tool::count;
+use crate::show::show;
+use crate::words::count;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_sandbox::{Ended, How, Running};
 use mainpath_types::{CommandEnd, EffectClass, ToolOutput};

@@ -1,8 +1,9 @@
 //! `edit_text_file`.
 
 use crate::kept::{keep, written};
-use crate::matching::{apply, places};
-use crate::tool::{blocking, count};
+use crate::matching::{Edit, apply, places};
+use crate::words::count;
+use crate::work::blocking;
 use crate::workspace::Place;
 use crate::{FileNow, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, FileChange, FileState, ToolOutput};
@@ -30,15 +31,6 @@ pub struct EditArgs {
     /// The replacements, all made at once.
     #[schemars(length(min = 1))]
     edits: Vec<Edit>,
-}
-
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Edit {
-    /// The text to replace, exactly as it is in the file; it must occur there once.
-    pub(crate) old_text: String,
-    /// What takes its place.
-    pub(crate) new_text: String,
 }
 
 impl Tool for EditTextFile {

@@ -1,8 +1,10 @@
 //! `glob`.
 
 use crate::output::SHOWN;
-use crate::tool::{blocking, count};
-use crate::walk::{Choice, Over, Walk, Watch, late, shown};
+use crate::unread::shown;
+use crate::walk::{Choice, Over, Walk, Watch, late};
+use crate::words::count;
+use crate::work::blocking;
 use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};

@@ -1,8 +1,10 @@
 //! `grep`.
 
 use crate::output::{SHOWN, boundary};
-use crate::tool::{blocking, count};
-use crate::walk::{Choice, Over, Unread, Walk, Watch, late, shown};
+use crate::unread::{Unread, shown};
+use crate::walk::{Choice, Over, Walk, Watch, late};
+use crate::words::count;
+use crate::work::blocking;
 use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use grep_matcher::{LineTerminator, Matcher};

@@ -7,7 +7,7 @@
 //! finds the same on every machine.
 
 use crate::Workspace;
-use crate::walk::Unread;
+use crate::unread::Unread;
 use crate::workspace::Entry;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};

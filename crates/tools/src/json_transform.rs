@@ -2,7 +2,8 @@
 
 use crate::filter::{DONE, FULL, MEMORY, PANICKED, RESULT_BYTES, WRONG};
 use crate::output::SHOWN;
-use crate::tool::{blocking, count};
+use crate::words::count;
+use crate::work::blocking;
 use crate::workspace::Place;
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};

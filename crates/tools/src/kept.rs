@@ -1,6 +1,6 @@
 //! Files and links as they were: looking at one before it is changed, and putting it back.
 
-use crate::walk::shown;
+use crate::unread::shown;
 use crate::workspace::{Place, Workspace, entries, part_name, synced};
 use crate::{Problem, ToolContext};
 use mainpath_types::{BlobHash, FileChange, FileState, MOST_KEPT};

@@ -1,7 +1,9 @@
 //! `list_files`.
 
-use crate::tool::{blocking, count};
-use crate::walk::{Walk, Watch, shown};
+use crate::unread::shown;
+use crate::walk::{Walk, Watch};
+use crate::words::count;
+use crate::work::blocking;
 use crate::workspace::{Entry, Place};
 use crate::{Fut, Problem, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};

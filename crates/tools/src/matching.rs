@@ -1,8 +1,18 @@
 //! Where old texts lie in a file, and, where one does not, what comes nearest.
 
 use crate::Problem;
-use crate::edit::Edit;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::ops::Range;
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The text to replace, exactly as it is in the file; it must occur there once.
+    pub(crate) old_text: String,
+    /// What takes its place.
+    pub(crate) new_text: String,
+}
 
 /// The file with the edits applied: all of them, each at the one place where its old text lies in `text` as it was, or
 /// none. Places may touch but not overlap. `redact` hides secrets in what a problem quotes, before it is shortened.

@@ -93,7 +93,7 @@ impl Collector {
         let skip = tail.chars().count().saturating_sub(TAIL);
         let tail: String = tail.chars().skip(skip).collect();
         let left_out = self.total.saturating_sub((head.len() + tail.len()) as u64);
-        (format!("{head}\n[… {} left out …]\n{tail}", crate::tool::count(left_out, "byte")), true)
+        (format!("{head}\n[… {} left out …]\n{tail}", crate::words::count(left_out, "byte")), true)
     }
 
     /// The output as text, as far as it was kept, secrets hidden by `redact`; and a note if something was not kept.
@@ -128,7 +128,7 @@ impl Collector {
         text.extend_from_slice(redact(&held).as_bytes());
         let note = (kept < self.total).then(|| {
             let why = self.broken.map_or_else(String::new, |error| format!(" ({error})"));
-            format!("only the first {} of the output were kept{why}", crate::tool::count(kept, "byte"))
+            format!("only the first {} of the output were kept{why}", crate::words::count(kept, "byte"))
         });
         Ok((text, note))
     }

@@ -1,8 +1,8 @@
 //! `process_list`, `process_output`, `process_stop`: what `bash` has started in the background.
 
-use crate::follow::show;
 use crate::processes::Background;
-use crate::tool::count;
+use crate::show::show;
+use crate::words::count;
 use crate::{Fut, Tool, ToolContext, ToolDoc};
 use mainpath_types::{CallId, EffectClass, ToolOutput};
 use schemars::JsonSchema;

@@ -1,10 +1,10 @@
 //! Processes that go on between the calls of a trace.
 
 use crate::Problem;
-use crate::context::Notice;
 use crate::follow::{Sinks, Stop, follow, leftovers, own_end};
 use crate::output::Collector;
-use crate::tool::count;
+use crate::ports::Notice;
+use crate::words::count;
 use mainpath_sandbox::{Ended, Running};
 use mainpath_types::CallId;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! `read_text_file`.
 
 use crate::output::{LONGEST_SECRET, boundary};
-use crate::tool::{blocking, count};
+use crate::words::count;
+use crate::work::blocking;
 use crate::workspace::Place;
 use crate::{Fut, Problem, Secrets, Tool, ToolContext, ToolDoc, Touches, Workspace};
 use mainpath_types::{EffectClass, ToolOutput};

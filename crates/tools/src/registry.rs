@@ -1,7 +1,7 @@
 //! The tools that an agent has, and the only way to run one.
 
 use crate::arguments::{Arguments, map_strings, typed};
-use crate::tool::count;
+use crate::words::count;
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
 use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};

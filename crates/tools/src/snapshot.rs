@@ -3,8 +3,10 @@
 //! Looked at is what git would look at: files and links, which are not followed, but nothing that ignore files name and
 //! nothing in `.git`. A file whose times, number and size are as they were is not read again.
 
-use crate::tool::{blocking, count};
-use crate::walk::{Over, Walk, Watch, shown};
+use crate::unread::shown;
+use crate::walk::{Over, Walk, Watch};
+use crate::words::count;
+use crate::work::blocking;
 use crate::{BlobSink, FileNow, Problem, Workspace};
 use mainpath_types::{FileChange, FileState};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,16 +1,12 @@
 //! What a tool is.
 
-use crate::ToolContext;
+use crate::{Fut, Problem, ToolContext};
 use mainpath_policy::UrlFact;
 use mainpath_types::{EffectClass, Origin, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::pin::Pin;
 use std::time::Duration;
-
-/// A boxed future.
-pub type Fut<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Something that a model can ask for.
 ///
@@ -201,56 +197,4 @@ pub enum ProbeAnswer {
     NotDone,
     /// Nobody can tell.
     Unknown,
-}
-
-/// Why a call cannot be run as it was written: a stable code, and the words that the model sees.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct Problem {
-    /// A stable code, such as `invalid_arguments`.
-    pub code: &'static str,
-    /// What is wrong, where, and what to do.
-    pub text: String,
-}
-
-impl Problem {
-    /// A problem.
-    pub fn new(code: &'static str, text: impl Into<String>) -> Problem {
-        Problem { code, text: text.into() }
-    }
-}
-
-impl From<Problem> for ToolOutput {
-    fn from(problem: Problem) -> ToolOutput {
-        ToolOutput::failed(problem.code, problem.text)
-    }
-}
-
-/// Runs blocking work aside, so that the other calls of the process go on meanwhile. A panic in it goes on here.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done),
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Problem::new("interrupted", "Mainpath is shutting down; the call was not run.")),
-        },
-    }
-}
-
-/// A number with its noun: `1 line`, `2,000 lines`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    let ending = match (number, noun.ends_with('s')) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{text} {noun}{ending}")
 }

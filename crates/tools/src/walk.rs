@@ -5,12 +5,12 @@
 //! no failure.
 
 use crate::ignored::Rules;
+use crate::unread::{Unread, shown};
 use crate::workspace::{Entry, Place};
 use crate::{Problem, Workspace};
 use ignore::overrides::{Override, OverrideBuilder};
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -49,38 +49,6 @@ impl Watch {
             () if Instant::now() >= self.until => Err(Over::Late),
             () => Ok(()),
         }
-    }
-}
-
-/// What could not be looked at: how much, and the first of it.
-#[derive(Default)]
-pub(crate) struct Unread {
-    count: u64,
-    first: Option<String>,
-}
-
-impl Unread {
-    pub fn add(&mut self, path: &Path, why: impl std::fmt::Display) {
-        self.count += 1;
-        self.first.get_or_insert_with(|| format!("{} ({why})", shown(path)));
-    }
-
-    pub fn problem(&mut self, path: &Path, problem: &Problem) {
-        match problem.code {
-            "path_changed" => self.add(path, "a link"),
-            "not_a_file" => self.add(path, "a device, pipe or socket"),
-            "is_directory" => self.add(path, "a folder"),
-            _ => self.add(path, problem.text.trim_end_matches('.')),
-        }
-    }
-
-    /// The words for it, if there is any.
-    pub fn note(&self) -> Option<String> {
-        let first = self.first.as_ref()?;
-        Some(match self.count {
-            1 => format!("could not be read: {first}"),
-            count => format!("{count} files or folders could not be read, the first: {first}"),
-        })
     }
 }
 
@@ -201,7 +169,7 @@ impl<'a> Walk<'a> {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.names_left == 0 {
-            let names = crate::tool::count(NAMES as u64, "name");
+            let names = crate::words::count(NAMES as u64, "name");
             notes.push(format!("only the first {names} were looked at; narrow it by `path`"));
         }
         notes.extend(self.unread.note());
@@ -211,7 +179,7 @@ impl<'a> Walk<'a> {
 
 /// What to say when a search ended early.
 pub(crate) fn late() -> String {
-    format!("ended after {}; narrow it by `path`", crate::tool::count(TIME.as_secs(), "second"))
+    format!("ended after {}; narrow it by `path`", crate::words::count(TIME.as_secs(), "second"))
 }
 
 /// A choice of files by a pattern, as ripgrep's `--glob` makes it.
@@ -242,20 +210,10 @@ impl Choice {
     }
 }
 
-/// A path as the model sees it, on one line whatever is in it.
-pub(crate) fn shown(path: impl AsRef<OsStr>) -> String {
-    let text = path.as_ref().to_string_lossy();
-    match text.contains(char::is_control) {
-        true => {
-            text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
-        }
-        false => text.into_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unread::shown;
 
     fn tree(files: &[&str]) -> (tempfile::TempDir, Workspace) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,8 @@
 //! `write_text_file`.
 
 use crate::kept::{keep, written};
-use crate::tool::{blocking, count};
+use crate::words::count;
+use crate::work::blocking;
 use crate::{FileNow, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touches};
 use mainpath_types::{EffectClass, FileChange, FileState, ToolOutput};
 use schemars::JsonSchema;

@@ -1,7 +1,8 @@
 //! Exchanges with a model server, kept in a file and played again.
 
+use super::behaviour::{Behaviour, RecordedRequest, Reply};
 use super::http::{response_of, unpacked};
-use super::{Behaviour, ModelServer, RecordedRequest, Reply, locked};
+use super::server::{ModelServer, locked};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;

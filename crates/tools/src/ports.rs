@@ -1,0 +1,82 @@
+//! What a running call asks and tells those who started it: blobs, secrets, addresses, changes of files, notices.
+
+use crate::Fut;
+use mainpath_policy::UrlFact;
+use mainpath_types::{BlobHash, EffectClass, FileChange};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Whether an address may be asked without a person. Errors: why not, in words that the model is told.
+pub type RedirectCheck = Arc<dyn Fn(UrlFact) -> Result<(), String> + Send + Sync>;
+
+/// Whether a model may call the tool of this name and effect.
+pub type Offered = Arc<dyn Fn(&str, EffectClass) -> bool + Send + Sync>;
+
+/// Puts changes of files on record before they are made. Errors: they cannot be, so they are not to be made.
+pub type Changing = Arc<dyn Fn(Vec<FileChange>) -> Fut<'static, io::Result<()>> + Send + Sync>;
+
+/// Tells people something.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Where outputs too large to show are kept.
+pub trait BlobSink: Send + Sync {
+    /// Stores the bytes durably and names them by their SHA-256.
+    fn put(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>>;
+    /// Stores the bytes exactly as they are, secrets in them included: for what may be put back and is shown to nobody.
+    fn keep(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>>;
+}
+
+/// Blobs in memory, for tests and for runs that keep nothing.
+#[derive(Debug, Default)]
+pub struct MemoryBlobs(Mutex<BTreeMap<BlobHash, Vec<u8>>>);
+
+impl MemoryBlobs {
+    /// The bytes of a blob.
+    pub fn get(&self, hash: &BlobHash) -> Option<Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+}
+
+impl BlobSink for MemoryBlobs {
+    fn put(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
+        Box::pin(async move {
+            let digits: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash = BlobHash::try_from(digits).map_err(io::Error::other)?;
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(hash.clone(), bytes);
+            Ok(hash)
+        })
+    }
+
+    fn keep(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
+        self.put(bytes)
+    }
+}
+
+/// Secrets and the handles that stand for them.
+pub trait Secrets: Send + Sync {
+    /// The text with every handle replaced by its secret. Only for what a tool is about to do.
+    fn reveal(&self, text: &str) -> String;
+    /// The text with every secret replaced by its handle. For everything that leaves a tool.
+    fn redact(&self, text: &str) -> String;
+    /// A part of a text, given in bytes, with every secret that lies in it, wholly or in part, replaced by its handle. For what
+    /// is cut out of something longer. Who knows nothing of surroundings looks at the part alone.
+    fn redact_part(&self, text: &str, part: Range<usize>) -> String {
+        self.redact(text.get(part).unwrap_or_default())
+    }
+}
+
+/// There are no secrets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    fn reveal(&self, text: &str) -> String {
+        text.into()
+    }
+    fn redact(&self, text: &str) -> String {
+        text.into()
+    }
+}
