@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::limiter::Limiter;
-use crate::words::error;
+use crate::words::{error, innermost};
 use mainpath_types::{ModelError, ModelErrorKind};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -100,5 +100,5 @@ fn build(roots: bool, proxies: bool) -> Result<reqwest::Client, ModelError> {
     if !proxies {
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|e| failed(&crate::failure::innermost(&e)))
+    builder.build().map_err(|e| failed(&innermost(&e)))
 }

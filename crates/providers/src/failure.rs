@@ -1,7 +1,7 @@
 //! What a failed exchange means: one line with the address and what to do.
 
 use crate::client::CONNECT_TIMEOUT;
-use crate::words::{error, one_line};
+use crate::words::{error, innermost, one_line};
 use mainpath_types::{ModelError, ModelErrorKind};
 use std::error::Error;
 use std::io;
@@ -21,15 +21,6 @@ fn cause<'a, T: Error + 'static>(top: &'a (dyn Error + 'static)) -> Option<&'a T
         };
     }
     None
-}
-
-/// The words of the last cause, which are the most telling.
-pub(crate) fn innermost(top: &(dyn Error + 'static)) -> String {
-    let mut here = top;
-    while let Some(inner) = here.source() {
-        here = inner;
-    }
-    one_line(&here.to_string(), 200)
 }
 
 /// No answer came, not even its first line.

@@ -35,6 +35,7 @@ mod openai_responses;
 mod oversize;
 mod packed;
 mod playback;
+mod player;
 mod provider;
 mod registry;
 mod resolve;

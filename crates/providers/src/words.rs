@@ -62,6 +62,15 @@ pub(crate) fn push_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     }
 }
 
+/// The words of the last cause, which are the most telling.
+pub(crate) fn innermost(top: &(dyn std::error::Error + 'static)) -> String {
+    let mut here = top;
+    while let Some(inner) = here.source() {
+        here = inner;
+    }
+    one_line(&here.to_string(), 200)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

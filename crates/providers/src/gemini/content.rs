@@ -1,6 +1,6 @@
 //! From neutral messages to contents.
 
-use super::function_name;
+use super::name::function_name;
 use super::signed::{Mark, divide, mark};
 use crate::codec::wire_call_id;
 use crate::text::as_text;

@@ -5,6 +5,7 @@
 //! signatures" and "OpenAI compatibility" (ai.google.dev/gemini-api/docs).
 
 mod content;
+mod name;
 mod reply;
 mod schema;
 mod signed;
@@ -13,9 +14,9 @@ use crate::codec::{Codec, Frame, KeyHeader, Route, StreamDecoder};
 use crate::endpoint::{Endpoint, Quirks};
 use crate::errors;
 use crate::event_stream::EventStream;
-use crate::wire::wire_name;
 use crate::words::push_json;
 use mainpath_types::{Effort, Message, ModelError, ModelReply, RequestHead, Role};
+use name::function_name;
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -172,17 +173,6 @@ fn thinking(model: &str, effort: Effort) -> ThinkingConfig {
         thinking_level: (!by_budget).then_some(level),
         thinking_budget: by_budget.then_some(budget),
     }
-}
-
-/// A function's name: it must begin with a letter or `_`.
-fn function_name(name: &str) -> Cow<'_, str> {
-    let name = wire_name(name);
-    if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        return name;
-    }
-    let mut begun = format!("_{name}");
-    begun.truncate(64);
-    Cow::Owned(begun)
 }
 
 fn declaration(spec: &mainpath_types::ToolSpec) -> Declaration<'_> {

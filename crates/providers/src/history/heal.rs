@@ -1,7 +1,7 @@
 //! From messages as they came to a conversation that every vendor takes.
 
+use super::form::{History, Whole};
 use super::loose::{Loose, LooseCall, Notes, SYSTEM, Speaker, unsigned};
-use super::{History, Whole};
 use mainpath_types::{CallId, Part, Role, Seq};
 use std::collections::{HashMap, HashSet};
 

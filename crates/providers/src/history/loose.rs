@@ -1,6 +1,6 @@
 //! From JSON of any of the formats to messages that may not fit together yet.
 
-use super::{BadHistory, HistoryFormat};
+use super::form::{BadHistory, HistoryFormat};
 use crate::mended::mended;
 use mainpath_types::{Part, Signature, Source};
 use serde::{Deserialize, Serialize};

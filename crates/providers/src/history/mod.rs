@@ -3,27 +3,17 @@
 //! What comes from elsewhere may be broken in ways that vendors refuse; [`read()`] mends what can be mended and says what it
 //! mended. A whole request body, its list of messages, or one message a line is understood.
 
+mod form;
 mod heal;
 mod loose;
+
+pub use form::{BadHistory, History, HistoryFormat, Whole};
 
 use crate::codec::{Codec, groups};
 use crate::endpoint::Quirks;
 use crate::{Anthropic, Gemini, Neutral, OpenAiChat};
 use mainpath_types::{CallId, Message, Part, Role, Seq, text_of};
 use serde::{Deserialize, Serialize};
-
-/// The form of a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HistoryFormat {
-    /// Mainpath's own messages.
-    Neutral,
-    /// The `messages` of OpenAI's Chat Completions.
-    OpenAi,
-    /// The `messages` of Anthropic's Messages.
-    Anthropic,
-    /// The `contents` of Gemini.
-    Gemini,
-}
 
 /// A conversation as JSON: a list, one message a line. What a vendor signed is left out of the vendors' formats.
 pub fn write(format: HistoryFormat, messages: &[Message]) -> Vec<u8> {
@@ -54,29 +44,6 @@ pub fn write(format: HistoryFormat, messages: &[Message]) -> Vec<u8> {
     out.extend_from_slice(b"\n]\n");
     out
 }
-
-/// A message that every vendor takes after those before it: a person's, or the model's with a result for each of its calls.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Whole {
-    /// [`Role::User`] or [`Role::Assistant`].
-    pub role: Role,
-    /// What was said, then for each call its result, in call order.
-    pub parts: Vec<Part>,
-}
-
-/// A conversation that was read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct History {
-    /// The messages, oldest first. The first one is a person's where nothing was said before.
-    pub messages: Vec<Whole>,
-    /// What was mended or left out, a line for people each.
-    pub healed: Vec<String>,
-}
-
-/// Why a text is no conversation: one line, what and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadHistory(pub String);
 
 /// Reads a conversation; `None` tells each message's form by its fields. Errors: it is no JSON, or holds something that is
 /// no message.

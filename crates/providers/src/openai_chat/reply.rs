@@ -1,6 +1,6 @@
 //! From the vendor's answer, whole or in pieces, to the neutral one.
 
-use super::OpenAiChat;
+use super::chat::OpenAiChat;
 use super::kept::{self, Details};
 use crate::errors;
 use crate::event_stream::{self, Progress};
