@@ -6,7 +6,7 @@ use crate::player::{Player, messages_of, stream_parts, used_up};
 use crate::provider::{Call, Fut, Provider};
 use crate::script::{BadScript, ScriptTurn};
 use crate::substitutions::Substitutions;
-use mainpath_types::{Delta, ModelError, ModelReply, Part, RequestHead, Role, StopReason, Usage};
+use mainpath_types::{Delta, ModelError, ModelReply, Part, Role, StopReason, Usage};
 
 /// A model that gives recorded answers in order: the one whose place is the number of assistant messages in the request.
 /// When there is none left, it says so.

@@ -1,6 +1,7 @@
 //! What the next cage will be made of, told before its command is known: most often the same as the last one.
 
-use crate::home::{CACHES, EMPTY, KEPT, READABLE, SECRETS, own_home};
+use crate::home::{CACHES, EMPTY, KEPT, READABLE};
+use crate::own_home::{SECRETS, own_home};
 use crate::plan::Plan;
 use std::fs::Metadata;
 use std::io;

@@ -8,14 +8,14 @@
 //! What this cannot hold: a guarded *file* that somebody outside replaces while a command runs (an editor that renames a new
 //! one over it) is not guarded any more in that command's cage, only told at its end. Folders are not affected.
 
-use crate::home::{SECRETS, own_home};
+use crate::own_home::{SECRETS, own_home};
 use crate::planted::{Seen, Watch};
 use crate::search::search;
+use crate::short_text::{LINE, text_of};
 use mainpath_types::{GUARDED, GUARDED_ANYWHERE, OF_REPOSITORY, REPOSITORY};
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
+use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat2};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -26,9 +26,6 @@ const MADE: [&str; 2] = ["hooks", "info"];
 const NOT_IN: [&str; 4] = [REPOSITORY, "node_modules", "target", ".venv"];
 const MOST_LEVELS: usize = 2;
 const MOST_REPOSITORIES: usize = 64;
-
-/// The most that a file holds which names a folder.
-pub(crate) const LINE: usize = 4096;
 
 /// What a cage does about one path, which is absolute and without links.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,17 +146,6 @@ fn is_near(workspace: &Path, path: &Path) -> bool {
         above.components().count() <= MOST_LEVELS
             && !above.components().any(|step| NOT_IN.iter().any(|name| step.as_os_str() == *name))
     })
-}
-
-/// A file's text, if it has no more than so many bytes. Whatever lies there: it is not waited for.
-pub(crate) fn text_of(path: &Path, most: usize) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
-    let is_file = FileType::from_raw_mode(fstat(&file).ok()?.st_mode) == FileType::RegularFile;
-    let mut text = String::new();
-    is_file.then_some(())?;
-    fs::File::from(file).take(most as u64 + 1).read_to_string(&mut text).ok()?;
-    (text.len() <= most).then_some(text)
 }
 
 /// Makes the folders that must be there to be guarded: of the workspace's repository, and in a home the one with the keys that

@@ -3,10 +3,11 @@
 use crate::cage::{Bounds, Cage};
 use crate::ended::{Ended, How};
 use crate::home::Places;
-use crate::launch::{END, finish, run, start_init, wait_for};
+use crate::init::{start_init, wait_for};
+use crate::launch::{finish, run};
 use crate::limits::Group;
 use crate::plan::Plan;
-use crate::supervise::Terminal;
+use crate::supervise::{END, Terminal};
 use crate::sys;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

@@ -1,5 +1,6 @@
 //! What of a person's home is to be seen inside a cage, and which folders hold the sockets of other programs.
 
+use crate::own_home::own_home;
 use crate::plan::Plan;
 use mainpath_types::FileAccess;
 use rustix::process::Pid;
@@ -59,30 +60,6 @@ pub(crate) const CACHES: &[&str] = &[
     ".gradle/caches",
     ".gradle/wrapper",
     ".nuget/packages",
-];
-
-/// Secrets within those, and those of a home that is itself the workspace.
-pub(crate) const SECRETS: &[&str] = &[
-    ".cargo/credentials.toml",
-    ".cargo/credentials",
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
 ];
 
 /// Secrets of the machine, which a process of root could read without any privilege, and its debugging interfaces.
@@ -242,15 +219,6 @@ pub(crate) fn sockets_in(list: &[u8]) -> Vec<PathBuf> {
     paths.sort_unstable();
     paths.dedup();
     paths
-}
-
-/// A home without links; `None` where it is no folder of one's own.
-pub(crate) fn own_home(home: &OsStr) -> Option<PathBuf> {
-    let home = Path::new(home).canonicalize().ok()?;
-    let system = ["/", "/usr", "/etc", "/bin", "/sbin", "/lib", "/var", "/dev", "/proc", "/sys", "/run", "/tmp"];
-    let is_system = system.iter().any(|path| home == Path::new(path));
-    (!is_system && home.is_dir() && !["/dev", "/proc", "/sys"].iter().any(|path| home.starts_with(path)))
-        .then_some(home)
 }
 
 #[cfg(test)]

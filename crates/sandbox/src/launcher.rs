@@ -3,10 +3,11 @@
 use crate::cage::Cage;
 use crate::ended::{Ended, How};
 use crate::handover::Streams;
-use crate::launch::{END, SUPPORT};
+use crate::launch::SUPPORT;
 use crate::plan::Plan;
 use crate::planted::Watch;
 use crate::pool::{self, Born, Program, Started};
+use crate::supervise::END;
 use crate::support::Support;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};

@@ -4,7 +4,7 @@
 //! operations used here are those of the profiles that macOS itself keeps in `/System/Library/Sandbox/Profiles`.
 
 use crate::cage::{Bounds, Cage};
-use crate::home::SECRETS;
+use crate::own_home::SECRETS;
 use mainpath_types::{FileAccess, GUARDED, GUARDED_ANYWHERE, OF_REPOSITORY, REPOSITORY};
 use std::path::Path;
 

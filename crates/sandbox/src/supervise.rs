@@ -4,7 +4,6 @@
 //! process of its PID namespace, so those whose parents have died, daemons included, become its children.
 
 use crate::ended::{Ended, How};
-use crate::launch::END;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -17,6 +16,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// Ask for an end with a grace.
+pub(crate) const END: u8 = b'T';
 /// What is left when a command has ended by itself may take this long to finish as well.
 const AFTER_END: Duration = Duration::from_millis(200);
 /// What was asked to end may take this long.

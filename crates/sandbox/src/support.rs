@@ -3,8 +3,8 @@
 use crate::cage::Bounds;
 use crate::ended::How;
 use crate::home::Places;
+use crate::init::{start_init, wait_for};
 use crate::inside::restrict;
-use crate::launch::{start_init, wait_for};
 use crate::limits::Group;
 use crate::sys;
 use landlock::{ABI, LandlockStatus};

@@ -6,8 +6,9 @@
 
 use crate::cage::Bounds;
 use crate::guard::Guard;
-use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, Places, READABLE, SECRETS};
+use crate::home::{CACHES, EMPTY, KEPT, OF_ROOT, Places, READABLE};
 use crate::limits;
+use crate::own_home::SECRETS;
 use crate::sys::set_mount;
 use mainpath_types::FileAccess;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat};

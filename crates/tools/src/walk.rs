@@ -5,12 +5,13 @@
 //! no failure.
 
 use crate::ignored::Rules;
-use crate::unread::{Unread, shown};
+use crate::unread::Unread;
 use crate::workspace::{Entry, Place};
 use crate::{Problem, Workspace};
 use ignore::overrides::{Override, OverrideBuilder};
 use rustix::fs::FileType;
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

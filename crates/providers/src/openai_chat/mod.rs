@@ -13,7 +13,7 @@ mod reply;
 pub use chat::OpenAiChat;
 
 use crate::codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, wire_call_id};
-use crate::endpoint::{Endpoint, OutputLimit, Quirks};
+use crate::endpoint::{Endpoint, OutputLimit};
 use crate::errors;
 use crate::event_stream::EventStream;
 use crate::strict::allows_strict;

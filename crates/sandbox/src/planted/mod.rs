@@ -8,8 +8,8 @@
 
 use crate::aside::Aside;
 use crate::gitconfig::harmless;
-use crate::guard::{LINE, text_of};
 use crate::search::{Found, search};
+use crate::short_text::{LINE, text_of};
 use mainpath_types::{REPOSITORY, guarded};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
