@@ -1,6 +1,7 @@
 //! What every store checks in the same way: that a file is one, names of views, bodies of mail, hashes of blobs; and the order of lists.
 
-use crate::store::{Damage, StoreError, TraceEntry};
+use crate::error::{Damage, StoreError};
+use crate::store::TraceEntry;
 use mainpath_types::BlobHash;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;

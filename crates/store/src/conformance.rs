@@ -3,7 +3,7 @@
 //! Needs a tokio runtime with time enabled. Each check gets a fresh store.
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-use crate::{line, log::verify_bytes, store::*, *};
+use crate::{line, store::*, *};
 use mainpath_types::{
     Erased as ContentErased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId,
     TraceId,

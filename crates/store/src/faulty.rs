@@ -3,8 +3,8 @@
 //! [`Faulty`] wraps any store and breaks appends. [`tear`] leaves an incomplete last line, as a crash in the middle of a
 //! write does. A full disk is [`Disk`](crate::files::Disk), given to a files store in its `Options::disk`.
 
+use crate::report::Report;
 use crate::store::*;
-use crate::verify::Report;
 use crate::{Raw, Refused};
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use std::any::Any;

@@ -26,6 +26,7 @@ mod append;
 mod checks;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod error;
 #[cfg(feature = "faults")]
 pub mod faulty;
 pub mod files;
@@ -34,20 +35,24 @@ pub mod log;
 pub mod memory;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 mod raw;
+mod report;
 pub mod scheduler;
 mod scoped;
 mod store;
 mod verify;
+mod wake;
 
 #[cfg(feature = "faults")]
 pub use faulty::Faulty;
 pub use files::{FilesStore, Following, Options};
 pub use line::{HeadHash, Salts};
-pub use log::{read_file, verify_bytes, verify_file};
+pub use log::read_file;
 pub use memory::MemoryStore;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;
-pub use scheduler::{LocalScheduler, Scheduler, Wake};
+pub use report::Report;
+pub use scheduler::{LocalScheduler, Scheduler};
 pub use scoped::{ScopedStore, TraceStore};
 pub use store::*;
-pub use verify::Report;
+pub use verify::{verify_bytes, verify_file};
+pub use wake::Wake;

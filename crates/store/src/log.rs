@@ -1,20 +1,15 @@
 //! A whole log: read and checked line by line, up to the first line that is not right.
 
 use crate::checks::other_than_file;
+use crate::error::{Damage, StoreError};
 use crate::line::{self, Bad, Head, HeadHash};
-use crate::store::{Damage, Erased, ReadLog, StoreError};
-use crate::verify::Report;
+use crate::store::{Erased, ReadLog};
 use mainpath_types::{Event, EventId, EventKind, Left, MailId, TenantId, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-
-/// Checks a log file, and nothing that it names. Errors: the file cannot be read.
-pub fn verify_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
-    Ok(Report::of(&whole_file(path, tenant, trace)?, &path.display().to_string()))
-}
 
 /// Reads a log file, checked, like [`Store::read`](crate::Store::read) from the first event on. Errors: it cannot be read.
 pub fn read_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<ReadLog, StoreError> {
@@ -34,11 +29,6 @@ pub(crate) fn whole_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Res
 /// The scan of a whole log's bytes.
 pub(crate) fn whole(bytes: &[u8], tenant: &TenantId, trace: &TraceId) -> Scan {
     scan(bytes, Some((0, HeadHash::genesis(tenant, trace)))).settled()
-}
-
-/// Checks a log's bytes; `file` is what to call them in the report.
-pub fn verify_bytes(bytes: &[u8], file: &str, tenant: &TenantId, trace: &TraceId) -> Report {
-    Report::of(&whole(bytes, tenant, trace), file)
 }
 
 /// Why reading ended before the bytes did.

@@ -5,9 +5,10 @@ use crate::append::{Tip, encode_batch, erased_by};
 use crate::checks::{Named, blob_hash, check_blob, check_name, newest_first, one_line};
 use crate::line::{HeadHash, Salts};
 use crate::log;
+use crate::report::Report;
 use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
 use crate::store::*;
-use crate::verify::{Report, blobs_of, last_mail};
+use crate::verify::{blobs_of, last_mail, report_of};
 use mainpath_types::{BlobHash, Event, EventId, MailId, Millis, TenantId, TraceId};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -290,7 +291,7 @@ impl Store for MemoryStore {
     fn verify(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Report, StoreError>> {
         let scanned = self.with(scope, trace, |row| {
             let scan = log::whole(&row.log, &scope.tenant, trace);
-            let mut report = Report::of(&scan, LOG_NAME);
+            let mut report = report_of(&scan, LOG_NAME);
             report.look_at_mail(row.mail.iter().map(|mail| mail.id), last_mail(&scan), "the mailbox");
             Ok((scan, report))
         });

@@ -2,6 +2,7 @@
 
 use crate::files::Doorbell;
 use crate::store::Fut;
+use crate::wake::Wake;
 use mainpath_types::{Millis, TenantId, TraceId};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,15 +18,6 @@ pub trait Scheduler: Send + Sync + 'static {
     fn wake_at(&self, tenant: &TenantId, trace: &TraceId, at: Millis);
     /// Waits for the next wake. Several may wait; each wake goes to one. Dropping the future loses no wake.
     fn next(&self) -> Fut<'_, Wake>;
-}
-
-/// A trace to look at.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Wake {
-    /// Whose.
-    pub tenant: TenantId,
-    /// Which.
-    pub trace: TraceId,
 }
 
 /// The time now, where the store needs it.

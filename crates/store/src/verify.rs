@@ -1,127 +1,58 @@
 //! Checking all that a trace keeps: its log, the blobs that it names, its mailbox.
 
-use crate::line::HeadHash;
-use crate::log::{Scan, Stop};
-use crate::store::Damage;
-use mainpath_types::{BlobHash, Event, EventId, MailId};
+use crate::error::StoreError;
+use crate::log::{Scan, Stop, whole, whole_file};
+use crate::report::Report;
+use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
-/// What a check of a trace found. All is well if there is neither `damage` nor a fault; `unchecked` says what the check cannot
-/// know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// How many good lines the log has.
-    pub events: u64,
-    /// The hash of the last good line's head. Publish it, and nobody can exchange or shorten the log unnoticed.
-    pub head: HeadHash,
-    /// The events whose content was erased; their place in the chain was checked, their content is gone.
-    pub erased: Vec<EventId>,
-    /// The first bad line; what follows it was not read.
-    pub damage: Option<Damage>,
-    /// How many blobs are there and hold what their names say.
-    pub blobs: u64,
-    /// How many bytes they have.
-    pub blob_bytes: u64,
-    /// How many entries of the mailbox were checked.
-    pub mail: u64,
-    /// What is missing or changed beside the log's lines, a sentence each, with where.
-    pub faults: Vec<String>,
-    /// What this check cannot know, a sentence each.
-    pub unchecked: Vec<String>,
+/// Checks a log file, and nothing that it names. Errors: the file cannot be read.
+pub fn verify_file(path: &Path, tenant: &TenantId, trace: &TraceId) -> Result<Report, StoreError> {
+    Ok(report_of(&whole_file(path, tenant, trace)?, &path.display().to_string()))
 }
 
-impl Report {
-    /// The check of a log alone; `file` is what to call it.
-    pub(crate) fn of(scan: &Scan, file: &str) -> Report {
-        let (mut unchecked, mut faults) = (Vec::new(), Vec::new());
-        match scan.erased.as_slice() {
-            [] => {}
-            [one] => unchecked.push(format!("the content of event {}, which was erased", one.what.id)),
-            [first, ..] => {
-                let (n, first) = (scan.erased.len(), first.what.id);
-                unchecked.push(format!("the content of {n} erased events, the first being {first}"));
-            }
-        }
-        let line = scan.last + 1;
-        match &scan.stop {
-            Some(Stop::Newer { version }) => {
-                faults.push(format!(
-                    "{file}, line {line}: it says log version {version}, which this program cannot read: a newer Mainpath \
-                     wrote it, or the line was changed"
-                ));
-                unchecked.push(format!("line {line} and what follows it"));
-            }
-            Some(Stop::Damaged { .. }) => unchecked.push(format!("what follows line {line}")),
-            None if scan.torn > 0 => unchecked.push(format!("{} bytes of an incomplete last line", scan.torn)),
-            None => {}
-        }
-        let end = "whether whole lines are missing at the end: compare the head with one kept elsewhere";
-        unchecked.push(end.into());
-        Report {
-            events: scan.last,
-            head: scan.hash,
-            damage: scan.damage(file),
-            erased: scan.erased.iter().map(|gone| gone.what.id).collect(),
-            blobs: 0,
-            blob_bytes: 0,
-            mail: 0,
-            faults,
-            unchecked,
+/// Checks a log's bytes; `file` is what to call them in the report.
+pub fn verify_bytes(bytes: &[u8], file: &str, tenant: &TenantId, trace: &TraceId) -> Report {
+    report_of(&whole(bytes, tenant, trace), file)
+}
+
+/// The check of a log alone; `file` is what to call it.
+pub(crate) fn report_of(scan: &Scan, file: &str) -> Report {
+    let (mut unchecked, mut faults) = (Vec::new(), Vec::new());
+    match scan.erased.as_slice() {
+        [] => {}
+        [one] => unchecked.push(format!("the content of event {}, which was erased", one.what.id)),
+        [first, ..] => {
+            let (n, first) = (scan.erased.len(), first.what.id);
+            unchecked.push(format!("the content of {n} erased events, the first being {first}"));
         }
     }
-
-    /// Whether nothing is damaged, missing or changed, as far as it was checked.
-    pub fn holds(&self) -> bool {
-        self.damage.is_none() && self.faults.is_empty()
+    let line = scan.last + 1;
+    match &scan.stop {
+        Some(Stop::Newer { version }) => {
+            faults.push(format!(
+                "{file}, line {line}: it says log version {version}, which this program cannot read: a newer Mainpath \
+                 wrote it, or the line was changed"
+            ));
+            unchecked.push(format!("line {line} and what follows it"));
+        }
+        Some(Stop::Damaged { .. }) => unchecked.push(format!("what follows line {line}")),
+        None if scan.torn > 0 => unchecked.push(format!("{} bytes of an incomplete last line", scan.torn)),
+        None => {}
     }
-
-    /// Looks at each of these blobs. `look` gives its size, or what is wrong with it. Several threads look at once.
-    pub(crate) fn look_at_blobs(
-        &mut self,
-        named: &BTreeMap<BlobHash, EventId>,
-        look: impl Fn(&BlobHash) -> Result<u64, String> + Sync,
-    ) {
-        let named: Vec<(&BlobHash, &EventId)> = named.iter().collect();
-        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
-            while let Some((hash, event)) = named.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let looked = (**event, *hash, look(hash));
-                found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(looked);
-            }
-        };
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4).min(named.len());
-        std::thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(work)));
-            work();
-        });
-        let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        found.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
-        for (event, hash, looked) in found {
-            match looked {
-                Ok(size) => (self.blobs, self.blob_bytes) = (self.blobs + 1, self.blob_bytes + size),
-                Err(problem) => self.faults.push(format!("blob {hash}, which event {event} names: {problem}")),
-            }
-        }
-    }
-
-    /// Looks at the numbers of the mailbox's entries. `read` is the newest entry that the log has read.
-    pub(crate) fn look_at_mail(&mut self, ids: impl Iterator<Item = MailId>, read: MailId, file: &str) {
-        let mut last = 0;
-        for id in ids {
-            if id != last + 1 {
-                self.faults.push(match id.saturating_sub(last) {
-                    0 | 1 => format!("{file}: entry {id} stands where entry {} should", last + 1),
-                    2 => format!("{file}: entry {} is missing", last + 1),
-                    _ => format!("{file}: entries {} to {} are missing", last + 1, id - 1),
-                });
-            }
-            (last, self.mail) = (id.max(last), self.mail + 1);
-        }
-        if last < read {
-            self.faults.push(format!("{file}: it ends with entry {last}, but the log has read entry {read}"));
-        }
+    let end = "whether whole lines are missing at the end: compare the head with one kept elsewhere";
+    unchecked.push(end.into());
+    Report {
+        events: scan.last,
+        head: scan.hash,
+        damage: scan.damage(file),
+        erased: scan.erased.iter().map(|gone| gone.what.id).collect(),
+        blobs: 0,
+        blob_bytes: 0,
+        mail: 0,
+        faults,
+        unchecked,
     }
 }
 

@@ -1,8 +1,9 @@
 //! A trace that is made with a log.
 
+use super::changes;
+use super::inner::Inner;
 use super::layout::write_whole;
-use super::owner::take_lock;
-use super::{Inner, changes};
+use super::record::take_lock;
 use crate::append::encode_batch;
 use crate::line::HeadHash;
 use crate::store::StoreError;

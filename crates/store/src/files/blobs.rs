@@ -1,15 +1,14 @@
 //! Blobs: content under its hash.
 
-use super::layout::{Layout, make_dir_durably, sync_dir, write_whole};
-use super::removal::lock_blobs;
+use super::layout::{Layout, make_dir_durably, open_or_make, sync_dir, write_whole};
 use crate::checks::{blob_hash, check_blob, hash_text};
 use crate::store::StoreError;
 use mainpath_types::{BlobHash, TenantId};
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 fn folder(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> PathBuf {
@@ -70,4 +69,11 @@ pub(crate) fn get(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(StoreError::NoBlob { hash: hash.clone() }),
         Err(e) => Err(StoreError::io(format!("read {}", path.display()), e)),
     }
+}
+
+/// Held by whoever puts a blob (shared) or removes some (exclusively).
+pub(crate) fn lock_blobs(blobs: &Path, how: FlockOperation) -> io::Result<File> {
+    let file = open_or_make(&blobs.join(".lock"))?;
+    flock(&file, how)?;
+    Ok(file)
 }

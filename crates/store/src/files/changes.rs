@@ -1,8 +1,9 @@
 //! Which traces somebody took to write to: what a cache over many traces has to look at again. A trace is noted when it is
 //! leased, before anything can be written, and when it is removed. Only a hint: what it cannot say is said to be unknown.
 
+use super::bytes::bytes_from;
+use super::inner::Inner;
 use super::layout::open_or_make;
-use super::{Inner, bytes_from};
 use crate::store::StoreError;
 use mainpath_types::{TenantId, TraceId};
 use std::collections::BTreeSet;

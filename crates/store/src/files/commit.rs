@@ -1,41 +1,19 @@
 //! The committer: the one thread that writes logs. It takes every append that waits as one group.
 
 use super::disk::Disk;
-use super::journal::{Checkpoint, Journal, checkpoint_all};
+use super::journal::{Checkpoint, Dirty, Journal, checkpoint_all};
 use super::layout::{Layout, open_to_append};
-use super::owner::Owned;
+use super::owned::{Append, Commit, Job, Owned};
 use super::watch::Watchers;
-use crate::append::Tip;
 use crate::store::Appended;
-use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
-
-/// What the committer is asked to do.
-#[derive(Debug)]
-pub(crate) enum Job {
-    Append(Append),
-    /// The lease with this key is gone.
-    Forget(u64),
-    Close,
-}
-
-/// Lines of one trace. The lease stays held as long as this lives.
-#[derive(Debug)]
-pub(crate) struct Append {
-    pub owned: Arc<Owned>,
-    pub lines: Vec<u8>,
-    /// Where the log ends after them.
-    pub tip: Tip,
-    pub answer: oneshot::Sender<Appended>,
-}
 
 /// Groups of up to this many traces are synced file by file.
 const FEW: usize = 2;
@@ -70,9 +48,6 @@ impl Pace {
 /// The journal is replaced when it is longer than this, or when nothing happens for a while.
 const JOURNAL_LIMIT: u64 = 16 << 20;
 const IDLE: Duration = Duration::from_secs(2);
-
-/// Traces whose own files are not synced yet, and whether their folders are.
-pub(crate) type Dirty = HashMap<(TenantId, TraceId), Arc<AtomicBool>>;
 
 #[derive(Debug)]
 pub(crate) struct Committer {
@@ -110,6 +85,18 @@ impl Commits {
             },
             job => self.jobs.send(job).is_ok(),
         }
+    }
+}
+
+impl Commit for Commits {
+    fn submit(&self, job: Job) -> bool {
+        Commits::submit(self, job)
+    }
+
+    fn forget(&self, key: u64) {
+        // Fails only when the store is gone, and with it the file that this would close.
+        let _ = Commits::submit(self, Job::Forget(key));
+        self.leases.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The doorbell: a file to which every poster adds the name of the trace that got mail. Only a hint, never the truth.
 
 use super::layout::open_or_make;
-use crate::scheduler::Wake;
+use crate::wake::Wake;
 use mainpath_types::{TenantId, TraceId};
 use std::fs::File;
 use std::io::{self, Write};

@@ -3,22 +3,21 @@
 //! Each line is `tenant/trace `, then the log line. A journal is removed once every trace in it is synced. One that its
 //! process left behind is free of its lock; [`replay`] adds what is missing to the logs, then removes it.
 
-use super::bytes_from;
-use super::commit::Dirty;
+use super::bytes::bytes_from;
 use super::disk::Disk;
 use super::layout::{Layout, open_or_make, open_to_append, sync_dir};
-use super::owner::{cut_tail, try_lock};
+use super::record::{cut_tail, try_lock};
 use crate::line::{Bad, Head, HeadHash};
 use crate::log;
 use crate::store::StoreError;
 use mainpath_types::{EventId, TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 /// A journal that this process writes. Locked as long as it is open.
@@ -68,6 +67,9 @@ impl Journal {
         Ok(())
     }
 }
+
+/// Traces whose own files are not synced yet, and whether their folders are.
+pub(crate) type Dirty = HashMap<(TenantId, TraceId), Arc<AtomicBool>>;
 
 /// A journal that is done with once these traces are synced.
 #[derive(Debug)]

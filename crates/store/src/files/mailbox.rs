@@ -204,7 +204,7 @@ pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
 /// The line that ends at `end` is bad.
 fn damaged(file: &File, path: &Path, end: u64, problem: String) -> StoreError {
     let count = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
-    let bytes = match super::bytes_from(file, 0) {
+    let bytes = match super::bytes::bytes_from(file, 0) {
         Ok(bytes) => bytes,
         Err(e) => return count(e),
     };
@@ -223,7 +223,7 @@ pub(crate) fn blank(path: &Path, gone: &BTreeSet<MailId>) -> io::Result<()> {
         file => file?,
     };
     flock(&file, FlockOperation::LockExclusive)?;
-    let bytes = super::bytes_from(&file, 0)?;
+    let bytes = super::bytes::bytes_from(&file, 0)?;
     let mut start = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         if let Ok(read) = parse(line)

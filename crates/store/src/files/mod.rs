@@ -23,16 +23,20 @@
 
 mod begin;
 mod blobs;
+mod bytes;
 mod changes;
 mod commit;
 mod disk;
 mod doorbell;
 mod follow;
+mod inner;
 mod journal;
 mod layout;
 mod mailbox;
+mod owned;
 mod owner;
 mod read;
+mod record;
 mod removal;
 mod verify;
 mod view_files;
@@ -42,18 +46,18 @@ pub use changes::{Changed, Mark};
 pub use disk::Disk;
 pub(crate) use doorbell::Doorbell;
 pub use follow::Following;
+pub use inner::Options;
 
-use crate::line::Salts;
-use crate::scheduler::{Clock, LocalScheduler, Scheduler, system_clock};
+use crate::report::Report;
+use crate::scheduler::{LocalScheduler, Scheduler};
 use crate::store::*;
-use crate::verify::Report;
-use commit::{Commits, Committer, Job};
+use commit::Committer;
+use inner::Inner;
 use layout::Layout;
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
-use owner::Owned;
+use owned::{Job, Owned};
 use read::Marks;
-use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -61,40 +65,11 @@ use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch as tokio_watch};
 use watch::Watchers;
 
-/// How a files store is to work.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Stamps mail and wakes timers.
-    pub clock: Clock,
-    /// Where salts come from.
-    pub salts: Salts,
-    /// Stands between log or journal and the disk, so that tests can fill it up.
-    #[doc(hidden)]
-    pub disk: Arc<Disk>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { clock: system_clock, salts: Salts::Random, disk: Arc::default() }
-    }
-}
-
 /// A [`Store`] in a data directory. Dropping it finishes what is under way and syncs what is not.
 #[derive(Debug)]
 pub struct FilesStore {
     inner: Arc<Inner>,
     committer: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    layout: Layout,
-    options: Options,
-    commits: Arc<Commits>,
-    next_key: AtomicU64,
-    watchers: Arc<Watchers>,
-    scheduler: Arc<LocalScheduler>,
-    marks: Marks,
 }
 
 impl FilesStore {
@@ -241,28 +216,6 @@ fn blocking<T: Send + 'static>(
             Err(stopped) => Err(StoreError::io("finish, the program is ending", std::io::Error::other(stopped))),
         }
     })
-}
-
-/// A file's bytes from an offset on.
-fn bytes_from(file: &File, from: u64) -> std::io::Result<Vec<u8>> {
-    let len = file.metadata()?.len();
-    bytes_between(file, from, len)
-}
-
-/// A file's bytes between two offsets; fewer if it ends before. It may, since an owner may be cutting off its tail.
-fn bytes_between(file: &File, from: u64, to: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).map_err(std::io::Error::other)?];
-    let (mut read, mut at) = (0, from);
-    while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, at) {
-            Ok(0) => break,
-            Ok(n) => (read, at) = (read + n, at + n as u64),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    bytes.truncate(read);
-    Ok(bytes)
 }
 
 impl Store for FilesStore {

@@ -1,8 +1,8 @@
 //! Reading without a lease, and without checking the whole log again each time.
 
-use super::bytes_between;
+use super::bytes::bytes_between;
 use super::layout::Layout;
-use super::owner::Record;
+use super::record::Record;
 use crate::line::{Head, HeadHash};
 use crate::log::{self, Scan};
 use crate::store::{ReadLog, StoreError};

@@ -1,17 +1,19 @@
 //! What is taken away: the content of events, whole traces, blobs that nothing names any more.
 
+use super::blobs::lock_blobs;
+use super::bytes::bytes_from;
 use super::changes;
-use super::commit::Job;
-use super::layout::{Layout, open_or_make, sync_dir, write_whole};
+use super::inner::Inner;
+use super::layout::{Layout, sync_dir, write_whole};
 use super::mailbox;
-use super::owner::{Owned, take_lock};
-use super::{Inner, bytes_from};
+use super::owned::{Job, Owned};
+use super::record::take_lock;
 use crate::append::erased_by;
 use crate::checks::{Named, other_than_file};
 use crate::log::erase_lines;
 use crate::store::{Appended, Collected, Refused, StoreError, Sweep};
 use mainpath_types::{BlobHash, Event, EventId, TenantId, TraceId};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::FlockOperation;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -144,13 +146,6 @@ pub(crate) fn collect(layout: &Layout, tenant: &TenantId, sweep: &Sweep) -> Resu
         drop(lock);
     }
     Ok(collected)
-}
-
-/// Held by whoever puts a blob (shared) or removes some (exclusively).
-pub(crate) fn lock_blobs(blobs: &Path, how: FlockOperation) -> io::Result<File> {
-    let file = open_or_make(&blobs.join(".lock"))?;
-    flock(&file, how)?;
-    Ok(file)
 }
 
 /// Everything that logs, what was cut off them, and mailboxes name. Traces that appear meanwhile are read as well.

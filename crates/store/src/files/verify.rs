@@ -3,10 +3,11 @@
 use super::blobs;
 use super::layout::Layout;
 use super::mailbox;
-use super::owner::Record;
+use super::record::Record;
 use crate::log;
+use crate::report::Report;
 use crate::store::StoreError;
-use crate::verify::{Report, blobs_of, last_mail};
+use crate::verify::{blobs_of, last_mail, report_of};
 use mainpath_types::{TenantId, TraceId};
 
 /// See [`Store::verify`](crate::Store::verify).
@@ -15,7 +16,7 @@ pub(crate) fn verify(layout: &Layout, tenant: &TenantId, trace: &TraceId) -> Res
     // Before the log: while somebody writes, it only grows.
     let owner = Record::of(&layout.trace(tenant, trace));
     let scan = log::whole_file(&path, tenant, trace)?;
-    let mut report = Report::of(&scan, &path.display().to_string());
+    let mut report = report_of(&scan, &path.display().to_string());
     report.look_at_blobs(&blobs_of(&scan.events), |hash| blobs::check(layout, tenant, hash));
     if report.damage.is_none() && owner.head == report.events && !owner.hash.is_empty() {
         if owner.hash != report.head.to_string() {

@@ -1,0 +1,122 @@
+//! Why a store could not do something.
+
+use mainpath_types::{BlobHash, TraceId};
+use std::io;
+
+/// Why a store could not do something. One line for people each.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No such trace.
+    #[error("there is no trace {trace}; `mainpath ls` lists the traces")]
+    NotFound {
+        /// Which.
+        trace: TraceId,
+    },
+    /// The log of a trace is missing, and what was written of it is still there.
+    #[error(
+        "the log of {trace} (events.jsonl) is missing; its views are in {folder}: restore the file from a copy, or mainpath rm {trace}"
+    )]
+    LogMissing {
+        /// Which.
+        trace: TraceId,
+        /// Its folder.
+        folder: String,
+    },
+    /// What should be a file of a trace is a folder, a pipe or a device, and is not read.
+    #[error(
+        "{file} is not a file but a {what}: move it aside and restore the file from a copy, or mainpath rm {trace}"
+    )]
+    NotAFile {
+        /// Which.
+        trace: TraceId,
+        /// What should be one.
+        file: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// There is a trace of this name already.
+    #[error("there is a trace {trace} already")]
+    Exists {
+        /// Which.
+        trace: TraceId,
+    },
+    /// Another owner has the trace.
+    #[error("trace {trace} is being run by {by}; stop it there, or wait until it is done")]
+    Held {
+        /// Which.
+        trace: TraceId,
+        /// Who has it.
+        by: Owner,
+    },
+    /// No such blob.
+    #[error("there is no blob {hash}; it was removed, or the data directory is incomplete")]
+    NoBlob {
+        /// Which.
+        hash: BlobHash,
+    },
+    /// Not a name for a view.
+    #[error(
+        "{name:?} cannot be a view's name: a relative path of letters, digits, '-', '_', '.', '@', no part beginning with \
+         '.', none of the store's own files"
+    )]
+    BadView {
+        /// The name.
+        name: String,
+    },
+    /// Not a body for mail.
+    #[error("the message is not JSON: {problem}")]
+    BadMail {
+        /// Why.
+        problem: String,
+    },
+    /// Something that was stored is not what it should be.
+    #[error("{0}; restore the file from a copy, or move it aside")]
+    Damaged(Damage),
+    /// The system said no.
+    #[error("cannot {doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> StoreError {
+        StoreError::Io { doing: doing.into(), source: source.into() }
+    }
+}
+
+/// Who has a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// This process.
+    ThisProcess,
+    /// Another process on this machine, by its process id.
+    Process(u32),
+    /// Somebody who has not said who it is.
+    Unnamed,
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Owner::ThisProcess => f.write_str("this process"),
+            Owner::Process(id) => write!(f, "process {id}"),
+            Owner::Unnamed => f.write_str("another process"),
+        }
+    }
+}
+
+/// A line that is not right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}: {problem}")]
+pub struct Damage {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong, in a sentence.
+    pub problem: String,
+}
