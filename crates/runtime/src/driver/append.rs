@@ -86,7 +86,7 @@ impl Driver {
                 apply(&mut state, &event);
                 self.machine = Machine::resume(state);
                 self.encoded.packer = Packer::default();
-                self.at_hand.bodies.extend(std::slice::from_ref(&event));
+                self.cached.bodies.extend(std::slice::from_ref(&event));
                 self.publish(vec![event]);
                 Ok(())
             }
@@ -121,7 +121,7 @@ impl Driver {
                 }
             }
             // Not every input is refused by the state when it comes again: the same words may be said twice.
-            if self.at_hand.bodies.get(first.id) == Some(&first.kind) {
+            if self.cached.bodies.get(first.id) == Some(&first.kind) {
                 return Ok(());
             }
         }
@@ -136,7 +136,7 @@ impl Driver {
         match self.shared.config.store.append(&self.lease, expected, batch.clone()).await {
             Appended::Committed { .. } => {
                 self.machine.commit(head);
-                self.at_hand.bodies.extend(&batch);
+                self.cached.bodies.extend(&batch);
                 self.end_processes(&batch);
                 self.tell_hooks(&batch).await;
                 self.publish(batch);
@@ -200,8 +200,8 @@ impl Driver {
         self.lease = lease;
         self.machine = Machine::fold(trace, &log.events);
         self.encoded.packer = Packer::default();
-        self.at_hand.bodies.extend(&log.events);
-        self.at_hand.whole = true;
+        self.cached.bodies.extend(&log.events);
+        self.cached.whole = true;
         let at = (self.shared.config.clock)();
         let kind = InputKind::Recovered { lost: false, tail_cut: tail_cut(&log) };
         let again = Input { more: self.mail.holding, ..Input::new(at, kind) };

@@ -1,8 +1,8 @@
-//! The loop of a driver: hear, reconcile, forward what comes next, until nothing is left but waiting.
+//! The loop of a driver: receive, reconcile, forward what comes next, until nothing is left but waiting.
 
 use crate::driver::error::DriveError;
 use crate::driver::in_flight::Ended;
-use crate::driver::{Driver, Encoded, Task, Timer};
+use crate::driver::{Driver, EncodedConversation, Task, Timer};
 use crate::effects::context_texts::in_short;
 use crate::internal::plan;
 use crate::prompt::gone::Gone;
@@ -33,7 +33,7 @@ impl Driver {
     pub async fn drive(&mut self) -> Result<Parked, DriveError> {
         loop {
             // What is boxed here takes room only while it goes on: the future of a trace that waits stays small.
-            self.hear().await?;
+            self.receive().await?;
             if !Box::pin(self.reconciled()).await? {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Driver {
     }
 
     /// Reads mail, and puts on record what running calls are about to do.
-    async fn hear(&mut self) -> Result<(), DriveError> {
+    async fn receive(&mut self) -> Result<(), DriveError> {
         if self.handle.wakes.load(Ordering::Acquire) != self.mail.seen_wakes {
             Box::pin(self.read_mail()).await?;
         }
@@ -94,7 +94,7 @@ impl Driver {
             () = self.handle.wake.notified() => {}
             () = tokio::time::sleep(keep), if !self.encoded.prefix.is_empty() => {
                 let early = std::mem::take(&mut self.encoded.early);
-                self.encoded = Encoded { early, ..Encoded::default() };
+                self.encoded = EncodedConversation { early, ..EncodedConversation::default() };
             }
             () = sleep(due) => Box::pin(self.ring()).await?,
         }

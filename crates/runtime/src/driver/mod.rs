@@ -37,8 +37,8 @@ pub(crate) struct Driver {
     scope: Scope,
     lease: Lease,
     machine: Machine,
-    at_hand: AtHand,
-    encoded: Encoded,
+    cached: CachedLog,
+    encoded: EncodedConversation,
     prepared: Option<PreparedFor>,
     in_flight: InFlight,
     timer: Option<Timer>,
@@ -53,7 +53,7 @@ pub(crate) struct Driver {
 }
 
 /// What is held of the log.
-struct AtHand {
+struct CachedLog {
     /// The events whose bodies the next request may need and that the prefix does not hold yet.
     bodies: Log,
     /// Whether `bodies` holds the whole log.
@@ -62,7 +62,7 @@ struct AtHand {
 
 /// The conversation as the last request had it.
 #[derive(Default)]
-struct Encoded {
+struct EncodedConversation {
     prefix: Prefix,
     packer: Packer,
     /// What a request shows of the log's beginning: it is shown again whenever the prefix breaks.
@@ -128,8 +128,8 @@ impl Driver {
             scope,
             lease,
             machine,
-            at_hand: AtHand { bodies: log.events.into_iter().collect(), whole: true },
-            encoded: Encoded::default(),
+            cached: CachedLog { bodies: log.events.into_iter().collect(), whole: true },
+            encoded: EncodedConversation::default(),
             prepared: None,
             in_flight: InFlight::default(),
             timer: None,
@@ -180,12 +180,12 @@ impl Driver {
     }
 
     async fn event(&mut self, id: EventId) -> Result<Option<&EventKind>, DriveError> {
-        if self.at_hand.bodies.get(id).is_none() && !self.at_hand.whole {
+        if self.cached.bodies.get(id).is_none() && !self.cached.whole {
             let log = self.trace_store().read(1).await?;
-            self.at_hand.bodies = log.events.into_iter().collect();
-            self.at_hand.whole = true;
+            self.cached.bodies = log.events.into_iter().collect();
+            self.cached.whole = true;
         }
-        Ok(self.at_hand.bodies.get(id))
+        Ok(self.cached.bodies.get(id))
     }
 
     async fn context(&mut self) -> Result<EffectContext, DriveError> {

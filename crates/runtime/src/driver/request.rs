@@ -68,7 +68,7 @@ impl Driver {
         let (before, after) = asked.frames.of(packed.under);
         let encoding = Encoding { provider: &*asked.provider, before: &before[..], text: asked.text };
         let mut gone =
-            extend(&mut self.encoded.prefix, packed, encoding, Sources { state, bodies: &self.at_hand.bodies, store })
+            extend(&mut self.encoded.prefix, packed, encoding, Sources { state, bodies: &self.cached.bodies, store })
                 .await?;
         if gone.is_none() {
             // The prefix broke, and what is shown again lies further back in the log: what is kept of its beginning, and its end.
@@ -99,8 +99,8 @@ impl Driver {
             )));
         }
         // All that the prefix holds need not be kept twice.
-        self.at_hand.bodies = Log::default();
-        self.at_hand.whole = false;
+        self.cached.bodies = Log::default();
+        self.cached.whole = false;
         Ok(self.encoded.prefix.body(asked.provider.codec(), before, after))
     }
 
@@ -115,6 +115,6 @@ impl Driver {
         });
         let trace = TraceStore::new(&*self.shared.config.store, &self.scope, self.lease.trace());
         let last = self.machine.state().log.last;
-        Ok(self.provenance.take_in(&self.at_hand.bodies, last, reaches_out, trace).await?)
+        Ok(self.provenance.take_in(&self.cached.bodies, last, reaches_out, trace).await?)
     }
 }

@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::driver::error::DriveError;
 use crate::driver::running_summary::RunningSummary;
-use crate::internal::settle::{Settling, looks_back, settle};
+use crate::internal::settle::{SettleInput, looks_back, settle};
 use crate::prompt::texts::{Events, Hydrated};
 use mainpath_core::*;
 use mainpath_store::{StoreError, TraceStore};
@@ -18,7 +18,7 @@ impl Driver {
             false => Log::default(),
         };
         let (state, tools) = (self.machine.state(), &self.shared.config.tools);
-        Ok(settle(reply, Settling { state, tools, task, log: &log, store }).await)
+        Ok(settle(reply, SettleInput { state, tools, task, log: &log, store }).await)
     }
 
     /// The summary by rules of the main path, of at most so many tokens, or of it what a model's words do not tell. A text that is

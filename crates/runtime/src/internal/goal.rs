@@ -1,6 +1,6 @@
 //! `goal`: changes of the plan, carried out against the plan as it is when the answer is recorded.
 
-use crate::internal::tool::{Desk, InternalTool, Purpose};
+use crate::internal::tool::{InternalContext, InternalTool, Purpose};
 use mainpath_core::LEGEND;
 use mainpath_tools::{Fut, GoalArgs, GoalTool, Tool};
 
@@ -16,17 +16,22 @@ impl InternalTool for Goal {
         Purpose::Plan
     }
 
-    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
-        Box::pin(async move { change(desk, arguments) })
+    fn answer<'a>(
+        &'a self,
+        arguments: &'a str,
+        context: &'a mut InternalContext<'_>,
+    ) -> Fut<'a, Result<String, String>> {
+        Box::pin(async move { change(context, arguments) })
     }
 }
 
 /// Carries out a call. Errors: what is wrong, for the model; the plan is as it was.
-fn change(desk: &mut Desk<'_>, arguments: &str) -> Result<String, String> {
-    let ops = desk.read::<GoalArgs>(GoalTool::NAME, arguments)?.ops()?;
-    desk.plan
-        .change_all(&ops, desk.head)
-        .map_err(|refusal| format!("The plan is unchanged: {refusal}.\n{}\n({LEGEND})", desk.plan.short_view()))?;
-    desk.ops.extend(ops);
-    Ok(format!("{}\n({LEGEND})", desk.plan.short_view()))
+fn change(context: &mut InternalContext<'_>, arguments: &str) -> Result<String, String> {
+    let ops = context.read::<GoalArgs>(GoalTool::NAME, arguments)?.ops()?;
+    context
+        .plan
+        .change_all(&ops, context.head)
+        .map_err(|refusal| format!("The plan is unchanged: {refusal}.\n{}\n({LEGEND})", context.plan.short_view()))?;
+    context.ops.extend(ops);
+    Ok(format!("{}\n({LEGEND})", context.plan.short_view()))
 }

@@ -1,6 +1,6 @@
 //! What a model is told when it looks back: answered from the log, as much as the window has room for.
 
-use crate::internal::tool::{Desk, InternalTool, Purpose};
+use crate::internal::tool::{InternalContext, InternalTool, Purpose};
 use crate::prompt::texts::Hydrated;
 use mainpath_core::*;
 use mainpath_tools::{
@@ -32,11 +32,15 @@ impl InternalTool for OlderMessages {
         Purpose::LookBack
     }
 
-    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+    fn answer<'a>(
+        &'a self,
+        arguments: &'a str,
+        context: &'a mut InternalContext<'_>,
+    ) -> Fut<'a, Result<String, String>> {
         Box::pin(async move {
-            check_room(desk)?;
-            let args = desk.read(self.name(), arguments)?;
-            older_messages(desk, args).await
+            check_room(context)?;
+            let args = context.read(self.name(), arguments)?;
+            older_messages(context, args).await
         })
     }
 }
@@ -53,11 +57,15 @@ impl InternalTool for PastCalls {
         Purpose::LookBack
     }
 
-    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+    fn answer<'a>(
+        &'a self,
+        arguments: &'a str,
+        context: &'a mut InternalContext<'_>,
+    ) -> Fut<'a, Result<String, String>> {
         Box::pin(async move {
-            check_room(desk)?;
-            let args = desk.read(self.name(), arguments)?;
-            Ok(past_calls(desk, &args))
+            check_room(context)?;
+            let args = context.read(self.name(), arguments)?;
+            Ok(past_calls(context, &args))
         })
     }
 }
@@ -74,11 +82,15 @@ impl InternalTool for PastResult {
         Purpose::LookBack
     }
 
-    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+    fn answer<'a>(
+        &'a self,
+        arguments: &'a str,
+        context: &'a mut InternalContext<'_>,
+    ) -> Fut<'a, Result<String, String>> {
         Box::pin(async move {
-            check_room(desk)?;
-            let args = desk.read(self.name(), arguments)?;
-            past_result(desk, args).await
+            check_room(context)?;
+            let args = context.read(self.name(), arguments)?;
+            past_result(context, args).await
         })
     }
 }
@@ -95,18 +107,22 @@ impl InternalTool for Expand {
         Purpose::ShowMore
     }
 
-    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>> {
+    fn answer<'a>(
+        &'a self,
+        arguments: &'a str,
+        context: &'a mut InternalContext<'_>,
+    ) -> Fut<'a, Result<String, String>> {
         Box::pin(async move {
-            let ExpandArgs { by, .. } = desk.read(self.name(), arguments)?;
-            expand(desk.state, by.into()).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
-            desk.expand = Some(by.into());
+            let ExpandArgs { by, .. } = context.read(self.name(), arguments)?;
+            expand(context.state, by.into()).map_err(|refusal| format!("The window stays as it is: {refusal}."))?;
+            context.expand = Some(by.into());
             Ok("More is shown from here on, as far as there is room.".into())
         })
     }
 }
 
-fn check_room(desk: &Desk<'_>) -> Result<(), String> {
-    match desk.room {
+fn check_room(context: &InternalContext<'_>) -> Result<(), String> {
+    match context.room {
         room @ ..LEAST => Err(format!("The window has room for {room} more tokens only.")),
         _ => Ok(()),
     }
@@ -115,8 +131,8 @@ fn check_room(desk: &Desk<'_>) -> Result<(), String> {
 /// So many messages are shown where no number is given.
 const COUNT: u16 = 20;
 
-async fn older_messages(desk: &Desk<'_>, args: OlderArgs) -> Result<String, String> {
-    let Desk { state, log, store, room, .. } = *desk;
+async fn older_messages(context: &InternalContext<'_>, args: OlderArgs) -> Result<String, String> {
+    let InternalContext { state, log, store, room, .. } = *context;
     let before = args.before.map(Seq);
     let wanted = Wanted::new(args.search.as_deref().unwrap_or_default());
     let items: Vec<Item> = older(state, before, !wanted.is_all()).collect();
@@ -220,8 +236,8 @@ fn words(parts: &[Part]) -> String {
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn past_calls(desk: &Desk<'_>, args: &ListArgs) -> String {
-    let Desk { state, log, room, .. } = *desk;
+fn past_calls(context: &InternalContext<'_>, args: &ListArgs) -> String {
+    let InternalContext { state, log, room, .. } = *context;
     let wanted = args.tool.as_deref().map(own_tool_name);
     let on_path = on_path(state);
     let works = |call: &&Call| !call.tool.as_deref().is_some_and(|tool| OURS.contains(&tool));
@@ -261,8 +277,8 @@ fn on_path(state: &State) -> BTreeSet<Seq> {
     state.tree.up(state.tree.head).map(|(seq, _)| seq).collect()
 }
 
-async fn past_result(desk: &Desk<'_>, args: RecallArgs) -> Result<String, String> {
-    let Desk { state, log, store, room, .. } = *desk;
+async fn past_result(context: &InternalContext<'_>, args: RecallArgs) -> Result<String, String> {
+    let InternalContext { state, log, store, room, .. } = *context;
     let unknown = || format!("There is no finished call {}; list_calls has them.", args.call);
     let is_known = |call: &&Call| call.state.is_done() && on_path(state).contains(&call.id.seq);
     let call = state.calls.get(args.call).filter(is_known).ok_or_else(unknown)?;

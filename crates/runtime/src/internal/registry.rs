@@ -21,3 +21,19 @@ pub(crate) fn purpose(name: &str) -> Option<Purpose> {
 pub fn is_look_back(tool: &str) -> bool {
     matches!(purpose(tool), Some(Purpose::LookBack | Purpose::ShowMore))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_tools::Tools;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_tools_that_count_as_internal_are_those_that_are_answered_here() {
+        let tools = Tools::kernel().with_internal();
+        let specs = tools.specs();
+        let is_internal = |name: &&str| tools.doc(name).is_some_and(|doc| doc.internal);
+        let internal: BTreeSet<&str> = specs.iter().map(|spec| spec.name.as_str()).filter(is_internal).collect();
+        assert_eq!(internal, ALL.iter().map(|tool| tool.name()).collect());
+    }
+}

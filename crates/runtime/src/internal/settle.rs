@@ -1,15 +1,15 @@
-//! Settling a model's answer before it is recorded: its calls of internal tools are answered, its plan is carried out.
+//! SettleInput a model's answer before it is recorded: its calls of internal tools are answered, its plan is carried out.
 
 use crate::internal::plan::Planning;
 use crate::internal::registry::{find, purpose};
-use crate::internal::tool::{Desk, Purpose};
+use crate::internal::tool::{InternalContext, Purpose};
 use mainpath_core::{InputKind, Log, Reply, State, estimate, free_tokens};
 use mainpath_store::ScopedStore;
 use mainpath_tools::Tools;
 use mainpath_types::*;
 
 /// What an answer is settled with.
-pub(crate) struct Settling<'a> {
+pub(crate) struct SettleInput<'a> {
     pub state: &'a State,
     pub tools: &'a Tools,
     /// What the agent was first asked to do, in short, where there is no plan yet.
@@ -26,8 +26,8 @@ pub(crate) fn looks_back(reply: &Reply) -> bool {
 
 /// Settles an answer. One whose text plans what cannot be is malformed, unless it is the last one. One that does nothing but look
 /// back is an aside, whatever comes of it.
-pub(crate) async fn settle(mut reply: Box<Reply>, with: Settling<'_>) -> InputKind {
-    let Settling { state, tools, task, log, store } = with;
+pub(crate) async fn settle(mut reply: Box<Reply>, with: SettleInput<'_>) -> InputKind {
+    let SettleInput { state, tools, task, log, store } = with;
     let planning = Planning::of(&reply, task);
     let (mut plan, head) = (state.goals.clone(), Some(state.tree.next_seq()));
     let mut ops = Vec::new();
@@ -48,9 +48,9 @@ pub(crate) async fn settle(mut reply: Box<Reply>, with: Settling<'_>) -> InputKi
     let looks_back = looks_back(&reply);
     let aside = looks_back && is_aside(&reply);
     let room = if looks_back { room(state, &reply, aside) } else { 0 };
-    let mut desk = Desk { state, tools, log, store, room, plan, ops, head, expand: reply.expand };
-    answer_calls(&mut reply, &mut desk).await;
-    let Desk { plan, mut ops, expand, .. } = desk;
+    let mut context = InternalContext { state, tools, log, store, room, plan, ops, head, expand: reply.expand };
+    answer_calls(&mut reply, &mut context).await;
+    let InternalContext { plan, mut ops, expand, .. } = context;
     ops.extend(planning.map_or(Vec::new(), |planning| planning.finish(&plan)));
     (reply.goals, reply.expand) = (ops, expand);
     if looks_back {
@@ -59,12 +59,12 @@ pub(crate) async fn settle(mut reply: Box<Reply>, with: Settling<'_>) -> InputKi
     InputKind::ModelFinished(reply)
 }
 
-async fn answer_calls(reply: &mut Reply, desk: &mut Desk<'_>) {
+async fn answer_calls(reply: &mut Reply, context: &mut InternalContext<'_>) {
     for call in reply.calls_mut().filter(|call| call.planned.ended().is_none()) {
         let name = call.planned.tool.as_deref().unwrap_or_default();
-        let is_internal = desk.tools.doc(name).is_some_and(|doc| doc.internal);
+        let is_internal = context.tools.doc(name).is_some_and(|doc| doc.internal);
         let Some(tool) = find(name).filter(|_| is_internal) else { continue };
-        match tool.answer(call.arguments(), desk).await {
+        match tool.answer(call.arguments(), context).await {
             Ok(answer) => {
                 (call.planned.answer, call.planned.once) = (Some(answer), tool.purpose() == Purpose::LookBack);
             }

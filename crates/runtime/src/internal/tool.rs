@@ -26,11 +26,15 @@ pub(crate) trait InternalTool: Sync {
     fn purpose(&self) -> Purpose;
 
     /// Answers a call with these arguments. Errors: what is wrong with it, for the model; nothing has changed then.
-    fn answer<'a>(&'a self, arguments: &'a str, desk: &'a mut Desk<'_>) -> Fut<'a, Result<String, String>>;
+    fn answer<'a>(
+        &'a self,
+        arguments: &'a str,
+        context: &'a mut InternalContext<'_>,
+    ) -> Fut<'a, Result<String, String>>;
 }
 
 /// What internal tools answer from, and what the calls of one answer have changed so far.
-pub(crate) struct Desk<'a> {
+pub(crate) struct InternalContext<'a> {
     /// The trace as it is when the answer is recorded.
     pub state: &'a State,
     pub tools: &'a Tools,
@@ -49,7 +53,7 @@ pub(crate) struct Desk<'a> {
     pub expand: Option<u32>,
 }
 
-impl Desk<'_> {
+impl InternalContext<'_> {
     /// Reads the arguments of a call. Errors: what is wrong with them, for the model.
     pub fn read<T: DeserializeOwned>(&self, tool: &str, arguments: &str) -> Result<T, String> {
         let value = self.tools.arguments(tool, arguments).map_err(|problem| problem.text)?;
