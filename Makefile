@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test advisories sbom hardening mcp-servers lint bench simulation mutants redis clean
+.PHONY: run build test advisories sbom package-check hardening mcp-servers lint bench simulation mutants redis clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -53,6 +53,10 @@ advisories:
 ## What the program is made of, as CycloneDX.
 sbom:
 	@$(CARGO) xtask sbom
+
+## Packages every crate, and runs the program of README.md against the packages. Minutes.
+package-check:
+	$(CARGO) xtask package-check
 
 ## What is tried at length before a release: docs/robustness.md. Less than 20 minutes.
 hardening:

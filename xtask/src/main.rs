@@ -1,9 +1,10 @@
-//! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`; which
-//! files import each other: `cargo xtask circles`.
+//! Rules about the tree that no compiler checks: `cargo xtask tidy`; what is depended on: `cargo xtask deps`, `cargo xtask sbom`; what is
+//! published: `cargo xtask package-check`; which files import each other: `cargo xtask circles`.
 
 mod circles;
 mod deps;
 mod links;
+mod package;
 mod phrases;
 
 use std::fs;
@@ -24,9 +25,10 @@ fn main() -> ExitCode {
         Some("tidy") => tidy(&root),
         Some("deps") => deps::deps(&root),
         Some("sbom") => deps::sbom(&root),
+        Some("package-check") => package::check(&root),
         Some("circles") => circles(&root, std::env::args().nth(2).as_deref()),
         other => {
-            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom, circles");
+            eprintln!("xtask: unknown task {other:?}; there are: tidy, deps, sbom, package-check, circles");
             ExitCode::from(2)
         }
     }

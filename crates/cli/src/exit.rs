@@ -79,9 +79,23 @@ impl From<Error> for Failure {
             ErrorKind::Auth => Exit::Auth,
             _ => Exit::Error,
         };
-        Failure { exit, message: error.message().into() }
+        let flag = error.field().and_then(|field| FLAGS.iter().find(|(known, _)| *known == field));
+        let message = flag.map_or_else(|| error.message().into(), |(_, flag)| format!("{flag}{}", error.problem()));
+        Failure { exit, message }
     }
 }
+
+/// The flags that set the fields of the host library.
+const FLAGS: [(&str, &str); 8] = [
+    ("limits.money", "--max-cost"),
+    ("limits.rates", "--rate"),
+    ("prompt.file", "--prompt"),
+    ("rules.allow", "--allow"),
+    ("rules.ask", "--ask"),
+    ("rules.deny", "--deny"),
+    ("rules.files", "--policy"),
+    ("tools", "--tools"),
+];
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {

@@ -20,6 +20,8 @@ pub enum ErrorKind {
     NotFound,
     /// Somebody else works on the trace, or it runs already.
     Busy,
+    /// The trace cannot do that as it stands.
+    Refused,
     /// Anything else: the configuration, a file, the store.
     Failed,
 }
@@ -29,18 +31,24 @@ pub enum ErrorKind {
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
+    field: Option<&'static str>,
     message: String,
 }
 
 impl Error {
     /// An error of this kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into() }
+        Error { kind, field: None, message: message.into() }
     }
 
     /// What the caller gave cannot be used.
     pub fn invalid(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Invalid, message)
+    }
+
+    /// What stands in this field cannot be used: `problem` follows its name.
+    pub fn of_field(field: &'static str, problem: impl std::fmt::Display) -> Error {
+        Error { kind: ErrorKind::Invalid, field: Some(field), message: format!("{field}{problem}") }
     }
 
     /// Something failed.
@@ -51,6 +59,17 @@ impl Error {
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// The field that cannot be used, with which the line begins: such as `limits.money` or `rules.allow`. A face that has another
+    /// name for it puts that before [`Error::problem`].
+    pub fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
+    /// The line without the name of the field.
+    pub fn problem(&self) -> &str {
+        self.field.and_then(|field| self.message.strip_prefix(field)).unwrap_or(&self.message)
     }
 
     /// The line for people.
@@ -74,7 +93,8 @@ impl From<RuntimeError> for Error {
     fn from(error: RuntimeError) -> Error {
         match error {
             RuntimeError::Store(error) => error.into(),
-            RuntimeError::Refused(_) | RuntimeError::Trace(_) => Error::failed(error.to_string()),
+            RuntimeError::Refused(refusal) => Error::new(ErrorKind::Refused, refusal.to_string()),
+            RuntimeError::Trace(problem) => Error::failed(problem),
         }
     }
 }
@@ -98,9 +118,15 @@ impl From<IndexError> for Error {
 
 impl From<PolicyError> for Error {
     fn from(error: PolicyError) -> Error {
-        Error::invalid(error.to_string())
+        match RULES.iter().find(|(flag, _)| *flag == error.place) {
+            Some((_, field)) => Error::of_field(field, format_args!(": {}", error.problem)),
+            None => Error::invalid(error.to_string()),
+        }
     }
 }
+
+/// Where single rules stand, as `policy` names it, and here.
+const RULES: [(&str, &str); 3] = [("--allow", "rules.allow"), ("--ask", "rules.ask"), ("--deny", "rules.deny")];
 
 impl From<PlaceError> for Error {
     fn from(error: PlaceError) -> Error {

@@ -97,9 +97,7 @@ impl Sources {
         }
         let RunRules { allow, ask, deny, .. } = run;
         for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
-            for text in texts {
-                policy.add_rule(decision, text).map_err(|error| Error::invalid(error.to_string()))?;
-            }
+            texts.iter().try_for_each(|text| policy.add_rule(decision, text))?;
         }
         Ok(policy)
     }
@@ -153,7 +151,8 @@ pub fn project_file(workspace: &str) -> PathBuf {
 pub fn read_files(files: &[PathBuf]) -> Result<Vec<RuleText>, Error> {
     let text = |file: &PathBuf| {
         let text = read(file)?;
-        let text = text.ok_or_else(|| Error::invalid(format!("--policy: there is no file {}", file.display())))?;
+        let text =
+            text.ok_or_else(|| Error::of_field("rules.files", format_args!(": there is no file {}", file.display())))?;
         Ok(RuleText { name: file.display().to_string(), text })
     };
     files.iter().map(text).collect()

@@ -1,15 +1,16 @@
 //! Values as people write them in flags and files: amounts, times, rates. Errors are a few words that follow the name of what was
 //! given.
 
+use crate::Error;
 use mainpath_types::{Micros, RateLimit};
 use std::time::Duration;
 
 /// Dollars with up to six digits after the point, as millionths.
-pub fn dollars(text: &str) -> Result<Micros, String> {
+pub fn dollars(text: &str) -> Result<Micros, Error> {
     let (whole, rest) =
         text.trim().trim_start_matches('$').split_once('.').unwrap_or((text.trim().trim_start_matches('$'), ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let wrong = || "expected an amount in dollars, such as 2 or 0.50".to_string();
+    let wrong = || Error::invalid("expected an amount in dollars, such as 2 or 0.50");
     if (whole.is_empty() && rest.is_empty()) || !digits(whole) || !digits(rest) || rest.len() > 6 {
         return Err(wrong());
     }
@@ -17,41 +18,46 @@ pub fn dollars(text: &str) -> Result<Micros, String> {
 }
 
 /// A time such as `90s`, `10m` or `90` for seconds.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, Error> {
     let time = any_duration(text)?;
-    if time.is_zero() { Err("it must be longer than 0".into()) } else { Ok(time) }
+    if time.is_zero() { Err(Error::invalid("it must be longer than 0")) } else { Ok(time) }
 }
 
 /// The same, also of no length.
-fn any_duration(text: &str) -> Result<Duration, String> {
+fn any_duration(text: &str) -> Result<Duration, Error> {
     if text.bytes().all(|b| b.is_ascii_digit()) {
-        text.parse().map(Duration::from_secs).map_err(|error| error.to_string())
+        text.parse()
+            .map(Duration::from_secs)
+            .map_err(|error: std::num::ParseIntError| Error::invalid(error.to_string()))
     } else {
-        humantime::parse_duration(text).map_err(|_| "write a time such as 90s, 10m, 24h or 7d".into())
+        humantime::parse_duration(text).map_err(|_| Error::invalid("write a time such as 90s, 10m, 24h or 7d"))
     }
 }
 
 /// A time limit such as `90s` or `10m`; 0, or 0 of any unit, for none.
-pub fn time_limit(text: &str) -> Result<Duration, String> {
+pub fn time_limit(text: &str) -> Result<Duration, Error> {
     let time = any_duration(text.trim())?;
     let is_too_short = time.as_millis() == 0 && !time.is_zero();
-    if is_too_short { Err("write at least 1ms, or 0 for no limit".into()) } else { Ok(time) }
+    if is_too_short { Err(Error::invalid("write at least 1ms, or 0 for no limit")) } else { Ok(time) }
 }
 
+/// What to do instead of a rate of none: a face says how.
+pub const DENY_INSTEAD: &str = "deny the tool instead";
+
 /// So many calls in a time: `10/1m`.
-pub fn rate(text: &str) -> Result<RateLimit, String> {
-    let wrong = || format!("{text:?} is not a rate; write calls/time, such as \"10/1m\"");
+pub fn rate(text: &str) -> Result<RateLimit, Error> {
+    let wrong = || Error::invalid(format!("{text:?} is not a rate; write calls/time, such as \"10/1m\""));
     let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
     let calls: u32 = calls.trim().parse().map_err(|_| wrong())?;
     if calls == 0 {
-        return Err(format!("{text:?} would never let it run; deny the tool instead, such as --deny \"bash(*)\""));
+        return Err(Error::invalid(format!("{text:?} would never let it run; {DENY_INSTEAD}")));
     }
     let time = duration(time.trim()).map_err(|_| wrong())?;
     Ok(RateLimit { calls, per_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })
 }
 
 /// A sampling temperature.
-pub fn temperature(text: &str) -> Result<f64, String> {
-    let wrong = || "expected a number from 0 to 2".to_string();
+pub fn temperature(text: &str) -> Result<f64, Error> {
+    let wrong = || Error::invalid("expected a number from 0 to 2");
     text.parse().ok().filter(|wanted| (0.0..=2.0).contains(wanted)).ok_or_else(wrong)
 }

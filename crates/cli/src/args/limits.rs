@@ -1,7 +1,7 @@
 //! The limits of a run on the command line, and what of a run can be chosen besides.
 
 use clap::{Args, ValueEnum};
-use mainpath::values::{duration, rate};
+use mainpath::values::{DENY_INSTEAD, duration, rate};
 use mainpath_types::{BudgetMode, RateLimit, Recovery};
 use std::time::Duration;
 
@@ -76,5 +76,9 @@ impl From<RecoveryArg> for Recovery {
 
 fn tool_rate(text: &str) -> Result<(String, RateLimit), String> {
     let (tool, limit) = text.split_once('=').ok_or("write a tool and its rate, such as bash=10/1m")?;
-    Ok((tool.trim().into(), rate(limit)?))
+    let limit = rate(limit).map_err(|error| match error.message().ends_with(DENY_INSTEAD) {
+        true => format!("{error}, such as --deny \"bash(*)\""),
+        false => error.to_string(),
+    });
+    Ok((tool.trim().into(), limit?))
 }

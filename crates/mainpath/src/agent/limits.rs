@@ -56,7 +56,7 @@ fn set_rate(tool: &mut ToolSpec, rates: &[(ToolNames, RateLimit)]) {
 fn read_rates(given: &[(String, RateLimit)], tools: &[ToolSpec]) -> Result<Vec<(ToolNames, RateLimit)>, Error> {
     let mut read: Vec<(ToolNames, RateLimit)> = Vec::new();
     for (text, rate) in given {
-        let wrong = |why: String| Error::invalid(format!("--rate: {why}"));
+        let wrong = |why: String| Error::of_field("limits.rates", format_args!(": {why}"));
         let names: ToolNames = text.parse().map_err(wrong)?;
         names.check(tools.iter().map(|tool| tool.name.as_str())).map_err(wrong)?;
         if let Some(one) = names.one().filter(|one| read.iter().any(|(other, _)| other.one() == Some(*one))) {

@@ -14,15 +14,16 @@ pub const REACHING: [&str; 2] = ["find_tools", "use_tool"];
 
 /// The tools that the caller or the configuration names; none for all. Errors: one that there is not, or that is named twice.
 pub(super) fn allowed(given: &[String], config: &ConfigFile, tools: &Tools) -> Result<Vec<String>, Error> {
-    let (flag, named) = match given {
-        [] => ("allowed_tools", config.allowed_tools.clone()),
-        given => ("--tools", given.to_vec()),
-    };
+    let is_given = !given.is_empty();
+    let named = if is_given { given.to_vec() } else { config.allowed_tools.clone() };
     let (specs, hidden) = (tools.specs(), tools.hidden());
     let known = || specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
     let mut seen = Vec::new();
     for text in &named {
-        let wrong = |why: String| Error::invalid(format!("{flag}: {why}"));
+        let wrong = |why: String| match is_given {
+            true => Error::of_field("tools", format_args!(": {why}")),
+            false => Error::invalid(format!("allowed_tools: {why}")),
+        };
         let read: ToolNames = text.parse().map_err(wrong)?;
         read.check(known()).map_err(wrong)?;
         let own = read.one().map_or_else(|| text.clone(), String::from);

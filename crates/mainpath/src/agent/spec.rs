@@ -128,13 +128,12 @@ fn read_prompt(name: &str, home: &Home) -> Result<String, Error> {
     let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let file = home.config_dir().join("prompts").join(format!("{name}.md"));
     if name.starts_with('.') || !name.chars().all(fits) {
-        return Err(Error::invalid(format!(
-            "--prompt: {name:?} is not a name of a file in {}",
-            home.config_dir().join("prompts").display()
-        )));
+        let folder = home.config_dir().join("prompts");
+        let problem = format!(": {name:?} is not a name of a file in {}", folder.display());
+        return Err(Error::of_field("prompt.file", problem));
     }
     std::fs::read_to_string(&file)
-        .map_err(|error| Error::invalid(format!("--prompt: {} cannot be read: {error}", file.display())))
+        .map_err(|error| Error::of_field("prompt.file", format_args!(": {} cannot be read: {error}", file.display())))
 }
 
 /// The limits of a profile, and over them those of the configuration. Errors: its shares are more than the whole.
@@ -304,11 +303,14 @@ fn priced(spec: &Spec, basis: Basis<'_>) -> Result<(), Error> {
     let mut unpriced = models.filter(|model| basis.models.facts(model).price.is_none());
     let Some(model) = unpriced.next() else { return Ok(()) };
     let file = basis.home.config_dir().join("models.toml");
-    Err(Error::invalid(format!(
-        "--max-cost needs the price of {model}, which is unknown; set the price of a million tokens \
+    Err(Error::of_field(
+        "limits.money",
+        format_args!(
+            " needs the price of {model}, which is unknown; set the price of a million tokens \
          in {} ($1.25 is 1250000): model = [{{ name = {model:?}, price = {{ input = 1250000, output = 10000000 }} }}]",
-        file.display()
-    )))
+            file.display()
+        ),
+    ))
 }
 
 /// The window, and the part of it that is kept free for the answer.

@@ -42,7 +42,7 @@ pub struct HookEntry {
 
 impl HookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Hook, String> {
+    pub(crate) fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<Hook, String> {
         let wrong = |why: &str| Err(format!("the hook {:?} {why}", self.name.get_ref()));
         if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");
@@ -87,7 +87,12 @@ pub struct ContextHookEntry {
 
 impl ContextHookEntry {
     /// The hook. Errors: what is wrong with the entry.
-    pub fn build(&self, launcher: &Launcher, client: &Client, secret: Secret<'_>) -> Result<NamedContextHook, String> {
+    pub(crate) fn build(
+        &self,
+        launcher: &Launcher,
+        client: &Client,
+        secret: Secret<'_>,
+    ) -> Result<NamedContextHook, String> {
         let wrong = |why: &str| Err(format!("the context hook {:?} {why}", self.name.get_ref()));
         if !is_name(self.name.get_ref()) {
             return wrong("needs a name of letters, digits, - and _");

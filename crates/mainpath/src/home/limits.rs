@@ -1,5 +1,6 @@
 //! `[limits]` of the configuration.
 
+use crate::Error;
 use crate::values::{self, time_limit};
 use mainpath_types::{BudgetMode, Limits, Micros, Millis, Recovery};
 use serde::Deserialize;
@@ -31,8 +32,8 @@ pub struct LimitsConfig {
 struct Dollars(Micros);
 
 impl TryFrom<String> for Dollars {
-    type Error = String;
-    fn try_from(text: String) -> Result<Dollars, String> {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Dollars, Error> {
         values::dollars(&text).map(Dollars)
     }
 }

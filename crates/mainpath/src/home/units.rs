@@ -1,5 +1,6 @@
 //! Values of the configuration file that have a form of their own.
 
+use crate::Error;
 use crate::values;
 use mainpath_policy::ToolNames;
 use mainpath_types::{Millis, RateLimit};
@@ -23,8 +24,8 @@ impl TryFrom<String> for ToolNamesText {
 pub struct Temperature(pub f64);
 
 impl TryFrom<f64> for Temperature {
-    type Error = String;
-    fn try_from(wanted: f64) -> Result<Temperature, String> {
+    type Error = Error;
+    fn try_from(wanted: f64) -> Result<Temperature, Error> {
         values::temperature(&wanted.to_string()).map(Temperature)
     }
 }
@@ -35,8 +36,8 @@ impl TryFrom<f64> for Temperature {
 pub struct Rate(pub RateLimit);
 
 impl TryFrom<String> for Rate {
-    type Error = String;
-    fn try_from(text: String) -> Result<Rate, String> {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Rate, Error> {
         values::rate(&text).map(Rate)
     }
 }

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod documents;
 mod embedding;
+mod errors;
 mod events;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;
