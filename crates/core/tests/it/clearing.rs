@@ -97,3 +97,13 @@ fn a_clear_survives_a_crash_at_every_event() {
         assert_eq!((again.state().tree.head, &again.state().run, again.state().tree.cleared), (None, &None, Seq(3)));
     }
 }
+
+#[test]
+fn what_a_plan_is_held_to_is_cleared_even_where_nothing_was_said() {
+    let mut agent = Agent::new(no_limits());
+    agent.refuses(clear(), Refusal::NothingToClear);
+    let terms = GoalOp::Terms { mission: Some("Keep it short".into()), assumptions: None, constraints: None };
+    agent.takes(InputKind::ChangeGoals { ops: vec![terms], by: user() });
+    agent.gives(clear(), &["clear_requested", "session_cleared 0"]);
+    agent.refuses(clear(), Refusal::NothingToClear);
+}

@@ -174,3 +174,49 @@ fn a_task_that_fills_much_of_the_window_goes_once_other_things_are_asked_and_a_s
         assert!(shown.iter().any(|line| line.contains("Explain heron")), "the summary tells of it: {shown:?}");
     }
 }
+
+#[test]
+fn what_is_demanded_with_a_rewind_or_was_demanded_elsewhere_stays_in_its_own_words() {
+    let text = format!("You must keep the API. {}", "And so on. ".repeat(99));
+    let mut agent = told();
+    agent.takes(rewind_to(1, &text, 300));
+    agent.answers("yes");
+    let imported = MessageImported { parts: vec![Part::text(&text)], ..elsewhere(Role::User, &[]) };
+    agent.takes(InputKind::Import(Box::new(imported)));
+    for name in ["rewind_requested", "message_imported"] {
+        let event = agent.log.iter().rfind(|event| event.kind.name() == name).unwrap().id;
+        let item = Item::Demands { seq: Seq(5), event, most: None };
+        let shown = message(agent.state(), &agent.bodies, &item).unwrap();
+        assert_eq!(text_of(&shown.parts), "Said earlier, and still to be kept to:\n- You must keep the API.", "{name}");
+    }
+}
+
+#[test]
+fn a_word_to_a_running_agent_can_be_kept_whole() {
+    let parts = [Part::text("look at the tests")];
+    assert_eq!(Demands::all(&parts), Demands { tokens: estimate_parts(&parts), at: vec![(0, 17)] });
+    assert_eq!(Demands::all(&[Part::text("")]), Demands::default());
+}
+
+#[test]
+fn every_kind_of_list_belongs_to_the_sentence_that_announces_it() {
+    let found = |text: &str| -> Vec<String> {
+        let span = |(from, to): &TextSpan| text[*from as usize..*to as usize].to_string();
+        demands_of(&[Part::text(text)]).at.iter().map(span).collect()
+    };
+    for items in [
+        "1) a cat\n2) a dog",
+        "(b) a cat\n(c) a dog",
+        "1. a cat\n2. a dog",
+        "一、a cat\n二、a dog",
+        "一）a cat\n二）a dog",
+    ] {
+        let text = format!("You must not keep:\n{items}\nThen rest.");
+        assert_eq!(found(&text), [format!("You must not keep:\n{items}")], "{items}");
+    }
+    // A word at the end of a sentence is no item, and neither is a colon inside a word.
+    let text = "You must not keep:\nThen a. It is late.\nMore follows.";
+    assert_eq!(found(text), ["You must not keep:\nThen a. It is late.\nMore follows."]);
+    assert_eq!(found("Use a::b; you must go on."), ["you must go on."]);
+    assert_eq!(found("You must do: this; that; all. Then rest."), ["You must do: this; that; all."]);
+}

@@ -69,3 +69,17 @@ fn answers_in_a_row_that_were_taken_in_are_answered_again_as_one() {
     agent.takes(rewind(3, None));
     assert_eq!(agent.shown(), ["User: do it"]);
 }
+
+#[test]
+fn what_people_demanded_elsewhere_is_found_and_what_a_model_said_there_demands_nothing() {
+    let says = |role, text: &str| MessageImported { parts: vec![Part::text(text)], ..elsewhere(role, &[]) };
+    let mut agent = Agent::new(no_limits());
+    let found = |agent: &Agent| {
+        agent
+            .newest(|kind| if let EventKind::MessageImported(data) = kind { Some(data.demanded.clone()) } else { None })
+    };
+    agent.takes(InputKind::Import(Box::new(says(Role::User, "Look. You must keep the API."))));
+    assert_eq!(found(&agent), [(6, 28)]);
+    agent.takes(InputKind::Import(Box::new(says(Role::Assistant, "You must keep the API."))));
+    assert_eq!(found(&agent), []);
+}

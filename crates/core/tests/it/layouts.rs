@@ -190,3 +190,50 @@ fn what_goes_with_every_request_is_told_by_name() {
     let json = Spec { protocol: Protocol::Json, ..with_tools };
     assert_eq!(fixed_parts(&json).len(), 3, "the system text describes the tools");
 }
+
+/// What the parts of a request take together, and what it is counted as.
+fn sums(agent: &Agent) -> (u64, u64) {
+    (taken(agent).iter().map(|(_, tokens)| tokens).sum(), agent.state().request_tokens())
+}
+
+#[test]
+fn a_request_is_counted_as_large_as_its_parts() {
+    let mut agent = Agent::with_window(no_limits(), 4_000);
+    let long = |n: u32| format!("You must think of number {n} {}. And so on.", "for a very long time ".repeat(12));
+    let many: String = (0..9).map(|n| long(n) + "\n").collect();
+    agent.says(MessageMode::Message, "do it");
+    turn(&mut agent, &[30, 40]);
+    agent.answers("yes");
+    agent.takes(sized("You may never do that. I say so.", 30));
+    agent.answers("yes");
+    agent.takes(sized(&many, 700));
+    agent.answers("yes");
+    for _ in 0..4 {
+        agent.says(MessageMode::Message, "go on");
+        turn(&mut agent, &[20]);
+        agent.answers("yes");
+    }
+    assert_eq!(taken(&agent)[1], ("summary", 0));
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.answers("a summary");
+    agent.takes(InputKind::RecallCalls { calls: vec![call("2.1")] });
+    agent.says(MessageMode::Message, "and now");
+    let is_partly = |part: &Placed| matches!(part.item, Item::Demands { most: Some(_), .. });
+    assert!(shown(&agent).parts.iter().any(is_partly), "{:#?}", shown(&agent).parts);
+    let (parts, whole) = sums(&agent);
+    assert_eq!(parts, whole);
+}
+
+#[test]
+fn an_excerpt_of_a_result_is_counted_as_large_as_it_is() {
+    let mut agent = Agent::with_window(no_limits(), 1_064);
+    agent.says(MessageMode::Message, "do it");
+    agent.calls(&[allowed("read")]);
+    let output = ToolOutput::text("a".repeat(4_000));
+    agent.takes(InputKind::ToolFinished { call: call("2.0"), attempt: 1, output, tokens: 1_000 });
+    let [.., (seq, section, tokens)] = placed(&agent)[..] else { panic!("nothing is shown") };
+    assert_eq!((seq, section), (Some(3), "current"));
+    assert!(tokens > 27 && tokens < 300, "{tokens}");
+    let (parts, whole) = sums(&agent);
+    assert_eq!(parts, whole);
+}

@@ -260,3 +260,23 @@ fn a_circle_is_the_same_after_a_restart() {
     assert_eq!(agent.ended().reason, FinishReason::RepeatedFailure);
     assert_eq!(why(&agent), "bash failed or was denied in 5 turns in a row");
 }
+
+#[test]
+fn of_several_calls_that_come_to_the_same_each_is_told_of_once() {
+    let (limits, _) = circles(Profile::Kernel);
+    let two = live(&limits, |_| [made("read", "1", works("same")), made("read", "2", works("same"))].concat());
+    let twice = live(&limits, |_| [made("read", "1", works("same")), made("read", "1", works("same"))].concat());
+    assert_eq!([told(&two), told(&twice)], [2, 1]);
+}
+
+#[test]
+fn what_is_told_of_a_repeated_call_is_counted_with_its_result() {
+    let (limits, _) = circles(Profile::Kernel);
+    let note = "[This same call has come to this same result 3 times. Making it again will end the run: try something else, or give \
+                your final answer.]";
+    for (comes, alone) in [(works("the same"), 5), (Inside("the same".into()), estimate("the same"))] {
+        let agent = live(&limits, |_| made("read", "{}", comes.clone()));
+        let sizes: Vec<u32> = agent.state().calls.iter().map(|call| call.tokens).collect();
+        assert_eq!(sizes, [alone, alone, alone + estimate(note), alone]);
+    }
+}

@@ -370,3 +370,67 @@ fn a_plan_that_leaves_no_room_for_the_summary_is_shown_in_short_or_not_at_all() 
     assert!(is(true, false) > 0 && is(false, true) > 0 && is(false, false) > 0, "{seen:?}");
     assert!(seen.is_sorted_by_key(|(full, short, _)| (*full, *full || *short)), "{seen:?}");
 }
+
+#[test]
+fn a_step_moves_no_deeper_than_a_plan_may_be_with_what_is_under_it() {
+    let mut ops = vec![add("level 1", None)];
+    ops.extend((1..11).map(|above| add(&format!("level {}", above + 1), Some(above))));
+    ops.extend([add("beside", None), add("under it", Some(12))]);
+    let goals = plan(&ops);
+    let moves = |under: u32| {
+        let step = Step { id: Some("12".into()), title: None, status: None, under: Some(under.to_string()) };
+        goals.clone().change(&GoalOp::Update { steps: vec![step] }, None)
+    };
+    assert_eq!(moves(10), Ok(()), "the lowest is on the twelfth level");
+    assert_eq!(moves(11), Err(Refusal::BadGoal("a plan has 12 levels at most".into())));
+}
+
+#[test]
+fn what_was_finished_stands_before_the_steps_of_a_new_plan() {
+    let mut goals = plan(&[add("first", None), add("second", None), done_with(Some(2))]);
+    let steps = vec![step("1", "", None), step("new", "third", None)];
+    goals.change(&GoalOp::Set { steps }, None).unwrap();
+    assert_eq!(goals.short_view(), "[x] 2. second\n[ ] 1. first\n[ ] 3. third (new)");
+}
+
+#[test]
+fn a_step_without_an_id_is_no_step_that_was_given_one() {
+    let mut goals = Goals::default();
+    goals.change(&GoalOp::Set { steps: vec![step("a", "paint", None)] }, None).unwrap();
+    goals.change(&GoalOp::Update { steps: vec![step("", "paint", None)] }, None).unwrap();
+    assert_eq!(goals.short_view(), "[ ] 1. paint (a)\n[ ] 2. paint");
+    goals.change(&GoalOp::Update { steps: vec![step("", "wash", None)] }, None).unwrap();
+    assert_eq!(goals.short_view(), "[ ] 1. paint (a)\n[ ] 2. paint\n[ ] 3. wash");
+}
+
+#[test]
+fn pins_and_terms_may_have_just_as_many_characters_as_is_said() {
+    let words = |chars: usize| "x".repeat(chars);
+    let mut goals = plan(&[GoalOp::Pin { text: words(3_999) }, GoalOp::Pin { text: "y".into() }]);
+    let told = "all pins together have 4000 characters at most; these would have 4001: unpin one";
+    assert_eq!(goals.change(&GoalOp::Pin { text: "z".into() }, None), Err(Refusal::BadGoal(told.into())));
+    let terms = |last: usize| GoalOp::Terms {
+        mission: None,
+        assumptions: Some(vec![words(2_000), words(last)]),
+        constraints: None,
+    };
+    goals.change(&terms(2_000), None).unwrap();
+    let told = "assumptions and constraints have 4000 characters at most; these have 4001";
+    assert_eq!(goals.change(&terms(2_001), None), Err(Refusal::BadGoal(told.into())));
+}
+
+#[test]
+fn a_rewind_to_below_a_summary_shows_the_plan_again() {
+    let mut agent = Agent::with_window(Limits { inject_every: None, ..no_limits() }, 100_000);
+    agent.says(MessageMode::Message, "do it");
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("house", None)], by: user() });
+    (0..4).for_each(|_| agent.works());
+    agent.answers("done");
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.answers("a summary");
+    let said = agent.says(MessageMode::Message, "go on");
+    assert_eq!(said[2..], ["message_joined 14", "injected 15", "model_requested 7 at 15"]);
+    agent.answers("done");
+    let again = agent.takes(rewind(14, None));
+    assert_eq!(again[1..], ["rewound 14 to 14", "run_started 4 Regenerate", "injected 17", "model_requested 8 at 17"]);
+}

@@ -221,3 +221,41 @@ fn comes_to_the_same_end(mut whole: Agent) {
         }
     }
 }
+
+#[test]
+fn a_lost_request_is_charged_with_the_margin_for_what_is_not_known_and_told_without_it() {
+    let spec = Spec { size_margin: 50, ..mainpath_testkit::world::spec(no_limits(), 100_000) };
+    let mut agent = Agent::with_spec(spec);
+    agent.says(MessageMode::Message, "do it");
+    let mut agent = agent.crashed();
+    agent.takes(recovered());
+    let lost = agent.newest(|kind| if let EventKind::ModelAbandoned(data) = kind { Some(data.clone()) } else { None });
+    let charged = Usage { input: 111, output: 64, ..Usage::default() };
+    let spent = Spent { usage: Usage { input: 74, ..Usage::default() }, cost: 222, about: true };
+    assert_eq!(lost, ModelAbandoned { request: 1, lost: true, usage: charged, cost: 1_293, spent: Some(spent) });
+}
+
+#[test]
+fn what_only_ends_something_is_not_held_back_while_more_was_said() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("bash")]);
+    let more = Input { more: true, ..Input::new(agent.now, done("2.0", 1)) };
+    assert_eq!(agent.offer(&more).unwrap(), ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1"]);
+    assert!(agent.machine.holds_back());
+}
+
+#[test]
+fn files_are_kept_or_restored_only_where_there_are_any() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("write")]);
+    agent.refuses(InputKind::KeepFiles { call: call("2.0"), attempt: 1, changes: Vec::new() }, Refusal::Empty);
+    agent.refuses(InputKind::RestoreFiles { to: 3, changes: Vec::new(), by: user() }, Refusal::Empty);
+}
+
+#[test]
+fn the_bodies_of_a_log_are_found_however_it_was_put_together() {
+    let agent = told();
+    let whole: Log = agent.log.iter().cloned().collect();
+    let kinds: Log = agent.log.iter().map(|event| (event.id, event.kind.clone())).collect();
+    for event in &agent.log {
+        assert_eq!([whole.get(event.id), kinds.get(event.id)], [Some(&event.kind); 2]);
+    }
+}

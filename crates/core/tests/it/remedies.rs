@@ -227,3 +227,14 @@ fn a_conversation_too_large_for_the_next_model_is_cut_before_it_is_asked() {
     assert!(agent.shown().len() < shown && agent.shown()[0] == "User: do it", "{:?}", agent.shown());
     assert_eq!(pack(agent.state()).unwrap().under.model, 1);
 }
+
+#[test]
+fn a_repair_that_the_server_finds_too_large_ends_the_run() {
+    let mut agent = Agent::asked(no_limits());
+    (0..4).for_each(|_| agent.works());
+    let problem = "no".to_string();
+    let reply = agent.reply("{}", &[]);
+    agent.takes(InputKind::ModelMalformed { reply, problem, breach: Breach::Protocol, repair_tokens: 12 });
+    fails(&mut agent, ModelErrorKind::Overflow);
+    assert_eq!(agent.ended().reason, FinishReason::ContextLimit);
+}

@@ -332,3 +332,46 @@ fn what_steers_a_terminal_is_not_in_the_plan_that_the_model_is_told() {
     let view = agent.state().goals.short_view();
     assert_eq!(view, "Pinned (to be kept to, in these words):\n1. keep 31m this\n[ ] 1. a [2Jgoal");
 }
+
+#[test]
+fn nothing_comes_between_a_request_that_failed_and_the_next_one() {
+    let mut agent = Agent::asked(Limits { inject_every: Some(9), turns: Some(99), ..no_limits() });
+    agent.works();
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("kitchen")], by: Principal::local_user() });
+    agent.takes(model_failed(2, ModelErrorKind::Server, Some(agent.now)));
+    agent.gives(InputKind::Timer { key: TimerKey::Retry }, &["retry_due", "model_requested 3 at 3"]);
+    agent.calls(&[allowed("read")]);
+    let told = ["call_resolved 4.0 Ok Result", "turn_finished 5 results=1", "injected 6", "model_requested 4 at 6"];
+    agent.gives(done("4.0", 1), &told);
+}
+
+#[test]
+fn hooks_are_asked_when_it_is_time_and_not_before() {
+    let mut agent = Agent::reminded(&["news"]);
+    agent.says(MessageMode::Message, "do it");
+    assert_eq!(agent.pending(), ["model/1"]);
+    agent.calls(&[allowed("bash")]);
+    assert_eq!(agent.pending(), ["tool/2.0/1"]);
+    agent.takes(done("2.0", 1));
+    assert_eq!(agent.pending(), ["hooks/1"]);
+}
+
+#[test]
+fn the_model_is_told_how_many_seconds_are_left() {
+    let limits = Limits { inject_every: Some(1), run_timeout_ms: Some(90_000), ..no_limits() };
+    let mut agent = Agent::asked(limits);
+    agent.now += 12_500;
+    agent.works();
+    let told = agent.shown().pop().unwrap();
+    assert!(told.ends_with("## Left of the budget of run 1 after its turn 1\n- seconds: 77"), "{told}");
+}
+
+#[test]
+fn a_summary_is_asked_for_without_where_things_stand() {
+    let mut agent = Agent::asked(Limits { standing: true, turns: Some(9), ..no_limits() });
+    (0..4).for_each(|_| agent.works());
+    agent.answers("done");
+    agent.takes(InputKind::Compact { hint: None, by: Principal::local_user() });
+    let shown = agent.shown();
+    assert!(!shown.iter().any(|text| text.contains("where things stand now")), "{shown:#?}");
+}

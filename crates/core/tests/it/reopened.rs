@@ -176,3 +176,24 @@ fn a_call_runs_with_the_arguments_of_the_model_of_a_hook_or_of_an_approval() {
     let other = agent.bodies.get(agent.state().calls.get(call("2.2")).unwrap().result).unwrap();
     assert_eq!(arguments_in(other, call("2.2")), None, "a result holds none");
 }
+
+#[test]
+fn its_result_can_be_shown_again() {
+    let mut agent = denied();
+    agent.takes(approves("2.0", Decision::Ask));
+    agent.takes(done("5.0", 1));
+    agent.answers("done");
+    agent.takes(InputKind::RecallCalls { calls: vec![call("5.0")] });
+    agent.says(MessageMode::Message, "and now");
+    let again = "User: The result of the earlier call 5.0 of bash, shown again:\n\nit worked";
+    assert!(agent.shown().contains(&again.to_string()), "{:#?}", agent.shown());
+}
+
+#[test]
+fn the_model_is_told_which_arguments_were_put_in_the_place_of_its_own() {
+    let hooked = PlannedCall { arguments: Some("{\"by\":\"hook\"}".into()), ..allowed("bash") };
+    let mut agent = Agent::calling(no_limits(), &[hooked]);
+    agent.takes(done("2.0", 1));
+    let told = "Tool: 2.0 [The arguments of this call were changed by the owner's rules: {\"by\":\"hook\"}]\nit worked";
+    assert_eq!(agent.shown()[2], told);
+}

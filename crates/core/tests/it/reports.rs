@@ -248,3 +248,24 @@ fn where_the_conversation_is_too_large_for_the_server_it_is_to_be_shorter() {
     let chars = Limits { context_chars: Some(20_000), ..no_limits() };
     assert_eq!(ended(chars), "Next: rewind, compact, or raise max_context_chars.");
 }
+
+#[test]
+fn a_step_that_was_new_and_finished_at_once_is_told_and_so_is_a_goal_with_nothing_left_below_it() {
+    let mut agent = told();
+    agent.says(MessageMode::Message, "go on");
+    let step = |id: &str, status| Step { id: Some(id.into()), title: Some(id.into()), status, under: None };
+    let under = |step: Step, parent: &str| Step { under: Some(parent.into()), ..step };
+    let steps = vec![
+        step("house", None),
+        under(step("kitchen", Some(GoalStatus::Completed)), "house"),
+        step("garden", None),
+        under(step("shed", None), "garden"),
+    ];
+    let reply = Reply { goals: vec![GoalOp::Set { steps }], ..*agent.reply("let me see", &[allowed("read")]) };
+    agent.takes(InputKind::ModelFinished(Box::new(reply)));
+    agent.takes(stop());
+    agent.takes(dead("6.0", 1));
+    let told = told_of(&agent);
+    assert!(told.contains("Done: no tool call succeeded; kitchen.\n"), "{told}");
+    assert!(told.ends_with("Still open: house; shed."), "{told}");
+}
