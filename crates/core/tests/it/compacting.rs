@@ -135,3 +135,80 @@ fn a_request_says_what_it_is_for() {
     let purposes: Vec<_> = agent.log.iter().filter_map(purpose).skip(6).collect();
     assert_eq!(purposes, [None, Some(Purpose::Reflection), Some(Purpose::Summary)]);
 }
+
+/// The newest summary.
+fn summary(agent: &Agent) -> Compacted {
+    agent.newest(|kind| if let EventKind::Compacted(data) = kind { Some(data.clone()) } else { None })
+}
+
+/// An agent whose model has just summarised in words of this size, and whose rules are asked what they leave out.
+fn summarising(tokens: u32) -> Agent {
+    let mut agent = Agent::asked(no_limits());
+    let long = |agent: &Agent| Box::new(Reply { tokens: 4_000, ..*agent.reply("a long text", &[]) });
+    for _ in 0..4 {
+        let reply = long(&agent);
+        agent.takes(InputKind::ModelFinished(reply));
+        agent.says(MessageMode::Message, "go on");
+    }
+    agent.takes(stop());
+    agent.takes(compact());
+    let reply = Reply { tokens, ..*agent.reply("it was long", &[]) };
+    agent.offer(&Input::new(agent.now, InputKind::ModelFinished(Box::new(reply)))).unwrap();
+    assert!(agent.words().is_some());
+    agent
+}
+
+#[test]
+fn what_rules_find_stands_below_a_models_words_unless_it_is_too_large_or_nothing() {
+    let with = |text: &str, tokens: u32, all: bool| {
+        let mut agent = summarising(10);
+        let found = InputKind::Summarised { text: text.into(), tokens, all };
+        agent.offer(&Input::new(agent.now, found)).unwrap();
+        summary(&agent).floor
+    };
+    let floor = |all| Some(SummaryFloor { text: "- also".into(), all });
+    assert_eq!([with("- also", 5, false), with("- also", 5, true)], [floor(false), floor(true)]);
+    assert_eq!([with("- also", 1_000_000, true), with("", 0, true)], [None, None]);
+}
+
+#[test]
+fn at_least_a_quarter_of_the_room_is_left_to_a_models_words() {
+    let most = |tokens: u32| {
+        let pending = summarising(tokens).machine.pending().unwrap();
+        pending.values().find_map(|effect| if let Effect::Summarise { most, .. } = effect { Some(*most) } else { None })
+    };
+    let (few, many) = (most(1).unwrap() + 1, most(1_000_000).unwrap());
+    assert_eq!(many, few - few / 4);
+}
+
+#[test]
+fn a_summary_by_rules_names_its_own_event() {
+    let mut agent = Agent::asked(windowed(6));
+    (0..8).for_each(|_| agent.works_on());
+    let event = agent.log.iter().rfind(|event| event.kind.name() == "compacted").expect("a summary");
+    assert_eq!(summary(&agent).summary, event.id);
+}
+
+#[test]
+fn what_a_summary_is_to_keep_in_mind_is_not_forgotten_where_reflecting_fails() {
+    let mut agent = stopped(Limits { summary: SummaryMode::Agent, ..no_limits() }, false);
+    agent.takes(InputKind::Compact { hint: Some("the numbers".into()), by: user() });
+    agent.takes(model_failed(agent.request(), ModelErrorKind::ContentFilter, None));
+    let asked = agent.shown().pop().unwrap();
+    assert!(asked.ends_with("Do not call tools. Keep in mind: the numbers"), "{asked}");
+}
+
+#[test]
+fn once_rules_have_summarised_what_the_server_found_too_large_the_request_is_made_again() {
+    let mut agent = Agent::asked(Limits { summary: SummaryMode::Rules, ..no_limits() });
+    for _ in 0..6 {
+        let reply = Reply { tokens: 900, ..*agent.reply("a long text", &[allowed("read")]) };
+        agent.takes(InputKind::ModelFinished(Box::new(reply)));
+        let call = agent.state().turn_calls()[0].id;
+        agent.takes(done(&call.to_string(), 1));
+    }
+    agent.takes(model_failed(agent.request(), ModelErrorKind::Overflow, None));
+    let events = agent.summarises();
+    let names: Vec<&str> = events.iter().map(|event| event.split(' ').next().unwrap()).collect();
+    assert_eq!(names, ["compacted", "branch_closed", "model_requested"]);
+}

@@ -12,6 +12,7 @@ mod cycle;
 mod demands;
 mod erasures;
 mod example;
+mod expansions;
 mod floors;
 mod forks;
 mod golden;

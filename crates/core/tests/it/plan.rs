@@ -434,3 +434,22 @@ fn a_rewind_to_below_a_summary_shows_the_plan_again() {
     let again = agent.takes(rewind(14, None));
     assert_eq!(again[1..], ["rewound 14 to 14", "run_started 4 Regenerate", "injected 17", "model_requested 8 at 17"]);
 }
+
+#[test]
+fn what_differs_from_an_earlier_plan_is_told_line_by_line() {
+    let terms = |mission: &str, constraint: &str| GoalOp::Terms {
+        mission: Some(mission.into()),
+        assumptions: None,
+        constraints: Some(vec![constraint.into()]),
+    };
+    let ops = [terms("a house", "no noise"), add("kitchen", None), add("sink", Some(1)), add("garden", None)];
+    let before = plan(&ops);
+    assert_eq!(before.changes_since(&before), [""; 0]);
+    assert_eq!(before.changes_since(&Goals::default())[0], "constraints: no noise", "a first mission is no change");
+    let mut after = before.clone();
+    let ops = [terms("a boat", "no paint"), focus(2), done_with(None), add("cellar", Some(1))];
+    after.change_all(&ops, None).unwrap();
+    let changes =
+        ["constraints: no paint", "mission: a boat", "[>] 1. kitchen", "  [x] 2. sink → it works", "  [ ] 4. cellar"];
+    assert_eq!(after.changes_since(&before), changes);
+}

@@ -286,3 +286,29 @@ fn what_came_with_a_question_that_nobody_typed_is_counted_in_its_line() {
     let summary = rule_summary([user("The task."), said, model("Kept.")]);
     assert_eq!(summary.exchanges, [asked(None, "keep this (with 120 characters of input)", "Kept.")]);
 }
+
+#[test]
+fn past_the_most_items_of_a_list_the_oldest_constraints_stay_and_what_has_no_line_is_counted() {
+    let said: Vec<String> = (0..64).map(|n| format!("You must keep number {n}. What of it?")).collect();
+    let summary = rule_summary(said.iter().map(|text| user(text)));
+    assert_eq!(summary.constraints.len(), 60);
+    assert_eq!(
+        (&*summary.constraints[0], &*summary.constraints[59]),
+        ("You must keep number 0.", "You must keep number 59.")
+    );
+    assert_eq!((summary.exchanges.len(), summary.unlisted), (60, 3));
+    assert!(
+        summary
+            .markdown()
+            .contains("## Exchanges\n- (3 earlier exchanges have no line here)\n- You must keep number 4.")
+    );
+    let alone = Summary { unlisted: 1, ..Summary::default() };
+    assert!(alone.markdown().ends_with("## Exchanges\n- (1 earlier exchange has no line here)\n"));
+}
+
+#[test]
+fn what_looks_like_a_word_of_demand_is_none() {
+    let texts =
+        ["Don’t go.", "DON'T go.", "Do not go.", "Do\tnot go.", "A donut.", "He donzt.", "It is doznot.", "Do-not."];
+    assert_eq!(texts.map(is_demand), [true, true, true, true, false, false, false, false]);
+}
