@@ -110,3 +110,20 @@ fn a_stop_while_rules_look_does_not_cost_the_summary_that_was_paid_for() {
     assert_eq!(kinds, ["run_closing", "compacted", "branch_closed", "run_finished"], "{decided:?}");
     assert!(decided[2].ends_with("done=true"), "{decided:?}");
 }
+
+#[test]
+fn a_thing_is_told_by_half_of_its_words_and_the_floor_takes_about_a_third_of_the_room() {
+    let user = |text| Said::new(Role::User, text);
+    let wish = "Always write tables alpha bravo charlie delta echoes foxtrot golfing.";
+    let found = rule_summary([user("Port the parser."), user(wish)]);
+    let floor = |words: &str| summary_floor(found.clone(), words, 800).0.text;
+    assert_eq!(floor("Port the parser: always write tables alpha bravo."), "");
+    let text = format!("Also said, and not told above:\n- Wished: {wish}");
+    assert_eq!(floor("Port the parser: always write tables alpha."), text);
+    let wishes: Vec<String> = (0..50).map(|n| format!("Always think of item{n} and thing{n}.")).collect();
+    let found = rule_summary(std::iter::once(user("Port the parser.")).chain(wishes.iter().map(|text| user(text))));
+    let told: String = (0..20).map(|n| format!("item{n} and thing{n}, ")).collect::<String>() + "port the parser";
+    let (floor, tokens) = summary_floor(found, &told, 800);
+    assert!(!floor.all && floor.text.lines().count() > 5, "{floor:?}");
+    assert!(tokens < 800 / 2, "{tokens}");
+}

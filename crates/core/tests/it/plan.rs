@@ -453,3 +453,39 @@ fn what_differs_from_an_earlier_plan_is_told_line_by_line() {
         ["constraints: no paint", "mission: a boat", "[>] 1. kitchen", "  [x] 2. sink → it works", "  [ ] 4. cellar"];
     assert_eq!(after.changes_since(&before), changes);
 }
+
+#[test]
+fn a_rewind_undoes_a_new_order_and_what_a_new_plan_dropped() {
+    let set = |steps: &[(&str, Option<GoalStatus>)]| GoalOp::Set {
+        steps: steps.iter().map(|(name, status)| step(name, name, *status)).collect(),
+    };
+    let mut goals = Goals::default();
+    goals.change_all(&[set(&[("a", Some(GoalStatus::InProgress)), ("b", None)])], Some(Seq(1))).unwrap();
+    let mut other = goals.clone();
+    goals.change_all(&[set(&[("c", None)])], Some(Seq(3))).unwrap();
+    assert_eq!(goals.short_view(), "[-] 1. a (a)\n[ ] 3. c (c)");
+    goals.rewind(Some(Seq(1)));
+    assert_eq!(goals.short_view(), "[ ] 1. a (a)\n[ ] 2. b (b)");
+    other.change_all(&[set(&[("b", None), ("a", None)])], Some(Seq(3))).unwrap();
+    assert_eq!(other.short_view(), "[ ] 2. b (b)\n[>] 1. a (a)");
+    other.rewind(Some(Seq(1)));
+    assert_eq!(other.short_view(), "[ ] 1. a (a)\n[ ] 2. b (b)");
+}
+
+#[test]
+fn of_several_steps_in_progress_one_is_in_focus() {
+    let both = [step("a", "a", Some(GoalStatus::InProgress)), step("b", "b", Some(GoalStatus::InProgress))];
+    let goals = plan(&[GoalOp::Set { steps: both.to_vec() }]);
+    assert_eq!(goals.short_view(), "[~] 1. a (a)\n[>] 2. b (b)");
+}
+
+#[test]
+fn a_call_that_was_made_again_is_one_call_of_its_goal() {
+    let mut agent = Agent::asked(Limits { call_retries: 1, ..no_limits() });
+    agent.takes(InputKind::ChangeGoals { ops: vec![add("house", None), focus(1)], by: user() });
+    agent.calls(&[allowed("read")]);
+    let output = ToolOutput { transient: true, ..ToolOutput::failed("busy", "not now") };
+    agent.takes(InputKind::ToolFinished { call: call("2.0"), attempt: 1, output, tokens: 3 });
+    agent.takes(done("2.0", 2));
+    assert_eq!(own_stats(agent.state(), &agent.log)[&Some(GoalId(1))].calls, 1);
+}

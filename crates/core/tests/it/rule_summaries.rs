@@ -312,3 +312,51 @@ fn what_looks_like_a_word_of_demand_is_none() {
         ["Don’t go.", "DON'T go.", "Do not go.", "Do\tnot go.", "A donut.", "He donzt.", "It is doznot.", "Do-not."];
     assert_eq!(texts.map(is_demand), [true, true, true, true, false, false, false, false]);
 }
+
+/// A sentence of so many tokens.
+fn long(n: usize, tokens: u32) -> String {
+    let mut text = format!("You must {n}");
+    while estimate(&text) < tokens {
+        text.push_str(" and so on");
+    }
+    text
+}
+
+#[test]
+fn a_constraint_that_is_too_long_is_shortened_before_any_other_goes() {
+    let constraints = vec![long(1, 150), long(2, 420), long(3, 420), "You must be short.".to_string()];
+    let summary = Summary { constraints: constraints.clone(), ..Summary::default() }.within(800);
+    let [first, second, third, fourth] = &summary.constraints[..] else { panic!("{:?}", summary.constraints) };
+    assert_eq!([first, third, fourth], [&constraints[0], &constraints[2], &constraints[3]]);
+    assert!(second.starts_with("You must 2 and so on") && second.ends_with(" (too long to stand here)"), "{second}");
+}
+
+#[test]
+fn of_an_earlier_summary_two_thirds_of_the_room_are_kept_and_the_goal_stays_unless_it_takes_a_third() {
+    let facts = (0..50).map(|n| format!("read (4.{n}): the file number {n} is old")).collect();
+    let summary = Summary {
+        earlier: Some("It was a long story. ".repeat(200)),
+        goal: long(1, 200),
+        tool_facts: facts,
+        ..Summary::default()
+    };
+    let within = summary.clone().within(900);
+    assert_eq!(within.goal, summary.goal);
+    let earlier = estimate(within.earlier.as_deref().unwrap());
+    assert!((540..=610).contains(&earlier), "{earlier}");
+    let less = summary.within(540);
+    assert!(
+        less.goal.starts_with("You must 1 and so on") && less.goal.ends_with(" (too long to stand here)"),
+        "{}",
+        less.goal
+    );
+}
+
+#[test]
+fn exchanges_that_find_no_room_are_counted() {
+    let exchanges: Vec<Asked> = (0..20).map(|n| asked(Some(n), "What of it, and of all else?", "Nothing.")).collect();
+    let within = Summary { exchanges: exchanges.clone(), ..Summary::default() }.within(150);
+    assert!((2..20).contains(&within.exchanges.len()), "{within:?}");
+    assert_eq!(within.unlisted + within.exchanges.len(), 20);
+    assert_eq!(within.exchanges.last(), exchanges.last());
+}
