@@ -54,8 +54,9 @@ advisories:
 sbom:
 	@$(CARGO) xtask sbom
 
-## Packages every crate, and runs the program of README.md against the packages. Minutes.
+## Builds the pages of every crate that is published, packages them, and runs the program of README.md against the packages. Minutes.
 package-check:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --workspace --exclude mainpath-bench --exclude mainpath-testkit --exclude xtask
 	$(CARGO) xtask package-check
 
 ## What is tried at length before a release: docs/robustness.md. Less than 20 minutes.

@@ -68,7 +68,7 @@ impl Trace {
         self.send(Mail::say(MessageMode::FollowUp, text)).await
     }
 
-    /// Ends the run at its next checkpoint.
+    /// Ends the run at its next checkpoint; where nobody drives it, as soon as it is resumed.
     pub async fn stop(&self) -> Result<(), Error> {
         self.send(Mail::Stop).await
     }
