@@ -14,9 +14,6 @@ use std::process::ExitCode;
 /// A source file holds one idea; longer than this and it holds two. Tests at its end are not counted.
 const LONGEST: usize = 600;
 
-/// Crates in which files still import each other in a circle. The others must stay without.
-const TIED: [&str; 1] = ["cli"];
-
 fn main() -> ExitCode {
     // Where it is run, not where it was built: worktrees may share a target folder.
     let own = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
@@ -104,12 +101,8 @@ fn tidy(root: &Path) -> ExitCode {
         }
     }
     for (name, files) in crates(root) {
-        let (is_tied, circles) = (TIED.contains(&name.as_str()), files.circles());
-        for circle in circles.iter().filter(|_| !is_tied) {
-            problems.push(format!("crates/{name}: these files import each other in a circle: {}", shown(circle)));
-        }
-        if is_tied && circles.is_empty() {
-            problems.push(format!("crates/{name} has no circles any more: take it off the list TIED of xtask"));
+        for circle in files.circles() {
+            problems.push(format!("crates/{name}: these files import each other in a circle: {}", shown(&circle)));
         }
     }
     for problem in &problems {

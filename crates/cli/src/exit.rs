@@ -1,6 +1,6 @@
 //! Exit codes, and errors as one line.
 
-use crate::text::plain;
+use crate::ui::text::plain;
 use mainpath::home::hidden;
 use mainpath::{Error, ErrorKind, Logs};
 use mainpath_runtime::RuntimeError;

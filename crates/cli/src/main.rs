@@ -2,63 +2,16 @@
 
 // First, so that its macros hold in all that follows.
 #[macro_use]
-mod say;
+mod ui;
 
-mod allow;
 mod args;
-mod asked;
-mod attach;
-mod browse;
-mod chat;
-mod compare;
-mod context;
-mod control;
-mod conversation;
-mod demo;
-mod doctor;
-mod echo;
-mod elsewhere;
+mod commands;
 mod exit;
-mod export;
-mod follow;
-mod goal;
-mod history;
-mod list;
-mod live;
-mod mcp;
-mod models;
-mod past;
-mod pin;
-mod policy;
-mod preview;
-mod print;
-mod prompt;
-mod question;
-mod removal;
-mod restore;
-mod rewind;
-mod run;
-mod sandbox;
-mod serve;
-mod session;
-mod settings;
-mod shells;
-mod signals;
-mod stats;
-mod suggest;
-mod term;
-mod text;
-mod tools;
-mod trial;
-mod typed;
-mod waits;
-mod watch;
-mod which;
-mod whole;
-mod written;
+mod runs;
+mod traces;
 
-use args::{Cli, Command};
 use clap::Parser;
+use commands::{Cli, Command};
 use exit::{Exit, Failure};
 use std::process::ExitCode;
 
@@ -76,20 +29,20 @@ fn main() -> ExitCode {
         eprintln!("mainpath: a bug: {}", mainpath::home::hidden(&panic.to_string()))
     }));
     // In a terminal nothing more need be said.
-    let bare = std::env::args_os().len() < 2 && follow::is_attended();
+    let bare = std::env::args_os().len() < 2 && runs::follow::is_attended();
     let cli = match if bare { Cli::try_parse_from(["mainpath", "chat"]) } else { Cli::try_parse() } {
         Ok(cli) => cli,
         Err(error) => return misused(&error).into(),
     };
     // While there is but one thread: what it starts is a copy of this process.
     let done = match cli.command {
-        Command::Sandbox(args) => sandbox::sandbox(&args),
+        Command::Sandbox(args) => commands::sandbox::sandbox(&args),
         command => dispatch(command).map(ExitCode::from),
     };
     match done {
         Ok(code) => code,
         Err(Failure { exit, message }) => {
-            eprintln!("mainpath: {}", text::plain(&mainpath::home::hidden(&message)));
+            eprintln!("mainpath: {}", ui::text::plain(&mainpath::home::hidden(&message)));
             exit.into()
         }
     }
@@ -109,8 +62,8 @@ fn misused(error: &clap::Error) -> Exit {
         return Exit::Usage;
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(line) = suggest::told(error, &words) {
-        eprintln!("mainpath: {}", text::plain(&mainpath::home::hidden(&line)));
+    if let Some(line) = ui::suggest::told(error, &words) {
+        eprintln!("mainpath: {}", ui::text::plain(&mainpath::home::hidden(&line)));
         return Exit::Usage;
     }
     let told = error.render().to_string();
@@ -118,7 +71,7 @@ fn misused(error: &clap::Error) -> Exit {
     let paragraphs = told.split("\n\n").filter(|paragraph| !paragraph.trim_start().starts_with("For more information"));
     let words = paragraphs.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
     let line = words.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    eprintln!("mainpath: {}", text::plain(&mainpath::home::hidden(line.strip_prefix("error: ").unwrap_or(&line))));
+    eprintln!("mainpath: {}", ui::text::plain(&mainpath::home::hidden(line.strip_prefix("error: ").unwrap_or(&line))));
     Exit::Usage
 }
 
@@ -150,65 +103,18 @@ fn has_room_for_files() -> Result<(), Failure> {
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
-    match &command {
-        Command::Schema(args) => return browse::schema(args),
-        Command::Config(args) => return settings::config(args),
-        Command::Completions(args) => return shells::completions(args),
-        Command::Man(args) => return shells::man(args),
-        _ => {}
+    // These read no trace.
+    let reads_none =
+        matches!(command, Command::Schema(_) | Command::Config(_) | Command::Completions(_) | Command::Man(_));
+    if !reads_none {
+        has_room_for_files()?;
     }
-    has_room_for_files()?;
     // One agent computes next to nothing: on one thread its parts wake each other without the kernel.
     let tokio = match command {
         Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?,
         _ => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
     };
-    let done = tokio.block_on(async {
-        match command {
-            Command::Run(args) => run::run(args).await,
-            Command::Demo(args) => demo::demo(args).await,
-            Command::Chat(args) => chat::chat(args).await,
-            Command::Resume(args) => run::resume(args).await,
-            Command::Rewind(args) => rewind::rewind(args).await,
-            Command::Regenerate(args) => rewind::regenerate(args).await,
-            Command::Fork(args) => rewind::fork(args).await,
-            Command::Restore(args) => restore::restore(args).await,
-            Command::Ls(args) => list::ls(args).await,
-            Command::Index(command) => list::index(command).await,
-            Command::Show(args) => browse::show(args).await,
-            Command::Stats(args) => stats::stats(args).await,
-            Command::Context(args) => context::context(args).await,
-            Command::Compact(args) => context::compact(args).await,
-            Command::Verify(args) => browse::verify(args).await,
-            Command::Replay(args) => browse::replay(args).await,
-            Command::Stop(args) => control::stop(args).await,
-            Command::Steer(args) => control::steer(args).await,
-            Command::Next(args) => control::next(args).await,
-            Command::Interrupt(args) => control::interrupt(args).await,
-            Command::Clear(args) => control::clear(args).await,
-            Command::Watch(args) => watch::watch(args).await,
-            Command::Export(args) => export::export(args).await,
-            Command::Import(args) => session::import(*args).await,
-            Command::Session(command) => session::session(*command).await,
-            Command::Rm(args) => removal::rm(args).await,
-            Command::Purge(args) => removal::purge(args).await,
-            Command::Erase(args) => removal::erase(args).await,
-            Command::Goal(args) => goal::goal(args).await,
-            Command::Pin(args) => pin::pin(args).await,
-            Command::Approve(args) => control::approve(args).await,
-            Command::Deny(args) => control::deny(args).await,
-            Command::Mcp(command) => mcp::mcp(command).await,
-            Command::Schema(args) => browse::schema(&args),
-            Command::Config(args) => settings::config(&args),
-            Command::Completions(args) => shells::completions(&args),
-            Command::Man(args) => shells::man(&args),
-            Command::Policy(args) => policy::policy(args).await,
-            Command::Models(args) => models::models(args).await,
-            Command::Sandbox(_) => Err(Failure::usage("the sandbox starts before anything else")),
-            Command::Tools(args) => tools::tools(args).await,
-            Command::Doctor => doctor::doctor().await,
-        }
-    });
+    let done = tokio.block_on(command.run());
     // A prompt may still be waiting for a line; nobody waits for that.
     tokio.shutdown_background();
     done

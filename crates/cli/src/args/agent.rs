@@ -1,6 +1,9 @@
 //! What an agent is: its model, what it may do, its limits.
 
-use super::{AboutArgs, LimitArgs, RelationArgs, RuleArgs};
+use crate::args::about::AboutArgs;
+use crate::args::limits::LimitArgs;
+use crate::args::relations::RelationArgs;
+use crate::args::rules::RuleArgs;
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use mainpath::agent::{PromptOptions, Sampling};

@@ -1,0 +1,273 @@
+//! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
+
+use crate::args::agent::AgentArgs;
+use crate::args::run::RunArgs;
+use crate::commands::trial;
+use crate::exit::{Exit, Failure};
+use crate::runs::driven::warn;
+use crate::runs::follow::is_attended;
+use crate::runs::go_on::go_on;
+use crate::runs::signals::{Heard, Signals};
+use crate::runs::start::begin;
+use crate::runs::task::Task;
+use crate::traces::asked::{Standing, asked};
+use crate::traces::which::{name, rows};
+use crate::ui::prompt::Lines;
+use crate::ui::say::tell;
+use crate::ui::term::screen;
+use crate::ui::text::plain;
+use crate::ui::typed::{self, Typed};
+use clap::Args;
+use mainpath::Installation;
+use mainpath::agent;
+use mainpath::agent::{check_model, find_model};
+use mainpath_runtime::Mail;
+use mainpath_types::{MessageMode, TraceId};
+use std::path::Path;
+
+/// `mainpath chat`
+#[derive(Args, Debug)]
+pub struct ChatArgs {
+    /// Start a new conversation instead of continuing the last one of this folder
+    #[arg(long)]
+    pub new: bool,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+}
+
+/// What can be typed between two runs.
+const HELP: [&str; 5] = [
+    "/new          start a new conversation in this folder",
+    "Enter         on an empty line: continue what is left open, such as a question",
+    "/help         show this list",
+    "Ctrl-C        clear the line; on an empty line, twice: leave",
+    "Ctrl-D        leave; to continue later: mainpath in this folder",
+];
+
+/// The explanations of the list stand behind so many columns.
+const HANG: usize = 14;
+
+/// `mainpath chat`
+pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
+    if !is_attended() {
+        return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
+    }
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let run = RunArgs { agent: args.agent, ..RunArgs::default() };
+    let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
+    if !args.new {
+        chat.trace = chat.last().await?;
+    }
+    chat.greet().await?;
+    chat.stay().await
+}
+
+/// How an open run goes on in the chat.
+const ENTER: &str = "press Enter to continue, or type a message, which is read after it";
+
+/// What a conversation was left with.
+struct Open {
+    /// In a few words.
+    what: String,
+    /// The same with the commands for it.
+    line: String,
+    /// Whether it waits for a decision.
+    is_asked: bool,
+}
+
+/// A conversation.
+struct Chat<'a> {
+    app: &'a Installation,
+    /// How each of its runs is made.
+    run: RunArgs,
+    /// The model of a conversation that begins.
+    model: Option<String>,
+    /// `None` before its first message.
+    trace: Option<TraceId>,
+    lines: Lines,
+}
+
+impl Chat<'_> {
+    /// The last trace of the folder.
+    async fn last(&self) -> Result<Option<TraceId>, Failure> {
+        let here = agent::workspace(self.run.agent.workspace.as_deref())?;
+        let rows = rows(&self.app.logs).await?;
+        Ok(rows.into_iter().find(|row| Path::new(&row.workspace) == here).map(|row| row.trace))
+    }
+
+    /// Says which conversation goes on, and with which model; where there is neither, asks for a model.
+    async fn greet(&mut self) -> Result<(), Failure> {
+        let known = match &self.trace {
+            Some(trace) => rows(&self.app.logs).await?.into_iter().find(|row| row.trace == *trace),
+            None => None,
+        };
+        match known {
+            Some(row) => {
+                let model = self.model.get_or_insert_with(|| row.model.clone());
+                eprintln!("continuing {} with {}; /new starts a new conversation", plain(&name(&row)), plain(model));
+            }
+            None => {
+                let (home, registry) = (&self.app.logs.home, self.app.models.registry());
+                let model = match find_model(self.model.as_deref(), home, registry).await {
+                    Some(chosen) => chosen.model,
+                    None => trial::first_model(self.app).await?,
+                };
+                check_model(&model, registry)?;
+                let place = agent::workspace(self.run.agent.workspace.as_deref())?;
+                eprintln!("a new conversation in {} with {}", plain(&place.display().to_string()), plain(&model));
+                warn(self.app, &model, &self.run.output);
+                self.model = Some(model);
+            }
+        }
+        eprintln!("/help lists the commands; Ctrl-D leaves");
+        if let Some(open) = self.open().await? {
+            eprintln!("{}; {ENTER}", open.what);
+        }
+        Ok(())
+    }
+
+    /// Stays until nothing more is typed.
+    async fn stay(mut self) -> Result<Exit, Failure> {
+        let _edge = screen::begin();
+        loop {
+            let Some(line) = self.next().await? else { break };
+            let text = match typed::read(&line) {
+                Typed::Empty => {
+                    if self.open().await?.is_some() {
+                        let done = self.go_on(None).await;
+                        if let Some(exit) = self.left(done).await? {
+                            return Ok(exit);
+                        }
+                    }
+                    continue;
+                }
+                Typed::Help => {
+                    HELP.iter().chain(&typed::HELP).for_each(|line| tell(line, HANG));
+                    continue;
+                }
+                Typed::Unknown(word) if word == "/new" => {
+                    self.trace = None;
+                    eprintln!("your next message starts a new conversation");
+                    continue;
+                }
+                Typed::Clear => {
+                    self.trace = None;
+                    eprintln!(
+                        "cleared: your next message starts a new conversation; the old one is kept (mainpath ls)"
+                    );
+                    continue;
+                }
+                Typed::Steer(text) | Typed::Next(text) => text,
+                // A short yes is an answer to the agent.
+                Typed::Late => line,
+                Typed::Unknown(word) | Typed::Bare(word) => {
+                    eprintln!("{} has no effect here; /help lists the commands", plain(&word));
+                    continue;
+                }
+                Typed::Esc | Typed::Compact(_) | Typed::Pin(_) => {
+                    eprintln!("nothing is running; {} works only during a run", plain(line.trim()));
+                    continue;
+                }
+            };
+            if let Some(open) = self.open().await? {
+                eprintln!("{}; your message is read after that", open.what);
+            }
+            let done = self.say(text).await;
+            if let Some(exit) = self.left(done).await? {
+                return Ok(exit);
+            }
+        }
+        let open = self.open().await?;
+        if let Some(trace) = &self.trace {
+            eprintln!("trace {trace}; to continue: mainpath in this folder");
+        }
+        let Some(open) = open else { return Ok(Exit::Ok) };
+        eprintln!("{}", open.line);
+        Ok(if open.is_asked { Exit::ApprovalNeeded } else { Exit::Ok })
+    }
+
+    /// The next line; `None` when the person leaves.
+    async fn next(&mut self) -> Result<Option<String>, Failure> {
+        self.lines.listen().await;
+        // Listened to from now on: what came during a run was for that.
+        let mut signals = Signals::listen()?;
+        let mut told = false;
+        loop {
+            if !screen::ask("", "") {
+                eprint!("› ");
+            }
+            tokio::select! {
+                line = self.lines.next() => return Ok(line),
+                heard = signals.next() => match heard {
+                    Heard::End => return Ok(None),
+                    Heard::Interrupt if screen::clear_typed() => told = false,
+                    Heard::Interrupt if told => return Ok(None),
+                    Heard::Interrupt => {
+                        told = true;
+                        eprintln!("Ctrl-C again or Ctrl-D leaves");
+                    }
+                },
+            }
+        }
+    }
+
+    /// What the conversation was left with that is not over, unless another process is at it.
+    async fn open(&self) -> Result<Option<Open>, Failure> {
+        let Some(trace) = &self.trace else { return Ok(None) };
+        let (_, state, bodies) = self.app.logs.read(trace).await?;
+        if state.run.is_none() || self.app.logs.is_driven(trace)? {
+            return Ok(None);
+        }
+        let asked = asked(&self.app.logs, &state, &bodies).await?;
+        Ok(Some(match asked.first() {
+            Some(call) => Open {
+                what: call.standing_in_words(),
+                line: call.line(trace),
+                is_asked: call.standing == Standing::Open,
+            },
+            None => Open {
+                what: "the last run was interrupted".into(),
+                line: format!("the last run was interrupted; to continue it: mainpath resume {trace}"),
+                is_asked: false,
+            },
+        }))
+    }
+
+    /// A run for one message.
+    async fn say(&mut self, text: String) -> Result<Exit, Failure> {
+        self.run.output.is_named = self.trace.is_some();
+        if self.trace.is_some() {
+            return self.go_on(Some(Mail::say(MessageMode::Message, text))).await;
+        }
+        // From then on the conversation has its own, but for what was asked for.
+        let asked = std::mem::replace(&mut self.run.agent.model, self.model.clone());
+        let done = begin(self.app, &self.run, Task { typed: text, piped: None }, None).await;
+        self.run.agent.model = asked;
+        self.trace = self.last().await?;
+        done
+    }
+
+    /// Continues the conversation.
+    async fn go_on(&mut self, mail: Option<Mail>) -> Result<Exit, Failure> {
+        self.run.output.is_named = true;
+        let Some(trace) = &self.trace else { return Ok(Exit::Ok) };
+        go_on(self.app, trace, &self.run.agent, &self.run.output, mail).await
+    }
+
+    /// Says what a run was left with. Gives the exit code where somebody has ended it at once: then the chat is over as well.
+    async fn left(&self, done: Result<Exit, Failure>) -> Result<Option<Exit>, Failure> {
+        let exit = match done {
+            Ok(exit) => exit,
+            Err(failure) => {
+                eprintln!("mainpath: {}", plain(&failure.message));
+                return Ok(None);
+            }
+        };
+        let Some(open) = self.open().await? else { return Ok(None) };
+        if exit == Exit::Interrupted {
+            return Ok(Some(exit));
+        }
+        eprintln!("{}; {ENTER}", open.what);
+        Ok(None)
+    }
+}

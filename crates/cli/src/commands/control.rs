@@ -1,0 +1,390 @@
+//! `stop`, `clear`, `interrupt`, `steer`, `next`, `approve` and `deny`: a word to a trace, whoever drives it.
+
+use crate::args::one::OneTrace;
+use crate::exit::logs;
+use crate::exit::{Exit, Failure};
+use crate::runs::settle::settle;
+use crate::runs::task::read_all;
+use crate::traces::allow::{in_a_line, keep, offer};
+use crate::traces::asked::{Asked, Standing, asked, denied, folder_of, none_waits, what, whole_of, why_not};
+use crate::traces::forget::forget_said;
+use crate::traces::which::{surely, waiting};
+use crate::ui::out::out;
+use crate::ui::prompt::{Said, understand};
+use crate::ui::text::{GIST, gist, pins_went, plain};
+use crate::ui::whole::whole;
+use clap::{Args, ValueEnum};
+use mainpath::Installation;
+use mainpath::sessions::sessions;
+use mainpath::{Logs, spec_of};
+use mainpath_core::{CallState, State, is_denied};
+use mainpath_runtime::Mail;
+use mainpath_store::ReadLog;
+use mainpath_tools::Schema;
+use mainpath_types::{CallId, EffectClass, MessageMode, TraceId};
+use std::io::IsTerminal;
+
+/// `mainpath steer` and `mainpath next`
+#[derive(Args, Debug)]
+pub struct SayArgs {
+    /// The trace (its id or a unique part of it)
+    pub trace: String,
+    /// The message; `-` reads it from standard input
+    pub text: String,
+}
+
+/// `mainpath interrupt`
+#[derive(Args, Debug)]
+pub struct InterruptArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    /// The call, such as 4.0 [default: the only running one]
+    pub call: Option<CallId>,
+}
+
+/// `mainpath approve`
+#[derive(Args, Debug)]
+pub struct ApproveArgs {
+    /// The trace (its id or a unique part of it)
+    pub trace: Option<String>,
+    /// The call, such as 4.0; approving a denied call runs it after all [default: the only pending call, or the only denied one]
+    #[arg(long)]
+    pub call: Option<CallId>,
+    /// Replace the model's arguments with this JSON object; the rules are checked again
+    #[arg(long, value_name = "JSON")]
+    pub arguments: Option<String>,
+    /// Do not ask for confirmation (a terminal asks for calls of more than one line)
+    #[arg(short, long)]
+    pub yes: bool,
+    /// How long the approval holds; trace and always add the narrowest rule that allows such calls
+    #[arg(long = "for", value_enum, value_name = "REACH", default_value_t, conflicts_with = "arguments")]
+    pub reach: Reach,
+}
+
+/// How long an approval holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Reach {
+    /// This call
+    #[default]
+    Once,
+    /// Calls like this one in this trace
+    Trace,
+    /// Calls like this one from now on, in every trace
+    Always,
+}
+
+/// `mainpath deny`
+#[derive(Args, Debug)]
+pub struct DenyArgs {
+    /// The trace (its id or a unique part of it)
+    pub trace: Option<String>,
+    /// The call, such as 4.0 [default: the only pending one]
+    #[arg(long)]
+    pub call: Option<CallId>,
+    /// The reason; the model sees it
+    #[arg(value_name = "REASON")]
+    pub why: Option<String>,
+    /// The same as an option
+    #[arg(long, conflicts_with = "why")]
+    pub reason: Option<String>,
+}
+
+/// `mainpath stop`
+pub async fn stop(args: OneTrace) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = logs.read(&trace).await?;
+    if state.run.is_none() {
+        return Err(Failure::error(format!("trace {trace} is not running")));
+    }
+    // Where nobody drives it, what is open is closed here, so that it can be resumed or rewound at once.
+    match tell(&logs, &trace, &Mail::Stop).await? {
+        Told::Driver => out(&format!("{trace} stops at the next checkpoint"))?,
+        Told::Here => out(&format!("{trace} has stopped"))?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// Who does what mail asks for.
+enum Told {
+    /// The process that drives the trace.
+    Driver,
+    /// This one, and it is done.
+    Here,
+}
+
+/// Sends mail to a trace, and does here what follows from it where no process drives it. Only that takes all that agents are
+/// run with; what is wrong with it is said before anything is sent.
+async fn tell(logs: &Logs, trace: &TraceId, mail: &Mail) -> Result<Told, Failure> {
+    let here = if driven_elsewhere(logs, trace)? { None } else { Some(Installation::open()?) };
+    let mail = logs.send(trace, mail).await?;
+    if driven_elsewhere(logs, trace)? {
+        return Ok(Told::Driver);
+    }
+    let app = here.map_or_else(Installation::open, Ok)?;
+    settle(&app, trace, mail).await?;
+    Ok(Told::Here)
+}
+
+/// `mainpath clear`
+pub async fn clear(args: OneTrace) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let trace = surely(&logs, args.trace.as_deref(), "clear").await?;
+    let (log, state, _) = logs.read(&trace).await?;
+    readable(&log)?;
+    let pins = state.goals.terms.pinned.len();
+    let said_here = state.run.is_some() || state.tree.head.is_some() || !state.queues.is_empty() || pins > 0;
+    let waits = !sessions(&logs).waiting(&trace)?.is_empty();
+    if !said_here && !waits {
+        return Err(Failure::error(format!("there is nothing to clear in {trace}")));
+    }
+    if said_here && let Told::Driver = tell(&logs, &trace, &Mail::Clear).await? {
+        // What had waited joined it when its run began.
+        forget_said(&logs, &trace, false).await;
+        out(&format!("{trace} stops its run and is then cleared"))?;
+        pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
+        return Ok(Exit::Ok);
+    }
+    // What waits for the results of calls was said before as well, and mirrors show it.
+    forget_said(&logs, &trace, waits).await;
+    out(&format!("{trace} is cleared; to start over: mainpath run --trace {trace} \"TASK\""))?;
+    pins_went(&trace, pins).iter().try_for_each(|line| out(line))?;
+    Ok(Exit::Ok)
+}
+
+/// `mainpath steer`
+pub async fn steer(args: SayArgs) -> Result<Exit, Failure> {
+    say(args, MessageMode::Steer, "reads it when the running tool finishes and skips calls that have not started").await
+}
+
+/// `mainpath next`
+pub async fn next(args: SayArgs) -> Result<Exit, Failure> {
+    say(args, MessageMode::FollowUp, "reads it after the current run").await
+}
+
+async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failure> {
+    let text = if args.text == "-" { read_all()? } else { args.text };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the message is empty; give a text, or - to read it from standard input"));
+    }
+    let logs = logs()?;
+    let trace = logs.find(Some(&args.trace)).await?;
+    let (log, state, _) = logs.read(&trace).await?;
+    readable(&log)?;
+    if state.coming_spec().is_none() {
+        let how = format!("trace {trace} has no task yet; give it one: mainpath run --trace {trace} \"TASK\"");
+        return Err(Failure::error(how));
+    }
+    logs.send(&trace, &Mail::say(mode, text)).await?;
+    if driven_elsewhere(&logs, &trace)? {
+        out(&format!("{trace} {when}"))?;
+    } else {
+        out(&format!("queued; {trace} is not running: mainpath resume {trace}"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath interrupt`
+pub async fn interrupt(args: InterruptArgs) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (_, state, _) = logs.read(&trace).await?;
+    if !driven_elsewhere(&logs, &trace)? {
+        return Err(Failure::error(format!("{trace} is not running")));
+    }
+    let running = running(&state);
+    let list = || running.iter().map(|(call, tool)| format!("{call} ({tool})")).collect::<Vec<_>>().join(", ");
+    let (call, tool) = match (args.call, running.as_slice()) {
+        (_, []) => {
+            return Err(Failure::error(format!(
+                "no call of {trace} is running; to stop the run: mainpath stop {trace}"
+            )));
+        }
+        (Some(wanted), _) => running.iter().find(|(call, _)| *call == wanted).ok_or_else(|| {
+            Failure::error(format!("call {wanted} of {trace} is not running; running calls: {}", list()))
+        })?,
+        (None, [only]) => only,
+        (None, _) => {
+            return Err(Failure::usage(format!("several calls of {trace} are running: {}; choose one", list())));
+        }
+    };
+    logs.send(&trace, &Mail::Interrupt { call: *call }).await?;
+    out(&format!("stopping call {call} ({tool}) of {trace}; the agent continues"))?;
+    Ok(Exit::Ok)
+}
+
+/// The calls that can be interrupted, with their tools.
+pub fn running(state: &State) -> Vec<(CallId, String)> {
+    let calls = state.turn_calls().iter();
+    let calls = calls.filter(|call| call.state == CallState::Started && call.effect != EffectClass::AskPerson);
+    calls.map(|call| (call.id, call.tool.as_deref().unwrap_or_default().to_string())).collect()
+}
+
+/// Nothing that is sent to a trace is read where its log cannot be written.
+fn readable(log: &ReadLog) -> Result<(), Failure> {
+    match (&log.damage, log.newer) {
+        (Some(damage), _) => {
+            Err(Failure::error(format!("the log is damaged: {damage}; everything before that can be read")))
+        }
+        (None, true) => Err(Failure::error("the log was written by a newer Mainpath; use that one")),
+        (None, false) => Ok(()),
+    }
+}
+
+/// `mainpath approve`
+pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
+    if let Some(arguments) = &args.arguments {
+        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments)
+            .map_err(|error| Failure::usage(format!("--arguments is not a JSON object: {error}")))?;
+    }
+    let logs = logs()?;
+    let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
+    if let Some(arguments) = &args.arguments {
+        fits(&Installation::open()?, (&trace, call), arguments).await?;
+    }
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let row = state.calls.get(call);
+    let whole = match (&args.arguments, row) {
+        (Some(arguments), _) => whole(arguments, folder_of(&state, &bodies).as_deref()),
+        (None, Some(row)) => whole_of(row, &bodies, folder_of(&state, &bodies).as_deref()),
+        (None, None) => Vec::new(),
+    };
+    if !args.yes && !is_wanted(&whole)? {
+        out(&format!("call {call} of {trace} is not approved"))?;
+        return Ok(Exit::ApprovalNeeded);
+    }
+    let mut rule = None;
+    if args.reach != Reach::Once {
+        let (log, ..) = logs.read(&trace).await?;
+        let narrow = offer(&log.events, call).ok_or_else(|| {
+            Failure::error(format!("no narrow rule can cover call {call} of {trace}; approve it once"))
+        })?;
+        for line in narrow.lines() {
+            out(&format!("rule: {}", plain(line)))?;
+        }
+        if args.reach == Reach::Always {
+            let file = keep(&logs.home, &narrow, (&trace, call))?;
+            out(&format!(
+                "{} is allowed in every trace from now on; the rule is in {}",
+                in_a_line(&narrow),
+                file.display()
+            ))?;
+        } else {
+            out(&format!("{} is allowed in {trace}", in_a_line(&narrow)))?;
+        }
+        rule = Some(narrow);
+    }
+    let edited = args.arguments.as_deref().map(|arguments| format!(" with {}", gist(arguments)));
+    let what = row.map(|row| what(row, &bodies)).unwrap_or_default() + &edited.unwrap_or_default();
+    let mail = match row.is_some_and(is_denied) {
+        true => Mail::Reopen { call, arguments: args.arguments },
+        false => Mail::Approve { call, arguments: args.arguments, rule },
+    };
+    decided(&logs, &trace, &mail, &format!("approved call {call} of {trace} ({what})")).await
+}
+
+/// Shows all of a call. At a terminal a person who has not seen it yet is asked, unless it is a short line.
+fn is_wanted(whole: &[String]) -> Result<bool, Failure> {
+    whole.iter().for_each(|line| eprintln!("│ {line}"));
+    let is_short = matches!(whole, [] | [_]) && whole.iter().all(|line| line.chars().count() <= GIST);
+    if is_short || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    eprint!("approve this? [y]es, [n]o: ");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(matches!(understand(&line), Said::Yes))
+}
+
+/// `mainpath deny`
+pub async fn deny(args: DenyArgs) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Denied).await?;
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let what = state.calls.get(call).map(|row| what(row, &bodies)).unwrap_or_default();
+    let mail = Mail::Deny { call, reason: args.why.or(args.reason) };
+    decided(&logs, &trace, &mail, &format!("denied call {call} of {trace} ({what})")).await
+}
+
+async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str) -> Result<Exit, Failure> {
+    logs.send(trace, mail).await?;
+    if driven_elsewhere(logs, trace)? {
+        out(done)?;
+    } else {
+        out(&format!("{done}; if it is not running, continue with: mainpath resume {trace}"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The call that is meant, among those that can still be approved, or denied. A denial wins over an approval as long as the
+/// call has not started; nothing else is decided twice.
+async fn undecided(
+    logs: &Logs,
+    trace: Option<&str>,
+    call: Option<CallId>,
+    wanted: Standing,
+) -> Result<(TraceId, CallId), Failure> {
+    let trace = waiting(logs, trace).await?;
+    let (_, state, bodies) = logs.read(&trace).await?;
+    let asked = asked(logs, &state, &bodies).await?;
+    let may = |one: &&Asked| match one.standing {
+        Standing::Open | Standing::Over => true,
+        Standing::Approved => wanted == Standing::Denied,
+        Standing::Denied | Standing::Expired(_) => false,
+    };
+    let list = |all: &[Asked]| all.iter().filter(may).map(Asked::named).collect::<Vec<_>>().join(", ");
+    if let Some(call) = call {
+        if let Some(one) = asked.iter().find(|one| one.call == call) {
+            return if may(&one) { Ok((trace, call)) } else { Err(Failure::error(one.line(&trace))) };
+        }
+        let why = match state.calls.get(call) {
+            None => Some(format!("there is no call {call} in {trace}")),
+            Some(row) if wanted == Standing::Approved => why_not(logs, (&state, &bodies), row).await?,
+            Some(row) => Some(format!("call {call} ({}) is not waiting for approval", what(row, &bodies))),
+        };
+        let Some(why) = why else { return Ok((trace, call)) };
+        let others =
+            if asked.iter().any(|one| may(&one)) { format!("; waiting: {}", list(&asked)) } else { String::new() };
+        return Err(Failure::error(format!("{why}{others}")));
+    }
+    // What waits comes first; what was denied can be approved all the same.
+    let is_open = asked.iter().any(|one| may(&one));
+    let denied = if is_open || wanted == Standing::Denied { Vec::new() } else { denied(logs, &state, &bodies).await? };
+    let (all, how) = if is_open { (&asked, "wait") } else { (&denied, "were denied") };
+    match (all.iter().filter(may).collect::<Vec<_>>().as_slice(), asked.first()) {
+        ([only], _) => Ok((trace, only.call)),
+        ([], Some(decided)) => Err(Failure::error(decided.line(&trace))),
+        ([], None) => Err(Failure::error(none_waits(logs, &state, &bodies).await?)),
+        _ => Err(Failure::usage(format!("several calls of {trace} {how}: {}; choose one with --call", list(all)))),
+    }
+}
+
+/// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
+pub async fn fits(app: &Installation, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
+    let (log, state, _) = app.logs.read(trace).await?;
+    let wrong = |why: String| {
+        let why = why.replace("\n- ", " ").replace('\n', ". ");
+        Failure::error(format!("{}; call {call} of {trace} is still waiting", why.trim_end_matches('.')))
+    };
+    let Some(tool) = state.calls.get(call).and_then(|call| call.tool.as_deref()) else { return Ok(()) };
+    if app.tools.doc(tool).is_some() {
+        app.tools.arguments(tool, arguments).map_err(|problem| wrong(problem.to_string()))?;
+        return match spec_of(&log).map(|spec| app.denial(spec, tool, arguments)).transpose()?.flatten() {
+            Some(why) => Err(wrong(why)),
+            None => Ok(()),
+        };
+    }
+    // Of a server that is not connected here: as it described the tool when the run began.
+    let spec = spec_of(&log).and_then(|spec| spec.tools.iter().find(|one| one.name == tool));
+    let (Some(spec), Ok(value)) = (spec, serde_json::from_str(arguments)) else { return Ok(()) };
+    let violations = Schema::new(&spec.input_schema).map(|schema| schema.violations(&value)).unwrap_or_default();
+    match violations.as_slice() {
+        [] => Ok(()),
+        wrongs => Err(wrong(format!("wrong arguments for {tool}: {}", wrongs.join("; ")))),
+    }
+}
+
+/// Whether another process has the trace. It may park a moment later; its mail is then read when it wakes.
+pub fn driven_elsewhere(logs: &Logs, trace: &TraceId) -> Result<bool, Failure> {
+    Ok(logs.is_driven(trace)?)
+}

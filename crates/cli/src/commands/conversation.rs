@@ -1,0 +1,125 @@
+//! `run --messages`: a conversation that was held elsewhere is taken in and answered.
+
+use crate::args::agent::mode;
+use crate::args::run::RunArgs;
+use crate::commands::session::{messages_of, with_system};
+use crate::exit::{Exit, Failure};
+use crate::runs::attach::attach;
+use crate::runs::driven::warn;
+use crate::runs::follow::is_attended;
+use crate::runs::go_on::go_on;
+use crate::runs::held::{mirror, tell};
+use crate::runs::task::{Task, has_input, message, read_all};
+use crate::ui::text::{plain, were};
+use mainpath::Installation;
+use mainpath::agent;
+use mainpath::agent::choose_model;
+use mainpath::sessions::Held;
+use mainpath_media::check;
+use mainpath_providers::history::Loose;
+use mainpath_runtime::import::{Origin, import};
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{Part, Role, Source};
+use std::path::Path;
+
+/// Takes in the messages of a file as a new trace, and has the last one answered, or the task.
+pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
+    let (name, mut messages) = messages_of(Some(file), None)?;
+    check_attached(&name, &mut messages)?;
+    let task = task(&args, file)?;
+    let app = Installation::open()?.with_rules(args.agent.rules.read()?);
+    let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
+    let mut session = None;
+    if let (Some(held), Some(name)) = (&held, &args.session) {
+        let (known, trace) = held.for_run(&app.logs, name)?;
+        if let Some(trace) = trace {
+            return Err(Failure::usage(format!(
+                "the session {name} has the trace {trace}; add messages to it with mainpath session persist {name}, or \
+                 name another session"
+            )));
+        }
+        session = Some(known);
+    }
+    let agent = with_system(&app, std::mem::take(&mut args.agent), &messages.take_system());
+    let history = messages.heal(false);
+    tell(&history.healed);
+    match (history.messages.last(), &task) {
+        (None, _) => return Err(Failure::error(format!("{name} has no messages to answer"))),
+        (Some(last), None) if last.role != Role::User => {
+            return Err(Failure::usage(format!(
+                "{name}: the last message is not from a user, so there is nothing to answer; add a task: mainpath run \
+                 --messages {name} \"TASK\""
+            )));
+        }
+        _ => {}
+    }
+    let chosen = choose_model(agent.model.as_deref(), &app.logs.home, app.models.registry()).await?;
+    app.prepare_model(&chosen.model).await?;
+    let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
+    if task.is_none() && !attached.parts.is_empty() {
+        return Err(Failure::usage("attachments need a task: mainpath run --messages FILE --file … \"TASK\""));
+    }
+    if let Some(note) = chosen.note.filter(|_| !args.output.json) {
+        eprintln!("mainpath: {note}");
+    }
+    warn(&app, &chosen.model, &args.output);
+    let workspace = agent::workspace(agent.workspace.as_deref())?;
+    let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
+    let spec =
+        agent::spec(&agent.options()?, app.basis(), chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
+    let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    let from = Origin { source: &name, now: system_clock() };
+    let taken = import(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
+    if !args.output.json {
+        eprintln!("· {} imported from {name}", were(taken as u64, "message"));
+    }
+    if let (Some(held), Some(session)) = (&held, &mut session) {
+        held.point(session, &trace)?;
+    }
+    let mail = task.map_or(Mail::Continue, |task| message(task, attached, &args.output));
+    let done = go_on(&app, &trace, &agent, &args.output, Some(mail)).await;
+    if let (Some(held), Some(session)) = (&held, &session) {
+        mirror(held, &app, session).await;
+    }
+    done
+}
+
+/// Errors: what is attached to one of the messages is not what it is said to be, which a model's server would say in its own words.
+fn check_attached(name: &str, messages: &mut Loose) -> Result<(), Failure> {
+    fn sources(part: &Part) -> Vec<&Source> {
+        match part {
+            Part::Image { source } | Part::Audio { source } | Part::Document { source, .. } => vec![source],
+            Part::ToolResult { content, .. } => content.iter().flat_map(sources).collect(),
+            Part::Text { .. } | Part::StoredText { .. } | Part::Thinking { .. } | Part::ToolCall { .. } => Vec::new(),
+        }
+    }
+    let (mut number, mut wrong) = (0, None);
+    messages.for_each(|parts| {
+        for source in parts.iter().flat_map(sources) {
+            number += 1;
+            if let (Source::Base64 { data, media_type }, None) = (source, &wrong) {
+                wrong = check(media_type, data).err().map(|problem| (number, problem));
+            }
+        }
+    });
+    match wrong {
+        None => Ok(()),
+        Some((number, problem)) => {
+            Err(Failure::error(plain(&format!("{name}: attachment {number} cannot be used: {problem}"))))
+        }
+    }
+}
+
+/// The task, if there is one beside the messages. Standard input is context for it, unless it holds the messages.
+fn task(args: &RunArgs, file: &Path) -> Result<Option<Task>, Failure> {
+    let typed = args.task.as_deref().filter(|task| !task.trim().is_empty());
+    if typed == Some("-") {
+        return Err(Failure::usage(
+            "with --messages, give the task as an argument; standard input may hold the messages",
+        ));
+    }
+    let Some(typed) = typed else { return Ok(None) };
+    let piped = if file != Path::new("-") && has_input() { Some(read_all()?) } else { None };
+    Ok(Some(Task { typed: typed.into(), piped: piped.filter(|text| !text.trim().is_empty()) }))
+}

@@ -1,0 +1,78 @@
+//! `mainpath doctor`: what works here and what does not.
+
+use crate::exit::{Exit, Failure};
+use crate::ui::out::out;
+use crate::ui::text::plain;
+use mainpath::Installation;
+use mainpath::agent::find_model;
+use mainpath_runtime::Models;
+use mainpath_sandbox::Launcher;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// `mainpath doctor`
+pub async fn doctor() -> Result<Exit, Failure> {
+    let app = Installation::look()?;
+    let mut fine = true;
+    let mut say = |good: bool, text: String| {
+        fine &= good;
+        out(&format!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text)))
+    };
+    say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS))?;
+    match sync_time(&app.logs.home.data) {
+        Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.logs.home.data.display())),
+        Err(error) => say(false, format!("data in {} cannot be written: {error}", app.logs.home.data.display())),
+    }?;
+    let config = if app.logs.home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
+    say(true, format!("configuration {}{config}", app.logs.home.config_file.display()))?;
+    let chosen = find_model(None, &app.logs.home, app.models.registry()).await;
+    match chosen.map(|chosen| (app.models.find(&chosen.model), chosen)) {
+        None => out("warn no model is set up; mainpath models lists them, mainpath demo shows how a run looks"),
+        Some((Ok(_), chosen)) => say(
+            true,
+            format!("model {}{}", chosen.model, chosen.note.map(|note| format!(": {note}")).unwrap_or_default()),
+        ),
+        Some((Err(problem), chosen)) => say(false, format!("model {}: {problem}", chosen.model)),
+    }?;
+    // One that JSON writes otherwise is there twice.
+    let names: BTreeSet<&str> = app.vault.names().collect();
+    let known = if names.is_empty() { "none".to_string() } else { names.into_iter().collect::<Vec<_>>().join(", ") };
+    say(true, format!("secrets kept out of logs and prompts: {known}"))?;
+    let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
+    match shell {
+        Some(shell) => say(true, format!("bash runs under {shell}")),
+        None => say(false, "no shell found for the bash tool: install bash".into()),
+    }?;
+    let support = Launcher::current_exe().support();
+    for part in &support.parts {
+        match (part.present, part.needed) {
+            (true, _) => say(true, format!("sandbox: {}: {}", part.name, part.text)),
+            (false, true) => say(false, format!("sandbox: {}: {}", part.name, part.text)),
+            (false, false) => out(&format!("warn sandbox: {}: {}", part.name, plain(&part.text))),
+        }?;
+    }
+    if !support.can_confine() {
+        out(
+            "warn commands are NOT sandboxed here: an allowed command can do whatever you can, also outside the workspace. \
+             Mainpath asks about each one in a terminal, and denies it without one, unless you give --yes",
+        )?;
+    }
+    Ok(if fine { Exit::Ok } else { Exit::Error })
+}
+
+fn sync_time(folder: &Path) -> std::io::Result<u128> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    let mut file = std::fs::File::create(&path)?;
+    let measured = (0..5).map(|_| {
+        let start = Instant::now();
+        file.write_all(b"x").and_then(|()| file.sync_data())?;
+        Ok(start.elapsed().as_micros())
+    });
+    let times: std::io::Result<Vec<u128>> = measured.collect();
+    std::fs::remove_file(&path)?;
+    let mut times = times?;
+    times.sort_unstable();
+    Ok(times.get(times.len() / 2).copied().unwrap_or(0))
+}

@@ -1,0 +1,133 @@
+//! `export`: a trace for people and for other programs.
+
+use crate::exit::logs;
+use crate::exit::{Exit, Failure};
+use crate::traces::allow::why;
+use crate::traces::asked::asked;
+use crate::ui::out::out;
+use crate::ui::say::{foreign, readable};
+use clap::{Args, ValueEnum};
+use mainpath::Error;
+use mainpath::text::fenced;
+use mainpath::trace::Export;
+use mainpath_providers::history::HistoryFormat;
+use mainpath_runtime::import::Extent;
+use mainpath_types::TraceId;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// `mainpath export`
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    /// The format
+    #[arg(long, value_enum, default_value_t = ExportArg::Markdown)]
+    pub format: ExportArg,
+    /// The conversation as the next request would show it, with summaries in place of what is left out
+    #[arg(long)]
+    pub shown: bool,
+    /// A file; for agent-run and trace-dir a folder, which gets a folder for each trace [default: standard output; .agent/runs;
+    /// .trace]
+    #[arg(short, long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+}
+
+/// What an export writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportArg {
+    /// The main path, for people
+    Markdown,
+    /// Everything in one JSON object: metadata, plan, main path, events
+    Json,
+    /// The conversation as Mainpath's own messages
+    Neutral,
+    /// The conversation in OpenAI's Chat Completions format
+    Openai,
+    /// The conversation in Anthropic's Messages format
+    Anthropic,
+    /// The conversation in Gemini's format
+    Gemini,
+    /// A folder .agent/runs/ID: events, state, answer, request, artifacts, observations
+    AgentRun,
+    /// A folder .trace/ID: metadata, goals, events, a file for each message
+    TraceDir,
+}
+
+/// `mainpath export`
+pub async fn export(args: ExportArgs) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (log, state, bodies) = logs.read(&trace).await?;
+    if let Some(damage) = &log.damage {
+        eprintln!("! the log is damaged: {damage}; what follows is not exported");
+    }
+    if let Some(torn) = logs.torn(&trace, &log) {
+        eprintln!("! {torn}: not exported");
+    }
+    let extent = if args.shown { Extent::Shown } else { Extent::Said };
+    if args.shown && matches!(args.format, ExportArg::AgentRun | ExportArg::TraceDir) {
+        return Err(Failure::usage(
+            "--shown works with conversation formats; agent-run and trace-dir always export everything",
+        ));
+    }
+    let export = Export::new(logs.of(&trace, &log, &state, &bodies), extent);
+    let text = match args.format {
+        ExportArg::Markdown => {
+            let mut undecided = String::new();
+            for asked in asked(&logs, &state, &bodies).await? {
+                let (line, whole) = (asked.line(&trace), fenced(&asked.whole.join("\n")));
+                let _ = writeln!(undecided, "\n## Undecided\n\n{line}\n\n{whole}");
+                if let Some(verdict) = &asked.verdict {
+                    let _ = writeln!(undecided, "\n{}", why(verdict));
+                }
+            }
+            readable(&export.markdown(&undecided).await?).into_owned()
+        }
+        ExportArg::Json => format!("{:#}\n", export.whole().await?),
+        ExportArg::Neutral => export.neutral().await?,
+        ExportArg::Openai => export.conversation(HistoryFormat::OpenAi).await?,
+        ExportArg::Anthropic => export.conversation(HistoryFormat::Anthropic).await?,
+        ExportArg::Gemini => export.conversation(HistoryFormat::Gemini).await?,
+        ExportArg::AgentRun => {
+            let below = free(args.out.as_deref(), ".agent/runs", &trace)?;
+            return done(export.agent_run(&below).await);
+        }
+        ExportArg::TraceDir => {
+            let below = free(args.out.as_deref(), ".trace", &trace)?;
+            return done(export.trace_dir(&below).await);
+        }
+    };
+    match &args.out {
+        None => out(&foreign(text.trim_end()))?,
+        Some(file) => put(file, text.as_bytes())?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// The folder below which a trace gets its own. Errors: it is there already.
+fn free(out_dir: Option<&Path>, usual: &str, trace: &TraceId) -> Result<PathBuf, Failure> {
+    let below = out_dir.unwrap_or(Path::new(usual));
+    let folder = below.join(trace.as_str());
+    match folder.exists() {
+        true => Err(Failure::usage(format!(
+            "{} already exists; remove it, or export elsewhere with --out",
+            folder.display()
+        ))),
+        false => Ok(below.into()),
+    }
+}
+
+fn done(folder: Result<PathBuf, Error>) -> Result<Exit, Failure> {
+    out(&folder?.display().to_string()).map(|()| Exit::Ok)
+}
+
+fn put(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let write = || {
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(file, bytes)
+    };
+    write().map_err(|error: std::io::Error| Failure::error(format!("{} cannot be written: {error}", file.display())))
+}

@@ -1,0 +1,303 @@
+//! `mainpath goal`: the plan of a trace, shown or changed, whoever drives it.
+
+use crate::commands::control::driven_elsewhere;
+use crate::exit::logs;
+use crate::exit::{Exit, Failure};
+use crate::runs::settle::settle;
+use crate::ui::out::out;
+use crate::ui::print::begins_with_the_task;
+use crate::ui::text::{plain, short};
+use clap::{Args, Subcommand, ValueEnum};
+use mainpath::Installation;
+use mainpath::Logs;
+use mainpath::trace::{Sent, goals_sent};
+use mainpath_core::{LEGEND, State};
+use mainpath_runtime::{Mail, views};
+use mainpath_store::ReadLog;
+use mainpath_types::*;
+use mainpath_types::{GoalId, GoalStatus};
+use serde::Deserialize;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `mainpath goal`
+#[derive(Args, Debug)]
+#[command(subcommand_precedence_over_arg = true)]
+pub struct GoalArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    /// As JSON, with what was spent on each goal
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub change: Option<GoalCommand>,
+}
+
+/// What is done with the plan.
+#[derive(Subcommand, Debug)]
+pub enum GoalCommand {
+    /// Show the plan (the default)
+    List {
+        /// Include each goal's reason and result
+        #[arg(long)]
+        full: bool,
+    },
+    /// Add a goal
+    Add {
+        /// The goal
+        description: String,
+        /// The reason
+        #[arg(long, default_value = "", hide_default_value = true)]
+        reason: String,
+        /// Its parent goal
+        #[arg(long, value_name = "ID", value_parser = goal_id, conflicts_with = "after")]
+        under: Option<GoalId>,
+        /// The goal that it comes after
+        #[arg(long, value_name = "ID", value_parser = goal_id)]
+        after: Option<GoalId>,
+    },
+    /// Switch the agent to this goal
+    Focus {
+        /// The goal
+        #[arg(value_parser = goal_id)]
+        id: GoalId,
+    },
+    /// Mark a goal as done
+    Done {
+        /// The goal [default: the current one]
+        #[arg(value_parser = goal_id)]
+        id: Option<GoalId>,
+        /// The result
+        #[arg(long, default_value = "", hide_default_value = true)]
+        summary: String,
+    },
+    /// Abandon a goal
+    Abandon {
+        /// The goal [default: the current one]
+        #[arg(value_parser = goal_id)]
+        id: Option<GoalId>,
+        /// The reason
+        #[arg(long, default_value = "", hide_default_value = true)]
+        summary: String,
+    },
+    /// Change a goal, or the mission, assumptions or constraints of the plan
+    Patch(PatchArgs),
+    /// Replace the plan
+    Set {
+        /// A JSON file: {"mission", "steps": [{"id", "title", "status", "under"}], "assumptions": [], "constraints": []}; `-` reads
+        /// it from standard input
+        file: PathBuf,
+    },
+}
+
+/// `mainpath goal TRACE patch`
+#[derive(Args, Debug)]
+pub struct PatchArgs {
+    /// The goal to change
+    #[arg(value_parser = goal_id)]
+    pub id: Option<GoalId>,
+    /// Its new text
+    #[arg(long, requires = "id")]
+    pub description: Option<String>,
+    /// The reason
+    #[arg(long, requires = "id")]
+    pub reason: Option<String>,
+    /// Its status
+    #[arg(long, value_enum, requires = "id")]
+    pub status: Option<StatusArg>,
+    /// The mission: what the whole plan is for
+    #[arg(long)]
+    pub mission: Option<String>,
+    /// Replace the assumptions. May be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub assumption: Vec<String>,
+    /// Replace the constraints. May be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub constraint: Vec<String>,
+}
+
+/// `--status`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[value(rename_all = "snake_case")]
+pub enum StatusArg {
+    /// Not started
+    Pending,
+    /// In progress
+    InProgress,
+    /// Done
+    Completed,
+    /// Abandoned
+    Abandoned,
+}
+
+impl From<StatusArg> for GoalStatus {
+    fn from(arg: StatusArg) -> GoalStatus {
+        match arg {
+            StatusArg::Pending => GoalStatus::Pending,
+            StatusArg::InProgress => GoalStatus::InProgress,
+            StatusArg::Completed => GoalStatus::Completed,
+            StatusArg::Abandoned => GoalStatus::Abandoned,
+        }
+    }
+}
+
+fn goal_id(text: &str) -> Result<GoalId, String> {
+    text.parse().map(GoalId).map_err(|_| "expected the number of a goal, as mainpath goal TRACE shows it".into())
+}
+
+/// A larger plan, in bytes, is not read.
+const LARGEST: u64 = 1024 * 1024;
+/// How long another process may take to read what it was sent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// `mainpath goal`
+pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
+    let ops = match args.change {
+        None | Some(GoalCommand::List { .. }) => None,
+        Some(ref change) => Some(ops(change)?),
+    };
+    let logs = logs()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let (mut log, mut state, _) = logs.read(&trace).await?;
+    let full = matches!(args.change, Some(GoalCommand::List { full: true }));
+    let Some(ops) = ops else { return show(&logs, (&log, &state), full, args.json).await };
+    match change(&logs, &trace, ops).await? {
+        true => {
+            (log, state, _) = logs.read(&trace).await?;
+            show(&logs, (&log, &state), full, args.json).await
+        }
+        false => Ok(Exit::Ok),
+    }
+}
+
+/// Changes the plan of a trace, whoever drives it. Whether it is changed by now; if not, that is said. Errors: the plan cannot be
+/// changed so.
+pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bool, Failure> {
+    let (log, mut state, bodies) = logs.read(trace).await?;
+    logs.of(trace, &log, &state, &bodies).check_goals(&ops)?;
+    // Where nobody works, the plan is changed here and now.
+    let here = if state.run.is_none() && !driven_elsewhere(logs, trace)? { Some(Installation::open()?) } else { None };
+    let mail = logs.send(trace, &Mail::Goals { ops: ops.clone() }).await?;
+    if driven_elsewhere(logs, trace)? {
+        let until = tokio::time::Instant::now() + PATIENCE;
+        while !state.log.mail.has(mail) && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            state = logs.read(trace).await?.1;
+        }
+    } else if let Some(app) = here {
+        settle(&app, trace, mail).await?;
+    }
+    let (log, ..) = logs.read(trace).await?;
+    match goals_sent(trace, &log, mail, &ops)? {
+        Sent::Applied => Ok(true),
+        Sent::Queued => {
+            out(&format!("queued; {trace} reads it when it continues: mainpath resume {trace}"))?;
+            Ok(false)
+        }
+    }
+}
+
+async fn show(logs: &Logs, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
+    if json {
+        let task = views::task(logs.scoped(), state, &log.events).await?;
+        let (_, made) = views::fold(&state.trace, &log.events);
+        out(&views::plan(state, &log.events, &made, &task).to_string())?;
+        return Ok(Exit::Ok);
+    }
+    if let Some(task) = task_alone(log, state).filter(|_| !full && state.run.is_none()) {
+        out(&format!("no plan; the task: {}", short(task, 400)))?;
+        return Ok(Exit::Ok);
+    }
+    let view = if full { state.goals.full_view() } else { state.goals.short_view() };
+    view.lines().try_for_each(|line| out(&plain(line)))?;
+    if !state.goals.list().is_empty() {
+        out(&format!("({LEGEND})"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The only goal, where nobody made it: an agent that works without a plan works on its task.
+fn task_alone<'s>(log: &ReadLog, state: &'s State) -> Option<&'s str> {
+    let [only] = state.goals.list() else { return None };
+    let has_begun = |kind: &EventKind| match kind {
+        EventKind::GoalsChanged(_) => Some(false),
+        EventKind::ModelFinished(data) if !data.goals.is_empty() => Some(begins_with_the_task(data)),
+        _ => None,
+    };
+    let is_alone = log.events.iter().filter_map(|event| has_begun(&event.kind)).all(|begun| begun);
+    (is_alone && only.status == GoalStatus::InProgress).then_some(&*only.description)
+}
+
+/// A plan in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plan {
+    #[serde(alias = "goal")]
+    mission: Option<String>,
+    steps: Vec<Step>,
+    #[serde(default)]
+    assumptions: Vec<String>,
+    #[serde(default)]
+    constraints: Vec<String>,
+}
+
+fn ops(change: &GoalCommand) -> Result<Vec<GoalOp>, Failure> {
+    Ok(match change {
+        GoalCommand::List { .. } => Vec::new(),
+        GoalCommand::Add { description, reason, under, after } => {
+            vec![GoalOp::Add { description: description.clone(), reason: reason.clone(), under: *under, after: *after }]
+        }
+        GoalCommand::Focus { id } => vec![GoalOp::Focus { id: *id }],
+        GoalCommand::Done { id, summary } => vec![GoalOp::Done { id: *id, summary: summary.clone() }],
+        GoalCommand::Abandon { id, summary } => vec![GoalOp::Abandon { id: *id, summary: summary.clone() }],
+        GoalCommand::Patch(args) => patch(args)?,
+        GoalCommand::Set { file } => {
+            let Plan { mission, steps, assumptions, constraints } = read(file)?;
+            let (assumptions, constraints) = (Some(assumptions), Some(constraints));
+            vec![GoalOp::Terms { mission, assumptions, constraints }, GoalOp::Set { steps }]
+        }
+    })
+}
+
+fn patch(args: &PatchArgs) -> Result<Vec<GoalOp>, Failure> {
+    let given = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
+    let (assumptions, constraints) = (given(&args.assumption), given(&args.constraint));
+    let said = args.mission.is_some() || assumptions.is_some() || constraints.is_some();
+    let terms = said.then(|| GoalOp::Terms { mission: args.mission.clone(), assumptions, constraints });
+    let changes = args.description.is_some() || args.reason.is_some() || args.status.is_some();
+    let goal = match args.id {
+        Some(id) if changes => Some(GoalOp::Patch {
+            id,
+            description: args.description.clone(),
+            reason: args.reason.clone(),
+            status: args.status.map(GoalStatus::from),
+        }),
+        Some(_) => return Err(Failure::usage("nothing to change; give --description, --reason or --status")),
+        None => None,
+    };
+    let ops: Vec<GoalOp> = terms.into_iter().chain(goal).collect();
+    match ops.is_empty() {
+        true => Err(Failure::usage(
+            "nothing to change; give a goal with --description, --reason or --status, or the plan with \
+                                    --mission, --assumption or --constraint",
+        )),
+        false => Ok(ops),
+    }
+}
+
+/// A plan from a file or standard input. Errors: file, place and what is wrong.
+fn read(file: &Path) -> Result<Plan, Failure> {
+    let bad = |why: String| Failure::usage(format!("the plan {} cannot be used: {why}", file.display()));
+    let mut bytes = Vec::new();
+    let opened = match file.as_os_str() == "-" {
+        true => std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes),
+        false => std::fs::File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)),
+    };
+    opened.map_err(|error| bad(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad("it is larger than 1 MiB".into()));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
+}

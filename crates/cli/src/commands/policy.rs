@@ -1,0 +1,306 @@
+//! `mainpath policy`: the rules, and how they decide.
+
+use crate::args::agent::ModeArg;
+use crate::args::rules::RuleArgs;
+use crate::commands::policy_replay::PolicyReplayArgs;
+use crate::exit::{Exit, Failure};
+use crate::ui::out::out;
+use crate::ui::text::plain;
+use clap::{Args, Subcommand, ValueEnum};
+use mainpath::Home;
+use mainpath::agent;
+use mainpath::rules::{Sources, project_file, read_files, untrusted};
+use mainpath_policy::{CallFacts, Explanation, Folders, Layer, Rule, Rules, explain, sample};
+use mainpath_tools::{Tools, Workspace};
+use mainpath_types::Origin;
+use mainpath_types::{ApprovalMode, Decision, Destination, RunRules};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// `mainpath policy`
+#[derive(Args, Debug)]
+pub struct PolicyArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+/// `mainpath policy …`
+#[derive(Subcommand, Debug)]
+pub enum PolicyCommand {
+    /// Check how the rules decide on a call, and why: exit code 0 allow, 5 ask, 6 deny
+    Check(PolicyCheckArgs),
+    /// List the rules that apply in a folder
+    List(PolicyListArgs),
+    /// Trust the folder's .mainpath/policy.toml in its present text, so that its allow rules apply
+    Trust(PolicyTrustArgs),
+    /// Apply today's rules to the calls of a trace, and show what would be decided differently
+    Replay(PolicyReplayArgs),
+}
+
+/// `mainpath policy check`
+#[derive(Args, Debug)]
+pub struct PolicyCheckArgs {
+    /// The call, such as "bash(git push)", "write(src/main.rs)", "http_request(POST https://example.com/x)"; or a tool's name,
+    /// with the arguments after it
+    pub call: String,
+    /// The tool's arguments, as a JSON object
+    pub arguments: Option<String>,
+    /// The folder to work in [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Where the arguments came from. May be repeated
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub origin: Vec<OriginArg>,
+    /// A value in the arguments that comes from somebody's text and that no person named. May be repeated
+    #[arg(long, value_name = "VALUE")]
+    pub from_text: Vec<String>,
+    /// What is allowed without asking [default: the configuration's]
+    #[arg(long, value_enum)]
+    pub mode: Option<ModeArg>,
+    /// As in a run with --yes
+    #[arg(short, long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub rules: RuleArgs,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--origin`
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OriginArg {
+    /// You, or whoever gives the agent its tasks
+    User,
+    /// Files of the workspace
+    Workspace,
+    /// The network
+    Web,
+    /// An MCP server
+    Mcp,
+    /// A message from another agent or person
+    Message,
+    /// The model itself
+    Model,
+}
+
+impl From<OriginArg> for Origin {
+    fn from(arg: OriginArg) -> Origin {
+        match arg {
+            OriginArg::User => Origin::User,
+            OriginArg::Workspace => Origin::Workspace,
+            OriginArg::Web => Origin::Web,
+            OriginArg::Mcp => Origin::Mcp,
+            OriginArg::Message => Origin::Message,
+            OriginArg::Model => Origin::Model,
+        }
+    }
+}
+
+/// `mainpath policy list`
+#[derive(Args, Debug)]
+pub struct PolicyListArgs {
+    /// The folder to work in [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub rules: RuleArgs,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath policy trust`
+#[derive(Args, Debug)]
+pub struct PolicyTrustArgs {
+    /// The folder [default: the current folder]
+    pub workspace: Option<PathBuf>,
+    /// Withdraw the trust
+    #[arg(long)]
+    pub revoke: bool,
+}
+
+impl RuleArgs {
+    /// The rules, with the text of their files. Errors: a file is not there, or cannot be read.
+    pub fn read(&self) -> Result<RunRules, Failure> {
+        let RuleArgs { allow, ask, deny, policy } = self.clone();
+        Ok(RunRules { allow, ask, deny, files: read_files(&policy)? })
+    }
+}
+
+/// `mainpath policy`
+pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
+    let home = Home::find()?;
+    match args.command {
+        PolicyCommand::Check(args) => check(&home, args),
+        PolicyCommand::List(args) => list(&home, args),
+        PolicyCommand::Trust(args) => trust(&home, args),
+        PolicyCommand::Replay(args) => crate::commands::policy_replay::replay(args).await,
+    }
+}
+
+/// `mainpath policy check`
+fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
+    let folder = agent::workspace(args.workspace.as_deref())?;
+    let policy = Sources::new(home).load(&folder.display().to_string(), &args.rules.read()?)?;
+    let workspace = Workspace::new(&folder, home.protected())?;
+    let (tools, _) = home.toolbox();
+    let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
+    facts.origins = args.origin.into_iter().map(Into::into).collect();
+    facts.destinations = from_text(&facts.arguments, &args.from_text)?;
+    facts.confined = mainpath_sandbox::Launcher::current_exe().support().can_confine();
+    let rules = Rules {
+        mode: if args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask },
+        access: args.mode.map(Into::into).or(home.config.mode).unwrap_or_default(),
+        allowed_tools: vec![facts.tool.clone()],
+        policy: Arc::new(policy),
+    };
+    let found = explain(&rules, &facts);
+    if args.json {
+        out(&json!({ "call": args.call, "explanation": found, "policy": rules.policy.hash() }).to_string())?;
+    } else {
+        show(&args.call, &found)?;
+    }
+    Ok(match found.verdict.decision {
+        Decision::Allow => Exit::Ok,
+        Decision::Ask => Exit::ApprovalNeeded,
+        Decision::Deny => Exit::Denied,
+    })
+}
+
+/// The arguments that hold these values, as if somebody's text had named them. Errors: no argument holds one.
+fn from_text(arguments: &Value, values: &[String]) -> Result<Vec<Destination>, Failure> {
+    fn look(at: &Value, argument: &str, wanted: &str, found: &mut Vec<Destination>) {
+        match at {
+            Value::String(text) if text.contains(wanted) => {
+                found.push(Destination { argument: argument.into(), value: wanted.into(), call: None, tool: None });
+            }
+            Value::Number(number) if number.to_string() == wanted => {
+                found.push(Destination { argument: argument.into(), value: wanted.into(), call: None, tool: None });
+            }
+            Value::Array(items) => items.iter().for_each(|item| look(item, argument, wanted, found)),
+            Value::Object(map) => map.iter().for_each(|(name, value)| {
+                let dot = if argument.is_empty() { "" } else { "." };
+                look(value, &format!("{argument}{dot}{name}"), wanted, found);
+            }),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    for wanted in values {
+        let mut found = Vec::new();
+        look(arguments, "", wanted, &mut found);
+        if found.is_empty() {
+            return Err(Failure::usage(format!("--from-text {wanted:?}: no argument of the call holds it")));
+        }
+        all.append(&mut found);
+    }
+    Ok(all)
+}
+
+/// The facts of a call, be it in a line or with its arguments as JSON.
+fn facts(
+    tools: &Tools,
+    call: &str,
+    arguments: Option<&str>,
+    workspace: &Workspace,
+    folders: &Folders,
+) -> Result<CallFacts, Failure> {
+    let plan = |tool: &str, arguments: &str| {
+        let one_line =
+            |text: String| text.lines().map(|line| line.trim_start_matches("- ")).collect::<Vec<_>>().join("; ");
+        tools.plan(tool, arguments, workspace).map_err(|problem| Failure::usage(one_line(problem.to_string())))
+    };
+    if let Some(arguments) = arguments.filter(|_| call.starts_with("mcp__")) {
+        return sample(&format!("{call}({arguments})"), folders).map_err(Failure::usage);
+    }
+    if let Some(arguments) = arguments {
+        return Ok(plan(call, arguments)?.facts);
+    }
+    let mut facts = sample(call, folders).map_err(Failure::usage)?;
+    for path in &mut facts.paths {
+        let found = plan("read_text_file", &json!({ "path": path.path }).to_string())?.facts.paths;
+        if let Some(found) = found.into_iter().next() {
+            let write = path.write;
+            *path = found;
+            path.write = write;
+        }
+    }
+    Ok(facts)
+}
+
+fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
+    let verdict = &found.verdict;
+    out(&format!("{}: {}", verdict.decision.as_str(), plain(call)))?;
+    out(&format!("  by {}: {}", verdict.rule, plain(&verdict.reason)))?;
+    if found.parts.len() > 1 {
+        out("parts:")?;
+        for part in &found.parts {
+            out(&format!("  {}: {}, by {}", part.decision.as_str(), plain(&part.part), part.rule))?;
+        }
+    }
+    if !found.rules.is_empty() {
+        out("matching rules, by layer:")?;
+        for rule in &found.rules {
+            let maybe = if rule.certain { "" } else { " (maybe: not all of it is known before it runs)" };
+            let (layer, decision) = (rule.layer.prefix(), rule.decision.as_str());
+            out(&format!("  {layer}: {decision} by {}, for {}{maybe}", rule.rule, plain(&rule.part)))?;
+        }
+    }
+    Ok(())
+}
+
+/// `mainpath policy list`
+fn list(home: &Home, args: PolicyListArgs) -> Result<Exit, Failure> {
+    let folder = agent::workspace(args.workspace.as_deref())?;
+    let policy = Sources::new(home).load(&folder.display().to_string(), &args.rules.read()?)?;
+    for rule in policy.rules() {
+        out(&if args.json { as_json(rule).to_string() } else { plain(&as_line(rule)) })?;
+    }
+    if let Some(note) = untrusted(&policy).filter(|_| !args.json) {
+        eprintln!("mainpath: {note}");
+    }
+    Ok(Exit::Ok)
+}
+
+fn as_json(rule: &Rule) -> serde_json::Value {
+    let place = rule.place.as_ref().map(|(file, line)| json!({ "file": file, "line": line }));
+    json!({
+        "layer": rule.layer, "id": rule.id, "decision": rule.decision, "match": rule.matches, "origin": rule.origins,
+        "effect": rule.effects, "reason": rule.reason, "always": rule.always, "place": place, "ignored": rule.ignored,
+    })
+}
+
+fn as_line(rule: &Rule) -> String {
+    let origins: Vec<String> = rule.origins.iter().map(|origin| json!(origin).as_str().unwrap_or("").into()).collect();
+    let origins = match (origins.is_empty(), rule.destination) {
+        (true, true) => " if destination = text".into(),
+        (true, false) => String::new(),
+        (false, _) => format!(" if origin = {}", origins.join(", ")),
+    };
+    let always = if rule.always { " always" } else { "" };
+    let ignored = rule.ignored.map(|why| format!(" [ignored: {why}]")).unwrap_or_default();
+    let matches = rule.matches.join(", ");
+    format!("{}: {}{always} {}: {matches}{origins}{ignored}", rule.layer.prefix(), rule.decision.as_str(), rule.id)
+}
+
+/// `mainpath policy trust`
+fn trust(home: &Home, args: PolicyTrustArgs) -> Result<Exit, Failure> {
+    let folder = agent::workspace(args.workspace.as_deref())?.display().to_string();
+    let sources = Sources::new(home);
+    if args.revoke {
+        let known = sources.distrust(&folder)?;
+        out(&format!("{folder} {}", if known { "is no longer trusted" } else { "was not trusted" }))?;
+        return Ok(Exit::Ok);
+    }
+    let policy = sources.load(&folder, &RunRules::default())?;
+    for rule in policy.rules().iter().filter(|rule| rule.layer == Layer::Project && rule.decision == Decision::Allow) {
+        out(&plain(&format!("allow {}: {}", rule.id, rule.matches.join(", "))))?;
+    }
+    sources.trust(&folder)?;
+    let file = project_file(&folder);
+    out(&format!("{} is trusted in its present text; trust it again after a change", file.display()))?;
+    Ok(Exit::Ok)
+}

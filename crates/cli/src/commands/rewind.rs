@@ -1,0 +1,183 @@
+//! `rewind`, `regenerate` and `fork`: going on from an earlier message, in the trace or in another one.
+
+use crate::args::agent::AgentArgs;
+use crate::args::output::OutputArgs;
+use crate::args::point::PointArgs;
+use crate::args::point::seq;
+use crate::commands::restore::FilesArgs;
+use crate::commands::restore::{before_going_on, held};
+use crate::exit::{Exit, Failure};
+use crate::runs::go_on::{go_on, keep_mode};
+use crate::ui::out::out;
+use clap::Args;
+use mainpath::Installation;
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::Seq;
+use mainpath_types::*;
+
+/// `mainpath rewind`
+#[derive(Args, Debug)]
+pub struct RewindArgs {
+    /// The trace (its id or a unique part of it)
+    pub trace: String,
+    /// The message to go back to (unless an option names it), then a new task [default: the model answers again at once]
+    #[arg(value_name = "[N] [TASK]", num_args = 0..=2)]
+    pub words: Vec<String>,
+    #[command(flatten)]
+    pub point: PointArgs,
+    #[command(flatten)]
+    pub files: FilesArgs,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl RewindArgs {
+    /// Where to, and what to say there. Errors: a line that says what is missing.
+    pub fn read(&mut self) -> Result<Option<String>, String> {
+        let PointArgs { to, turn, goal } = self.point;
+        let mut words = std::mem::take(&mut self.words).into_iter();
+        if to.is_none() && turn.is_none() && goal.is_none() {
+            let first = words
+                .next()
+                .ok_or("give a message, a turn or a goal: mainpath rewind TRACE --to MESSAGE, --turn N or --goal N")?;
+            self.point.to = Some(seq(&first)?);
+        }
+        let task = words.next();
+        match words.next() {
+            Some(extra) => Err(format!("unexpected argument {extra:?}; put the task in quotes")),
+            None => Ok(task),
+        }
+    }
+}
+
+/// `mainpath regenerate`
+#[derive(Args, Debug)]
+pub struct RegenerateArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `mainpath fork`
+#[derive(Args, Debug)]
+pub struct ForkArgs {
+    /// The trace (its id or a unique part of it)
+    pub trace: String,
+    /// A new task [default: the model answers again at once; --no-run only copies]
+    pub task: Option<String>,
+    #[command(flatten)]
+    pub point: PointArgs,
+    #[command(flatten)]
+    pub files: FilesArgs,
+    /// Only create the trace and print its id
+    #[arg(long, conflicts_with_all = ["task", "json", "output"])]
+    pub no_run: bool,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `mainpath rewind`
+pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
+    let task = args.read().map_err(Failure::usage)?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let trace = app.logs.find(Some(&args.trace)).await?;
+    let (log, state, bodies) = app.logs.read(&trace).await?;
+    keep_mode(&mut args.agent, &log, &state);
+    let of = app.logs.of(&trace, &log, &state, &bodies);
+    let after = of.point(args.point.point())?;
+    if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
+        // A message of a side branch has no fork either.
+        of.reached(after)?;
+        let task = task.map(|task| format!(" {}", quoted(&task))).unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "message {after} of {trace} is not on the main path; continue from it in a fork: mainpath fork {trace} --at {after}{task}"
+        )));
+    }
+    if after == Seq(0) && task.is_none() {
+        return Err(Failure::usage("a rewind to before the first message needs a new task"));
+    }
+    if before_going_on(&app, &trace, of, after, args.files, args.output.json).await? {
+        return Ok(Exit::Ok);
+    }
+    if task.is_none() && !args.output.json {
+        eprintln!("· no task given, so the model answers message {after} of {trace} again");
+    }
+    let parts = task.map(|task| vec![Part::text(task)]);
+    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts })).await
+}
+
+/// `mainpath regenerate`
+pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (log, state, _) = app.logs.read(&trace).await?;
+    keep_mode(&mut args.agent, &log, &state);
+    let after = state.tree.head.ok_or_else(|| Failure::error(format!("{trace} has no messages yet")))?;
+    go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
+}
+
+/// `mainpath fork`
+pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let from = app.logs.find(Some(&args.trace)).await?;
+    let (log, state, bodies) = app.logs.read(&from).await?;
+    let of = app.logs.of(&from, &log, &state, &bodies);
+    keep_mode(&mut args.agent, &log, &state);
+    let PointArgs { to, turn, goal } = args.point;
+    let at = match state.tree.head {
+        Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,
+        _ => of.point(args.point.point())?,
+    };
+    of.reached(at)?;
+    if at == Seq(0) && args.task.is_none() && !args.no_run {
+        return Err(Failure::usage("a fork before the first message needs a task"));
+    }
+    if let Some(model) = &args.agent.model {
+        app.prepare_model(model).await?;
+    }
+    if args.files.dry_run {
+        before_going_on(&app, &from, of, at, args.files, true).await?;
+        return Ok(Exit::Ok);
+    }
+    if args.files.files {
+        held(&app.logs, &from)?;
+    }
+    let new = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
+    app.runtime()?.fork(&app.logs.scope, &from, at, &new).await?;
+    before_going_on(&app, &new, of, at, args.files, args.output.json).await?;
+    // Past the results of its calls, if it made any.
+    let head = app.logs.read(&new).await?.1.tree.head.unwrap_or(Seq(0));
+    let why =
+        if head == at { String::new() } else { format!(", because #{at} made calls and their results belong to it") };
+    if args.no_run {
+        eprintln!(
+            "forked {from} at #{head}{why}; continue with mainpath run --trace {new} \"TASK\", or mainpath regenerate {new}"
+        );
+        out(new.as_str())?;
+        return Ok(Exit::Ok);
+    }
+    if !args.output.json {
+        let again =
+            if args.task.is_none() { "; no task given, so the model answers again (--no-run only copies)" } else { "" };
+        eprintln!("mainpath: forked {from} at #{head}{why}{again}");
+    }
+    let mail = match args.task {
+        Some(task) => Mail::message(task),
+        // Past the results of its calls, if it made any.
+        None => Mail::Rewind { after: at, parts: None },
+    };
+    go_on(&app, &new, &args.agent, &args.output, Some(mail)).await
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

@@ -1,0 +1,88 @@
+//! `run` and `resume`, and what everything that lets an agent work has in common.
+
+use crate::args::agent::AgentArgs;
+use crate::args::output::OutputArgs;
+use crate::args::run::RunArgs;
+use crate::commands::conversation;
+use crate::commands::elsewhere;
+use crate::exit::{Exit, Failure};
+use crate::runs::go_on::closed;
+use crate::runs::go_on::go_on;
+use crate::runs::go_on::keep_mode;
+use crate::runs::held::mirror;
+use crate::runs::start::begin;
+use crate::runs::task::task;
+use crate::traces::mail::says_first;
+use crate::traces::mail::unread;
+use clap::Args;
+use mainpath::Installation;
+use mainpath::sessions::Held;
+use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+
+/// `mainpath resume`
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `mainpath run`
+pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
+    args.agent.relations.session.clone_from(&args.session);
+    if let Some(file) = args.messages.clone() {
+        return conversation::run(args, &file).await;
+    }
+    let task = task(args.task.as_deref())?;
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
+    let held = Held::new(&app.logs)?;
+    elsewhere::adopt_unknown(&app, &held, name, &args.agent).await?;
+    let (mut session, known) = held.for_run(&app.logs, name)?;
+    let trace = match known {
+        Some(trace) => trace,
+        None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
+    };
+    let done = begin(&app, &args, task, Some((&held, &mut session, &trace))).await;
+    mirror(&held, &app, &session).await;
+    done
+}
+
+/// What a model is told whose answer was cut off.
+const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it broke off.";
+
+/// `mainpath resume`
+pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
+    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let (log, state) = closed(&app, &trace).await?;
+    if let Some(say) = says_first(&app.logs, &log, &state).await? {
+        return Err(Failure::error(say));
+    }
+    keep_mode(&mut args.agent, &log, &state);
+    let mail = match (&state.run, state.ended.reason, state.tree.head) {
+        // A conversation from elsewhere in which a person has the last word.
+        (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
+        (Some(_), ..) | (None, None, _) => None,
+        (None, Some(FinishReason::Final), _)
+            if state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() =>
+        {
+            let how = format!(
+                "trace {trace} ended with its final answer; continue with mainpath run --trace {trace} \"TASK\""
+            );
+            return Err(Failure::error(how));
+        }
+        (None, Some(FinishReason::Final), _) => None,
+        // What it said is said: it is told to go on with it.
+        (None, Some(FinishReason::MaxOutput), Some(_)) => Some(Mail::message(GO_ON)),
+        // After a limit, a stop or a failure: the model goes on from where it was.
+        (None, Some(_), Some(_)) => Some(Mail::Continue),
+        (None, Some(_), None) => None,
+    };
+    go_on(&app, &trace, &args.agent, &args.output, mail).await
+}

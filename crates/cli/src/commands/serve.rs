@@ -1,0 +1,230 @@
+//! `mainpath mcp serve`: runs for the person's own MCP client. It serves what it has started itself and nothing else, so
+//! whoever talks to it decides about no run of anybody else.
+
+use crate::args::agent::AgentArgs;
+use crate::exit::{Exit, Failure};
+use crate::runs::signals::Signals;
+use crate::ui::person::person_only;
+use crate::ui::text::plain;
+use mainpath::Installation;
+use mainpath::agent;
+use mainpath::agent::choose_model;
+use mainpath::servers::{self, PassingOn};
+use mainpath_core::{Bodies, Log, State, arguments_in};
+use mainpath_mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
+use mainpath_runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
+use mainpath_store::scheduler::system_clock;
+use mainpath_tools::Fut;
+use mainpath_types::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// `mainpath mcp serve`
+pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
+    // What an agent starts must not be able to approve what an agent does.
+    person_only("serve runs")?;
+    let app = Installation::open()?.with_waits(&args.options()?.limits).with_rules(args.rules.read()?);
+    let workspace = agent::workspace(args.workspace.as_deref())?;
+    let tell = |line: &str| eprintln!("! {}", plain(line));
+    let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
+    let runtime = app.runtime()?;
+    let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
+    let mut signals = Signals::listen()?;
+    let done = tokio::select! {
+        done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
+        heard = signals.next() => Err(heard.again()),
+    };
+    // Also where the client has gone: whoever closes its input has not said that runs are to break off.
+    served.stop(&mut signals, done.as_ref().err().unwrap_or(&"a signal")).await;
+    if let Some(mcp) = &served.mcp {
+        mcp.close().await;
+    }
+    match done {
+        Ok(served) => served.map(|()| Exit::Ok).map_err(Failure::error),
+        Err(_) => Ok(Exit::Interrupted),
+    }
+}
+
+struct Served {
+    app: Installation,
+    runtime: Runtime,
+    args: AgentArgs,
+    mcp: Option<Mcp>,
+    started: Mutex<BTreeMap<TraceId, PassingOn>>,
+}
+
+fn said(failure: impl Into<Failure>) -> String {
+    failure.into().message
+}
+
+impl Served {
+    async fn begin(&self, start: RunStart) -> Result<Value, String> {
+        if start.task.trim().is_empty() {
+            return Err("no task given".into());
+        }
+        let app = &self.app;
+        let named = start.model.as_deref().or(self.args.model.as_deref());
+        let chosen = choose_model(named, &app.logs.home, app.models.registry()).await.map_err(said)?;
+        app.prepare_model(&chosen.model).await.map_err(said)?;
+        let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
+        let workspace = agent::workspace(folder).map_err(said)?;
+        // Nobody sits at a terminal: what has to be asked waits for run_answer.
+        let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
+        let model = chosen.model.clone();
+        let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run).map_err(said)?;
+        let spec =
+            agent::spec(&self.args.options().map_err(said)?, app.basis(), chosen.model, (&workspace, &policy), mode)
+                .map_err(said)?;
+        let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
+        self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
+        let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
+        self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
+        Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))
+    }
+
+    /// A run that was started here.
+    fn own(&self, trace: &str) -> Result<TraceId, String> {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = started.keys().find(|known| known.as_str() == trace).cloned();
+        found.ok_or_else(|| format!("this server started no run {:?}", plain(trace)))
+    }
+
+    /// Stops what goes on at the next checkpoint; what waits for a decision goes on waiting. `again` ends at once.
+    async fn stop(&self, signals: &mut Signals, again: &str) {
+        let scope = &self.app.logs.scope;
+        let started: Vec<TraceId> =
+            self.started.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
+        let going_on = |trace: &&TraceId| !rests(&self.runtime.phase(scope, trace).borrow());
+        let running: Vec<&TraceId> = started.iter().filter(going_on).collect();
+        if running.is_empty() {
+            return;
+        }
+        let runs = if running.len() == 1 { "a run".into() } else { format!("{} runs", running.len()) };
+        eprintln!("mainpath: stopping {runs} at the next checkpoint; {again} stops at once");
+        for trace in &running {
+            if let Err(error) = self.runtime.send(scope, trace, &Mail::Stop).await {
+                eprintln!("! {trace} cannot be stopped: {}", plain(&error.to_string()));
+            }
+        }
+        let ends = async {
+            for trace in &running {
+                self.rest(trace).await;
+                if let Err(error) = views::write(self.app.logs.at(trace)).await {
+                    eprintln!("! the views of {trace} cannot be written: {}", plain(&error.to_string()));
+                }
+            }
+        };
+        tokio::select! {
+            () = ends => {}
+            _ = signals.next() => {}
+        }
+        running.iter().for_each(|trace| eprintln!("mainpath: continue with mainpath resume {trace}"));
+    }
+
+    /// Waits until nothing of a run goes on.
+    async fn rest(&self, trace: &TraceId) {
+        let mut phases = self.runtime.phase(&self.app.logs.scope, trace);
+        // An error is a runtime that is gone.
+        let _ = phases.wait_for(rests).await;
+    }
+
+    async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
+        let phase = self.runtime.phase(&self.app.logs.scope, trace).borrow().clone();
+        let (_, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
+        let mut about = json!({"trace": trace, "cost_usd_micros": state.spent.cost, "turns": state.run.as_ref().map(|run| run.turns)});
+        match phase {
+            Phase::Failed(problem) => {
+                about["status"] = "failed".into();
+                about["problem"] = problem.into();
+            }
+            Phase::Parked(waiting) => {
+                let waiting: Vec<Value> = waiting.iter().filter_map(|one| described(one, &state, &bodies)).collect();
+                about["status"] = if waiting.is_empty() { "running" } else { "waiting" }.into();
+                about["waiting"] = waiting.into();
+            }
+            Phase::Running => about["status"] = "running".into(),
+            Phase::Idle => {
+                let app = &self.app;
+                let end = views::ending(app.logs.scoped(), &state, &bodies).await.map_err(said)?;
+                about["status"] = if end.is_some() { "finished" } else { "running" }.into();
+                if let Some(end) = end {
+                    about["reason"] = end.reason.as_str().into();
+                    about["answer"] = end.answer.into();
+                }
+            }
+        }
+        Ok(about)
+    }
+
+    async fn decide(&self, answer: RunAnswer) -> Result<Value, String> {
+        let RunAnswer { trace, call, decision, text } = answer;
+        let trace = self.own(&trace)?;
+        let call: CallId = call.parse().map_err(|error: BadCallId| error.to_string())?;
+        let phase = self.runtime.phase(&self.app.logs.scope, &trace).borrow().clone();
+        let wanted = match decision {
+            RunDecision::Approve | RunDecision::Deny => Waiting::Approval(call),
+            RunDecision::Answer => Waiting::Answer(call),
+        };
+        if !matches!(&phase, Phase::Parked(waiting) if waiting.contains(&wanted)) {
+            return Err(format!("call {call} of {trace} is not waiting for that; see run_status"));
+        }
+        let mail = match decision {
+            RunDecision::Approve => Mail::Approve { call, arguments: None, rule: None },
+            RunDecision::Deny => Mail::Deny { call, reason: text },
+            RunDecision::Answer => Mail::Answer { call, text: text.ok_or("an answer needs its text")? },
+        };
+        self.runtime.send(&self.app.logs.scope, &trace, &mail).await.map_err(said)?;
+        Ok(json!({"trace": trace, "call": call.to_string(), "status": "sent"}))
+    }
+
+    async fn end(&self, trace: TraceId, wait: Duration) -> Result<Value, String> {
+        let _ = tokio::time::timeout(wait, self.rest(&trace)).await;
+        let stands = self.stands(&trace).await?;
+        if stands["status"] == "finished" || stands["status"] == "waiting" {
+            views::write(self.app.logs.at(&trace)).await.map_err(said)?;
+        }
+        Ok(stands)
+    }
+}
+
+/// Whether nothing goes on until somebody does something.
+fn rests(phase: &Phase) -> bool {
+    match phase {
+        Phase::Running => false,
+        Phase::Parked(waiting) => waiting.iter().any(|one| *one != Waiting::Timer),
+        Phase::Idle | Phase::Failed(_) => true,
+    }
+}
+
+/// What waits, and what is to be known to decide.
+fn described(waiting: &Waiting, state: &State, bodies: &Log) -> Option<Value> {
+    let (call, what) = match waiting {
+        Waiting::Approval(call) => (*call, "approval"),
+        Waiting::Answer(call) => (*call, "answer"),
+        Waiting::Child(_) | Waiting::Timer => return None,
+    };
+    let row = state.calls.get(call)?;
+    // As it will run: hooks or a person may have given it other arguments than the model's.
+    let arguments = bodies.get(row.arguments).and_then(|kind| arguments_in(kind, call)).unwrap_or_default();
+    let tool = row.tool.as_deref().unwrap_or_default();
+    let reason = row.verdict().map(|verdict| verdict.reason.as_str());
+    Some(json!({"call": call.to_string(), "needs": what, "tool": tool, "arguments": arguments, "reason": reason}))
+}
+
+impl Runs for Served {
+    fn start(&self, start: RunStart) -> Fut<'_, Result<Value, String>> {
+        Box::pin(self.begin(start))
+    }
+    fn status(&self, trace: String) -> Fut<'_, Result<Value, String>> {
+        Box::pin(async move { self.stands(&self.own(&trace)?).await })
+    }
+    fn answer(&self, answer: RunAnswer) -> Fut<'_, Result<Value, String>> {
+        Box::pin(self.decide(answer))
+    }
+    fn result(&self, trace: String, wait: Duration) -> Fut<'_, Result<Value, String>> {
+        Box::pin(async move { self.end(self.own(&trace)?, wait).await })
+    }
+}

@@ -1,0 +1,308 @@
+//! `show`, `verify`, `replay` and `schema`: looking, without changing anything.
+
+use crate::args::one::OneTrace;
+use crate::commands::compare::compare;
+use crate::exit::logs;
+use crate::exit::{Exit, Failure};
+use crate::runs::attach::{Sizes, sizes};
+use crate::traces::allow::{leads, offer, offered, why};
+use crate::traces::asked::asked;
+use crate::traces::mail::says_first;
+use crate::traces::rows::{INTERRUPTED, standing};
+use crate::traces::waits::waiting;
+use crate::ui::out::out;
+use crate::ui::said::body;
+use crate::ui::said::role;
+use crate::ui::said::run_body;
+use crate::ui::term::screen::in_a_row;
+use crate::ui::text::{count, number, plain, short, span, spent, were};
+use clap::Args;
+use mainpath::Logs;
+use mainpath_core::{Bodies, Node, NodeKind, State, ending, status};
+use mainpath_runtime::{EnvModels, Hydrated, replay as again, wire::Projector};
+use mainpath_types::*;
+use std::sync::Arc;
+
+/// `mainpath replay`
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    #[command(flatten)]
+    pub which: OneTrace,
+    /// Only compare; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `mainpath show`
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The trace (its id or a unique part of it) [default: the latest]
+    pub trace: Option<String>,
+    /// The whole tree, including branches left by rewinds
+    #[arg(long, conflicts_with = "events")]
+    pub all: bool,
+    /// The events as JSON lines
+    #[arg(long)]
+    pub events: bool,
+    /// Compare two traces: what they share, where they differ, what each used
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["trace", "all", "events"])]
+    pub diff: Vec<String>,
+}
+
+/// `mainpath schema`
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// The type, such as Event [default: all]
+    pub name: Option<String>,
+}
+
+/// `mainpath show`
+pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    if let [a, b] = args.diff.as_slice() {
+        return compare(&logs, a, b).await;
+    }
+    let trace = logs.find(args.trace.as_deref()).await?;
+    // Asked first: what its owner wrote before it went is then read.
+    let is_driven = logs.is_driven(&trace)?;
+    let (log, state, bodies) = logs.read(&trace).await?;
+    let mut bodies = Hydrated::new(&bodies);
+    if !args.events {
+        // What was said is shown whole. The long output of a tool is named by its blob, as is all whose blob is gone.
+        let said = |node: &Node| !matches!(node.kind, NodeKind::Result(_));
+        for (_, node) in state.tree.iter().filter(|(_, node)| said(node)) {
+            let _ = bodies.load(logs.scoped(), node.event).await;
+        }
+    }
+    if args.events {
+        let mut projector = Projector::new(trace.clone());
+        for event in &log.events {
+            for line in projector.project(event) {
+                out(&line.to_string())?;
+            }
+        }
+    } else if args.all {
+        tree(&state, &bodies, &sizes(&logs, &log.events).await)?;
+    } else {
+        let then = match says_first(&logs, &log, &state).await? {
+            Some(how) => how,
+            None if log.read_only() => format!("its process ended; to continue in a copy: mainpath fork {trace}"),
+            None => format!("its process ended; mainpath resume {trace}"),
+        };
+        path(&logs, (&trace, is_driven, &then), &log.events, &state, &bodies).await?;
+    }
+    if let Some(damage) = &log.damage {
+        return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
+    }
+    if let Some(torn) = logs.torn(&trace, &log) {
+        eprintln!("! {torn}: not shown");
+    }
+    Ok(Exit::Ok)
+}
+
+/// What an answer used, as the rest of its headline.
+fn used(bodies: &Hydrated<'_>, kind: NodeKind, event: EventId) -> String {
+    let used = match (kind, bodies.get(event)) {
+        (NodeKind::Assistant { .. }, Some(EventKind::ModelFinished(data))) => data.spent(),
+        (NodeKind::Malformed, Some(EventKind::ModelMalformed(data))) => data.spent(),
+        // How long a call took; one that never ran took no time.
+        (NodeKind::Result(_), Some(EventKind::CallResolved(data))) => {
+            return data.ran_ms().map(|ms| format!("  ({})", span(ms))).unwrap_or_default();
+        }
+        _ => return String::new(),
+    };
+    format!("  ({})", spent(used))
+}
+
+async fn path(
+    logs: &Logs,
+    (trace, is_driven, then): (&TraceId, bool, &str),
+    events: &[Event],
+    state: &State,
+    bodies: &Hydrated<'_>,
+) -> Result<(), Failure> {
+    let spec = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&*data.spec),
+        _ => None,
+    });
+    out(&format!("trace   {trace}"))?;
+    let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
+    out(&match standing(status(state), is_driven) {
+        INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
+        status => format!("status  {status}{}", reason.unwrap_or_default()),
+    })?;
+    if let Some(spec) = spec {
+        out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
+    }
+    out(&format!(
+        "tokens  {}",
+        spent(Spent { usage: state.spent.usage, cost: state.spent.cost, about: state.spent.about })
+    ))?;
+    out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?;
+    let mut path: Vec<(Seq, NodeKind, EventId)> =
+        state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
+    path.reverse();
+    let sizes = sizes(logs, events).await;
+    for (seq, kind, event) in path {
+        let (used, text) = (used(bodies, kind, event), run_body(state, bodies, &sizes, kind, event));
+        let Some(text) = text else { continue };
+        out("")?;
+        out(&format!("#{seq} {}{used}", role(kind)))?;
+        for line in text.lines() {
+            out(&format!("   {line}"))?;
+        }
+    }
+    for asked in asked(logs, state, bodies).await? {
+        out(&format!("\n{}", plain(&asked.line(trace))))?;
+        asked.whole.iter().try_for_each(|line| out(&format!("   │ {line}")))?;
+        let rule = offer(events, asked.call);
+        for line in asked.verdict.iter().map(why).chain(leads(&asked.places)).chain(rule.as_deref().map(offered)) {
+            out(&format!("   {line}"))?;
+        }
+    }
+    for line in waiting(logs, trace, state, bodies).await? {
+        out(&format!("\n{line}"))?;
+    }
+    if let Some(end) = ending(state, bodies).filter(|end| end.reason != FinishReason::Final) {
+        out(&format!("\n{}", plain(&end.answer)))?;
+    }
+    Ok(())
+}
+
+/// The whole tree, a branch being indented under what it left.
+fn tree(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes) -> Result<(), Failure> {
+    let on_path: std::collections::HashSet<Seq> = state.tree.up(state.tree.head).map(|(seq, _)| seq).collect();
+    let mut children: std::collections::BTreeMap<Option<Seq>, Vec<Seq>> = std::collections::BTreeMap::new();
+    for (seq, node) in state.tree.iter() {
+        children.entry(node.parent).or_default().push(seq);
+    }
+    // The main path last, so that it goes on unindented.
+    children.values_mut().for_each(|seqs| seqs.sort_by_key(|seq| (on_path.contains(seq), *seq)));
+    let roots = children.get(&None).map(Vec::as_slice).unwrap_or_default();
+    let mut stack: Vec<(Seq, usize, bool)> = forks(roots, 0);
+    while let Some((seq, depth, forks_off)) = stack.pop() {
+        let Some(node) = state.tree.node(seq) else { continue };
+        let mark = if on_path.contains(&seq) { "●" } else { "○" };
+        let line = short(&body(state, bodies, sizes, node.kind, node.event), 90);
+        let rails = match (depth, forks_off) {
+            (1.., true) => format!("{}├╴", "│ ".repeat(depth - 1)),
+            _ => "│ ".repeat(depth),
+        };
+        out(&in_a_row(&format!("{rails}{mark} #{seq} {}  {line}", role(node.kind))))?;
+        stack.extend(forks(children.get(&Some(seq)).map(Vec::as_slice).unwrap_or_default(), depth));
+    }
+    Ok(())
+}
+
+/// What follows a message, ready to be popped: the last one goes on in its line, the others fork off to the right.
+fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
+    let last = below.len().saturating_sub(1);
+    let place = |(at, seq): (usize, &Seq)| (*seq, if at == last { depth } else { depth + 1 }, at != last);
+    below.iter().enumerate().map(place).rev().collect()
+}
+
+/// `mainpath verify`
+pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let trace = logs.find(args.trace.as_deref()).await?;
+    let report = mainpath_runtime::verify(logs.at(&trace)).await?;
+    let head = report.head;
+    out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
+    let (blobs, bytes) = (count(report.blobs, "blob"), count(report.blob_bytes, "byte"));
+    let mail = match report.mail {
+        1 => "1 mailbox entry".into(),
+        n => format!("{} mailbox entries", number(n)),
+    };
+    out(&format!("checked: the chain, {blobs} ({bytes}), {mail}"))?;
+    match report.erased.len() {
+        0 => {}
+        1 => out("1 event was erased; the chain still verifies")?,
+        n => out(&format!("{n} events were erased; the chain still verifies"))?,
+    }
+    let damage = report.damage.map(|damage| damage.to_string());
+    let faults: Vec<String> = damage.into_iter().chain(report.faults).collect();
+    if faults.is_empty() {
+        out("the chain verifies")?;
+    }
+    for fault in &faults {
+        out(&format!("damaged: {}", plain(fault)))?;
+    }
+    for line in &report.unchecked {
+        out(&format!("not checked: {line}"))?;
+    }
+    match faults.as_slice() {
+        [] => Ok(Exit::Ok),
+        [one] => Err(Failure::error(format!("damaged: {one}"))),
+        [first, rest @ ..] => Err(Failure::error(format!("damaged: {first}; and {} more", rest.len()))),
+    }
+}
+
+/// `mainpath replay`
+pub async fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
+    let logs = logs()?;
+    let trace = logs.find(args.which.trace.as_deref()).await?;
+    let models = EnvModels::new(Arc::new(logs.registry()));
+    let found = again::replay(logs.at(&trace), &models, args.dry_run).await?;
+    let (events, requests) = (count(found.events, "event"), count(found.requests as u64, "request"));
+    let views = count(found.views as u64, "view");
+    out(&format!("{trace}: {events} applied, {requests} and {views} rebuilt identically"))?;
+    if found.erased > 0 {
+        let erased = count(found.erased as u64, "request");
+        out(&format!("{erased} contained messages that were erased since, and cannot be compared"))?;
+    }
+    if found.unanswered > 0 {
+        let unanswered = were(found.unanswered as u64, "request");
+        out(&format!("{unanswered} never answered, so there is nothing to compare with"))?;
+    }
+    if found.outdated > 0 {
+        let views = were(found.outdated as u64, "view");
+        let now = if args.dry_run { "replay without --dry-run rewrites them" } else { "rewritten" };
+        out(&format!("{views} written by another version of Mainpath, not compared; {now}"))?;
+    }
+    let (one, many) = if args.dry_run {
+        let how = "replay without --dry-run";
+        (format!("{how} rewrites it"), format!("{how} writes them"))
+    } else {
+        ("rewritten".into(), "rewritten".into())
+    };
+    if !found.missing.is_empty() {
+        let missing = were(found.missing.len() as u64, "view");
+        out(&format!("{missing} missing ({}); {many}", plain(&found.missing.join(", "))))?;
+    }
+    for name in &found.wrong {
+        out(&format!("differs: the view {} did not match the log; {one}", plain(name)))?;
+    }
+    for line in &found.differences {
+        out(&format!("differs: {}", plain(line)))?;
+    }
+    match (found.wrong.len(), found.differences.len()) {
+        (0, 0) => Ok(Exit::Ok),
+        (wrong, others) => {
+            let n = count((wrong + others) as u64, "difference");
+            let now = if others == 0 && !args.dry_run { "; now they agree" } else { "" };
+            Err(Failure::error(format!("{n} between the log and what was computed from it{now}")))
+        }
+    }
+}
+
+/// Other names of types, by which people look for them.
+const SCHEMA_ALIASES: [(&str, &str); 2] = [("Context", "Packed"), ("CallRecord", "Call")];
+
+/// `mainpath schema`
+pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let mut all = mainpath_types::schema::all();
+    all.extend(mainpath_core::schemas());
+    let Some(wanted) = &args.name else {
+        let all: serde_json::Map<String, serde_json::Value> =
+            all.into_iter().map(|(name, schema)| (name.to_string(), schema.to_value())).collect();
+        out(&format!("{:#}", serde_json::Value::Object(all)))?;
+        return Ok(Exit::Ok);
+    };
+    let other = SCHEMA_ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(wanted)).map(|(_, name)| *name);
+    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(other.unwrap_or(wanted)));
+    let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let (_, schema) =
+        found.ok_or_else(|| Failure::usage(format!("there is no type {wanted:?}; there are: {}", names())))?;
+    out(&format!("{:#}", schema.as_value()))?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,344 @@
+//! Staying with a run until it ends, parks or fails: printing, asking, stopping.
+
+use crate::args::output::OutputArgs;
+use crate::exit::{Exit, Failure};
+use crate::runs::signals::{Heard, Signals};
+use crate::traces::asked::with_tool;
+use crate::traces::forget::forget_said;
+use crate::ui::live::Watchers;
+use crate::ui::print::Printer;
+use crate::ui::prompt::Lines;
+use crate::ui::say::to_output;
+use crate::ui::term::ink::Face;
+use crate::ui::term::markdown::Markdown;
+use crate::ui::term::{screen, spinner};
+use crate::ui::text::plain;
+use crate::ui::written::written;
+use mainpath::Installation;
+use mainpath::spec_of;
+use mainpath_core::{Bodies, Help, State, lacking, what_helps};
+use mainpath_runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
+use mainpath_store::Store;
+use mainpath_types::*;
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, IsTerminal};
+use std::time::Instant;
+
+/// One run that is followed.
+pub struct Follow<'a> {
+    pub app: &'a Installation,
+    pub runtime: &'a Runtime,
+    pub trace: TraceId,
+    pub output: &'a OutputArgs,
+    /// Whether a person can be asked.
+    pub attended: bool,
+    pub printer: Printer,
+    lines: Lines,
+    /// The rules that were given for this trace here: calls that wait already are not judged anew.
+    pub rules: Vec<String>,
+    /// The call that a question was last asked about, to ask once.
+    pub asked: Option<CallId>,
+    /// The call that was decided last: the word may still be on its way.
+    pub decided: Option<CallId>,
+    /// The calls that were approved here as they were shown.
+    pub seen: BTreeSet<CallId>,
+    stops: u32,
+    /// Why standard output took no more; the run goes on all the same.
+    unheard: Option<std::io::Error>,
+    /// How many lines of the call that a question is about have not been shown.
+    pub unseen: usize,
+    watchers: Watchers,
+    /// The event up to which views were written while it waited.
+    viewed: EventId,
+}
+
+impl<'a> Follow<'a> {
+    /// Follows a trace from an event on.
+    pub fn new(
+        app: &'a Installation,
+        runtime: &'a Runtime,
+        trace: &TraceId,
+        output: &'a OutputArgs,
+        from: EventId,
+    ) -> Follow<'a> {
+        Follow {
+            app,
+            runtime,
+            trace: trace.clone(),
+            output,
+            attended: is_attended(),
+            printer: Printer::new(trace, output.json, from),
+            lines: Lines::default(),
+            rules: Vec::new(),
+            asked: None,
+            decided: None,
+            seen: BTreeSet::new(),
+            stops: 0,
+            unheard: None,
+            unseen: 0,
+            watchers: Watchers::new(app.logs.store.trace_dir(&app.logs.scope.tenant, trace)),
+            viewed: 0,
+        }
+    }
+
+    /// Stays until there is nothing more to see, then prints the answer.
+    pub async fn stay(mut self) -> Result<Exit, Failure> {
+        // So that others know while it waits for the person here. Where a file system cannot lock folders, they do not.
+        let _following = self.app.logs.store.follow(&self.app.logs.scope, &self.trace).ok();
+        let mut watcher = self.runtime.watch(&self.app.logs.scope, &self.trace, 1);
+        let mut phases = watcher.phase();
+        // One listener each for the whole time, so that nothing falls between two looks.
+        let mut signals = Signals::listen()?;
+        let edge = if self.output.json { None } else { screen::begin() };
+        if self.attended {
+            self.lines.listen().await;
+        }
+        let (began, mut turns) = (Instant::now(), tokio::time::interval(spinner::TURN));
+        loop {
+            let phase = phases.borrow_and_update().clone();
+            match phase {
+                Phase::Running => {}
+                Phase::Idle => break,
+                Phase::Failed(problem) => {
+                    self.catch_up(&mut watcher).await?;
+                    return Err(Failure::error(problem));
+                }
+                Phase::Parked(waiting) => {
+                    self.catch_up(&mut watcher).await?;
+                    if self.viewed < self.printer.last && waiting.iter().any(|one| *one != Waiting::Timer) {
+                        views::write(self.app.logs.at(&self.trace)).await?;
+                        self.viewed = self.printer.last;
+                    }
+                    if !self.allowed_by_rule(&waiting).await?
+                        && let Some(exit) = self.parked(&waiting)
+                    {
+                        return Ok(exit);
+                    }
+                }
+            }
+            let asking = self.asked.is_some();
+            let hears = asking || self.attended && !self.lines.ended;
+            tokio::select! {
+                changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime has ended"))?,
+                live = watcher.next() => self.print(&live?).await,
+                line = self.lines.next(), if hears => match line {
+                    Some(line) if !asking || line.starts_with('/') => {
+                        if !self.typed(&line).await? && asking {
+                            self.ask_again();
+                        }
+                    }
+                    None if !asking => {}
+                    line => {
+                        if let Some(exit) = self.decide(line).await? {
+                            return Ok(exit);
+                        }
+                    }
+                },
+                _ = turns.tick(), if edge.is_some() => {
+                    let waits = (!asking).then(|| spinner::line(began.elapsed(), self.printer.used().as_deref()));
+                    screen::status(&waits.unwrap_or_default());
+                }
+                heard = signals.next() => {
+                    // As in a shell: what is half typed goes first.
+                    if asking && heard == Heard::Interrupt && screen::clear_typed() {
+                        continue;
+                    }
+                    if let Some(exit) = self.stop(heard.again()).await? {
+                        return Ok(exit);
+                    }
+                }
+            }
+        }
+        self.catch_up(&mut watcher).await?;
+        drop(edge);
+        self.finish().await
+    }
+
+    async fn print(&mut self, live: &Live) {
+        match live {
+            Live::Event(event) => {
+                if matches!(event.kind, EventKind::ModelRequested(_) | EventKind::ActionStarted(_)) {
+                    self.watchers.look();
+                }
+            }
+            Live::Delta { of, delta } => self.watchers.tell(of, delta),
+            Live::Notice(_) => {}
+        }
+        if let Live::Event(event) = live
+            && let EventKind::CallResolved(CallResolved { call, .. })
+            | EventKind::ApprovalGranted(ApprovalGranted { call, .. }) = &event.kind
+            && self.asked == Some(*call)
+        {
+            self.asked_no_more();
+        }
+        if let Live::Event(event) = live
+            && !self.output.json
+        {
+            self.printer.long = self.app.logs.long_answer(event).await;
+        }
+        if let Err(error) = self.printer.print(live)
+            && self.unheard.is_none()
+        {
+            if error.kind() != ErrorKind::BrokenPipe {
+                let trace = &self.trace;
+                let line = format!(
+                    "standard output cannot be written ({error}); the run continues; to follow it: mainpath watch {trace}"
+                );
+                self.say(&line);
+            }
+            self.unheard = Some(error);
+        }
+        // Who has just read the question knows it.
+        if let Live::Event(event) = live
+            && let EventKind::CallResolved(call) = &event.kind
+            && self.printer.shows_written(event.id)
+            && !self.seen.contains(&call.call)
+        {
+            let lines = written(&self.app.logs, call).await;
+            self.printer.written(&lines);
+        }
+    }
+
+    /// Prints what the log has beyond what was seen.
+    async fn catch_up(&mut self, watcher: &mut Watcher) -> Result<(), Failure> {
+        // First what was told, in its order: the pieces of an answer are in no log.
+        while let Some(live) = watcher.told() {
+            self.print(&live).await;
+        }
+        // What can be read, not what the last line claims: behind a damaged line there is nothing to wait for.
+        let log = self.app.logs.store.read(&self.app.logs.scope, &self.trace, self.printer.last + 1).await?;
+        let head = log.events.last().map_or(0, |event| event.id);
+        watcher.read_again();
+        while self.printer.last < head {
+            let live = watcher.next().await?;
+            self.print(&live).await;
+        }
+        Ok(())
+    }
+
+    /// The first Ctrl-C, SIGTERM or SIGHUP stops at the next checkpoint, the second ends at once. `again` is what to do for that.
+    async fn stop(&mut self, again: &str) -> Result<Option<Exit>, Failure> {
+        self.stops += 1;
+        if self.stops > 1 || self.asked.is_some() {
+            self.say(&format!("interrupted; continue with mainpath resume {}", self.trace));
+            return Ok(Some(Exit::Interrupted));
+        }
+        self.say(&format!("stopping at the next checkpoint; {again} stops at once"));
+        self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Stop).await?;
+        Ok(None)
+    }
+
+    pub(crate) fn say(&mut self, text: &str) {
+        self.printer.line("mainpath:", text);
+    }
+
+    async fn finish(mut self) -> Result<Exit, Failure> {
+        let (log, state, bodies) = self.app.logs.read(&self.trace).await?;
+        views::write(self.app.logs.at(&self.trace)).await?;
+        if state.tree.cleared > Seq(0) && state.tree.head.is_none() {
+            forget_said(&self.app.logs, &self.trace, false).await;
+            self.say(&format!(
+                "the conversation was cleared, so there is no answer; to start over: mainpath run --trace {} \"TASK\"",
+                self.trace
+            ));
+            return Ok(Exit::Interrupted);
+        }
+        let Some(end) = views::ending(self.app.logs.scoped(), &state, &bodies).await? else {
+            return Ok(Exit::Ok);
+        };
+        self.printer.end_line();
+        // Standard output has what the model said, and nothing else.
+        if !self.output.json && end.is_said {
+            self.answer(&end.answer)?;
+        } else if !self.output.json {
+            eprintln!("{}", plain(end.answer.trim_end()));
+        }
+        if let Some(file) = self.output.output.as_ref().filter(|_| end.is_said) {
+            std::fs::write(file, format!("{}\n", end.answer.trim_end())).map_err(|error| {
+                Failure::error(format!("the answer cannot be written to {}: {error}", file.display()))
+            })?;
+        }
+        let failure = self.printer.failure.take().filter(|_| end.reason != FinishReason::Final);
+        if end.reason != FinishReason::Final {
+            let ended = match end.reason {
+                FinishReason::MaxOutput => "the answer was cut off at the model's output limit".into(),
+                FinishReason::Stopped => "stopped".into(),
+                reason => format!("the run ended: {}", reason.words()),
+            };
+            let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
+            let why = why.trim_end_matches(['.', ' ']);
+            eprintln!("mainpath: {why}; {}", next((&state, &bodies), spec_of(&log)));
+        }
+        if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
+            return Err(self.unwritten(error));
+        }
+        Ok(Exit::of(end.reason, failure.map(|failure| failure.kind)))
+    }
+
+    /// That a run has ended and standard output did not take what it said.
+    fn unwritten(&self, error: &std::io::Error) -> Failure {
+        let how = format!(
+            "the run has ended, but standard output cannot be written ({error}); to see the answer: mainpath show {}",
+            self.trace
+        );
+        Failure::error(how)
+    }
+
+    /// The answer goes to standard output, unless the very same text has just been streamed to the same terminal.
+    fn answer(&self, answer: &str) -> Result<(), Failure> {
+        let terminal = std::io::stdout().is_terminal();
+        let seen = terminal && std::io::stderr().is_terminal();
+        // What follows an answer that was cut off has not been shown.
+        let rest = answer.strip_prefix(self.printer.shown.trim_end()).filter(|_| seen).unwrap_or(answer);
+        if rest.trim().is_empty() && seen {
+            return Ok(());
+        }
+        let text = match terminal {
+            true if Face::of_output().colour => Markdown::all(plain(rest).trim_end(), screen::room()),
+            true => plain(rest),
+            false => answer.to_string(),
+        };
+        match to_output(&format!("{}\n", text.trim_end())) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(self.unwritten(&error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What to do after a run has ended without an answer.
+fn next((state, bodies): (&State, &dyn Bodies), spec: Option<&Spec>) -> String {
+    let trace = &state.trace;
+    let larger = format!("continue with a larger window: mainpath resume {trace} --model MODEL");
+    match what_helps(state, bodies) {
+        Help::GoOn => format!("continue with mainpath resume {trace}"),
+        Help::Approve(call) => {
+            format!("approve call {call}: mainpath approve {trace} --call {call} && mainpath resume {trace}")
+        }
+        Help::Allow(call) => {
+            format!("a rule denies call {call}; change the rules (mainpath policy list), then mainpath resume {trace}")
+        }
+        Help::Give(call) => {
+            let tool = state.calls.get(call).and_then(|call| lacking(call, bodies)).unwrap_or_default();
+            format!("{} is not among the tools of this run; to add it: {}", plain(tool), with_tool(trace, spec, tool))
+        }
+        Help::Shorten => format!(
+            "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or start over with /clear in the run"
+        ),
+        Help::Window => format!("instructions and tools alone are larger than the window: use fewer, or {larger}"),
+        Help::Smaller { message, after, .. } => {
+            let instead = match after {
+                None => "mainpath run \"TASK\"".into(),
+                Some(after) => format!("mainpath rewind {trace} --to {after} \"TASK\""),
+            };
+            format!(
+                "message {message} alone is too large: shorten it ({instead}; name a file instead of pasting it, and it is read in parts), \
+                 or {larger}"
+            )
+        }
+    }
+}
+
+/// Whether there is a person to ask.
+pub fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}

@@ -1,0 +1,154 @@
+//! Carrying on with a trace: what holds for it, its tools, its last word.
+
+use crate::args::agent::AgentArgs;
+use crate::args::agent::mode;
+use crate::args::output::OutputArgs;
+use crate::exit::{Exit, Failure};
+use crate::runs::demo::{check_asked, is_demo};
+use crate::runs::driven;
+use crate::runs::driven::announce;
+use crate::runs::driven::connect;
+use crate::runs::driven::warn;
+use crate::runs::follow::{Follow, is_attended};
+use crate::runs::held::settled;
+use crate::runs::rules::check_rules;
+use crate::runs::settle::settle;
+use crate::traces::asked::{Standing, asked};
+use crate::traces::mail::unread;
+use mainpath::Installation;
+use mainpath::agent::{self, ModeFor};
+use mainpath::spec_of;
+use mainpath_core::{EffectKey, State, pending};
+use mainpath_policy::is_asked_by_default;
+use mainpath_runtime::{Mail, Runtime};
+use mainpath_store::{ReadLog, Store, StoreError};
+use mainpath_types::*;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A trace's log and state. A run that somebody stopped, but whose process was gone before it had ended, is closed first: that stop
+/// was for it, and not for what goes on now.
+pub async fn closed(app: &Installation, trace: &TraceId) -> Result<(ReadLog, State), Failure> {
+    let (log, state, _) = app.logs.read(trace).await?;
+    let Some(run) = &state.run else { return Ok((log, state)) };
+    if log.read_only() || app.logs.driver(trace)?.is_some() {
+        return Ok((log, state));
+    }
+    // No mail has the number 0: then what the log has already said is carried out, and nothing is read.
+    let stop = match run.closing {
+        Some(FinishReason::Stopped) => Some(0),
+        _ => unread_stop(app, trace, &state).await?,
+    };
+    let Some(stop) = stop else { return Ok((log, state)) };
+    settle(app, trace, stop).await?;
+    let (log, state, _) = app.logs.read(trace).await?;
+    Ok((log, state))
+}
+
+/// The stop of a trace that nobody has read.
+pub async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> Result<Option<MailId>, Failure> {
+    let mail = app.logs.store.mail(&app.logs.scope, trace, state.log.mail.upto).await?;
+    let is_stop = |body: &str| serde_json::from_str::<Mail>(body).is_ok_and(|mail| mail == Mail::Stop);
+    Ok(mail.into_iter().find(|entry| !state.log.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
+}
+
+/// Who goes on with the same task is still allowed what its owner allowed beforehand, for all of it or for a run that is still open;
+/// and where calls waited for a person, they wait again.
+pub fn keep_mode(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
+    let open = state.run.as_ref().map(|_| state.counts.runs);
+    let Some(spec) = spec_of(log) else { return };
+    let holds = spec.mode_for.is_none_or(|run| open == Some(run));
+    agent.yes |= !agent.park && holds && spec.mode == ApprovalMode::Yes;
+    agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
+}
+
+/// Carries on with a trace: sends what there is to say, drives it, stays until the end.
+pub async fn go_on(
+    app: &Installation,
+    trace: &TraceId,
+    agent: &AgentArgs,
+    output: &OutputArgs,
+    mail: Option<Mail>,
+) -> Result<Exit, Failure> {
+    settled(app, trace).await?;
+    let (log, state) = closed(app, trace).await?;
+    // What cannot work is said before anything is sent: it would change a run behind its driver's back.
+    // Also where somebody sits at its question: what is decided there holds.
+    if let Some(by) = app.logs.driver(trace)? {
+        return Err(StoreError::Held { trace: trace.clone(), by }.into());
+    }
+    if let Some(damage) = &log.damage {
+        return Err(Failure::error(format!(
+            "the log is damaged: {damage}; everything before that can be read; to continue from there in a copy: mainpath fork {trace}"
+        )));
+    }
+    let spec = spec_of(&log).ok_or_else(|| Failure::error(format!("trace {trace} has no task; start a new one")))?;
+    let demo = is_demo(app, trace, &spec.workspace);
+    if agent.model.is_none() {
+        check_asked(trace, spec, demo, mail.as_ref())?;
+    }
+    app.prepare_model(agent.model.as_deref().unwrap_or(&spec.model)).await?;
+    let folder = agent::workspace(Some(agent.workspace.as_deref().unwrap_or(Path::new(&spec.workspace))))?;
+    let rules = spec.rules.clone().with(&app.sources.run);
+    let rules = check_rules(app, &folder.display().to_string(), rules, output.json)?;
+    let policy = Arc::clone(&rules.policy);
+    let runtime = app.runtime_under(rules)?;
+    let mode = if demo { ApprovalMode::Yes } else { mode(agent, is_attended()) };
+    let open = state.run.as_ref().map(|_| state.counts.runs);
+    let run = spec.mode_for.filter(|run| mode == ApprovalMode::Yes && open == Some(*run));
+    let says_yes = mode == ApprovalMode::Yes;
+    let mode = ModeFor { mode, run };
+    let mcp = if demo { None } else { connect(app, &folder, agent).await? };
+    announce(trace, output);
+    if !log.erased.is_empty() && !output.json {
+        let (events, places) = match log.erased.len() {
+            1 => ("1 event of this trace was".into(), "its place"),
+            n => (format!("{n} events of this trace were"), "their places"),
+        };
+        eprintln!("! {events} erased; the model sees {ERASED} in {places}");
+    }
+    if let Some(spec) = agent::changed(spec, &agent.options()?, app.basis(), &policy, mode)? {
+        if agent.model.is_some() {
+            warn(app, &spec.model, output);
+        }
+        runtime.send(&app.logs.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+    }
+    if let Some(mail) = &mail {
+        runtime.send(&app.logs.scope, trace, mail).await?;
+    } else if nothing_left(&state) && unread(&app.logs, trace, &state).await?.is_empty() {
+        return Err(Failure::error(format!("trace {trace} has nothing to continue")));
+    }
+    if says_yes {
+        approve_waiting(app, &runtime, trace, output).await?;
+    }
+    let from = log.head + 1;
+    let follow = Follow::new(app, &runtime, trace, output, from);
+    runtime.resume(&app.logs.scope, trace);
+    driven::follow(follow, mcp).await
+}
+
+/// Approves the calls that wait and that `--yes` would have covered when they were judged.
+pub async fn approve_waiting(
+    app: &Installation,
+    runtime: &Runtime,
+    trace: &TraceId,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
+    let (_, state, bodies) = app.logs.read(trace).await?;
+    for waiting in asked(&app.logs, &state, &bodies).await? {
+        let is_covered = waiting.verdict.as_ref().is_some_and(is_asked_by_default);
+        if waiting.standing != Standing::Open || !is_covered {
+            continue;
+        }
+        if !output.json {
+            eprintln!("· call {} ({}) is approved by --yes", waiting.call, waiting.what);
+        }
+        runtime.send(&app.logs.scope, trace, &Mail::approve(waiting.call)).await?;
+    }
+    Ok(())
+}
+
+pub fn nothing_left(state: &State) -> bool {
+    let only_timers = pending(state).keys().all(|key| matches!(key, EffectKey::Timer(_)));
+    state.run.is_none() && only_timers && state.queues.is_empty()
+}

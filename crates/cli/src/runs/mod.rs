@@ -1,0 +1,13 @@
+//! Runs that this process drives, from what was typed to the last word.
+
+pub mod attach;
+pub mod demo;
+pub mod driven;
+pub mod follow;
+pub mod go_on;
+pub mod held;
+pub mod rules;
+pub mod settle;
+pub mod signals;
+pub mod start;
+pub mod task;

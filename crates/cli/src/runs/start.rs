@@ -1,0 +1,124 @@
+//! A new run.
+
+use crate::args::agent::mode;
+use crate::args::run::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::runs::attach::attach;
+use crate::runs::demo::is_demo;
+use crate::runs::driven::announce;
+use crate::runs::driven::connect;
+use crate::runs::driven::follow;
+use crate::runs::driven::warn;
+use crate::runs::follow::{Follow, is_attended};
+use crate::runs::go_on::go_on;
+use crate::runs::rules::check_rules;
+use crate::runs::task::Task;
+use crate::runs::task::message;
+use crate::traces::which::{name, rows};
+use crate::ui::text::plain;
+use mainpath::Installation;
+use mainpath::agent::choose_model;
+use mainpath::agent::{self};
+use mainpath::sessions::Held;
+use mainpath::spec_of;
+use mainpath_runtime::new_trace_id;
+use mainpath_sessions::Session;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+use std::path::Path;
+
+/// A run of a new trace, of one that is named, or of a session's.
+pub async fn begin(
+    app: &Installation,
+    args: &RunArgs,
+    task: Task,
+    session: Option<(&Held, &mut Session, &TraceId)>,
+) -> Result<Exit, Failure> {
+    let mut known = session.as_ref().map(|(_, _, trace)| (*trace).clone());
+    let goes_on = known.as_ref().filter(|trace| app.logs.is_there(trace)).map(ToString::to_string);
+    if let Some((held, session, trace)) = session {
+        // A run that never begins leaves a name for nothing: that is seen, and the next run begins anew.
+        held.point(session, trace)?;
+    }
+    if args.r#continue || args.trace.is_some() || goes_on.is_some() {
+        let trace = match args.trace.as_deref().or(goes_on.as_deref()) {
+            None => last(app, args).await?,
+            named => app.logs.find(named).await?,
+        };
+        let (log, ..) = app.logs.read(&trace).await?;
+        if let Some(spec) = spec_of(&log) {
+            let model = args.agent.model.as_deref().unwrap_or(&spec.model);
+            let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
+            return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
+        }
+        if let Some(damage) = &log.damage {
+            return Err(Failure::error(format!("the log is damaged: {damage}; nothing before that can be read")));
+        }
+        // It was killed before anything was said in it: this is its first message.
+        known = Some(trace);
+    }
+    let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await?;
+    app.prepare_model(&chosen.model).await?;
+    let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
+    let trace = match known {
+        Some(trace) => trace,
+        None => new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?,
+    };
+    let demo = args.is_demo;
+    let workspace = if demo {
+        let folder = app.logs.home.demo_workspace(&trace);
+        std::fs::create_dir_all(&folder)?;
+        folder.canonicalize()?
+    } else {
+        agent::workspace(args.agent.workspace.as_deref())?
+    };
+    // In a folder made for it, the script that ships with the program needs nobody's permission. A person who is there is asked
+    // once, to see how that is.
+    let mode = if demo && !is_attended() { ApprovalMode::Yes } else { mode(&args.agent, is_attended()) };
+    let mut given = app.sources.run.clone();
+    if demo && is_attended() {
+        given.allow.extend(["write_text_file", "bash(*)"].map(String::from));
+    }
+    if !args.output.json {
+        if let Some(note) = &chosen.note {
+            eprintln!("mainpath: {note}");
+        }
+        if demo {
+            eprintln!("mainpath: the folder is {}", workspace.display());
+        }
+    }
+    warn(app, &chosen.model, &args.output);
+    // The demonstration is complete in itself.
+    let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
+    let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
+    let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, (&workspace, &rules.policy), mode)?;
+    spec.rules = given;
+    let runtime = app.runtime_under(rules)?;
+    let mail = message(task, attached, &args.output);
+    runtime.start(&app.logs.scope, &trace, spec, mail).await?;
+    announce(&trace, &args.output);
+    follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
+}
+
+/// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.
+async fn last(app: &Installation, args: &RunArgs) -> Result<TraceId, Failure> {
+    let here = agent::workspace(args.agent.workspace.as_deref())?;
+    let rows = rows(&app.logs).await?;
+    if rows.is_empty() {
+        return Err(Failure::error("there are no traces yet; start one with `mainpath run \"TASK\"`"));
+    }
+    if let Some(row) = rows.iter().find(|row| Path::new(&row.workspace) == here) {
+        return Ok(row.trace.clone());
+    }
+    let place = plain(&here.display().to_string());
+    let elsewhere = match rows.iter().find(|row| !is_demo(app, &row.trace, &row.workspace)) {
+        Some(row) => format!(
+            "the last one, {}, is in {}: mainpath run --trace {} \"TASK\"",
+            name(row),
+            plain(&row.workspace),
+            row.trace
+        ),
+        None => "start one with mainpath run \"TASK\"".into(),
+    };
+    Err(Failure::error(format!("no trace in {place} yet; {elsewhere}")))
+}

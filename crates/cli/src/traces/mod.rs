@@ -1,0 +1,10 @@
+//! Finding traces, and what waits in them.
+
+pub mod allow;
+pub mod asked;
+pub mod forget;
+pub mod mail;
+pub mod past;
+pub mod rows;
+pub mod waits;
+pub mod which;

@@ -1,0 +1,22 @@
+//! What people see and type: text on a terminal, questions, progress.
+
+// First, so that its macros hold in all that follows.
+#[macro_use]
+pub mod say;
+
+pub mod echo;
+pub mod live;
+pub mod out;
+pub mod person;
+pub mod preview;
+pub mod print;
+pub mod prompt;
+pub mod question;
+pub mod said;
+pub mod stream;
+pub mod suggest;
+pub mod term;
+pub mod text;
+pub mod typed;
+pub mod whole;
+pub mod written;

@@ -1,0 +1,519 @@
+//! A run as it happens: text and tool lines for people, or event lines for programs.
+
+use crate::ui::echo::Echo;
+use crate::ui::preview::Preview;
+use crate::ui::say::{foreign, to_output};
+use crate::ui::term::flow::{Flow, Voice};
+use crate::ui::term::ink::{Face, Style};
+use crate::ui::term::screen;
+use crate::ui::term::width::{cut, width};
+use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
+use mainpath_core::EffectKey;
+use mainpath_runtime::Live;
+use mainpath_runtime::wire::Projector;
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::*;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Prints what a watcher sees.
+pub struct Printer {
+    /// Whether it is for programs: events on standard output.
+    json: bool,
+    projector: Projector,
+    /// What the terminal can do, if there is one.
+    face: Face,
+    /// The text that is coming, where there is a terminal.
+    flow: Flow,
+    /// Whether what people say is shown: who gave the task knows it.
+    shows_words: bool,
+    /// What of the present answer has been streamed.
+    streamed: String,
+    /// The last answer that was streamed as a whole.
+    pub shown: String,
+    /// The text of the answer that comes next, where it is too long for its event.
+    pub long: Option<String>,
+    calls: HashMap<CallId, Made>,
+    /// The call that the model is writing.
+    preview: Preview,
+    /// Whether the cursor is in the middle of a line.
+    open_line: bool,
+    /// How the last failed model call failed.
+    pub failure: Option<ModelError>,
+    /// Model calls that failed in a row, and how often one is tried again.
+    tries: (u32, u32),
+    /// The side branch under way.
+    branch: Option<BranchKind>,
+    /// What the run has used so far.
+    used: Spent,
+    /// The calls whose output was shown as it came.
+    heard: HashMap<CallId, Echo>,
+    /// The folder that the run works in.
+    pub folder: PathBuf,
+    /// The first event to print; earlier ones are only read.
+    from: EventId,
+    /// The last event seen.
+    pub last: EventId,
+}
+
+/// A call as the model made it.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments: JSON text.
+    pub arguments: String,
+    /// The narrowest rule that would allow calls like it.
+    pub offer: Option<String>,
+    /// Where its arguments came from, beside the model.
+    pub origins: Vec<Origin>,
+    /// What rules said of it.
+    pub verdict: Option<Verdict>,
+    /// Where its paths lead, if that is not where they are written.
+    pub places: Vec<String>,
+}
+
+/// What is missing of an answer after what was streamed of it: the rest, or, where a piece is missing, all from there on.
+fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
+    if let Some(rest) = answer.strip_prefix(streamed) {
+        return rest;
+    }
+    // Some vendors stream more than they give in the end.
+    if streamed.len() >= answer.len() {
+        return "";
+    }
+    let same = streamed.char_indices().zip(answer.chars()).find(|((_, a), b)| a != b);
+    same.and_then(|((at, _), _)| answer.get(at..)).unwrap_or_default()
+}
+
+/// That hooks have changed the arguments of a call, and into which.
+pub fn changed(planned: &PlannedCall) -> Option<String> {
+    let arguments = planned.arguments.as_deref().filter(|_| !planned.changed_by.is_empty())?;
+    let hooks = planned.changed_by.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ");
+    Some(format!("arguments changed by hook {hooks}: {}", gist(arguments)))
+}
+
+/// Prints event lines.
+fn write_lines(lines: &[serde_json::Value]) -> std::io::Result<()> {
+    lines.iter().try_for_each(|line| to_output(&foreign(&format!("{line}\n"))))
+}
+
+/// Limits that have changed, for people.
+fn limits(changed: &serde_json::Value) -> String {
+    let said = |value: &serde_json::Value| if value.is_null() { "no limit".into() } else { value.to_string() };
+    let changed = changed.as_object().into_iter().flatten().filter(|(name, _)| *name != "by");
+    let changed: Vec<String> =
+        changed.map(|(name, change)| format!("{name} {} → {}", said(&change["from"]), said(&change["to"]))).collect();
+    format!("limits changed: {}", changed.join(", "))
+}
+
+/// What somebody has done to a plan, in a few words.
+fn changes(ops: &[GoalOp]) -> &'static str {
+    let pins = |op: &GoalOp| matches!(op, GoalOp::Pin { .. });
+    let unpins = |op: &GoalOp| matches!(op, GoalOp::Unpin { .. });
+    match ops {
+        ops if ops.iter().all(pins) => "has pinned a sentence",
+        ops if ops.iter().all(unpins) => "has removed a pin",
+        ops if ops.iter().all(|op| pins(op) || unpins(op)) => "has changed the pins",
+        _ => "has changed the plan",
+    }
+}
+
+/// Whether an event changes the plan in a way that people are shown.
+fn plans(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::GoalsChanged(_) => true,
+        EventKind::ModelFinished(data) => !data.goals.is_empty() && !begins_with_the_task(data),
+        _ => false,
+    }
+}
+
+/// Whether an answer changes the plan in no other way than that its work, which has none, counts for the task.
+pub fn begins_with_the_task(data: &ModelFinished) -> bool {
+    let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
+    !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
+}
+
+impl Printer {
+    /// A printer that prints from an event on. It must be fed the log from the beginning.
+    pub fn new(trace: &TraceId, json: bool, from: EventId) -> Printer {
+        let face = Face::of_errors();
+        Printer {
+            json,
+            projector: Projector::new(trace.clone()),
+            shows_words: false,
+            face,
+            flow: Flow::new(face),
+            streamed: String::new(),
+            shown: String::new(),
+            long: None,
+            calls: HashMap::new(),
+            preview: Preview::default(),
+            open_line: false,
+            failure: None,
+            tries: (0, 0),
+            branch: None,
+            used: Spent::default(),
+            heard: HashMap::new(),
+            folder: PathBuf::new(),
+            from,
+            last: 0,
+        }
+    }
+
+    /// The same for who has said nothing, and wants to know what was said.
+    pub fn with_words(self) -> Printer {
+        Printer { shows_words: true, ..self }
+    }
+
+    /// Prints one thing. Errors: standard output cannot be written; what was seen is noted all the same.
+    pub fn print(&mut self, live: &Live) -> std::io::Result<()> {
+        match live {
+            Live::Event(event) => {
+                self.last = event.id;
+                let before = plans(&event.kind).then(|| self.projector.state().goals.clone());
+                let cleared = matches!(event.kind, EventKind::SessionCleared(_));
+                let pins = if cleared { self.projector.state().goals.terms.pinned.len() } else { 0 };
+                let lines = self.projector.project(event);
+                let (json, is_shown) = (self.json, event.id >= self.from);
+                let written = if json && is_shown { write_lines(&lines) } else { Ok(()) };
+                self.event(event);
+                if let Some(pins) = pins_went(&self.projector.state().trace, pins).filter(|_| !json && is_shown) {
+                    self.line("·", &pins);
+                }
+                for line in lines.iter().filter(|line| line["type"] == "budget_changed" && !json && is_shown) {
+                    self.line("·", &limits(&line["data"]));
+                }
+                let changes = before.map(|before| self.projector.state().goals.changes_since(&before));
+                for line in changes.into_iter().flatten().filter(|_| !json && is_shown) {
+                    self.line("·", &format!("plan: {line}"));
+                }
+                written?;
+            }
+            Live::Delta { of, delta } if self.json => self.program_delta(of, delta)?,
+            Live::Notice(_) if self.json => {}
+            Live::Delta { of, delta } => match (of, delta) {
+                (EffectKey::Tool(call, _), Delta::ToolOutput { text, .. }) => {
+                    let text = plain(text);
+                    let now = self.heard.entry(*call).or_default().push(&text);
+                    self.aside(now);
+                }
+                _ => self.delta(delta),
+            },
+            Live::Notice(notice) => self.line("!", notice),
+        }
+        Ok(())
+    }
+
+    fn program_delta(&self, of: &EffectKey, delta: &Delta) -> std::io::Result<()> {
+        write_lines(&self.projector.delta(of, delta, system_clock()))
+    }
+
+    fn delta(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text { text } => {
+                self.streamed.push_str(text);
+                self.raw(&plain(text));
+            }
+            Delta::ToolOutput { text, .. } => self.aside(&plain(text)),
+            Delta::Thinking { text } => self.aside(&plain(text)),
+            Delta::Arguments { .. } if self.face.moves => {
+                if let Some(text) = self.preview.push(delta) {
+                    self.end_line();
+                    let line = cut(&format!("⋯ {}", plain(&text)), screen::room());
+                    screen::tail(vec![self.face.paint(Style::DIM, &line)]);
+                }
+            }
+            Delta::Arguments { .. } | Delta::Partial { .. } => {}
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let quiet = self.json || event.id < self.from;
+        match &event.kind {
+            EventKind::SpecChanged(data) => {
+                self.tries.1 = data.spec.limits.model_retries;
+                self.folder = data.spec.workspace.clone().into();
+            }
+            EventKind::RunStarted(_) => {
+                self.used = Spent::default();
+                self.tries.0 = 0;
+            }
+            EventKind::ModelFinished(data) => {
+                self.used += data.spent();
+                self.tries.0 = 0;
+                self.branch.take_if(|kind| *kind != BranchKind::Compaction);
+                let answer = self.long.take().unwrap_or_else(|| text_of(&data.parts));
+                self.answer(data, &answer, quiet);
+            }
+            EventKind::ModelMalformed(data) => {
+                self.used += data.spent();
+                // Only on the main path is a repair asked for, and once.
+                let next = if self.branch.is_none() { " Retrying." } else { "" };
+                self.branch.get_or_insert(BranchKind::Repair);
+                self.tries.0 = 0;
+                self.streamed.clear();
+                if !quiet {
+                    self.line("!", &format!("invalid answer from the model: {}{next}", data.problem));
+                }
+            }
+            EventKind::ModelFailed(data) => {
+                self.failure = Some(data.error.clone());
+                self.tries.0 += 1;
+                let (failed, most) = self.tries;
+                let wait = data.retry_at.map(|at| span(at.saturating_sub(event.ts)));
+                let stop = if self.shows_words { "to stop: mainpath stop" } else { "Ctrl-C stops" };
+                let next = match (wait, data.remedy) {
+                    (Some(wait), _) => {
+                        Some(format!("retrying in {wait} (attempt {} of {}; {stop})", failed + 1, most + 1))
+                    }
+                    (None, Some(Remedy::Minimal)) => Some("retrying with the last message only".into()),
+                    (None, Some(Remedy::Cut)) => Some("retrying without older messages".into()),
+                    (None, Some(Remedy::Fallback)) => Some("switching to the next model".into()),
+                    (None, None) => None,
+                };
+                if let Some(next) = next.filter(|_| !quiet) {
+                    self.line("!", &format!("{}; {next}", data.error.message));
+                }
+                self.streamed.clear();
+            }
+            EventKind::RunClosing(RunClosing { by: Some(by), why: Some(why), .. }) if !quiet => {
+                self.line("✗", &format!("{} stopped the run: {}", by.as_str(), short(why, 200)));
+            }
+            EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(arguments), .. }) => {
+                if let Some(made) = self.calls.get_mut(call) {
+                    made.arguments.clone_from(arguments);
+                }
+            }
+            EventKind::CallReopened(data) => {
+                let (of, made) = (data.of, self.call(data.of));
+                if !quiet {
+                    let what = format!("{}: {}", short(&made.name, 40), gist(&made.arguments));
+                    self.line("→", &format!("{what} (approved after the denial of call {of})"));
+                }
+                self.calls.insert(data.made(), made);
+            }
+            EventKind::CallResolved(data) if !quiet => self.resolved(data),
+            EventKind::BranchClosed(_) => self.branch = None,
+            EventKind::BranchOpened(data) if data.kind == BranchKind::Compaction && !quiet => {
+                self.branch = Some(data.kind);
+                let why = match (data.asked, data.by) {
+                    (Some(_), _) => "summarising",
+                    (None, SummaryMode::Rules) => "the context is nearly full: summarising by rules",
+                    (None, _) => "the context is nearly full: summarising",
+                };
+                self.line("·", why);
+            }
+            EventKind::RunClosing(RunClosing { by: None, why: Some(why), .. }) if !quiet => {
+                self.line("✗", &short(why, 300));
+            }
+            EventKind::Injected(_) if !quiet => self.line("·", "reminder sent: plan and budgets"),
+            EventKind::GoalsChanged(data) if !quiet => {
+                self.line("·", &format!("{} {}", data.by.as_str(), changes(&data.ops)));
+            }
+            EventKind::MessageJoined(_) if !quiet => self.end_line(),
+            EventKind::Rewound(data) if !quiet => {
+                let head = data.head.map_or_else(|| "before the first message".into(), |head| format!("after #{head}"));
+                self.line("·", &format!("rewound; the conversation continues {head}"));
+            }
+            EventKind::Forked(data) if !quiet => {
+                self.line("·", &format!("a fork of {} at #{}", data.from, data.at));
+            }
+            EventKind::FilesRestored(data) if !quiet => {
+                self.line("·", &format!("{} put back", were(data.changes.len() as u64, "file")));
+            }
+            EventKind::SessionCleared(_) if !quiet => self.line("·", "cleared; the conversation starts over"),
+            EventKind::MessageQueued(data) if !quiet => match data.mode {
+                MessageMode::Steer => self.said("steering", &data.parts, 100),
+                MessageMode::FollowUp => self.said("queued", &data.parts, 100),
+                MessageMode::Message if self.shows_words => self.said("said", &data.parts, 300),
+                MessageMode::Message => {}
+            },
+            EventKind::RewindRequested(data) if !quiet && self.shows_words => {
+                if let Some(parts) = &data.parts {
+                    self.said(&format!("said after #{}", data.after), parts, 300);
+                }
+            }
+            EventKind::TailCut(data) if !quiet => {
+                let kept = &data.kept;
+                self.line(
+                    "!",
+                    &format!(
+                        "an incomplete last line of {} was removed from the log and kept in {kept}",
+                        count(data.bytes, "byte")
+                    ),
+                );
+            }
+            EventKind::MailRefused(data) if !quiet => self.line("!", &data.problem),
+            EventKind::RunFinished(data) if !quiet => {
+                (self.branch, self.tries.0) = (None, 0);
+                let spent = spent(data.spent());
+                let (reason, turns, calls) = (data.reason.words(), data.turns, data.calls);
+                self.line("■", &format!("{reason} · turns {turns} · calls {calls} · tokens {spent}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, how: &str, parts: &[Part], most: usize) {
+        let text = match parts {
+            // A very long text lies elsewhere.
+            [Part::StoredText { bytes, .. }, ..] => format!("({})", count(*bytes, "byte")),
+            parts => short(&text_of(parts), most),
+        };
+        self.line("·", &format!("{how}: {text}"));
+    }
+
+    /// The end of an answer. What was streamed of it may have lost its end, or a piece where it came faster than it was read.
+    fn answer(&mut self, data: &ModelFinished, answer: &str, quiet: bool) {
+        let streamed = std::mem::take(&mut self.streamed);
+        let rest = rest_of(&streamed, answer);
+        if !quiet && !rest.is_empty() {
+            let text = plain(rest);
+            self.raw(&text);
+        }
+        self.shown = if rest.is_empty() { streamed } else { answer.into() };
+        for RecordedCall { id: call, written, arguments, planned } in data.calls() {
+            let name = written.name;
+            if !quiet {
+                self.line("→", &format!("{}: {}", short(name, 40), gist(written.arguments)));
+                if let Some(changed) = changed(planned) {
+                    self.line("·", &changed);
+                }
+                match (planned.ended(), &planned.verdict) {
+                    (Some((Resolution::Ok, _)), _) => self.line("✓", &short(name, 40)),
+                    (Some((Resolution::Denied, reason)), Some(verdict)) => {
+                        let trace = &self.projector.state().trace;
+                        // The words are for the model as well, which has no terminal.
+                        let how = match reason.strip_suffix("approve this call later.") {
+                            Some(before) => format!(
+                                "{before}approve this call later: mainpath approve {trace} --call {call} && mainpath resume {trace}"
+                            ),
+                            None => reason.to_string(),
+                        };
+                        self.line("✗", &format!("denied by {}: {how}", verdict.rule));
+                    }
+                    (Some((_, problem)), _) => self.line("✗", &short(problem, 200)),
+                    (None, _) => {}
+                }
+            }
+            let PlannedCall { offer, origins, verdict, places, .. } = planned.clone();
+            let (name, arguments) = (name.to_string(), arguments.to_string());
+            self.calls.insert(call, Made { name, arguments, offer, origins, verdict, places });
+        }
+        if !quiet {
+            self.end_line();
+            self.flow.close();
+            let broken = answer.chars().filter(|letter| *letter == char::REPLACEMENT_CHARACTER).count();
+            if broken > 0 {
+                let letters = were(broken as u64, "character");
+                self.line("!", &format!("{letters} unreadable in the server's answer; each is shown as \u{fffd}"));
+            }
+        }
+    }
+
+    fn resolved(&mut self, data: &CallResolved) {
+        let name = short(&self.call(data.call).name, 40);
+        let took = data.ran_ms().map(|ms| format!(" ({})", span(ms))).unwrap_or_default();
+        let said = data.output.as_ref().map(|output| text_of(&output.content)).unwrap_or_default();
+        let heard = self.heard.remove(&data.call);
+        let is_heard = heard.is_some();
+        if let Some(rest) = heard.and_then(Echo::rest) {
+            self.end_line();
+            self.aside(&rest);
+        }
+        let title = data.output.as_ref().and_then(|output| output.title.clone());
+        match data.resolution {
+            Resolution::Ok => self.line("✓", &format!("{name}{took} {}", short(&title.unwrap_or(said), 100))),
+            Resolution::Error => {
+                // In a terminal what it printed stands above already.
+                let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
+                let end = end.filter(|_| self.face.moves && is_heard);
+                let said = end.map_or_else(|| short(&said, 200), |code| format!("exit code {code}"));
+                self.line("✗", &format!("{name} failed{took}: {said}"));
+            }
+            Resolution::Denied => {
+                let why = data.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                self.line("✗", &format!("{name} was denied{}", short(&why, 200)));
+            }
+            Resolution::Skipped => self.line("✗", &format!("{name} was skipped")),
+            Resolution::Interrupted => self.line("✗", &format!("{name} was interrupted")),
+            Resolution::Unknown => self.line("✗", &format!("{name}: unknown whether it took effect")),
+        }
+        for notice in data.output.iter().flat_map(|output| &output.notices) {
+            self.line("!", notice);
+        }
+    }
+
+    /// What the run has used so far, in words.
+    pub fn used(&self) -> Option<String> {
+        (self.used != Spent::default()).then(|| spent(self.used))
+    }
+
+    /// A call as the model made it.
+    pub fn call(&self, call: CallId) -> Made {
+        self.calls.get(&call).cloned().unwrap_or_else(|| Made { name: format!("call {call}"), ..Made::default() })
+    }
+
+    /// A line for people. In a terminal what only names a call takes one row, and anything else is broken between words.
+    pub fn line(&mut self, mark: &str, text: &str) {
+        self.end_line();
+        let text = plain(text);
+        let text = text.trim_end();
+        if !self.face.moves {
+            return eprintln!("{mark} {text}");
+        }
+        let room = screen::room().saturating_sub(width(mark) + 1);
+        let text = match mark {
+            "→" | "✓" => cut(&text.replace('\n', " "), room),
+            _ => wrapped(text, room).join("\n  "),
+        };
+        eprintln!("{} {text}", self.face.mark(mark));
+    }
+
+    /// A line of what a call does: as it is, whatever its length.
+    pub fn rail(&mut self, line: &str) {
+        self.end_line();
+        let style = match line {
+            line if line.starts_with("+ ") => Style::GREEN,
+            line if line.starts_with("- ") => Style::RED,
+            _ => Style::PLAIN,
+        };
+        eprintln!("  {} {}", self.face.paint(Style::DIM, "│"), self.face.paint(style, line));
+    }
+
+    /// What a call has written, a row for each line; only in a terminal.
+    pub fn written(&mut self, lines: &[String]) {
+        let room = screen::room().saturating_sub(4);
+        lines.iter().for_each(|line| self.rail(&cut(&line.replace('\t', "    "), room)));
+    }
+
+    /// Whether what was written is shown: not to programs, nor where lines are kept.
+    pub fn shows_written(&self, event: EventId) -> bool {
+        self.face.moves && !self.json && event >= self.from
+    }
+
+    /// Ends a line that was begun.
+    pub fn end_line(&mut self) {
+        if self.face.moves {
+            self.flow.end();
+            screen::tail(Vec::new());
+        } else if self.open_line {
+            eprintln!();
+            self.open_line = false;
+        }
+    }
+
+    fn aside(&mut self, text: &str) {
+        if self.face.moves { self.flow.push(Voice::Aside, text) } else { self.raw(text) }
+    }
+
+    fn raw(&mut self, text: &str) {
+        if self.face.moves {
+            self.flow.push(Voice::Answer, text);
+        } else if !text.is_empty() {
+            eprint!("{text}");
+            self.open_line = !text.ends_with('\n');
+        }
+    }
+}

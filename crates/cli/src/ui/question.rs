@@ -1,0 +1,291 @@
+//! The question about a call that waits: how it is asked, and what is made of the answer.
+
+use crate::commands::control::fits;
+use crate::exit::{Exit, Failure};
+use crate::runs::follow::Follow;
+use crate::traces::allow::{in_a_line, keep, leads, offered, why};
+use crate::ui::print::Made;
+use crate::ui::prompt::{Said, understand};
+use crate::ui::say::tell;
+use crate::ui::term::screen;
+use crate::ui::text::{count, gist, plain, were};
+use crate::ui::whole::whole;
+use mainpath::spec_of;
+use mainpath_policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
+use mainpath_runtime::{Mail, Waiting};
+use mainpath_types::*;
+
+/// So many rows of a call are shown with the question about it; a longer one on demand.
+const ROWS: usize = 60;
+/// The width that rows are counted for, in characters.
+const WIDTH: usize = 80;
+
+/// What the words that a question takes mean.
+const HELP: &str = "  y          allow this call
+  n WHY      deny it, and tell the agent why
+  t          allow it, and calls like it (the rule above) in this trace
+  f          allow it, and every change to files in this folder, in this trace
+  w          allow it, and calls like it, in every trace from now on
+  e NEW      run it with another command, or other arguments as JSON
+  a          allow it, and what --yes allows in this run; guarded files and what a rule asks about still ask
+  d          show the whole call
+  l          decide later with mainpath approve or mainpath deny
+  /steer …   send the agent a message now
+";
+
+/// They stand behind so many columns.
+const HANG: usize = 13;
+
+/// The same in a line.
+const WORDS: &str = "  y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ";
+
+/// Whether a call is asked about for no more than that it changes files of the folder.
+fn changes_files_here(made: &Made) -> bool {
+    let by_default = made.verdict.as_ref().is_some_and(is_asked_by_default);
+    by_default && made.places.is_empty() && made.offer.as_deref().is_some_and(is_for_files_here)
+}
+
+/// How many of these lines fit.
+fn fitting(lines: &[String]) -> usize {
+    let mut rows = 0;
+    let fits = |line: &&String| {
+        rows += 1 + line.chars().count() / WIDTH;
+        rows <= ROWS
+    };
+    lines.iter().take_while(fits).count()
+}
+
+/// The keys that answer at once. Those that allow more than this call want an Enter.
+const KEYS: &str = "yndl?";
+
+impl Follow<'_> {
+    /// The calls that nobody has decided on, in order.
+    fn all_undecided(&self, waiting: &[Waiting]) -> impl Iterator<Item = CallId> {
+        let calls = waiting.iter().filter_map(|one| match one {
+            Waiting::Approval(call) => Some(*call),
+            Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
+        });
+        calls.filter(|call| self.decided != Some(*call))
+    }
+
+    /// The first of them.
+    fn undecided(&self, waiting: &[Waiting]) -> Option<CallId> {
+        self.all_undecided(waiting).next()
+    }
+
+    /// Approves a call that a rule given here covers: it was judged before there was one.
+    pub async fn allowed_by_rule(&mut self, waiting: &[Waiting]) -> Result<bool, Failure> {
+        let Some(call) = self.undecided(waiting) else { return Ok(false) };
+        let made = self.printer.call(call);
+        let is_given = |rule: &String| self.rules.contains(rule);
+        let by_files = || {
+            (changes_files_here(&made) && self.rules.iter().any(|rule| rule == EVERY_FILE_HERE))
+                .then(|| EVERY_FILE_HERE.into())
+        };
+        let Some(rule) = made.offer.clone().filter(is_given).or_else(by_files) else { return Ok(false) };
+        self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
+        self.decided = Some(call);
+        self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::approve(call)).await?;
+        Ok(true)
+    }
+
+    /// A parked trace: ask, or leave it.
+    pub fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
+        let call = self.undecided(waiting)?;
+        if !self.attended {
+            let trace = self.trace.clone();
+            let calls: Vec<CallId> = self.all_undecided(waiting).collect();
+            for call in &calls {
+                let which = if calls.len() > 1 { format!(" --call {call}") } else { String::new() };
+                let made = self.printer.call(*call);
+                self.say(&format!(
+                    "call {call} ({}: {}) needs approval: mainpath approve {trace}{which} && mainpath resume {trace}",
+                    plain(&made.name),
+                    gist(&made.arguments)
+                ));
+                for line in whole(&made.arguments, Some(&self.printer.folder)) {
+                    self.printer.rail(&line);
+                }
+                let why = made.verdict.iter().map(why).chain(leads(&made.places));
+                for line in why.chain(made.offer.as_deref().map(offered)) {
+                    self.printer.line("·", &line);
+                }
+            }
+            return Some(Exit::ApprovalNeeded);
+        }
+        if self.asked != Some(call) {
+            self.asked = Some(call);
+            screen::ring();
+            let made = self.printer.call(call);
+            self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
+            let lines = whole(&made.arguments, Some(&self.printer.folder));
+            let shown = fitting(&lines);
+            lines.iter().take(shown).for_each(|line| self.printer.rail(line));
+            self.unseen = lines.len() - shown;
+            if self.unseen > 0 {
+                let more = count(self.unseen as u64, "more line");
+                eprintln!("  │ … {more}: press d to see all before you can allow it");
+            }
+            for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
+                eprintln!("  {line}");
+            }
+            let foreign: Vec<&str> =
+                made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();
+            if !foreign.is_empty() {
+                eprintln!("  contains text from {}", foreign.join(" and "));
+            }
+            made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
+            self.ask_for_word("", &made);
+        }
+        None
+    }
+
+    /// Asks at the lower edge of the terminal, or else in a line that stays open.
+    pub fn ask(&self, prompt: &str) {
+        if !screen::ask(prompt, KEYS) {
+            eprint!("{prompt}");
+        }
+    }
+
+    /// Asks again for one of the words.
+    pub fn ask_again(&self) {
+        self.ask(WORDS);
+    }
+
+    /// Nothing is asked any more.
+    pub fn asked_no_more(&mut self) {
+        self.asked = None;
+        screen::ask("", "");
+    }
+
+    /// The words that a question takes.
+    fn ask_for_word(&self, before: &str, made: &Made) {
+        let seen = if self.unseen > 0 { "[d]etails" } else { "[y]es" };
+        let rule = match made.offer.is_some() && self.unseen == 0 {
+            true if changes_files_here(made) => "for this [t]race, all [f]iles here, al[w]ays, ",
+            true => "for this [t]race, al[w]ays, ",
+            false => "",
+        };
+        let all = if self.unseen > 0 { "" } else { "[e]dit …, [a]ll in this run, " };
+        self.ask(&format!("{before}  {seen}, [n]o (and why), {rule}{all}[l]ater, [?]: "));
+    }
+
+    pub async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
+        let Some(call) = self.asked else { return Ok(None) };
+        let said = line.as_deref().map_or(Said::Later, understand);
+        let made = self.printer.call(call);
+        let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));
+        let mail = match said {
+            Said::Details => {
+                let lines = whole(&made.arguments, Some(&self.printer.folder));
+                lines.iter().for_each(|line| self.printer.rail(line));
+                self.unseen = 0;
+                self.ask_for_word("", &made);
+                return Ok(None);
+            }
+            Said::Help => {
+                HELP.lines().for_each(|line| tell(line, HANG));
+                self.ask_for_word("", &made);
+                return Ok(None);
+            }
+            Said::Unclear => {
+                self.ask(WORDS);
+                return Ok(None);
+            }
+            _ if allows && self.unseen > 0 => {
+                let unseen = format!("  {} not shown yet; press d first;", were(self.unseen as u64, "line"));
+                self.ask_for_word(&unseen, &made);
+                return Ok(None);
+            }
+            Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
+                self.ask("  no narrow rule can cover this call; y, n, e, a, d or l: ");
+                return Ok(None);
+            }
+            Said::Files if !changes_files_here(&made) => {
+                self.ask("  f does not cover this call; y, n, e, a, d or l: ");
+                return Ok(None);
+            }
+            Said::Files => self.with_rule(call, Some(EVERY_FILE_HERE.into())),
+            Said::Trace => self.with_rule(call, made.offer),
+            Said::Always => {
+                let rule = self.printer.call(call).offer.unwrap_or_default();
+                let file = keep(&self.app.logs.home, &rule, (&self.trace, call))?;
+                self.say(&format!(
+                    "{} is allowed in every trace from now on; the rule is in {}",
+                    in_a_line(&rule),
+                    file.display()
+                ));
+                self.with_rule(call, Some(rule))
+            }
+            Said::Edit(text) => match edited(&made.arguments, &text) {
+                Some(arguments) => match fits(self.app, (&self.trace, call), &arguments).await {
+                    Ok(()) => Mail::Approve { call, arguments: Some(arguments), rule: None },
+                    Err(problem) => {
+                        self.ask(&format!("  {}: ", plain(&problem.message)));
+                        return Ok(None);
+                    }
+                },
+                None => {
+                    self.ask("  e needs a new command, or arguments as a JSON object: ");
+                    return Ok(None);
+                }
+            },
+            Said::Later => {
+                self.say(&format!(
+                    "left pending; decide later with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}",
+                    trace = self.trace
+                ));
+                return Ok(Some(Exit::ApprovalNeeded));
+            }
+            Said::No(reason) => Mail::Deny { call, reason },
+            Said::Yes => Mail::approve(call),
+            Said::All => {
+                self.allow_all().await?;
+                Mail::approve(call)
+            }
+        };
+        self.asked_no_more();
+        self.decided = Some(call);
+        if !matches!(mail, Mail::Approve { arguments: Some(_), .. }) {
+            self.seen.insert(call);
+        }
+        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
+        Ok(None)
+    }
+
+    /// An approval that makes a rule hold for the rest of the trace.
+    fn with_rule(&mut self, call: CallId, rule: Option<String>) -> Mail {
+        self.rules.extend(rule.clone());
+        Mail::Approve { call, arguments: None, rule }
+    }
+
+    /// From the next turn on the spec says yes, up to the end of this run.
+    async fn allow_all(&mut self) -> Result<(), Failure> {
+        let (log, state, _) = self.app.logs.read(&self.trace).await?;
+        if let Some(spec) = spec_of(&log) {
+            let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.counts.runs), ..spec.clone() });
+            self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::SetSpec { spec }).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whose words they are, for people.
+fn said_by(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Web => "the web",
+        Origin::Mcp => "an MCP server",
+        Origin::Message => "another agent's message",
+        Origin::User | Origin::Workspace | Origin::Model => "here",
+    }
+}
+
+/// The arguments as a person has changed them: a JSON object, or another command where the call has one.
+fn edited(old: &str, text: &str) -> Option<String> {
+    if let Ok(map) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text) {
+        return serde_json::to_string(&map).ok();
+    }
+    let mut map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(old).ok()?;
+    map.get("command").is_some_and(serde_json::Value::is_string).then(|| map.insert("command".into(), text.into()))?;
+    serde_json::to_string(&map).ok()
+}

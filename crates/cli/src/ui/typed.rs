@@ -1,0 +1,164 @@
+//! What a person types while a run goes on.
+
+use crate::commands::control::running;
+use crate::exit::Failure;
+use crate::runs::follow::Follow;
+use crate::ui::prompt::{Said, understand};
+use mainpath_runtime::Mail;
+use mainpath_types::{GoalOp, MessageMode};
+
+/// A line that answers no question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// Read this now.
+    Steer(String),
+    /// Read this after the run.
+    Next(String),
+    /// End what runs: the call, or else the run.
+    Esc,
+    /// Begin the conversation anew.
+    Clear,
+    /// Make room in the context, with a word on what matters.
+    Compact(Option<String>),
+    /// Keep these words in sight of the agent.
+    Pin(String),
+    /// Which words there are.
+    Help,
+    /// A word that lacks what it is to say.
+    Bare(String),
+    /// No word that is known.
+    Unknown(String),
+    /// The answer to a question that nobody asks now.
+    Late,
+    /// Nothing.
+    Empty,
+}
+
+/// The words, for people.
+pub const HELP: [&str; 7] = [
+    "/steer TEXT   redirect the run: waits for the running tool, skips the calls after it",
+    "/next TEXT    queue it for after this run (same as a line without a command)",
+    "/esc          stop the running call, or the run if no call is running",
+    "/compact      replace older messages with a summary; /compact TEXT says what it should keep",
+    "/pin TEXT     pin a sentence: the agent always sees it, word for word",
+    "/clear        stop the run and start the conversation over",
+    "/help         show this list",
+];
+
+/// What a line means.
+pub fn read(line: &str) -> Typed {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    match word {
+        "" => Typed::Empty,
+        "/steer" | "/next" | "/pin" if rest.is_empty() => Typed::Bare(word.into()),
+        "/steer" => Typed::Steer(rest.into()),
+        "/next" => Typed::Next(rest.into()),
+        "/pin" => Typed::Pin(rest.into()),
+        "/esc" => Typed::Esc,
+        "/clear" => Typed::Clear,
+        "/compact" => Typed::Compact(Some(rest.to_string()).filter(|hint| !hint.is_empty())),
+        "/help" | "/?" => Typed::Help,
+        // A path is something to say.
+        _ if word.starts_with('/') && !word[1..].contains('/') => Typed::Unknown(word.into()),
+        _ if understand(line) != Said::Unclear && line.len() < 4 => Typed::Late,
+        _ => Typed::Next(line.into()),
+    }
+}
+
+impl Follow<'_> {
+    /// Does what was typed. False: that was nothing but a word to the person who typed it.
+    pub async fn typed(&mut self, line: &str) -> Result<bool, Failure> {
+        let (mail, told) = match read(line) {
+            Typed::Empty => return Ok(false),
+            Typed::Steer(text) => {
+                (said(MessageMode::Steer, text), "steering: applied when the current tool finishes".to_string())
+            }
+            Typed::Next(text) => {
+                (said(MessageMode::FollowUp, text), "queued; use /steer TEXT to redirect the run now".into())
+            }
+            Typed::Pin(text) => (Mail::Goals { ops: vec![GoalOp::Pin { text }] }, "pinned".to_string()),
+            Typed::Compact(hint) => (Mail::Compact { hint }, "summarising after this turn".into()),
+            Typed::Clear => (Mail::Clear, "stopping the run, then the conversation starts over".into()),
+            Typed::Esc => {
+                let (_, state, _) = self.app.logs.read(&self.trace).await?;
+                let mut running = running(&state);
+                // Reads may run together.
+                for (call, _) in running.iter().skip(1) {
+                    self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::Interrupt { call: *call }).await?;
+                }
+                let names: Vec<String> = running.iter().map(|(call, tool)| format!("call {call} ({tool})")).collect();
+                match running.drain(..).next() {
+                    Some((call, _)) => (Mail::Interrupt { call }, format!("stopping {}", names.join(", "))),
+                    None => (Mail::Stop, "no call is running; stopping the run at the next checkpoint".into()),
+                }
+            }
+            Typed::Help => {
+                HELP.iter().for_each(|line| self.say(line));
+                return Ok(false);
+            }
+            Typed::Bare(word) => {
+                self.say(&format!("{word} needs a text: {word} TEXT"));
+                return Ok(false);
+            }
+            Typed::Unknown(word) => {
+                self.say(&format!("there is no {word}; /help lists the commands"));
+                return Ok(false);
+            }
+            Typed::Late => {
+                self.say("no question is open; ignored (/help lists the commands)");
+                return Ok(false);
+            }
+        };
+        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
+        self.say(&told);
+        Ok(true)
+    }
+}
+
+fn said(mode: MessageMode, text: String) -> Mail {
+    Mail::say(mode, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_word_a_late_answer_says_nothing_and_all_else_is_for_the_agent() {
+        let typed = [
+            "/steer  look there ",
+            "/steer",
+            "/next then this",
+            "/esc",
+            "/clear",
+            "/compact",
+            "/compact keep the names",
+            "/help",
+            "/stear x",
+            "y",
+            "n no",
+            "",
+            "also run the tests",
+            "/etc/hosts is wrong",
+        ];
+        let expected = [
+            Typed::Steer("look there".into()),
+            Typed::Bare("/steer".into()),
+            Typed::Next("then this".into()),
+            Typed::Esc,
+            Typed::Clear,
+            Typed::Compact(None),
+            Typed::Compact(Some("keep the names".into())),
+            Typed::Help,
+            Typed::Unknown("/stear".into()),
+            Typed::Late,
+            Typed::Next("n no".into()),
+            Typed::Empty,
+            Typed::Next("also run the tests".into()),
+            Typed::Next("/etc/hosts is wrong".into()),
+        ];
+        assert_eq!(typed.map(read), expected);
+    }
+}
