@@ -2,11 +2,11 @@
 
 use crate::ui::text::plain;
 use mainpath::home::hidden;
+use mainpath::named_sessions::{PlaceError, SessionError};
+use mainpath::runtime::RuntimeError;
+use mainpath::store::StoreError;
+use mainpath::types::{FinishReason, ModelErrorKind};
 use mainpath::{Error, ErrorKind, Logs};
-use mainpath_runtime::RuntimeError;
-use mainpath_sessions::{PlaceError, SessionError};
-use mainpath_store::StoreError;
-use mainpath_types::{FinishReason, ModelErrorKind};
 use std::process::ExitCode;
 
 /// How the program ends. The numbers are published.

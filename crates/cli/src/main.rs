@@ -20,9 +20,9 @@ fn main() -> ExitCode {
     if let Some(code) = mainpath::launcher_main() {
         return code;
     }
-    // What applies the filters of `json_transform`: see `mainpath_tools::filter_main`.
+    // What applies the filters of `json_transform`: see `mainpath::tools::filter_main`.
     if std::env::args_os().nth(1).is_some_and(|word| word == "__filter") {
-        return mainpath_tools::filter_main();
+        return mainpath::tools::filter_main();
     }
     // What a defect says may quote what it stumbled over.
     std::panic::set_hook(Box::new(|panic| {

@@ -54,10 +54,15 @@ pub use trace::{Trace, spec_of};
 
 // What the library is made of, so that a program needs no other crate of it.
 pub use mainpath_core as core;
+pub use mainpath_index as index;
+pub use mainpath_json as json;
+pub use mainpath_mcp as mcp;
+pub use mainpath_media as media;
 pub use mainpath_policy as policy;
 pub use mainpath_providers as providers;
 pub use mainpath_runtime as runtime;
 pub use mainpath_sandbox as sandbox;
+pub use mainpath_sessions as named_sessions;
 pub use mainpath_store as store;
 pub use mainpath_tools as tools;
 pub use mainpath_types as types;

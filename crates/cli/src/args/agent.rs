@@ -7,9 +7,9 @@ use crate::args::rules::RuleArgs;
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use mainpath::agent::{PromptOptions, Sampling};
+use mainpath::types::{Access, ApprovalMode, BudgetMode, Effort, FileAccess, Micros, Profile, Protocol, Recovery};
 use mainpath::values::{dollars, time_limit};
 use mainpath::{AgentOptions, LimitOptions};
-use mainpath_types::{Access, ApprovalMode, BudgetMode, Effort, FileAccess, Micros, Profile, Protocol, Recovery};
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -169,7 +169,7 @@ fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
     let bad = |why: String| Failure::usage(format!("the output schema {} cannot be used: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
     let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON: {error}")))?;
-    mainpath_runtime::check_schema(&schema).map_err(bad)?;
+    mainpath::runtime::check_schema(&schema).map_err(bad)?;
     Ok(schema)
 }
 

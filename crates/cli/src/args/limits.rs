@@ -1,8 +1,8 @@
 //! The limits of a run on the command line, and what of a run can be chosen besides.
 
 use clap::{Args, ValueEnum};
+use mainpath::types::{BudgetMode, RateLimit, Recovery};
 use mainpath::values::{DENY_INSTEAD, duration, rate};
-use mainpath_types::{BudgetMode, RateLimit, Recovery};
 use std::time::Duration;
 
 /// Limits of the run. 0 means no limit; `[limits]` in `config.toml` has the same names with `_`.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mainpath::trace::Point;
-use mainpath_types::{GoalId, Seq};
+use mainpath::types::{GoalId, Seq};
 
 /// Where to go back to.
 #[derive(Args, Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! What an agent belongs to.
 
 use clap::Args;
-use mainpath_types::{GoalId, Relations, TraceId};
+use mainpath::types::{GoalId, Relations, TraceId};
 use serde_json::Value;
 
 /// Metadata for other programs: recorded in `meta.json`, no effect on the agent.

@@ -21,8 +21,8 @@ use clap::Args;
 use mainpath::Installation;
 use mainpath::agent;
 use mainpath::agent::{check_model, find_model};
-use mainpath_runtime::Mail;
-use mainpath_types::{MessageMode, TraceId};
+use mainpath::runtime::Mail;
+use mainpath::types::{MessageMode, TraceId};
 use std::path::Path;
 
 /// `mainpath chat`

@@ -7,9 +7,9 @@ use crate::ui::said::{body, role};
 use crate::ui::term::screen::output_columns;
 use crate::ui::text::{count, money, number, plain, short, span, wrapped};
 use mainpath::Logs;
-use mainpath_core::{Bodies, CallState, NodeKind, State};
-use mainpath_runtime::{Hydrated, views};
-use mainpath_types::*;
+use mainpath::core::{Bodies, CallState, NodeKind, State};
+use mainpath::runtime::{Hydrated, views};
+use mainpath::types::*;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Lines of a message that are shown at most.

@@ -10,10 +10,10 @@ use crate::ui::term::width::cut;
 use crate::ui::text::{number, plain};
 use clap::Args;
 use mainpath::Installation;
+use mainpath::core::*;
+use mainpath::runtime::Mail;
 use mainpath::trace::{Look, Taken, kind, why};
-use mainpath_core::*;
-use mainpath_runtime::Mail;
-use mainpath_types::*;
+use mainpath::types::*;
 use serde_json::json;
 use std::path::Path;
 

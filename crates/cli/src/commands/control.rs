@@ -15,13 +15,13 @@ use crate::ui::text::{GIST, gist, pins_went, plain};
 use crate::ui::whole::whole;
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
+use mainpath::core::{CallState, State, is_denied};
+use mainpath::runtime::Mail;
 use mainpath::sessions::sessions;
+use mainpath::store::ReadLog;
+use mainpath::tools::Schema;
+use mainpath::types::{CallId, EffectClass, MessageMode, TraceId};
 use mainpath::{Logs, spec_of};
-use mainpath_core::{CallState, State, is_denied};
-use mainpath_runtime::Mail;
-use mainpath_store::ReadLog;
-use mainpath_tools::Schema;
-use mainpath_types::{CallId, EffectClass, MessageMode, TraceId};
 use std::io::IsTerminal;
 
 /// `mainpath steer` and `mainpath next`

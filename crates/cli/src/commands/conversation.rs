@@ -14,13 +14,13 @@ use crate::ui::text::{plain, were};
 use mainpath::Installation;
 use mainpath::agent;
 use mainpath::agent::choose_model;
+use mainpath::media::check;
+use mainpath::providers::history::Loose;
+use mainpath::runtime::import::{Origin, import};
+use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::sessions::Held;
-use mainpath_media::check;
-use mainpath_providers::history::Loose;
-use mainpath_runtime::import::{Origin, import};
-use mainpath_runtime::{Mail, new_trace_id};
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::{Part, Role, Source};
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::{Part, Role, Source};
 use std::path::Path;
 
 /// Takes in the messages of a file as a new trace, and has the last one answered, or the task.

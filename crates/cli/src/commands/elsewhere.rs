@@ -11,14 +11,14 @@ use clap::{Args, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
 use mainpath::agent::{self, find_model};
+use mainpath::named_sessions::{Adopted, Kept, Session, SessionError, adopt};
+use mainpath::providers::history::{HistoryFormat, Loose, write};
+use mainpath::runtime::import::{summary_of, window};
+use mainpath::runtime::{new_trace_id, views};
 use mainpath::sessions::{Held, fresh};
-use mainpath_providers::history::{HistoryFormat, Loose, write};
-use mainpath_runtime::import::{summary_of, window};
-use mainpath_runtime::{new_trace_id, views};
-use mainpath_sessions::{Adopted, Kept, Session, SessionError, adopt};
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::Spec;
-use mainpath_types::TraceId;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::Spec;
+use mainpath::types::TraceId;
 use serde_json::json;
 
 /// `mainpath session prepare`

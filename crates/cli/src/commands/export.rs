@@ -8,11 +8,11 @@ use crate::ui::out::out;
 use crate::ui::say::{foreign, readable};
 use clap::{Args, ValueEnum};
 use mainpath::Error;
+use mainpath::providers::history::HistoryFormat;
+use mainpath::runtime::import::Extent;
 use mainpath::text::fenced;
 use mainpath::trace::Export;
-use mainpath_providers::history::HistoryFormat;
-use mainpath_runtime::import::Extent;
-use mainpath_types::TraceId;
+use mainpath::types::TraceId;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

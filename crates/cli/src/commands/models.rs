@@ -6,9 +6,9 @@ use crate::ui::text::plain;
 use clap::{Args, Subcommand};
 use mainpath::agent::env;
 use mainpath::home::edit::{below, rewrite};
+use mainpath::providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
+use mainpath::types::Micros;
 use mainpath::{Error, Home};
-use mainpath_providers::{Abilities, LocalServer, ModelFacts, ProviderProfile, Registry, UnknownModel, local_servers};
-use mainpath_types::Micros;
 use serde_json::{Value, json};
 
 /// `mainpath models`

@@ -6,8 +6,8 @@ use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::Args;
+use mainpath::types::*;
 use mainpath::{ErrorKind, Logs};
-use mainpath_types::*;
 
 /// `mainpath pin`
 #[derive(Args, Debug)]

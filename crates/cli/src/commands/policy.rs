@@ -9,11 +9,11 @@ use crate::ui::text::plain;
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Home;
 use mainpath::agent;
+use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Rule, Rules, explain, sample};
 use mainpath::rules::{Sources, project_file, read_files, untrusted};
-use mainpath_policy::{CallFacts, Explanation, Folders, Layer, Rule, Rules, explain, sample};
-use mainpath_tools::{Tools, Workspace};
-use mainpath_types::Origin;
-use mainpath_types::{ApprovalMode, Decision, Destination, RunRules};
+use mainpath::tools::{Tools, Workspace};
+use mainpath::types::Origin;
+use mainpath::types::{ApprovalMode, Decision, Destination, RunRules};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
     facts.destinations = from_text(&facts.arguments, &args.from_text)?;
-    facts.confined = mainpath_sandbox::Launcher::current_exe().support().can_confine();
+    facts.confined = mainpath::sandbox::Launcher::current_exe().support().can_confine();
     let rules = Rules {
         mode: if args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask },
         access: args.mode.map(Into::into).or(home.config.mode).unwrap_or_default(),

@@ -6,13 +6,13 @@ use crate::runs::follow::is_attended;
 use crate::ui::out::out;
 use crate::ui::text::{count, number, plain, were};
 use clap::Args;
+use mainpath::runtime::files::{Fate, FilePlan};
+use mainpath::store::{Store, StoreError};
+use mainpath::tools::FileNow;
 use mainpath::trace::{ReadTrace, Restore, RestoreTo, Restored};
+use mainpath::types::Seq;
+use mainpath::types::*;
 use mainpath::{Installation, Logs};
-use mainpath_runtime::files::{Fate, FilePlan};
-use mainpath_store::{Store, StoreError};
-use mainpath_tools::FileNow;
-use mainpath_types::Seq;
-use mainpath_types::*;
 use similar::TextDiff;
 use std::time::Duration;
 

@@ -11,10 +11,10 @@ use crate::runs::go_on::{go_on, keep_mode};
 use crate::ui::out::out;
 use clap::Args;
 use mainpath::Installation;
-use mainpath_runtime::{Mail, new_trace_id};
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::Seq;
-use mainpath_types::*;
+use mainpath::runtime::{Mail, new_trace_id};
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::Seq;
+use mainpath::types::*;
 
 /// `mainpath rewind`
 #[derive(Args, Debug)]

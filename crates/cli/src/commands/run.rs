@@ -16,10 +16,10 @@ use crate::traces::mail::says_first;
 use crate::traces::mail::unread;
 use clap::Args;
 use mainpath::Installation;
+use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::sessions::Held;
-use mainpath_runtime::{Mail, new_trace_id};
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::*;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::*;
 
 /// `mainpath resume`
 #[derive(Args, Debug)]

@@ -9,13 +9,13 @@ use crate::ui::text::plain;
 use mainpath::Installation;
 use mainpath::agent;
 use mainpath::agent::choose_model;
+use mainpath::core::{Bodies, Log, State, arguments_in};
+use mainpath::mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
+use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath::servers::{self, PassingOn};
-use mainpath_core::{Bodies, Log, State, arguments_in};
-use mainpath_mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
-use mainpath_runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
-use mainpath_store::scheduler::system_clock;
-use mainpath_tools::Fut;
-use mainpath_types::*;
+use mainpath::store::scheduler::system_clock;
+use mainpath::tools::Fut;
+use mainpath::types::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     let served = Arc::new(Served { app, runtime, args, mcp, started: Mutex::default() });
     let mut signals = Signals::listen()?;
     let done = tokio::select! {
-        done = mainpath_mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
+        done = mainpath::mcp::serve(Arc::clone(&served) as Arc<dyn Runs>) => Ok(done),
         heard = signals.next() => Err(heard.again()),
     };
     // Also where the client has gone: whoever closes its input has not said that runs are to break off.

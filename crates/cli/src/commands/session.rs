@@ -15,15 +15,15 @@ use crate::ui::text::{count, number, plain, short, span, were};
 use clap::{Args, Subcommand, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
+use mainpath::core::status;
+use mainpath::named_sessions::*;
+use mainpath::providers::history::{HistoryFormat, Loose, write};
+use mainpath::runtime::import::{Origin, import as take_in};
+use mainpath::runtime::new_trace_id;
 use mainpath::sessions::{Held, fresh};
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::*;
 use mainpath::values::duration;
-use mainpath_core::status;
-use mainpath_providers::history::{HistoryFormat, Loose, write};
-use mainpath_runtime::import::{Origin, import as take_in};
-use mainpath_runtime::new_trace_id;
-use mainpath_sessions::*;
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::*;
 use serde_json::json;
 use std::io::Read;
 use std::path::Path;
@@ -298,7 +298,7 @@ async fn show(logs: &Logs, held: &Held, args: &SessionShowArgs) -> Result<Exit, 
         }
         let is_driven = logs.store.owner(&logs.scope, &trace)?.is_some();
         let (log, state, _) = logs.read(&trace).await?;
-        let task = mainpath_runtime::views::task(logs.scoped(), &state, &log.events).await.unwrap_or_default();
+        let task = mainpath::runtime::views::task(logs.scoped(), &state, &log.events).await.unwrap_or_default();
         let said = count(state.tree.len() as u64, "message");
         out(&format!("  {}, {said}: {}", standing(status(&state), is_driven), short(&task, 60)))?;
     }
@@ -402,7 +402,7 @@ pub async fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
     let messages = take_in(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;
-    mainpath_runtime::views::write(app.logs.at(&trace)).await?;
+    mainpath::runtime::views::write(app.logs.at(&trace)).await?;
     if let Some((session, _)) = &mut session {
         held.point(session, &trace)?;
     }

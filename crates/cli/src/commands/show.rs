@@ -18,9 +18,9 @@ use crate::ui::term::screen::in_a_row;
 use crate::ui::text::{count, number, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
-use mainpath_core::{Bodies, Node, NodeKind, State, ending, status};
-use mainpath_runtime::{EnvModels, Hydrated, replay as again, wire::Projector};
-use mainpath_types::*;
+use mainpath::core::{Bodies, Node, NodeKind, State, ending, status};
+use mainpath::runtime::{EnvModels, Hydrated, replay as again, wire::Projector};
+use mainpath::types::*;
 use std::sync::Arc;
 
 /// `mainpath replay`
@@ -205,7 +205,7 @@ fn forks(below: &[Seq], depth: usize) -> Vec<(Seq, usize, bool)> {
 pub async fn verify(args: OneTrace) -> Result<Exit, Failure> {
     let logs = logs()?;
     let trace = logs.find(args.trace.as_deref()).await?;
-    let report = mainpath_runtime::verify(logs.at(&trace)).await?;
+    let report = mainpath::runtime::verify(logs.at(&trace)).await?;
     let head = report.head;
     out(&format!("{trace}: {}, head {head}", count(report.events, "event")))?;
     let (blobs, bytes) = (count(report.blobs, "blob"), count(report.blob_bytes, "byte"));
@@ -290,8 +290,8 @@ const SCHEMA_ALIASES: [(&str, &str); 2] = [("Context", "Packed"), ("CallRecord",
 
 /// `mainpath schema`
 pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
-    let mut all = mainpath_types::schema::all();
-    all.extend(mainpath_core::schemas());
+    let mut all = mainpath::types::schema::all();
+    all.extend(mainpath::core::schemas());
     let Some(wanted) = &args.name else {
         let all: serde_json::Map<String, serde_json::Value> =
             all.into_iter().map(|(name, schema)| (name.to_string(), schema.to_value())).collect();

@@ -5,9 +5,9 @@ use crate::ui::text::{plain, short};
 use mainpath::Installation;
 use mainpath::agent::check_model;
 use mainpath::home::edit::rewrite;
-use mainpath_providers::{Call, encode, wire_model};
-use mainpath_runtime::Models;
-use mainpath_types::{Message, ModelRequest, Part, RequestHead, Role, text_of};
+use mainpath::providers::{Call, encode, wire_model};
+use mainpath::runtime::Models;
+use mainpath::types::{Message, ModelRequest, Part, RequestHead, Role, text_of};
 use std::time::Duration;
 
 /// A server that has not answered by then is not waited for.

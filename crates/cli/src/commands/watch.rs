@@ -11,10 +11,10 @@ use crate::ui::print::Printer;
 use crate::ui::text::plain;
 use clap::Args;
 use mainpath::Logs;
-use mainpath_core::{CallState, State, apply};
-use mainpath_runtime::Live;
-use mainpath_store::{ReadLog, Store};
-use mainpath_types::{EventId, EventKind};
+use mainpath::core::{CallState, State, apply};
+use mainpath::runtime::Live;
+use mainpath::store::{ReadLog, Store};
+use mainpath::types::{EventId, EventKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,7 +149,7 @@ async fn questions_of(logs: &Logs, state: &State) -> Result<Vec<Asked>, Failure>
 }
 
 /// The event that the last run began with; its first message comes right before it.
-fn last_run(events: &[mainpath_types::Event]) -> EventId {
+fn last_run(events: &[mainpath::types::Event]) -> EventId {
     let began = events.iter().rposition(|event| matches!(event.kind, EventKind::RunStarted(_)));
     let Some(at) = began else { return 1 };
     let before = events.get(..at).and_then(|before| {

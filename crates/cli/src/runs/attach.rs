@@ -4,10 +4,10 @@ use crate::args::attachments::{AttachArgs, Attachments};
 use crate::exit::Failure;
 use crate::ui::text::{plain, short};
 use mainpath::Logs;
-use mainpath_media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
-use mainpath_providers::{Abilities, Registry, WireFormat};
-use mainpath_store::Store;
-use mainpath_types::*;
+use mainpath::media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
+use mainpath::providers::{Abilities, Registry, WireFormat};
+use mainpath::store::Store;
+use mainpath::types::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 

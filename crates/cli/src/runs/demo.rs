@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use mainpath::Installation;
-use mainpath_runtime::Mail;
-use mainpath_types::{Spec, TraceId};
+use mainpath::runtime::Mail;
+use mainpath::types::{Spec, TraceId};
 use std::path::Path;
 
 /// The model that plays the script.

@@ -17,12 +17,12 @@ use crate::traces::asked::{Standing, asked};
 use crate::traces::mail::unread;
 use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
+use mainpath::core::{EffectKey, State, pending};
+use mainpath::policy::is_asked_by_default;
+use mainpath::runtime::{Mail, Runtime};
 use mainpath::spec_of;
-use mainpath_core::{EffectKey, State, pending};
-use mainpath_policy::is_asked_by_default;
-use mainpath_runtime::{Mail, Runtime};
-use mainpath_store::{ReadLog, Store, StoreError};
-use mainpath_types::*;
+use mainpath::store::{ReadLog, Store, StoreError};
+use mainpath::types::*;
 use std::path::Path;
 use std::sync::Arc;
 

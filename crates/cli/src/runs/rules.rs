@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use mainpath::Installation;
 use mainpath::rules::{Checked, untrusted};
-use mainpath_types::RunRules;
+use mainpath::types::RunRules;
 use std::sync::Arc;
 
 /// The rules of a run, checked before anything is begun; says what of them does not hold.

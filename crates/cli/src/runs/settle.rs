@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use mainpath::Installation;
-use mainpath_runtime::views;
-use mainpath_types::{MailId, TraceId};
+use mainpath::runtime::views;
+use mainpath::types::{MailId, TraceId};
 
 /// Does what follows from mail to a trace that no process drives, and writes its views.
 pub async fn settle(app: &Installation, trace: &TraceId, mail: MailId) -> Result<(), Failure> {

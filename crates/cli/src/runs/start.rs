@@ -19,12 +19,12 @@ use crate::ui::text::plain;
 use mainpath::Installation;
 use mainpath::agent::choose_model;
 use mainpath::agent::{self};
+use mainpath::named_sessions::Session;
+use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
 use mainpath::spec_of;
-use mainpath_runtime::new_trace_id;
-use mainpath_sessions::Session;
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::*;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::*;
 use std::path::Path;
 
 /// A run of a new trace, of one that is named, or of a session's.

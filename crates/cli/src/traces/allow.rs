@@ -4,8 +4,8 @@ use crate::exit::Failure;
 use crate::ui::text::{plain, short};
 use mainpath::Home;
 use mainpath::home::edit::{below, rewrite};
-use mainpath_policy::{Folders, Layer, Policy};
-use mainpath_types::{CallId, Event, EventKind, TraceId, Verdict};
+use mainpath::policy::{Folders, Layer, Policy};
+use mainpath::types::{CallId, Event, EventKind, TraceId, Verdict};
 use std::path::PathBuf;
 
 /// The narrowest rule that would allow calls like this one, as it was offered when the call was judged.

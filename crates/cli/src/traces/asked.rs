@@ -5,13 +5,13 @@ use crate::traces::mail::unread;
 use crate::traces::which::waiting_elsewhere;
 use crate::ui::text::{gist, plain};
 use crate::ui::whole::whole;
-use mainpath::{Logs, spec_of};
-use mainpath_core::{
+use mainpath::core::{
     Bodies, Call, CallState, NodeKind, State, approval_due, arguments_in, is_denied, lacking, tool_of,
 };
-use mainpath_runtime::Mail;
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::{CallId, EventKind, Millis, Resolution, Seq, Spec, TraceId, Verdict, format_time};
+use mainpath::runtime::Mail;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::{CallId, EventKind, Millis, Resolution, Seq, Spec, TraceId, Verdict, format_time};
+use mainpath::{Logs, spec_of};
 use std::path::{Path, PathBuf};
 
 /// A call that has not started since somebody was to be asked, or was asked, about it.

@@ -3,7 +3,7 @@
 use crate::ui::text::plain;
 use mainpath::Logs;
 use mainpath::sessions::Held;
-use mainpath_types::TraceId;
+use mainpath::types::TraceId;
 
 /// Mirrors do not show what was cleared. Says what may still be there; whoever prepares a session next writes its mirror anew.
 pub async fn forget_said(logs: &Logs, trace: &TraceId, waits: bool) {

@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use mainpath::Logs;
-use mainpath_core::State;
-use mainpath_runtime::Mail;
-use mainpath_store::{ReadLog, Store};
-use mainpath_types::*;
+use mainpath::core::State;
+use mainpath::runtime::Mail;
+use mainpath::store::{ReadLog, Store};
+use mainpath::types::*;
 
 /// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.
 pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Option<String>, Failure> {

@@ -1,9 +1,9 @@
 //! What a trace did, for checks after the fact.
 
-use mainpath_policy::{CallFacts, PastCall, PastRun};
-use mainpath_runtime::run_stats;
-use mainpath_tools::{Tools, Workspace};
-use mainpath_types::*;
+use mainpath::policy::{CallFacts, PastCall, PastRun};
+use mainpath::runtime::run_stats;
+use mainpath::tools::{Tools, Workspace};
+use mainpath::types::*;
 use std::collections::{HashMap, HashSet};
 
 /// The calls that were started, or answered at once, in that order.

@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use mainpath::Logs;
-use mainpath_index::{Index, IndexError, Row, row};
-use mainpath_store::{Store, TraceEntry};
+use mainpath::index::{Index, IndexError, Row, row};
+use mainpath::store::{Store, TraceEntry};
 use std::time::UNIX_EPOCH;
 
 /// What is said of a trace whose log says that it runs, while nobody drives it: its process was killed.

@@ -4,9 +4,9 @@ use crate::exit::Failure;
 use crate::traces::mail::unread;
 use crate::ui::text::short;
 use mainpath::Logs;
-use mainpath_core::{Bodies, State};
-use mainpath_runtime::Mail;
-use mainpath_types::{EventKind, MessageMode, Part, TraceId, text_of};
+use mainpath::core::{Bodies, State};
+use mainpath::runtime::Mail;
+use mainpath::types::{EventKind, MessageMode, Part, TraceId, text_of};
 
 /// A line for each, in the order in which they came.
 pub async fn waiting(

@@ -4,8 +4,8 @@ use crate::exit::Failure;
 use crate::traces::rows::{refreshed, rows_of_logs};
 use crate::ui::text::{plain, short};
 use mainpath::Logs;
-use mainpath_index::Row;
-use mainpath_types::TraceId;
+use mainpath::index::Row;
+use mainpath::types::TraceId;
 use std::io::IsTerminal;
 
 /// So many traces are named where several could be meant.

@@ -2,8 +2,8 @@
 //! trace's folder, and whoever drives the trace writes a line for each piece into it. Nobody waits for a watcher. What a pipe has
 //! no room for is lost, and the log has the answer all the same.
 
-use mainpath_core::EffectKey;
-use mainpath_types::{CallId, Delta};
+use mainpath::core::EffectKey;
+use mainpath::types::{CallId, Delta};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};

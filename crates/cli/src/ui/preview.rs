@@ -1,8 +1,8 @@
 //! A call while the model still writes it: its tool, what it is about, and how long it has become.
 
 use crate::ui::text::{gist, short};
-use mainpath_json::preview;
-use mainpath_types::Delta;
+use mainpath::json::preview;
+use mainpath::types::Delta;
 
 /// The call that is being written.
 #[derive(Debug, Default)]

@@ -8,11 +8,11 @@ use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen;
 use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
-use mainpath_core::EffectKey;
-use mainpath_runtime::Live;
-use mainpath_runtime::wire::Projector;
-use mainpath_store::scheduler::system_clock;
-use mainpath_types::*;
+use mainpath::core::EffectKey;
+use mainpath::runtime::Live;
+use mainpath::runtime::wire::Projector;
+use mainpath::store::scheduler::system_clock;
+use mainpath::types::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
 

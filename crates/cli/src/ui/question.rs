@@ -10,10 +10,10 @@ use crate::ui::say::tell;
 use crate::ui::term::screen;
 use crate::ui::text::{count, gist, plain, were};
 use crate::ui::whole::whole;
+use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
+use mainpath::runtime::{Mail, Waiting};
 use mainpath::spec_of;
-use mainpath_policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
-use mainpath_runtime::{Mail, Waiting};
-use mainpath_types::*;
+use mainpath::types::*;
 
 /// So many rows of a call are shown with the question about it; a longer one on demand.
 const ROWS: usize = 60;

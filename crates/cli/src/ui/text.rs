@@ -2,7 +2,7 @@
 
 use crate::ui::term::width::columns;
 pub use mainpath::text::{GIST, gist, plain, short, span};
-use mainpath_types::{Micros, Spent, TraceId};
+use mainpath::types::{Micros, Spent, TraceId};
 
 /// The lines of a text, broken between words so that none is wider than this. Longer words are broken where they must be.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {

@@ -4,8 +4,8 @@ use crate::commands::control::running;
 use crate::exit::Failure;
 use crate::runs::follow::Follow;
 use crate::ui::prompt::{Said, understand};
-use mainpath_runtime::Mail;
-use mainpath_types::{GoalOp, MessageMode};
+use mainpath::runtime::Mail;
+use mainpath::types::{GoalOp, MessageMode};
 
 /// A line that answers no question.
 #[derive(Clone, Debug, PartialEq, Eq)]

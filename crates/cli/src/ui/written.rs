@@ -3,8 +3,8 @@
 use crate::ui::text::count;
 use crate::ui::whole::changes;
 use mainpath::Logs;
-use mainpath_store::Store;
-use mainpath_types::{CallResolved, FileChange, FileState, Resolution};
+use mainpath::store::Store;
+use mainpath::types::{CallResolved, FileChange, FileState, Resolution};
 
 /// So many lines of it are shown.
 const LINES: usize = 20;

@@ -290,7 +290,7 @@ fn the_vendors_own_variables_lead_to_their_servers_with_their_keys() {
 #[test]
 fn a_run_costs_no_more_than_it_may_and_says_what_it_cost() {
     let place = Place::new();
-    let usage = mainpath_types::Usage { input: 1_000, output: 100, cache_read: 800, ..Default::default() };
+    let usage = mainpath::types::Usage { input: 1_000, output: 100, cache_read: 800, ..Default::default() };
     let with_usage = move |answer: Answer| Answer { usage, ..answer };
     let server = scripted(vec![with_usage(bash("echo one")), with_usage(Answer::text("Done."))]);
     let model = server.model();
@@ -390,7 +390,7 @@ fn a_summary_is_held_to_no_schema_and_to_no_protocol() {
                 (false, false, "native") => Answer::call("read_text_file", json!({"path": "a.txt"})),
                 (false, false, _) => action("read_text_file", json!({"path": "a.txt"})),
             };
-            let usage = mainpath_types::Usage { input: body.len() as u64 / 4, output: 20, ..Default::default() };
+            let usage = mainpath::types::Usage { input: body.len() as u64 / 4, output: 20, ..Default::default() };
             Answer { usage, ..answer }.into()
         });
         let done = place.run_on(

@@ -1,9 +1,9 @@
 //! Ctrl-C, as a signal.
 
 use crate::support::*;
-use mainpath_core::estimate;
+use mainpath::core::estimate;
+use mainpath::types::Usage;
 use mainpath_testkit::model_server::{Answer, Format, ModelServer, Reply};
-use mainpath_types::Usage;
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -3,10 +3,10 @@
 
 use super::{long, tried};
 use crate::support::*;
-use mainpath_runtime::{EnvModels, replay::replay, verify, views};
-use mainpath_store::{FilesStore, Options, Report, Scope, TraceStore, line, verify_bytes};
+use mainpath::runtime::{EnvModels, replay::replay, verify, views};
+use mainpath::store::{FilesStore, Options, Report, Scope, TraceStore, line, verify_bytes};
+use mainpath::types::{TenantId, TraceId};
 use mainpath_testkit::model_server::{Answer, ModelServer};
-use mainpath_types::{TenantId, TraceId};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
