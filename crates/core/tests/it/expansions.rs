@@ -241,3 +241,78 @@ fn all_that_was_said_is_listed_whole_whatever_is_shown() {
         "neither reminders nor what asks for a summary"
     );
 }
+
+#[test]
+fn what_people_demand_in_an_exchange_that_goes_stays_where_others_before_it_stay() {
+    let mut agent = Agent::with_window(Limits { summary: SummaryMode::Rules, ..no_limits() }, 1_064);
+    let exchange = |agent: &mut Agent, question: &str, tokens: u32| {
+        agent.takes(sized(question, 10));
+        let reply = Box::new(Reply { tokens, ..*agent.reply(&format!("About {question}"), &[]) });
+        agent.takes(InputKind::ModelFinished(reply));
+    };
+    agent.says(MessageMode::Message, "do it");
+    plain(&mut agent, 60);
+    agent.answers("found");
+    exchange(&mut agent, "alpha?", 250);
+    exchange(&mut agent, "Never delete a file.", 250);
+    exchange(&mut agent, "gamma?", 60);
+    exchange(&mut agent, "delta?", 60);
+    agent.takes(sized("and now?", 60));
+    agent.summarises();
+    let shown: Vec<String> = agent.shown().into_iter().filter(|text| !text.contains("Summary of")).collect();
+    assert_eq!(shown[..2], ["User: do it", "Assistant: let me see <read>"]);
+    let after = [
+        "Assistant: found",
+        "User: Never delete a file.",
+        "User: gamma?",
+        "Assistant: About gamma?",
+        "User: delta?",
+        "Assistant: About delta?",
+        "User: and now?",
+    ];
+    assert_eq!(shown[3..], after);
+}
+
+#[test]
+fn what_is_asked_of_a_summary_is_counted_with_the_plan_that_it_shows() {
+    let mut agent = Agent::asked(Limits { summary: SummaryMode::Agent, inject_every: None, ..no_limits() });
+    let plan: Vec<GoalOp> = (0..40).map(|n| goal(&format!("the step {n} of this long plan"))).collect();
+    plans(&mut agent, plan);
+    (0..4).for_each(|_| agent.works());
+    agent.answers("so far");
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    agent.answers("much was learned");
+    let asked = estimate(agent.shown().pop().unwrap().strip_prefix("User: ").unwrap());
+    let placed = layout(agent.state()).unwrap().parts.pop().unwrap().tokens;
+    assert!((asked..asked + 70).contains(&placed), "{placed} are counted for {asked}");
+}
+
+#[test]
+fn a_summary_is_counted_as_large_as_it_is_after_later_cuts() {
+    let mut agent = Agent::asked(no_limits());
+    for _ in 0..3 {
+        let reply = Box::new(Reply { tokens: 4_000, ..*agent.reply("a long text", &[]) });
+        agent.takes(InputKind::ModelFinished(reply));
+        agent.says(MessageMode::Message, "go on");
+    }
+    (0..2).for_each(|_| agent.works());
+    agent.answers("done");
+    agent.takes(InputKind::Compact { hint: None, by: user() });
+    let text = "a summary of what was said ".repeat(20);
+    let reply = Reply { tokens: estimate(&text), ..*agent.reply(&text, &[]) };
+    agent.takes(InputKind::ModelFinished(Box::new(reply)));
+    let nothing = InputKind::Summarised { text: String::new(), tokens: 0, all: false };
+    let _ = agent.offer(&Input::new(agent.now, nothing));
+    let counted = |agent: &Agent| {
+        let parts = layout(agent.state()).unwrap().parts;
+        parts.iter().find(|part| matches!(part.item, Item::Summary { .. })).expect("a summary").tokens
+    };
+    agent.says(MessageMode::Message, "more");
+    assert!(counted(&agent) >= estimate(&text), "{}", counted(&agent));
+    for _ in 0..2 {
+        agent.answers("yes");
+        agent.takes(InputKind::ExpandContext { by: 1 });
+        agent.says(MessageMode::Message, "more");
+        assert!(counted(&agent) >= estimate(&text), "{}", counted(&agent));
+    }
+}
