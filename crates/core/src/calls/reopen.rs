@@ -71,6 +71,7 @@ impl State {
         self.calls.push(Call {
             id: CallId { seq, index: of.index },
             effect: tool.as_ref().map_or(old.effect, |tool| tool.effect),
+            can_probe: tool.as_ref().map_or(old.can_probe, |tool| tool.can_probe),
             timeout_ms: tool.as_ref().map_or(old.timeout_ms, |tool| tool.timeout_ms),
             state: CallState::Ready,
             attempt: 0,
@@ -83,6 +84,8 @@ impl State {
             tokens: 0,
             memory: None,
             once: false,
+            // It is a call of its own: denied again, it can be approved again.
+            reopened: false,
             may_be_late: false,
             ..old
         });

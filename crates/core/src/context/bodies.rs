@@ -189,11 +189,17 @@ pub(crate) fn called_name(bodies: &dyn Bodies, call: CallId, state: &State) -> O
     written_calls(parts).nth(call.index.into()).map(|written| written.name.into())
 }
 
-/// The arguments of a call as the model wrote them.
+/// The arguments of a call as the model wrote them; of a denied call that is made after all, as they were approved.
 pub(crate) fn arguments(bodies: &dyn Bodies, call: CallId, state: &State) -> Option<String> {
     let parts = match bodies.get(state.tree.node(call.seq)?.event)? {
         EventKind::ModelFinished(data) => &data.parts,
         EventKind::MessageImported(data) => &data.parts,
+        EventKind::CallReopened(data) => {
+            return match bodies.get(data.grant)? {
+                EventKind::ApprovalGranted(grant) => grant.arguments.clone(),
+                _ => None,
+            };
+        }
         _ => return None,
     };
     written_calls(parts).nth(call.index.into()).map(|written| written.arguments.into())

@@ -121,7 +121,8 @@ fn it_is_a_call_of_its_own_under_what_holds_now() {
     agent.takes(InputKind::Deny { call: call("2.1"), by: user(), reason: None });
     agent.takes(done("2.0", 1));
     agent.answers("I may not");
-    let other = spec(9_000, Some(700), EffectClass::Idempotent);
+    let mut other = spec(9_000, Some(700), EffectClass::Idempotent);
+    other.tools[0].can_probe = true;
     agent.takes(InputKind::SetSpec { spec: Box::new(other), by: None });
     agent.now = 5_000;
     let begun = [
@@ -138,6 +139,7 @@ fn it_is_a_call_of_its_own_under_what_holds_now() {
         id: call("6.1"),
         tool: Some("read".into()),
         effect: EffectClass::Idempotent,
+        can_probe: true,
         timeout_ms: Some(700),
         state: CallState::Ready,
         attempt: 0,
@@ -150,6 +152,8 @@ fn it_is_a_call_of_its_own_under_what_holds_now() {
         tokens: 0,
         memory: None,
         once: false,
+        // Denied again, it can be approved again.
+        reopened: false,
         may_be_late: false,
         ..made.clone()
     };
