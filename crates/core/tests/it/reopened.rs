@@ -155,7 +155,6 @@ fn it_is_a_call_of_its_own_under_what_holds_now() {
         // Denied again, it can be approved again.
         reopened: false,
         may_be_late: false,
-        ..made.clone()
     };
     assert_eq!(*made, as_it_is);
     agent.now = 10_000;
