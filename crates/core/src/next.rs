@@ -49,10 +49,10 @@ fn between_runs(state: &State) -> Option<EventKind> {
     Some(RunStarted { run: state.counts.runs.saturating_add(1), cause, spec }.into())
 }
 
-/// Between two turns the rungs of these ladders are tried from the top, and the first that has something to say decides. **Their order
+/// Between two turns the steps of these ladders are tried from the top, and the first that has something to say decides. **Their order
 /// is the semantics**: what people want goes before what is left of a budget, and a request to the model is made when nothing else is due.
 ///
-/// | ladder | rung | says |
+/// | ladder | step | says |
 /// |---|---|---|
 /// | [`CLOSING`] | `close_branch` | a side branch that is done, has failed or may not go on ends; a paid summary is kept |
 /// | | `finish_closing` | a run that was to end ends |
@@ -79,15 +79,15 @@ fn between_runs(state: &State) -> Option<EventKind> {
 /// | | `stop_at_budget` | tokens or money are spent |
 /// | | `ask_model` | the model is asked |
 fn at_boundary(state: &State, run: &Run) -> Option<EventKind> {
-    if let Some(decided) = CLOSING.iter().find_map(|rung| rung(state, run)) {
+    if let Some(decided) = CLOSING.iter().find_map(|step| step(state, run)) {
         return decided.into();
     }
     let at = Boundary { state, run, spec: state.coming_spec()? };
     let ladder = if state.branch.is_some() { ON_BRANCH } else { ON_PATH };
-    ladder.iter().find_map(|rung| rung(&at))?.into()
+    ladder.iter().find_map(|step| step(&at))?.into()
 }
 
-/// What a rung says: the next event, or that only the outside can go on.
+/// What a step says: the next event, or that only the outside can go on.
 #[expect(clippy::large_enum_variant, reason = "it lives for one decision")]
 enum Next {
     Event(EventKind),
@@ -115,14 +115,14 @@ struct Boundary<'a> {
     spec: &'a SpecHead,
 }
 
-type Rung = fn(&Boundary<'_>) -> Option<Next>;
+type Step = fn(&Boundary<'_>) -> Option<Next>;
 
 const CLOSING: &[fn(&State, &Run) -> Option<Next>] = &[close_branch, finish_closing, await_retry];
 
-const ON_BRANCH: &[Rung] =
+const ON_BRANCH: &[Step] =
     &[await_rules, take_summary, give_up_branch, stop_stuck_aside, stop_at_budget, leave_full_branch, ask_model];
 
-const ON_PATH: &[Rung] = &[
+const ON_PATH: &[Step] = &[
     finish_summary_run,
     summarise_only,
     make_approved_call,

@@ -1,8 +1,7 @@
 //! `context`: where every token of a request goes, and what was left out and why. `compact`: a summary on request.
 
 use crate::commands::control::driven_elsewhere;
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::ui::out::out;
 use crate::ui::term::screen::output_columns;

@@ -1,8 +1,7 @@
 //! `stop`, `clear`, `interrupt`, `steer`, `next`, `approve` and `deny`: a word to a trace, whoever drives it.
 
 use crate::args::one::OneTrace;
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::runs::task::read_all;
 use crate::traces::allow::{in_a_line, keep, offer};

@@ -1,7 +1,6 @@
 //! Sessions that another machine began, found in a mirror that both have.
 
-use crate::args::agent::AgentArgs;
-use crate::args::agent::mode;
+use crate::args::agent::{AgentArgs, mode};
 use crate::exit::{Exit, Failure};
 use crate::runs::demo::DEMO;
 use crate::runs::follow::is_attended;
@@ -17,8 +16,7 @@ use mainpath::runtime::import::{summary_of, window};
 use mainpath::runtime::{new_trace_id, views};
 use mainpath::sessions::{Held, fresh};
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::Spec;
-use mainpath::types::TraceId;
+use mainpath::types::{Spec, TraceId};
 use serde_json::json;
 
 /// `mainpath session prepare`

@@ -1,7 +1,6 @@
 //! `export`: a trace for people and for other programs.
 
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
 use crate::traces::asked::asked;
 use crate::ui::out::out;

@@ -1,8 +1,7 @@
 //! `mainpath goal`: the plan of a trace, shown or changed, whoever drives it.
 
 use crate::commands::control::driven_elsewhere;
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::runs::settle::settle;
 use crate::ui::out::out;
 use crate::ui::print::begins_with_the_task;

@@ -1,11 +1,7 @@
 //! `ls` and `index`: which traces there are, and where something was said.
 
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
-use crate::traces::rows::INTERRUPTED;
-use crate::traces::rows::refreshed;
-use crate::traces::rows::rows_of_logs;
-use crate::traces::rows::stand;
+use crate::exit::{Exit, Failure, logs};
+use crate::traces::rows::{INTERRUPTED, refreshed, rows_of_logs, stand};
 use crate::ui::out::out;
 use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen::{in_a_row, output_columns};

@@ -1,8 +1,7 @@
 //! `mainpath pin`: what stays in sight of an agent in these very words, whatever else is left out of its requests.
 
 use crate::commands::goal::change;
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::Args;

@@ -2,10 +2,8 @@
 
 use crate::args::agent::AgentArgs;
 use crate::args::output::OutputArgs;
-use crate::args::point::PointArgs;
-use crate::args::point::seq;
-use crate::commands::restore::FilesArgs;
-use crate::commands::restore::{before_going_on, held};
+use crate::args::point::{PointArgs, seq};
+use crate::commands::restore::{FilesArgs, before_going_on, held};
 use crate::exit::{Exit, Failure};
 use crate::runs::go_on::{go_on, keep_mode};
 use crate::ui::out::out;

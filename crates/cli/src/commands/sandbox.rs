@@ -1,7 +1,6 @@
 //! `mainpath sandbox`: a command in a cage, in place of this very process.
 
-use crate::args::agent::ModeArg;
-use crate::args::agent::NetworkArg;
+use crate::args::agent::{ModeArg, NetworkArg};
 use crate::exit::Failure;
 use crate::ui::text::plain;
 use clap::Args;

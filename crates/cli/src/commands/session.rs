@@ -2,11 +2,8 @@
 
 use crate::args::agent::AgentArgs;
 use crate::commands::elsewhere;
-use crate::commands::elsewhere::print;
-use crate::commands::elsewhere::spec;
-use crate::commands::elsewhere::{SessionPrepareArgs, SessionShowArgs};
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::commands::elsewhere::{SessionPrepareArgs, SessionShowArgs, print, spec};
+use crate::exit::{Exit, Failure, logs};
 use crate::runs::held::tell;
 use crate::traces::rows::standing;
 use crate::ui::out::out;

@@ -2,8 +2,7 @@
 
 use crate::args::one::OneTrace;
 use crate::commands::compare::compare;
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::runs::attach::{Sizes, sizes};
 use crate::traces::allow::{leads, offer, offered, why};
 use crate::traces::asked::asked;
@@ -11,9 +10,7 @@ use crate::traces::mail::says_first;
 use crate::traces::rows::{INTERRUPTED, standing};
 use crate::traces::waits::waiting;
 use crate::ui::out::out;
-use crate::ui::said::body;
-use crate::ui::said::role;
-use crate::ui::said::run_body;
+use crate::ui::said::{body, role, run_body};
 use crate::ui::term::screen::in_a_row;
 use crate::ui::text::{count, number, plain, short, span, spent, were};
 use clap::Args;

@@ -1,7 +1,6 @@
 //! `stats`: how runs ended, what they took and cost, by tool, by model and by day.
 
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::traces::rows::refreshed;
 use crate::ui::out::out;
 use crate::ui::text::{count, money, number, plain, span};

@@ -1,8 +1,7 @@
 //! `watch`: a trace as it happens, whichever process drives it. What is seen is what is durable, and pieces of an
 //! answer that is still coming, where the process that asks for it can tell.
 
-use crate::exit::logs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
 use crate::traces::asked::{Asked, Standing, asked};
 use crate::traces::mail::says_first;

@@ -1,14 +1,11 @@
 //! Carrying on with a trace: what holds for it, its tools, its last word.
 
-use crate::args::agent::AgentArgs;
-use crate::args::agent::mode;
+use crate::args::agent::{AgentArgs, mode};
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::demo::{check_asked, is_demo};
 use crate::runs::driven;
-use crate::runs::driven::announce;
-use crate::runs::driven::connect;
-use crate::runs::driven::warn;
+use crate::runs::driven::{announce, connect, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::held::settled;
 use crate::runs::rules::check_rules;

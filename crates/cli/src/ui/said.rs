@@ -4,8 +4,7 @@ use crate::runs::attach::{Sizes, line};
 use crate::ui::print::changed;
 use crate::ui::text::{gist, number, plain, short};
 use mainpath::core::{Bodies, NodeKind, State, reminder, reopened_text, result_text};
-use mainpath::runtime::Hydrated;
-use mainpath::runtime::is_look_back;
+use mainpath::runtime::{Hydrated, is_look_back};
 use mainpath::types::*;
 
 pub fn role(kind: NodeKind) -> &'static str {

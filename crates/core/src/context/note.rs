@@ -63,7 +63,11 @@ pub(crate) fn note(state: &State, keeps: &Keeps) -> Option<LeftOutNote> {
             let _ = write!(text, ", with {results} tool results");
         }
     }
-    text.push_str(if messages == 1 { ", is not shown here." } else { ", are not shown here." });
+    text.push_str(match (messages, results) {
+        (1, 0) => " is not shown here.",
+        (1, _) => ", is not shown here.",
+        _ => ", are not shown here.",
+    });
     let has =
         |tool: &&str| state.coming_spec().is_some_and(|spec| spec.tools.iter().any(|known| *known.name == **tool));
     let tools: Vec<&str> = TOOLS.into_iter().filter(has).collect();

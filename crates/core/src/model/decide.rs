@@ -52,12 +52,12 @@ pub(crate) fn answer(state: &State, at: Millis, reply: &Reply) -> Decided {
 
 /// The calls of an answer; of those that have ended already the model is told which it makes again and again.
 fn told_of_repeats(state: &State, reply: &Reply) -> Vec<PlannedCall> {
-    let mut calls = reply.calls.clone();
-    for (planned, call) in calls.iter_mut().zip(made(&reply.parts)) {
-        let result = planned.ended().map(|(_, text)| text_result(text));
-        planned.repeated = result.map_or(0, |result| repeats(state, call, result));
+    let mut reply = reply.clone();
+    for call in reply.calls_mut() {
+        let result = call.planned.ended().map(|(_, text)| text_result(text));
+        call.planned.repeated = result.map_or(0, |result| repeats(state, made(call.written), result));
     }
-    calls
+    reply.calls
 }
 
 /// How often a call has come to the same by now, if the model is to be told.

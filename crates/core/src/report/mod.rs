@@ -128,6 +128,8 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
 struct LastRun {
     /// The event with which it began; 0 where that is not at hand.
     began: EventId,
+    /// The first message that joined in it. The event of what was said is older than the run.
+    opened: Option<Seq>,
     /// The goals that it completed.
     completed: BTreeSet<GoalId>,
     /// Whether it completed one that it did not name.
@@ -136,12 +138,16 @@ struct LastRun {
 
 impl LastRun {
     fn find(state: &State, bodies: &dyn Bodies) -> LastRun {
-        let mut run = LastRun { began: 0, completed: BTreeSet::new(), completed_focus: false };
+        let mut run = LastRun { began: 0, opened: None, completed: BTreeSet::new(), completed_focus: false };
         for event in (1..=state.log.last).rev() {
             let ops = match bodies.get(event) {
                 Some(EventKind::RunStarted(_)) => {
                     run.began = event;
                     break;
+                }
+                Some(EventKind::MessageJoined(data)) => {
+                    run.opened = Some(data.seq);
+                    continue;
                 }
                 Some(EventKind::GoalsChanged(data)) => &data.ops,
                 Some(EventKind::ModelFinished(data)) => &data.goals,
@@ -159,7 +165,7 @@ impl LastRun {
     }
 
     fn has_message(&self, state: &State, seq: Seq) -> bool {
-        state.tree.node(seq).is_none_or(|node| node.event > self.began)
+        self.opened.is_some_and(|first| seq >= first) || state.tree.node(seq).is_none_or(|node| node.event > self.began)
     }
 
     fn completed(&self, state: &State, goal: &Goal) -> bool {

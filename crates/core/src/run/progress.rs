@@ -7,7 +7,7 @@
 //! something that still goes on may be made [`PATIENCE`] times as often, and lets the others be made again.
 
 use crate::{Call, CallState};
-use mainpath_types::{Part, Resolution, ToolOutput, written_calls};
+use mainpath_types::{Part, Resolution, ToolOutput, WrittenCall, written_calls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ struct Seen {
 impl Progress {
     /// An answer has come.
     pub(crate) fn note_answer(&mut self, parts: &[Part]) {
-        self.made = made(parts);
+        self.made = written_calls(parts).map(made).collect();
     }
 
     /// A call of the newest answer came to this. `request`: the newest one.
@@ -158,9 +158,9 @@ pub(crate) fn told(times: u32) -> String {
     )
 }
 
-/// The calls among the parts of an answer.
-pub(crate) fn made(parts: &[Part]) -> Vec<u64> {
-    written_calls(parts).map(|call| Digest::default().text(call.name).text(call.arguments).0).collect()
+/// A call, as far as it is told from others.
+pub(crate) fn made(call: WrittenCall<'_>) -> u64 {
+    Digest::default().text(call.name).text(call.arguments).0
 }
 
 /// A text that a call came to without having started.

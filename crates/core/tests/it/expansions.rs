@@ -171,7 +171,7 @@ fn a_note_on_one_message_names_it() {
     agent.answers("done");
     agent.takes(InputKind::Compact { hint: None, by: user() });
     agent.answers("a summary");
-    assert_eq!(note(&agent), "[From the system: the earlier message #2, is not shown here.]");
+    assert_eq!(note(&agent), "[From the system: the earlier message #2 is not shown here.]");
 }
 
 #[test]

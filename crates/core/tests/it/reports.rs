@@ -162,6 +162,19 @@ fn an_earlier_task_that_stands_for_a_plan_is_not_told_as_open() {
 }
 
 #[test]
+fn a_plan_made_before_the_first_answer_is_of_the_run_that_the_message_opened() {
+    let mut agent = Agent::asked(no_limits());
+    plans(&mut agent, vec![add("paint the wall", None)]);
+    let mut same = agent.clone();
+    same.takes(stop());
+    assert!(told_of(&same).ends_with("Still open: paint the wall."), "{}", told_of(&same));
+    agent.answers("so far");
+    agent.says(MessageMode::Message, "something else");
+    agent.takes(stop());
+    assert!(told_of(&agent).ends_with("Next: continue the trace."), "{}", told_of(&agent));
+}
+
+#[test]
 fn a_denial_is_told_with_who_denied_it() {
     let limits = Limits { approval_timeout_ms: Some(500), ..no_limits() };
     let mut agent = Agent::calling(limits, &["bash", "write", "put"].map(|tool| planned(tool, Decision::Ask)));
