@@ -118,9 +118,9 @@ fn is_dead(pid: u32) -> bool {
     })
 }
 
-/// The victim is in the group of whoever starts the command.
+/// The victim is in the group of whoever starts the command. It ends by itself, after every test has.
 fn has_a_neighbour(place: &mut Place) {
-    let script = "sleep 1000 > /dev/null 2>&1 & echo $! > neighbour; exec \"$@\"";
+    let script = "sleep 130 > /dev/null 2>&1 & echo $! > neighbour; exec \"$@\"";
     place.before = ["/bin/sh", "-c", script, "sh"].map(String::from).into();
 }
 
