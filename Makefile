@@ -42,6 +42,7 @@ lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy -p mainpath --no-default-features --locked -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deps
 

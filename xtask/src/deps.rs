@@ -9,6 +9,9 @@ use std::process::{Command, ExitCode};
 /// The only place that packages may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
+/// The most crates that the library may be built of, itself and its parts among them, with these features.
+const MOST: [(&str, usize); 4] = [("", 172), ("http", 210), ("mcp", 267), ("home", 312)];
+
 /// `cargo xtask deps`
 pub fn deps(root: &Path) -> ExitCode {
     let found = metadata(root).and_then(|metadata| Ok((metadata, Rules::read(&root.join("deny.toml"))?)));
@@ -17,7 +20,16 @@ pub fn deps(root: &Path) -> ExitCode {
         Err(problem) => return failed(&problem),
     };
     let packages = foreign(&metadata);
-    let problems: Vec<String> = packages.iter().flat_map(|package| rules.problems(package)).collect();
+    let mut problems: Vec<String> = packages.iter().flat_map(|package| rules.problems(package)).collect();
+    for (features, most) in MOST {
+        match library(root, features) {
+            Ok(crates) if crates <= most => {}
+            Ok(crates) => {
+                problems.push(format!("mainpath with {features:?} is built of {crates} crates, more than {most}"))
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
     problems.iter().for_each(|problem| eprintln!("deps: {problem}"));
     println!("deps: {} packages, {} problems", packages.len(), problems.len());
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -57,6 +69,21 @@ pub fn sbom(root: &Path) -> ExitCode {
     });
     println!("{bom:#}");
     ExitCode::SUCCESS
+}
+
+/// How many crates the library is built of on Linux with these features. Those of other platforms do not count.
+fn library(root: &Path, features: &str) -> Result<usize, String> {
+    let args = ["tree", "--locked", "-p", "mainpath", "--no-default-features", "--features", features];
+    let more = ["-e", "normal", "--prefix", "none", "--target", "x86_64-unknown-linux-gnu", "--format", "{p}"];
+    let done = Command::new("cargo").args(args).args(more).current_dir(root).output();
+    let done = done.map_err(|error| format!("cargo tree cannot be run: {error}"))?;
+    if !done.status.success() {
+        return Err(format!("cargo tree: {}", String::from_utf8_lossy(&done.stderr).trim()));
+    }
+    let text = String::from_utf8_lossy(&done.stdout);
+    // Name and version; what follows says where it lies, or that it was shown before.
+    let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    Ok(text.lines().filter(|line| !line.is_empty()).map(name).collect::<BTreeSet<_>>().len())
 }
 
 fn failed(problem: &str) -> ExitCode {

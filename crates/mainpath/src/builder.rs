@@ -2,6 +2,7 @@
 
 use crate::host::{Host, Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
+#[cfg(feature = "mcp")]
 use crate::servers::{ByHand, McpServer, start_all};
 use crate::{Error, Home, Logs, launcher};
 use mainpath_policy::Policy;
@@ -34,6 +35,7 @@ pub struct HostBuilder {
     clock: fn() -> Millis,
     rules: Vec<RuleText>,
     policy: Option<MakePolicy>,
+    #[cfg(feature = "mcp")]
     servers: Vec<(String, McpServer)>,
     /// What cannot be used of what was given; the first thing.
     problem: Option<Error>,
@@ -60,6 +62,7 @@ impl Default for HostBuilder {
             clock: system_clock,
             rules: Vec::new(),
             policy: None,
+            #[cfg(feature = "mcp")]
             servers: Vec::new(),
             problem: None,
         }
@@ -94,6 +97,7 @@ impl HostBuilder {
     /// Connects to an MCP server when the host is built, and adds its tools as `mcp__NAME__TOOL`. It is started in a cage around
     /// the current folder, without the secrets of this process; a program that starts servers calls
     /// [`launcher_main`](crate::launcher_main).
+    #[cfg(feature = "mcp")]
     pub fn mcp_server(mut self, name: impl Into<String>, server: McpServer) -> HostBuilder {
         self.servers.push((name.into(), server));
         self
@@ -189,8 +193,10 @@ impl HostBuilder {
         self.models.into_iter().for_each(|(name, provider)| models.add(&name, provider));
         let sources = Sources::new(home).with_host(self.rules)?.with_instead(self.policy);
         let launcher = self.launcher.unwrap_or_else(launcher::own);
+        #[cfg(feature = "mcp")]
         let with =
             ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &self.vault, protected: home.protected() };
+        #[cfg(feature = "mcp")]
         let servers = start_all(self.servers, with).await?;
         let policies = sources.clone();
         let runtime = Runtime::new(Config {
@@ -208,6 +214,14 @@ impl HostBuilder {
             hooks: self.hooks.into_iter().collect::<Hooks>(),
             clock: self.clock,
         });
-        Ok(Inner { runtime, kept, models, sources, _servers: servers }.into())
+        let inner = Inner {
+            runtime,
+            kept,
+            models,
+            sources,
+            #[cfg(feature = "mcp")]
+            _servers: servers,
+        };
+        Ok(inner.into())
     }
 }

@@ -1,5 +1,6 @@
 //! What goes wrong, as one line for people and a stable kind for programs.
 
+#[cfg(feature = "home")]
 use mainpath_index::IndexError;
 use mainpath_policy::PolicyError;
 use mainpath_runtime::RuntimeError;
@@ -110,6 +111,7 @@ impl From<SessionError> for Error {
     }
 }
 
+#[cfg(feature = "home")]
 impl From<IndexError> for Error {
     fn from(error: IndexError) -> Error {
         Error::failed(error.to_string())

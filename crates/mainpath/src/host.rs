@@ -1,9 +1,10 @@
 //! The host: everything that agents are run with, put together once.
 
+#[cfg(feature = "home")]
+use crate::Installation;
 use crate::agent::{Basis, check_model};
 use crate::rules::Sources;
-use crate::{Error, Home, Installation, Logs};
-use mainpath_mcp::Mcp;
+use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
 use mainpath_runtime::{EnvModels, Runtime};
 use mainpath_store::{Scope, Store, TraceStore};
@@ -24,7 +25,8 @@ pub(crate) struct Inner {
     pub models: Arc<EnvModels>,
     pub sources: Sources,
     /// The MCP servers, which end with the host.
-    pub _servers: Option<Mcp>,
+    #[cfg(feature = "mcp")]
+    pub _servers: Option<mainpath_mcp::Mcp>,
 }
 
 /// Where traces are, and what else is Mainpath's own.
@@ -49,6 +51,7 @@ impl std::fmt::Debug for Host {
 impl Host {
     /// A host as this machine's `mainpath` command is configured: the same data, models, tools, rules and hooks. MCP servers are
     /// not connected. Call it inside a tokio runtime. Errors: what is wrong with the configuration.
+    #[cfg(feature = "home")]
     pub async fn from_home() -> Result<Host, Error> {
         let installation = Installation::open()?;
         let runtime = installation.runtime()?;

@@ -29,11 +29,13 @@ mod error;
 pub mod event;
 pub mod home;
 mod host;
+#[cfg(feature = "home")]
 mod installation;
 mod launcher;
 mod logs;
 pub mod rules;
 mod run;
+#[cfg(feature = "mcp")]
 pub mod servers;
 pub mod sessions;
 pub mod text;
@@ -46,6 +48,7 @@ pub use error::{Error, ErrorKind};
 pub use event::{PendingCall, PendingQuestion, RunEvent, Stamped};
 pub use home::Home;
 pub use host::Host;
+#[cfg(feature = "home")]
 pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
@@ -54,9 +57,12 @@ pub use trace::{Trace, spec_of};
 
 // What the library is made of, so that a program needs no other crate of it.
 pub use mainpath_core as core;
+#[cfg(feature = "home")]
 pub use mainpath_index as index;
 pub use mainpath_json as json;
+#[cfg(feature = "mcp")]
 pub use mainpath_mcp as mcp;
+#[cfg(feature = "mcp")]
 pub use mainpath_media as media;
 pub use mainpath_policy as policy;
 pub use mainpath_providers as providers;

@@ -1,5 +1,5 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
-//! ([`Installation`](crate::Installation)).
+//! (`Installation`).
 
 use crate::trace::{Read, ReadTrace};
 use crate::{Error, ErrorKind, Home};
@@ -7,7 +7,9 @@ use mainpath_core::{Bodies, Log, State};
 use mainpath_providers::Registry;
 use mainpath_runtime::views::last_known;
 use mainpath_runtime::{Hydrated, Mail, post};
-use mainpath_store::{FilesStore, Options, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
+#[cfg(feature = "home")]
+use mainpath_store::Options;
+use mainpath_store::{FilesStore, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
 use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ pub struct Logs {
 
 impl Logs {
     /// Opens the data directory. Errors: the configuration is wrong, among others.
+    #[cfg(feature = "home")]
     pub fn open() -> Result<Logs, Error> {
         let home = Home::find()?;
         let store = FilesStore::open(&home.data, Options::default())?;
@@ -33,6 +36,7 @@ impl Logs {
 
     /// The same for who only looks or sends a word: what is wrong in the configuration is told to `tell`, and does not stop a person
     /// from seeing or ending what runs. Where nothing can be written, it is looked at as it lies.
+    #[cfg(feature = "home")]
     pub fn look(tell: fn(&Error)) -> Result<Logs, Error> {
         let (home, wrong) = Home::look()?;
         wrong.iter().for_each(tell);
@@ -44,6 +48,7 @@ impl Logs {
         Logs { home, store, scope: Scope::local(), tell: |_| {} }
     }
 
+    #[cfg(feature = "home")]
     pub(crate) fn with_home(self, home: Home) -> Logs {
         Logs { home, ..self }
     }

@@ -1,6 +1,8 @@
 //! Conversations under names, as this installation keeps and mirrors them.
 
-use crate::{Error, Installation, Logs};
+#[cfg(feature = "home")]
+use crate::Installation;
+use crate::{Error, Logs};
 use mainpath_runtime::Vault;
 use mainpath_sessions::*;
 use mainpath_store::scheduler::system_clock;
@@ -21,28 +23,9 @@ impl Held {
     pub fn new(logs: &Logs) -> Result<Held, Error> {
         let folder = logs.store.tenant_dir(&logs.scope.tenant).join("sessions");
         let config = &logs.home.config.sessions;
-        let wrong = |why: String| Error::failed(format!("{}, [sessions]: {why}", logs.home.config_file.display()));
         let place: Box<dyn SessionPlace> = match config.mirror.as_deref() {
             None => Box::new(FilePlace::new(folder.clone())),
-            Some(mirror) if !["sqlite:", "redis:"].iter().any(|kind| mirror.starts_with(kind)) => {
-                let problem = "mirror must be sqlite:FILE or redis://HOST:PORT/DATABASE";
-                return Err(wrong(problem.into()));
-            }
-            Some(mirror) => match mirror.strip_prefix("sqlite:") {
-                Some(file) => Box::new(SqlitePlace::new(logs.home.data.join(file))),
-                None => {
-                    let secret = |name: &String| {
-                        logs.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")))
-                    };
-                    let server = RedisServer {
-                        url: mirror.into(),
-                        user: config.user.clone(),
-                        password: config.password.as_ref().map(secret).transpose()?,
-                        prefix: config.prefix.clone().unwrap_or_else(|| "mainpath:".into()),
-                    };
-                    Box::new(RedisPlace::new(&server).map_err(|error| wrong(error.to_string()))?)
-                }
-            },
+            Some(mirror) => mirror_of(logs, mirror)?,
         };
         Ok(Held { sessions: Sessions::new(folder), place })
     }
@@ -88,12 +71,40 @@ impl Held {
     }
 
     /// Writes what was said since into the mirror; gives why that cannot be. Whoever prepares it next writes it too.
+    #[cfg(feature = "home")]
     pub async fn mirror(&self, app: &Installation, session: &Session) -> Option<String> {
         // As it points by now.
         let session = self.sessions.get(&session.name).unwrap_or_else(|_| session.clone());
         let prepared = prepare(&self.around(&app.logs, &app.vault), &session).await;
         prepared.ok().and_then(|prepared| prepared.unmirrored)
     }
+}
+
+/// The mirror that is configured.
+#[cfg(feature = "home")]
+fn mirror_of(logs: &Logs, mirror: &str) -> Result<Box<dyn SessionPlace>, Error> {
+    let config = &logs.home.config.sessions;
+    let wrong = |why: String| Error::failed(format!("{}, [sessions]: {why}", logs.home.config_file.display()));
+    if let Some(file) = mirror.strip_prefix("sqlite:") {
+        return Ok(Box::new(SqlitePlace::new(logs.home.data.join(file))));
+    }
+    if !mirror.starts_with("redis:") {
+        return Err(wrong("mirror must be sqlite:FILE or redis://HOST:PORT/DATABASE".into()));
+    }
+    let secret = |name: &String| logs.home.secret(name).ok_or_else(|| wrong(format!("the secret {name} is not set")));
+    let server = RedisServer {
+        url: mirror.into(),
+        user: config.user.clone(),
+        password: config.password.as_ref().map(secret).transpose()?,
+        prefix: config.prefix.clone().unwrap_or_else(|| "mainpath:".into()),
+    };
+    Ok(Box::new(RedisPlace::new(&server).map_err(|error| wrong(error.to_string()))?))
+}
+
+/// Without an installation nothing configures one.
+#[cfg(not(feature = "home"))]
+fn mirror_of(_: &Logs, mirror: &str) -> Result<Box<dyn SessionPlace>, Error> {
+    Err(Error::failed(format!("built without mirrors of sessions, such as {mirror}; turn on the feature home")))
 }
 
 /// The pointers of sessions.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A server that speaks some wire format.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    base_url: reqwest::Url,
+    base_url: url::Url,
     /// The key, if the server wants one.
     pub key: Option<Key>,
     /// Headers that every request carries besides the format's own, such as an API version.
@@ -27,7 +27,7 @@ impl Endpoint {
     /// When it is no `http` or `https` address, or carries a password: keys do not belong into addresses, which are
     /// logged.
     pub fn new(base_url: &str) -> Result<Endpoint, BadBaseUrl> {
-        let mut url = reqwest::Url::parse(base_url.trim()).map_err(|_| BadBaseUrl::NoUrl(shown(base_url)))?;
+        let mut url = url::Url::parse(base_url.trim()).map_err(|_| BadBaseUrl::NoUrl(shown(base_url)))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(BadBaseUrl::NoUrl(shown(base_url)));
         }
@@ -63,6 +63,7 @@ impl Endpoint {
     }
 
     /// Scheme, host and port.
+    #[cfg(feature = "http")]
     pub(crate) fn origin(&self) -> String {
         self.base_url.origin().ascii_serialization()
     }
@@ -74,17 +75,20 @@ impl Endpoint {
     }
 
     /// The host and port to connect to.
+    #[cfg(feature = "http")]
     pub(crate) fn socket(&self) -> (String, u16) {
         let host = self.base_url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         (host.into(), self.base_url.port_or_known_default().unwrap_or(80))
     }
 
     /// Whether connections are encrypted.
+    #[cfg(feature = "http")]
     pub(crate) fn is_https(&self) -> bool {
         self.base_url.scheme() == "https"
     }
 
     /// Whether the server is on this machine.
+    #[cfg(feature = "http")]
     pub(crate) fn is_loopback(&self) -> bool {
         // A literal IPv6 host stands in brackets.
         let host = self.base_url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -122,7 +126,8 @@ impl Key {
         (!value.is_empty()).then(|| Key(value.into()))
     }
 
-    pub(crate) fn reveal(&self) -> &str {
+    /// The key itself, for who sends it.
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }

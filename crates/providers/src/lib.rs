@@ -6,7 +6,7 @@
 //! what an answer costs, and when to give up: dropping the future of a call ends it.
 //!
 //! It knows nothing of agents, traces, tools that run, or logs. A codec reads no clock, no environment, no file and no
-//! key; only [`HttpProvider`] and [`local_servers()`] open connections, and only [`resolve`] and [`Registry`] read the
+//! key; only `HttpProvider` and `local_servers` (feature `http`) open connections, and only [`resolve`] and [`Registry`] read the
 //! environment, through the function that they are given.
 //!
 //! ```text
@@ -16,24 +16,20 @@
 //! ```
 
 mod anthropic;
-mod client;
 mod codec;
 mod endpoint;
 mod errors;
 mod event_stream;
-mod failure;
 mod gemini;
 mod hint;
 pub mod history;
+#[cfg(feature = "http")]
 mod http;
-mod limiter;
-mod local;
 mod mended;
 mod neutral;
 mod openai_chat;
 mod openai_responses;
 mod oversize;
-mod packed;
 mod playback;
 mod player;
 mod provider;
@@ -48,13 +44,12 @@ mod text;
 mod wire;
 mod words;
 
+#[cfg(feature = "http")]
+pub use self::http::{HttpClient, HttpProvider, LocalServer, local_servers};
 pub use anthropic::Anthropic;
-pub use client::HttpClient;
 pub use codec::{Codec, Frame, KeyHeader, Route, StreamDecoder, encode, groups, wire_call_id};
 pub use endpoint::{BadBaseUrl, Endpoint, Key, OutputLimit, Quirks, Timeouts};
 pub use gemini::Gemini;
-pub use http::HttpProvider;
-pub use local::{LocalServer, local_servers};
 pub use neutral::Neutral;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;

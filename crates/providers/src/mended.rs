@@ -41,6 +41,7 @@ pub(crate) fn mended(json: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The same of a text that holds JSON.
+#[cfg(feature = "http")]
 pub(crate) fn mended_text(json: String) -> String {
     match mended(json.as_bytes()) {
         Cow::Borrowed(_) => json,

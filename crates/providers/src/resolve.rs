@@ -1,12 +1,10 @@
 //! From a model's name to a model.
 
 use crate::anthropic::Anthropic;
-use crate::client::HttpClient;
 use crate::codec::Codec;
 use crate::endpoint::{Endpoint, Quirks};
 use crate::gemini::Gemini;
 use crate::hint::hint;
-use crate::http::HttpProvider;
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::provider::Provider;
@@ -15,7 +13,7 @@ use crate::script::{BadScript, Script};
 use crate::scripted::Scripted;
 use crate::words::one_line;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 const FORMS: &str = "PROVIDER:MODEL (`mainpath models` lists them), openai-compatible:URL#MODEL, openai-responses:URL#MODEL, \
                      anthropic-compatible:URL#MODEL, gemini-compatible:URL#MODEL, scripted, scripted:FILE, \
@@ -51,6 +49,14 @@ pub enum UnknownModel {
         /// The variable to set.
         variable: String,
     },
+    /// This program was built without HTTP.
+    #[error(
+        "{name:?} is behind a server, and this program was built without HTTP; turn on the feature http of mainpath"
+    )]
+    NoHttp {
+        /// What was given.
+        name: String,
+    },
     /// The script cannot be played.
     #[error(transparent)]
     Script(#[from] BadScript),
@@ -71,7 +77,7 @@ impl Registry {
     ///   URL is what the vendor's own SDK would be given.
     /// - `scripted` — the bundled script; `scripted:FILE` — a [`Script`] in TOML or JSON.
     ///
-    /// What plays a recording (`playback:TRACE`) is made by who has the recording: [`Playback`](crate::Playback). All share one [`HttpClient`]. Nothing is connected yet.
+    /// What plays a recording (`playback:TRACE`) is made by who has the recording: [`Playback`](crate::Playback). All share one client. Nothing is connected yet.
     ///
     /// # Errors
     /// [`UnknownModel`].
@@ -80,7 +86,6 @@ impl Registry {
         model: &str,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Arc<dyn Provider>, UnknownModel> {
-        static CLIENT: OnceLock<HttpClient> = OnceLock::new();
         let name = model.trim();
         let given = || one_line(name, 100);
         let (form, rest) = name.split_once(':').unwrap_or((name, ""));
@@ -111,8 +116,21 @@ impl Registry {
         }
         let issuer = issuer(profile, &endpoint);
         let codec = codec(profile.format, endpoint.quirks, &issuer);
-        Ok(Arc::new(HttpProvider::new(CLIENT.get_or_init(HttpClient::new), endpoint, codec)))
+        behind_http(name, endpoint, codec)
     }
+}
+
+/// A model behind a server. All share one client.
+#[cfg(feature = "http")]
+fn behind_http(_: &str, endpoint: Endpoint, codec: Box<dyn Codec>) -> Result<Arc<dyn Provider>, UnknownModel> {
+    use crate::{HttpClient, HttpProvider};
+    static CLIENT: std::sync::OnceLock<HttpClient> = std::sync::OnceLock::new();
+    Ok(Arc::new(HttpProvider::new(CLIENT.get_or_init(HttpClient::new), endpoint, codec)))
+}
+
+#[cfg(not(feature = "http"))]
+fn behind_http(name: &str, _: Endpoint, _: Box<dyn Codec>) -> Result<Arc<dyn Provider>, UnknownModel> {
+    Err(UnknownModel::NoHttp { name: one_line(name, 100) })
 }
 
 /// The codec of a wire format. `issuer` is whose signatures it may send back.

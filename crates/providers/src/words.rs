@@ -63,6 +63,7 @@ pub(crate) fn push_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
 }
 
 /// The words of the last cause, which are the most telling.
+#[cfg(feature = "http")]
 pub(crate) fn innermost(top: &(dyn std::error::Error + 'static)) -> String {
     let mut here = top;
     while let Some(inner) = here.source() {

@@ -11,7 +11,9 @@ mod calls;
 mod file_place;
 mod place;
 mod pointers;
+#[cfg(feature = "mirrors")]
 mod redis_place;
+#[cfg(feature = "mirrors")]
 mod sqlite_place;
 mod waiting;
 
@@ -19,5 +21,7 @@ pub use calls::{Added, Adopted, Around, Prepared, adopt, persist, prepare, settl
 pub use file_place::FilePlace;
 pub use place::{Fut, Kept, Known, Listed, PlaceError, SessionPlace};
 pub use pointers::{Session, SessionError, Sessions};
+#[cfg(feature = "mirrors")]
 pub use redis_place::{RedisPlace, RedisServer};
+#[cfg(feature = "mirrors")]
 pub use sqlite_place::SqlitePlace;

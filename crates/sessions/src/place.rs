@@ -63,6 +63,7 @@ impl PlaceError {
     }
 
     /// What is kept of a session cannot be read.
+    #[cfg(feature = "mirrors")]
     pub(crate) fn damage(place: impl ToString, session: &str, problem: impl std::fmt::Display) -> PlaceError {
         let problem = format!(
             "the session {session} is damaged: {problem}; mainpath session prepare {session} on the machine that holds its trace rewrites it, \
@@ -73,6 +74,7 @@ impl PlaceError {
 }
 
 /// What is wrong where no message can be read.
+#[cfg(feature = "mirrors")]
 pub(crate) const UNREADABLE: &str = "its messages cannot be read";
 
 /// A place where the neutral messages of sessions are kept. They are a mirror: what is lost is written again.

@@ -53,12 +53,14 @@ mod bash;
 mod closure;
 mod context;
 mod edit;
+#[cfg(feature = "transform")]
 mod filter;
 mod follow;
 mod glob;
 mod goal;
 mod grep;
 mod ignored;
+#[cfg(feature = "transform")]
 mod json_transform;
 mod kept;
 mod list_files;
@@ -86,10 +88,12 @@ pub use bash::Bash;
 pub use closure::{FnTool, IntoOutput, IntoTool, tool_fn};
 pub use context::ToolContext;
 pub use edit::EditTextFile;
+#[cfg(feature = "transform")]
 pub use filter::filter_main;
 pub use glob::Glob;
 pub use goal::{GoalArgs, GoalTool};
 pub use grep::Grep;
+#[cfg(feature = "transform")]
 pub use json_transform::JsonTransform;
 pub use kept::FileNow;
 pub use list_files::ListFiles;

@@ -13,6 +13,7 @@ pub use basis::Basis;
 pub use builder::Agent;
 pub use model::{Chosen, check_model, choose_model, env, find_model};
 pub use offer::REACHING;
+#[cfg(feature = "home")]
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
 

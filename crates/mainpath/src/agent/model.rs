@@ -1,7 +1,7 @@
 //! Which model an agent uses when it is not told.
 
 use crate::{Error, ErrorKind, Home};
-use mainpath_providers::{Registry, UnknownModel, local_servers};
+use mainpath_providers::{Registry, UnknownModel};
 
 /// A chosen model.
 pub struct Chosen {
@@ -45,9 +45,13 @@ pub async fn find_model(flag: Option<&str>, home: &Home, registry: &Registry) ->
             return found(format!("{}:{model}", provider.name), format!("because {variable} is set"));
         }
     }
-    let servers = local_servers(registry, &env).await;
-    let (model, at) = servers.iter().find_map(|server| Some((server.model()?, &server.at)))?;
-    found(model, format!("found at {at}"))
+    #[cfg(feature = "http")]
+    for server in mainpath_providers::local_servers(registry, &env).await {
+        if let Some(model) = server.model() {
+            return found(model, format!("found at {}", server.at));
+        }
+    }
+    None
 }
 
 /// Whether there can be such a model. Errors: no such name, or no key for it.

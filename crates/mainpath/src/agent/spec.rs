@@ -70,7 +70,7 @@ pub fn spec(
         size_margin: SIZE_MARGIN,
         snapshots: config.snapshots,
         secrets: config.tool_secrets.clone(),
-        context_hooks: config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect(),
+        context_hooks: config.context_hook_names(),
         own_instructions: given.prompt.instructions.clone().unwrap_or_else(|| config.instructions.clone()),
         agents_md: config.agents_md.unwrap_or(true) && !given.prompt.ignore_agents_md,
         ..Spec::new("", profile)
@@ -194,7 +194,7 @@ pub fn changed(
     } else if new.own_instructions.is_empty() {
         new.own_instructions.clone_from(&basis.home.config.instructions);
     }
-    new.context_hooks = basis.home.config.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect();
+    new.context_hooks = basis.home.config.context_hook_names();
     new.agents_md &= !given.prompt.ignore_agents_md;
     let notes = notes(&mut new, basis.home);
     if new == *old {

@@ -1,17 +1,24 @@
 //! `config.toml`: what it may say.
 
+#[cfg(feature = "home")]
 use super::hooks::{ContextHookEntry, HookEntry};
 use super::limits::LimitsConfig;
 use super::sessions::SessionsConfig;
+#[cfg(feature = "home")]
 use super::toolbox::ToolsConfig;
 use super::units::{Rate, Temperature, Time};
+#[cfg(feature = "home")]
 use mainpath_mcp::McpConfig;
+#[cfg(feature = "home")]
 use mainpath_net::Reach;
 use mainpath_policy::ToolNames;
+#[cfg(feature = "home")]
 use mainpath_runtime::Vault;
 use mainpath_types::{Access, Finished, Profile, Shares, SummaryMode};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+#[cfg(feature = "home")]
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use toml::Spanned;
 
@@ -56,8 +63,10 @@ pub struct ConfigFile {
     /// Limits on single tools, by names, aliases and patterns.
     pub tool_limits: BTreeMap<Spanned<String>, ToolLimit>,
     /// What is asked or told along the way.
+    #[cfg(feature = "home")]
     pub hooks: Vec<HookEntry>,
     /// What has a word in reminders.
+    #[cfg(feature = "home")]
     pub context_hooks: Vec<ContextHookEntry>,
     /// After so many turns agents are reminded of their plan and their budgets; 0 is never.
     pub inject_every: Option<u32>,
@@ -76,14 +85,17 @@ pub struct ConfigFile {
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
     /// Tools that are there only when they are configured.
+    #[cfg(feature = "home")]
     pub tools: ToolsConfig,
     /// How far they reach.
+    #[cfg(feature = "home")]
     pub net: Reach,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.
     pub secrets: BTreeMap<String, String>,
     /// What else is kept out of them.
     pub redact: Redact,
     /// MCP servers.
+    #[cfg(feature = "home")]
     pub mcp: McpConfig,
     /// How long traces are kept.
     pub retention: Retention,
@@ -138,6 +150,7 @@ pub struct Redact {
 
 impl Redact {
     /// The vault that it asks for. Errors: where in the file something is wrong, in bytes, and what.
+    #[cfg(feature = "home")]
     pub(super) fn forms(&self) -> Result<Vault, (usize, String)> {
         type Add = fn(Vault, &str) -> Result<Vault, String>;
         let lists: [(&str, &[Spanned<String>], Add); 3] = [
@@ -164,6 +177,35 @@ impl ConfigFile {
             named.filter(|(names, _): &(ToolNames, _)| names.matches(tool)).collect();
         fitting.sort_by_key(|(names, _)| names.one().is_none());
         fitting.first().map(|(_, limit)| *limit)
+    }
+
+    /// The names of the hooks that have a word in reminders.
+    pub(crate) fn context_hook_names(&self) -> Vec<String> {
+        #[cfg(not(feature = "home"))]
+        return Vec::new();
+        #[cfg(feature = "home")]
+        self.context_hooks.iter().map(|hook| hook.name.get_ref().clone()).collect()
+    }
+
+    /// The names of the secrets that it uses, and those that stand in it, by name and value.
+    pub(super) fn own_secrets(&self) -> (Vec<String>, Vec<(String, String)>) {
+        #[cfg(not(feature = "home"))]
+        return (self.sessions.password.iter().cloned().collect(), Vec::new());
+        #[cfg(feature = "home")]
+        self.secrets_of_parts()
+    }
+}
+
+#[cfg(feature = "home")]
+impl ConfigFile {
+    fn secrets_of_parts(&self) -> (Vec<String>, Vec<(String, String)>) {
+        let mut names = self.tools.secrets();
+        names.extend(self.hooks.iter().flat_map(|hook| hook.headers.secrets()));
+        names.extend(self.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
+        names.extend(self.sessions.password.clone());
+        let (variables, given) = super::secrets::of_servers(&self.mcp);
+        names.extend(variables);
+        (names, given)
     }
 
     /// A hook is known by its name. Errors: where in the file the second one of a name stands, in bytes, and what is wrong.

@@ -1,21 +1,30 @@
 //! The home of an installation: its folders, and what its files say.
 
+#[cfg(feature = "home")]
 pub mod edit;
 mod file;
+#[cfg(feature = "home")]
+mod found;
+#[cfg(feature = "home")]
 mod hidden;
+#[cfg(feature = "home")]
 mod hooks;
 pub(crate) mod limits;
 mod place;
 mod secrets;
 mod sessions;
+#[cfg(feature = "home")]
 mod toolbox;
 mod units;
 
 pub use file::*;
+#[cfg(feature = "home")]
 pub use hidden::hidden;
+#[cfg(feature = "home")]
 pub use hooks::{ContextHookEntry, HookEntry};
 pub use limits::LimitsConfig;
 pub use place::Home;
 pub use sessions::SessionsConfig;
+#[cfg(feature = "home")]
 pub use toolbox::{OPTIONAL, Optional, ToolsConfig, Unready};
 pub use units::{Rate, Temperature, Time, ToolNamesText};

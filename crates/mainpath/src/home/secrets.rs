@@ -1,6 +1,7 @@
 //! Where secrets are known from, and the key of their handles.
 
 use crate::Error;
+#[cfg(feature = "home")]
 use mainpath_mcp::McpConfig;
 use mainpath_runtime::Vault;
 use std::io::Write;
@@ -48,6 +49,7 @@ pub(super) fn handle_key(data: &Path) -> Result<[u8; 32], Error> {
 }
 
 /// The secrets that servers are given: the variables that headers are made of, and what stands in an entry itself.
+#[cfg(feature = "home")]
 pub(super) fn of_servers(config: &McpConfig) -> (Vec<String>, Vec<(String, String)>) {
     let (mut variables, mut values) = (Vec::new(), Vec::new());
     for (server, entry) in &config.servers {

@@ -3,7 +3,6 @@
 use super::handle::Trace;
 use crate::sessions::{Held, sessions};
 use crate::{Error, Logs};
-use mainpath_index::Index;
 use mainpath_runtime::Vault;
 use mainpath_runtime::erase::{Copy, Done, Erasure, What, copies, erase, erase_everywhere};
 use mainpath_sessions::settle;
@@ -65,7 +64,7 @@ impl Everywhere<'_> {
         };
         let done = done.map_err(Error::from).and_then(|done| {
             let traces: Vec<TraceId> = done.iter().map(|(trace, _)| trace.clone()).collect();
-            self.logs.map_or(Ok(()), |logs| Index::forget(&logs.store, &logs.scope, &traces))?;
+            self.logs.map_or(Ok(()), |logs| forget_index(logs, &traces))?;
             Ok(done)
         });
         let mut left = Vec::new();
@@ -115,6 +114,29 @@ impl Trace {
     pub async fn copies(&self, what: &What) -> Result<Vec<Copy>, Error> {
         Ok(copies(self.host().at(self.id()), what).await?)
     }
+}
+
+/// The index no longer finds their words.
+#[cfg(feature = "home")]
+fn forget_index(logs: &Logs, traces: &[TraceId]) -> Result<(), Error> {
+    Ok(mainpath_index::Index::forget(&logs.store, &logs.scope, traces)?)
+}
+
+/// The index of an installation with the same data goes as a whole: whoever has it makes it anew.
+#[cfg(not(feature = "home"))]
+fn forget_index(logs: &Logs, _: &[TraceId]) -> Result<(), Error> {
+    let file = logs.store.tenant_dir(&logs.scope.tenant).join("index.sqlite");
+    for file in ["", "-wal", "-shm", "-journal"].map(|end| format!("{}{end}", file.display())) {
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::failed(format!(
+                    "the index {file} still has the words and cannot be removed: {error}"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Where the logs of an installation are erased.

@@ -119,9 +119,9 @@ impl ProviderProfile {
             return given.into();
         }
         let with = format!("http://{given}");
-        let default = self.base_url.as_deref().and_then(|url| reqwest::Url::parse(url).ok()?.port());
+        let default = self.base_url.as_deref().and_then(|url| url::Url::parse(url).ok()?.port());
         let names_port = given.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
-        match reqwest::Url::parse(&with).ok().filter(|_| !names_port) {
+        match url::Url::parse(&with).ok().filter(|_| !names_port) {
             Some(mut url) => url.set_port(default).map_or(with, |()| url.into()),
             None => with,
         }

@@ -1,6 +1,6 @@
 //! Model servers on this machine.
 
-use crate::client::HttpClient;
+use super::client::HttpClient;
 use crate::endpoint::Endpoint;
 use crate::registry::Registry;
 use futures_util::future::join_all;

@@ -1,6 +1,6 @@
 //! What a failed exchange means: one line with the address and what to do.
 
-use crate::client::CONNECT_TIMEOUT;
+use super::client::CONNECT_TIMEOUT;
 use crate::words::{error, innermost, one_line};
 use mainpath_types::{ModelError, ModelErrorKind};
 use std::error::Error;

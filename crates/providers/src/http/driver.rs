@@ -1,14 +1,14 @@
 //! The one HTTP driver.
 
-use crate::client::HttpClient;
+use super::client::HttpClient;
+use super::failure;
+use super::limiter::Limiter;
+use super::packed::Unpacker;
 use crate::codec::Codec;
 use crate::endpoint::{Endpoint, Timeouts};
-use crate::failure;
-use crate::limiter::Limiter;
 use crate::mended::{mended, mended_text};
 use crate::openai_chat::OpenAiChat;
 use crate::oversize::{MOST_KEPT, bounded, closed};
-use crate::packed::Unpacker;
 use crate::provider::{Call, Fut, Provider};
 use crate::words::{error, one_line};
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! The connections of a process.
 
+use super::limiter::Limiter;
 use crate::endpoint::Endpoint;
-use crate::limiter::Limiter;
 use crate::words::{error, innermost};
 use mainpath_types::{ModelError, ModelErrorKind};
 use std::collections::HashMap;

@@ -1,0 +1,12 @@
+//! One attempt at one call over HTTP: connecting, sending, reading, the timeouts and the size limits.
+
+mod client;
+mod driver;
+mod failure;
+mod limiter;
+mod local;
+mod packed;
+
+pub use client::HttpClient;
+pub use driver::HttpProvider;
+pub use local::{LocalServer, local_servers};
