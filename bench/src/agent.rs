@@ -9,7 +9,7 @@ use mainpath_store::files::Disk;
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{FilesStore, Options, Scheduler, Scope};
 use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
-use mainpath_types::*;
+use mainpath_types::{EffectClass, EventKind, Limits, Profile, Spec, ToolOutput, TraceId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

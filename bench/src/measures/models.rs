@@ -8,7 +8,7 @@ use crate::server::{Plan, Server};
 use crate::stats::median;
 use crate::table::Row;
 use mainpath_providers::{Anthropic, Codec, Gemini, OpenAiChat, OpenAiResponses, Quirks, encode};
-use mainpath_types::*;
+use mainpath_types::{CallId, Message, ModelRequest, Part, RequestHead, Role, Seq};
 use serde_json::{Value, json};
 use std::hint::black_box;
 

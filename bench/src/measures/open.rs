@@ -8,7 +8,9 @@ use crate::stats::{median, quantile};
 use crate::table::Row;
 use mainpath_core::{Input, InputKind, Machine, Reply, estimate_parts};
 use mainpath_store::{Appended, FilesStore, Options, Scope, Store};
-use mainpath_types::*;
+use mainpath_types::{
+    CallId, Decision, Event, MessageQueued, Part, PlannedCall, Principal, ToolOutput, TraceId, Usage, Verdict,
+};
 use serde_json::Value;
 use std::hint::black_box;
 use std::path::Path;

@@ -5,7 +5,10 @@ use crate::process::now;
 use crate::stats::median;
 use crate::table::Row;
 use mainpath_core::{Input, InputKind, Machine, Packer, Reply, pack};
-use mainpath_types::*;
+use mainpath_types::{
+    Decision, EffectClass, Limits, MessageQueued, Millis, Part, PlannedCall, Principal, Profile, Spec, ToolOutput,
+    ToolSpec, Verdict,
+};
 use std::hint::black_box;
 
 /// An agent that calls a tool in every turn, and whose window is never full.

@@ -14,7 +14,7 @@ use mainpath_runtime::Vault;
 use mainpath_sessions::{Around, FilePlace, Session, Sessions, persist, prepare};
 use mainpath_store::scheduler::system_clock;
 use mainpath_store::{Appended, FilesStore, MemoryStore, Options, Raw, Salts, Scope, Store};
-use mainpath_types::*;
+use mainpath_types::TraceId;
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;

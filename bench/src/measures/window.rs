@@ -9,7 +9,9 @@ use crate::stats::median;
 use crate::table::Row;
 use mainpath_runtime::{Live, Mail};
 use mainpath_store::{FilesStore, Options, Scope, Store};
-use mainpath_types::*;
+use mainpath_types::{
+    Event, EventKind, Limits, MessageMode, MessageQueued, Part, Principal, Spec, SummaryMode, TraceId,
+};
 use std::hint::black_box;
 
 /// Processor time of a late turn against an early one, and the peak of memory. Each is the mean of many turns, so that the

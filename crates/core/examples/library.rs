@@ -1,7 +1,10 @@
 //! An agent with nothing but this crate: its seven inputs, by hand. The caller owns the log, the model and the tools.
 
-use mainpath_core::*;
-use mainpath_types::*;
+use mainpath_core::{
+    Effect, Input, InputKind, Log, Machine, Refusal, Reply, estimate, message, model_summary, pack, summarise,
+    summary_input,
+};
+use mainpath_types::{CallId, Decision, Delta, MessageQueued, Part, PlannedCall, Principal, Spec, ToolOutput, Verdict};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,10 @@
 //! From a state and an event to the next state. Total: no event, however odd, makes it fail.
 
 use crate::{CallState, Opening, Queued, Rewind, SpecHead, State};
-use mainpath_types::*;
+use mainpath_types::{
+    ClearRequested, CompactionRequested, ContinueRequested, Erased, Event, EventKind, FilesKept, FilesRestored,
+    FinishReason, Forked, GoalOp, MailRefused, Omitted, RetryDue, TailCut, TurnFinished,
+};
 
 /// Applies an event. This alone makes state; replay is nothing but this.
 pub fn apply(state: &mut State, event: &Event) {

@@ -10,7 +10,10 @@ use crate::model::cost::abandoned;
 use crate::model::decide as model;
 use crate::run::decide as run;
 use crate::{CallState, Effect, EffectKey, InputKind, Refusal, State, TimerKey, pending};
-use mainpath_types::*;
+use mainpath_types::{
+    CallProbing, EffectClass, EventKind, FilesRestored, FinishReason, Millis, Recovery, Resolution, ResolveCause,
+    RetryDue, RunClosing, SpecChanged, TailCut,
+};
 
 /// The events that an input decides: one, but for `Recovered`, which heals every row for itself. The pieces of an answer
 /// that is still coming decide none; they never get here.

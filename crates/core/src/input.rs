@@ -1,7 +1,11 @@
 //! Inputs: something happened outside.
 
 use crate::{TimerKey, estimate_parts};
-use mainpath_types::*;
+use mainpath_types::{
+    Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued, Millis,
+    ModelError, Part, PlannedCall, Principal, RewindRequested, Spec, StopReason, TailCut, ToolOutput, Usage, Verdict,
+    WrittenCall, written_calls,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

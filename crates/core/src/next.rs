@@ -7,7 +7,10 @@ use crate::goals::reminders;
 use crate::model::budget::{budget, closing, request};
 use crate::model::cost::abandoned;
 use crate::{Opening, Run, SpecHead, State};
-use mainpath_types::*;
+use mainpath_types::{
+    BranchClosed, BranchKind, EventKind, FinishReason, MessageJoined, Rewound, RunCause, RunClosing, RunFinished,
+    RunStarted, Spent, SummaryMode,
+};
 
 /// So many requests a side branch may take.
 const MOST_ROUNDS: u32 = 5;

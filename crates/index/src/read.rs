@@ -5,7 +5,7 @@ use crate::found::{Found, Said, Stamp};
 use mainpath_core::{NodeKind, State, apply, result_text, status, task};
 use mainpath_runtime::run_stats::runs;
 use mainpath_store::{FilesStore, Scope, read_file};
-use mainpath_types::*;
+use mainpath_types::{Event, EventKind, Millis, Part, TraceId};
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 

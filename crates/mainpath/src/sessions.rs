@@ -4,7 +4,9 @@
 use crate::Installation;
 use crate::{Error, Logs};
 use mainpath_runtime::Vault;
-use mainpath_sessions::*;
+use mainpath_sessions::{
+    Around, FilePlace, RedisPlace, RedisServer, Session, SessionError, SessionPlace, Sessions, SqlitePlace, prepare,
+};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{Millis, TraceId};
 

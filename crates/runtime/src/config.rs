@@ -7,7 +7,7 @@ use mainpath_policy::Policy;
 use mainpath_sandbox::Launcher;
 use mainpath_store::{Scheduler, Store};
 use mainpath_tools::Tools;
-use mainpath_types::*;
+use mainpath_types::{Millis, Spec};
 use std::path::PathBuf;
 use std::sync::Arc;
 

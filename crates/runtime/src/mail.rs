@@ -1,7 +1,9 @@
 //! What people and programs send to a trace, from any process: the bodies of mailbox entries.
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
-use mainpath_types::*;
+use mainpath_types::{
+    CallId, GoalOp, MessageMode, MessageQueued, Part, Principal, RewindRequested, Seq, Spec, ToolOutput, typed,
+};
 use serde::{Deserialize, Serialize};
 
 /// What is sent. Who sent it is stamped by the store.

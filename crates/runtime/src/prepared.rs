@@ -9,7 +9,7 @@ use mainpath_core::Under;
 use mainpath_policy::Rules;
 use mainpath_providers::{Codec, Frame, Provider, wire_model};
 use mainpath_tools::Workspace;
-use mainpath_types::*;
+use mainpath_types::{EffectClass, Protocol, RequestHead, Spec, TextForm};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -13,7 +13,7 @@ use crate::stream::hub::{Driving, Handle, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
 use mainpath_store::{Scope, TraceStore};
-use mainpath_types::*;
+use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::sync::watch;

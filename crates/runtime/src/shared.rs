@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::prepared::Specs;
 use crate::stream::hub::Handle;
-use mainpath_types::*;
+use mainpath_types::{TenantId, TraceId};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

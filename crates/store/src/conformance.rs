@@ -3,7 +3,8 @@
 //! Needs a tokio runtime with time enabled. Each check gets a fresh store.
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-use crate::{line, store::*, *};
+use crate::store::{Appended, Collected, Opened, Owner, Refused, Scope, Store, StoreError, Sweep, TailCutInfo};
+use crate::{HeadHash, Raw, line, verify_bytes};
 use mainpath_types::{
     Erased as ContentErased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId,
     TraceId,

@@ -4,7 +4,9 @@
 //! write does. A full disk is [`Disk`](crate::files::Disk), given to a files store in its `Options::disk`.
 
 use crate::report::Report;
-use crate::store::*;
+use crate::store::{
+    Appended, Collected, Fut, Hold, Lease, Mail, Opened, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry,
+};
 use crate::{Raw, Refused};
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
 use std::any::Any;

@@ -1,7 +1,12 @@
 //! The invariants of an agent, as checks on states, packs and logs.
 
-use mainpath_core::*;
-use mainpath_types::*;
+use mainpath_core::{
+    Bodies, CallState, Effect, EffectKey, Goals, Item, NodeKind, Packed, SpecHead, State, estimate_parts, message,
+    next_step, pack, pending, schemas,
+};
+use mainpath_types::{
+    BudgetMode, CallId, Decision, Event, EventKind, FinishReason, Part, Role, RunFinished, Seq, text_of,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Check = Result<(), String>;

@@ -1,7 +1,7 @@
 //! Random plans, and what hooks say, for the simulation.
 
 use fastrand::Rng;
-use mainpath_types::*;
+use mainpath_types::{GoalId, GoalOp, GoalStatus, HookText, Step};
 
 /// An operation on the plan, as often as not on a goal that is not there.
 pub(crate) fn goal_op(rng: &mut Rng) -> GoalOp {

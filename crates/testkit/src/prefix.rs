@@ -2,8 +2,8 @@
 //! where it still stands. A request shows that, and after it what this request alone shows. Whatever else a request is made of, a
 //! spec and a model, changes by an event as well.
 
-use mainpath_core::*;
-use mainpath_types::*;
+use mainpath_core::{Bodies, Item, Node, NodeKind, Packed, State, Tree, message, pack};
+use mainpath_types::{CallId, Event, EventId, EventKind, Keeps, ModelFailed, Remedy, Seq, Shortened};
 
 type Check = Result<(), String>;
 

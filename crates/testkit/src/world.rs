@@ -7,8 +7,16 @@ mod forks;
 use crate::plans::{goal_op, hook_texts};
 use crate::{check, prefix};
 use fastrand::Rng;
-use mainpath_core::*;
-use mainpath_types::*;
+use mainpath_core::{
+    Answered, Edit, Effect, EffectKey, Input, InputKind, Log, Machine, Packed, Packer, Probed, Refusal, Reply, State,
+    TimerKey, apply, demands_of, model_summary, next_step, pack, pending, summarise, summary_input,
+};
+use mainpath_types::{
+    Breach, BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange, FileState,
+    Finished, Limits, MessageImported, MessageMode, MessageQueued, Millis, ModelError, ModelErrorKind, Part,
+    PlannedCall, Price, Principal, Profile, RateLimit, Recovery, RewindRequested, Role, Seq, Shares, Spec, StopReason,
+    SummaryMode, ToolOutput, ToolSpec, Usage, Verdict,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How hostile the world is.

@@ -1,6 +1,9 @@
 //! What events say about calls.
 
-use crate::*;
+use crate::{
+    CallId, EventId, Millis, ModelFinished, PlannedCall, Principal, Resolution, Seq, ToolOutput, Verdict, WrittenCall,
+    written_calls,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -232,6 +235,7 @@ pub struct LateResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Part, StopReason, Usage};
 
     #[test]
     fn a_call_is_read_with_the_arguments_that_it_runs_with_beside_those_that_the_model_wrote() {

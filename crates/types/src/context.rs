@@ -1,6 +1,6 @@
 //! What events say about the context: side branches, cuts, summaries.
 
-use crate::*;
+use crate::{CallId, EventId, Principal, Seq, SummaryMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,10 @@
 //! What is left of a fact when its words are taken out: everything that the state of a trace is made of, and nothing that
 //! anybody said.
 
-use crate::*;
+use crate::{
+    BlobHash, CallRetried, Event, EventKind, FileChange, Goal, GoalOp, LateResult, LeftOutNote, Part, PlannedCall,
+    Source, ToolOutput,
+};
 use std::collections::BTreeMap;
 
 /// What stands where words were erased.

@@ -3,7 +3,14 @@
 //! The log holds these; the finer names that watchers know (`action_planned`, `observation_recorded`, …) are projections.
 //! A body is stored once, in the event that brought it; everything else refers to it by event id.
 
-use crate::*;
+use crate::{
+    ActionStarted, ApprovalGranted, BranchClosed, BranchOpened, CallCancelling, CallDelayed, CallDue, CallProbing,
+    CallReopened, CallResolved, CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut,
+    ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
+    MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
+    ModelMalformed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted,
+    SessionCleared, SpecChanged, TailCut, TurnFinished,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

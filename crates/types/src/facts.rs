@@ -1,6 +1,9 @@
 //! What each event says: the `data` of its log line.
 
-use crate::*;
+use crate::{
+    CallId, Decision, EventId, EventKind, FinishReason, GoalOp, Micros, Origin, Part, Principal, Resolution, Role, Seq,
+    Spec, Spent, StopReason, Usage, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

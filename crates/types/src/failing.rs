@@ -1,6 +1,6 @@
 //! Facts about requests that came to nothing.
 
-use crate::*;
+use crate::{Micros, Millis, ModelError, Spent, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

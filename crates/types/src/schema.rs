@@ -1,6 +1,13 @@
 //! The JSON Schema of every public type.
 
-use crate::*;
+use crate::{
+    Access, ApprovalMode, Artifact, BlobHash, BudgetMode, CallId, Confinement, CutCause, Decision, Delta, Dialect,
+    EffectClass, Effort, Event, Fallback, FileAccess, FileChange, FileState, FinishReason, Finished, Goal, GoalId,
+    GoalOp, GoalStatus, InstructionPart, Keeps, Left, Limits, Message, ModelError, ModelErrorKind, ModelReply,
+    ModelRequest, Origin, Part, Price, Principal, Profile, Protocol, RateLimit, Recovery, Relations, RequestHead,
+    Resolution, Role, Seq, Shares, Shortened, Signature, Source, Spec, Step, StopReason, SummaryMode, TenantId, Terms,
+    TextForm, ToolOutput, ToolSpec, TraceId, Usage, Verdict,
+};
 use schemars::{Schema, schema_for};
 
 /// Every public type that crosses a boundary, by name, with its JSON Schema (2020-12).

@@ -1,6 +1,6 @@
 //! Facts about a conversation that goes on from elsewhere than its end: rewound, cleared, forked.
 
-use crate::*;
+use crate::{EventId, Goal, Part, Principal, Seq, TextSpan, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

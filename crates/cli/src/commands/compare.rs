@@ -9,7 +9,7 @@ use crate::ui::text::{count, money, number, plain, short, span, wrapped};
 use mainpath::Logs;
 use mainpath::core::{Bodies, CallState, NodeKind, State};
 use mainpath::runtime::{Hydrated, views};
-use mainpath::types::*;
+use mainpath::types::{EventKind, Micros, Resolution, Seq, TraceId, Usage};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Lines of a message that are shown at most.

@@ -9,10 +9,10 @@ use crate::ui::term::width::cut;
 use crate::ui::text::{number, plain};
 use clap::Args;
 use mainpath::Installation;
-use mainpath::core::*;
+use mainpath::core::{Layout, Placed, Section, fixed_parts, message};
 use mainpath::runtime::Mail;
 use mainpath::trace::{Look, Taken, kind, why};
-use mainpath::types::*;
+use mainpath::types::{EventKind, Message, Part, Role, TraceId};
 use serde_json::json;
 use std::path::Path;
 

@@ -13,7 +13,7 @@ use mainpath::core::{LEGEND, State};
 use mainpath::runtime::{Mail, views};
 use mainpath::store::ReadLog;
 use mainpath::trace::{Sent, goals_sent};
-use mainpath::types::*;
+use mainpath::types::{EventKind, GoalOp, Step, TraceId};
 use mainpath::types::{GoalId, GoalStatus};
 use serde::Deserialize;
 use std::io::Read;

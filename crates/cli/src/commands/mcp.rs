@@ -15,7 +15,7 @@ use mainpath::policy::Grant;
 use mainpath::sandbox::Launcher;
 use mainpath::servers;
 use mainpath::tools::{ToolContext, Workspace};
-use mainpath::types::*;
+use mainpath::types::{BadName, CallId, Confinement, Decision, Part, Seq, TraceId, Verdict};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;

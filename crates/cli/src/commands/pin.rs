@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::Args;
-use mainpath::types::*;
+use mainpath::types::{GoalOp, Seq, TraceId};
 use mainpath::{ErrorKind, Logs};
 
 /// `mainpath pin`

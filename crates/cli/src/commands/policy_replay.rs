@@ -11,7 +11,10 @@ use mainpath::agent::REACHING;
 use mainpath::policy::{Breach, Budget, CallFacts, Checks, Folders, Policy, Rules, judge};
 use mainpath::sandbox::Launcher;
 use mainpath::tools::{Planned, Tools, Workspace};
-use mainpath::types::*;
+use mainpath::types::{
+    ApprovalGranted, CallId, Destination, EffectClass, Event, EventKind, ModelFinished, Price, RecordedCall, Spec,
+    Verdict,
+};
 use mainpath::types::{Micros, Origin};
 use serde_json::{Value, json};
 use std::path::PathBuf;

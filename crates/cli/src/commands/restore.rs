@@ -11,7 +11,7 @@ use mainpath::store::{Store, StoreError};
 use mainpath::tools::FileNow;
 use mainpath::trace::{ReadTrace, Restore, RestoreTo, Restored};
 use mainpath::types::Seq;
-use mainpath::types::*;
+use mainpath::types::{FileState, TraceId};
 use mainpath::{Installation, Logs};
 use similar::TextDiff;
 use std::time::Duration;

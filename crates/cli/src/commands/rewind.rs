@@ -11,8 +11,8 @@ use clap::Args;
 use mainpath::Installation;
 use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::store::scheduler::system_clock;
+use mainpath::types::Part;
 use mainpath::types::Seq;
-use mainpath::types::*;
 
 /// `mainpath rewind`
 #[derive(Args, Debug)]

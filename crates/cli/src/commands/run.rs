@@ -15,7 +15,7 @@ use mainpath::Installation;
 use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::sessions::Held;
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::*;
+use mainpath::types::FinishReason;
 
 /// `mainpath resume`
 #[derive(Args, Debug)]

@@ -15,7 +15,7 @@ use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath::servers::{self, PassingOn};
 use mainpath::store::scheduler::system_clock;
 use mainpath::tools::Fut;
-use mainpath::types::*;
+use mainpath::types::{ApprovalMode, BadCallId, CallId, TraceId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -17,7 +17,7 @@ use clap::Args;
 use mainpath::Logs;
 use mainpath::core::{Bodies, Node, NodeKind, State, ending, status};
 use mainpath::runtime::{EnvModels, Hydrated, replay as again, wire::Projector};
-use mainpath::types::*;
+use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
 use std::sync::Arc;
 
 /// `mainpath replay`

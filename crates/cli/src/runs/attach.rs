@@ -7,7 +7,7 @@ use mainpath::Logs;
 use mainpath::media::{Attachment, Content, Kind, MOST_BYTES, Vendor, label, read};
 use mainpath::providers::{Abilities, Registry, WireFormat};
 use mainpath::store::Store;
-use mainpath::types::*;
+use mainpath::types::{BlobHash, Event, EventKind, Part, Source};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 

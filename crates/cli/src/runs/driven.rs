@@ -11,7 +11,7 @@ use mainpath::Error;
 use mainpath::Installation;
 use mainpath::mcp::{Configured, Mcp};
 use mainpath::servers;
-use mainpath::types::*;
+use mainpath::types::TraceId;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;

@@ -19,7 +19,7 @@ use mainpath::core::{Bodies, Help, State, lacking, what_helps};
 use mainpath::runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath::spec_of;
 use mainpath::store::Store;
-use mainpath::types::*;
+use mainpath::types::{ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, Seq, Spec, TraceId};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
 use std::time::Instant;

@@ -19,7 +19,7 @@ use mainpath::policy::is_asked_by_default;
 use mainpath::runtime::{Mail, Runtime};
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
-use mainpath::types::*;
+use mainpath::types::{ApprovalMode, ERASED, FinishReason, MailId, TraceId};
 use std::path::Path;
 use std::sync::Arc;
 

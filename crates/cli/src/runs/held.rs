@@ -3,10 +3,10 @@
 use crate::exit::Failure;
 use crate::ui::text::plain;
 use mainpath::Installation;
-use mainpath::named_sessions::*;
+use mainpath::named_sessions::{Session, settle};
 use mainpath::sessions::{Held, sessions};
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::*;
+use mainpath::types::TraceId;
 
 /// Writes what was said since into the mirror, and tells why that cannot be.
 pub async fn mirror(held: &Held, app: &Installation, session: &Session) {

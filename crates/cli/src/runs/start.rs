@@ -19,7 +19,7 @@ use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
 use mainpath::spec_of;
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::*;
+use mainpath::types::{ApprovalMode, TraceId};
 use std::path::Path;
 
 /// A run of a new trace, of one that is named, or of a session's.

@@ -7,7 +7,7 @@ use crate::ui::text::number;
 use mainpath::Installation;
 use mainpath::agent::sizes;
 use mainpath::runtime::Mail;
-use mainpath::types::*;
+use mainpath::types::{MessageMode, Part};
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use mainpath::Logs;
 use mainpath::core::State;
 use mainpath::runtime::Mail;
 use mainpath::store::{ReadLog, Store};
-use mainpath::types::*;
+use mainpath::types::{Millis, TraceId};
 
 /// What to do about a trace in which nothing was said yet, so that there is nothing to carry on with.
 pub async fn says_first(logs: &Logs, log: &ReadLog, state: &State) -> Result<Option<String>, Failure> {

@@ -3,7 +3,9 @@
 use mainpath::policy::{CallFacts, PastCall, PastRun};
 use mainpath::runtime::run_stats;
 use mainpath::tools::{Tools, Workspace};
-use mainpath::types::*;
+use mainpath::types::{
+    ApprovalGranted, CallId, CallResolved, Event, EventKind, RecordedCall, Resolution, Spent, TraceId, own_tool_name,
+};
 use std::collections::{HashMap, HashSet};
 
 /// The calls that were started, or answered at once, in that order.

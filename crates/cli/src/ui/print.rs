@@ -12,7 +12,11 @@ use mainpath::core::EffectKey;
 use mainpath::runtime::Live;
 use mainpath::runtime::wire::Projector;
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::*;
+use mainpath::types::{
+    ApprovalGranted, BranchKind, CallId, CallResolved, Delta, Event, EventId, EventKind, GoalOp, MessageMode,
+    ModelError, ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing, Spent,
+    SummaryMode, TraceId, Verdict, text_of,
+};
 use std::collections::HashMap;
 use std::path::PathBuf;
 

@@ -13,7 +13,7 @@ use crate::ui::whole::whole;
 use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath::runtime::{Mail, Waiting};
 use mainpath::spec_of;
-use mainpath::types::*;
+use mainpath::types::{ApprovalMode, CallId, Origin, Spec};
 
 /// So many rows of a call are shown with the question about it; a longer one on demand.
 const ROWS: usize = 60;

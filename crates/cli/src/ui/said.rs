@@ -5,7 +5,7 @@ use crate::ui::print::changed;
 use crate::ui::text::{gist, number, plain, short};
 use mainpath::core::{Bodies, NodeKind, State, reminder, reopened_text, result_text};
 use mainpath::runtime::{Hydrated, is_look_back};
-use mainpath::types::*;
+use mainpath::types::{CallId, EventId, EventKind, ModelFinished, Part, Resolution};
 
 pub fn role(kind: NodeKind) -> &'static str {
     match kind {

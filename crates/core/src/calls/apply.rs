@@ -4,7 +4,10 @@ use crate::calls::end::note_tokens;
 use crate::context::loss::saves;
 use crate::run::progress::{Outcome, output_result, text_result};
 use crate::{Call, CallState, Judged, NodeKind, State, ToolHead, estimate};
-use mainpath_types::*;
+use mainpath_types::{
+    ActionStarted, ApprovalGranted, CallId, CallResolved, Decision, EffectClass, EventId, Millis, PlannedCall,
+    Resolution, ResolveCause,
+};
 use std::sync::Arc;
 
 impl State {

@@ -6,7 +6,10 @@ use crate::error::Decided;
 use crate::model::decide::repeats;
 use crate::run::progress::output_result;
 use crate::{Answered, Call, CallState, Edit, Probed, Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{
+    ApprovalGranted, CallCancelling, CallDue, CallId, CallResolved, CallRetried, CancelCause, EffectClass, EventKind,
+    FileChange, FilesKept, LateResult, Millis, Principal, Resolution, ResolveCause, ToolOutput,
+};
 
 pub(crate) fn find(state: &State, id: CallId) -> Result<&Call, Refusal> {
     state.calls.get(id).ok_or(Refusal::NoSuchCall(id))

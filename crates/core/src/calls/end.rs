@@ -2,7 +2,7 @@
 
 use crate::run::progress::told;
 use crate::{Call, estimate};
-use mainpath_types::*;
+use mainpath_types::{ActionStarted, CallResolved, Millis, Resolution, ResolveCause, ToolOutput};
 
 /// The next attempt of a call.
 pub(crate) fn started(call: &Call) -> ActionStarted {

@@ -2,7 +2,10 @@
 
 use crate::calls::end::{started, unstarted};
 use crate::{Call, CallState, Run, State, Turn};
-use mainpath_types::*;
+use mainpath_types::{
+    CallCancelling, CallDelayed, CallResolved, CancelCause, Decision, EffectClass, EventKind, Principal, Resolution,
+    ResolveCause, TurnFinished,
+};
 
 /// An open turn: end what will not start, end what must not go on, start what may, and close once all have ended.
 pub(crate) fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind> {

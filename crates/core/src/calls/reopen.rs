@@ -6,7 +6,10 @@
 use crate::input::Edit;
 use crate::run::progress::Progress;
 use crate::{Bodies, Call, CallState, Judged, NodeKind, Refusal, Reopened, State, Turn, estimate};
-use mainpath_types::*;
+use mainpath_types::{
+    ApprovalGranted, CallId, CallReopened, Decision, EventId, EventKind, Message, Part, Principal, Resolution, Role,
+    Seq,
+};
 
 /// What it takes to say who approved which call, in tokens.
 const FRAME: u32 = 64;

@@ -4,7 +4,7 @@
 use crate::context::pack::left_out;
 use crate::context::room::Room;
 use crate::{Branch, Item, Reply, State};
-use mainpath_types::*;
+use mainpath_types::{BranchKind, CallId, EventId, ModelFinished, Seq};
 
 /// So often in a row a model may look aside before its looks become turns.
 const MOST: u32 = 5;

@@ -6,7 +6,10 @@ use crate::context::excerpt::excerpt;
 use crate::context::loss::NOTE;
 use crate::run::progress::told;
 use crate::{Bodies, Call, CallState, Item, NodeKind, Shown, State, reminder};
-use mainpath_types::*;
+use mainpath_types::{
+    ApprovalGranted, CallId, CallResolved, CompactionRequested, EventId, EventKind, Message, Part, PlanView,
+    Resolution, ResolveCause, Role, Seq, text_of, written_calls,
+};
 
 const SUMMARY_PROMPT: &str = "The conversation is about to outgrow the context window. Write a summary that lets the work \
      go on without the earlier messages. Use these sections: Goal, Constraints, Decisions, Open Items, Tool Facts. Keep file \

@@ -12,7 +12,10 @@ use crate::context::sentences::line;
 use crate::goals::view::LEGEND;
 use crate::{Bodies, Branch, CallState, Cut, Hidden, InputKind, NodeKind, Refusal, Run, SpecHead, State};
 use crate::{estimate, result_text};
-use mainpath_types::*;
+use mainpath_types::{
+    BranchClosed, BranchKind, BranchOpened, CommandEnd, Compacted, EventId, EventKind, Keeps, Part, PlanView, Remedy,
+    Resolution, Role, Seq, SummaryFloor, SummaryMode, text_of,
+};
 
 /// The estimated size of the request for a summary, or to reflect.
 const PROMPT_TOKENS: u32 = 120;

@@ -3,7 +3,7 @@
 use crate::context::loss::Loss;
 use crate::context::room::Room;
 use crate::{Cut, Node, NodeKind, Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{ContextCut, CutCause, EventId, Goal, Seq};
 use std::collections::BTreeSet;
 
 /// Shows `by` more messages of those that are left out, the newest first, with the rest of a call group that this would split, as

@@ -3,7 +3,7 @@
 use crate::calls::decide::find;
 use crate::error::Decided;
 use crate::{Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{CallId, CallsRecalled, CompactionRequested, Principal};
 
 pub(crate) fn compact(state: &State, hint: Option<&str>, by: &Principal) -> Decided {
     state.coming_spec().ok_or(Refusal::NoSpec)?;

@@ -10,7 +10,9 @@ use crate::context::leaving::{crowded, first_kept, too_many};
 use crate::context::loss::{EXCERPT, Loss, saves};
 use crate::context::room::Room;
 use crate::{Node, NodeKind, Run, SpecHead, State};
-use mainpath_types::*;
+use mainpath_types::{
+    CallId, ContextCut, CutCause, EventKind, FinishReason, Finished, Remedy, RunClosing, Seq, Shortened, SummaryMode,
+};
 
 /// What keeps the next request inside the window: a cut, a summary, or else the end of the run.
 pub(crate) fn due(state: &State, run: &Run, spec: &SpecHead) -> Option<EventKind> {

@@ -4,7 +4,7 @@ use crate::context::loss::{LAST, Loss};
 use crate::context::room::Room;
 use crate::conversation::tree::Start;
 use crate::{Node, NodeKind, SpecHead, State};
-use mainpath_types::*;
+use mainpath_types::{Seq, SummaryMode};
 
 /// What a summary leaves free for what comes next, in hundredths of what a request may take.
 pub(crate) const NEW: u8 = 15;

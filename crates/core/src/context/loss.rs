@@ -6,7 +6,7 @@
 use crate::context::note::note;
 use crate::context::pins::{Pins, is_outdated, pins, task};
 use crate::{Call, Goals, Node, NodeKind, State};
-use mainpath_types::*;
+use mainpath_types::{CallId, ContextCut, CutCause, Goal, Keeps, Seq, Shortened, Span};
 use std::collections::BTreeSet;
 use std::ops::Range;
 

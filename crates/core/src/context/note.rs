@@ -4,7 +4,7 @@
 use crate::context::room::Room;
 use crate::context::sentences::in_brief;
 use crate::{NodeKind, State, estimate};
-use mainpath_types::*;
+use mainpath_types::{Goal, GoalId, GoalStatus, Keeps, LeftOutNote, Seq, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

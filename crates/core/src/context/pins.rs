@@ -3,7 +3,7 @@
 
 use crate::context::room::Room;
 use crate::{Node, NodeKind, State};
-use mainpath_types::*;
+use mainpath_types::Seq;
 
 /// A message of a person's of at most so many tokens stays whole if it demands something and there is room.
 const WHOLE: u32 = 256;

@@ -2,7 +2,7 @@
 
 use crate::run::progress::Progress;
 use crate::{NodeKind, Opening, State};
-use mainpath_types::*;
+use mainpath_types::{EventId, Rewound};
 
 impl State {
     pub(crate) fn join(&mut self, of: EventId) {

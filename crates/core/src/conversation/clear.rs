@@ -1,7 +1,7 @@
 //! A conversation begun anew. The log keeps what was said; nothing shows, recalls or works on it any more.
 
 use crate::{Queues, Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{ClearRequested, EventKind, FinishReason, Principal, Seq, SessionCleared, Terms};
 
 pub(crate) fn decide(state: &State, by: &Principal) -> Result<EventKind, Refusal> {
     if state.between_runs.clearing {

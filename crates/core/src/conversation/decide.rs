@@ -2,7 +2,7 @@
 
 use crate::error::Decided;
 use crate::{NodeKind, Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{ContinueRequested, MessageQueued, Part, Principal, RewindRequested, Seq};
 
 pub(crate) fn message(state: &State, message: &MessageQueued) -> Decided {
     if state.coming_spec().is_none() {

@@ -2,7 +2,10 @@
 
 use crate::calls::end::resolved;
 use crate::{NodeKind, Queues, Refusal, State, apply, next_step};
-use mainpath_types::*;
+use mainpath_types::{
+    Event, EventId, EventKind, FinishReason, Forked, Millis, Omitted, Principal, Resolution, ResolveCause, Seq, Spent,
+    TraceId, Usage,
+};
 
 /// The log of the trace `new` as a fork of another at a message; 0 is before the first. It holds the other's events up to
 /// there, past all results of the message's calls and what was changed of the plan before anything followed, under the same

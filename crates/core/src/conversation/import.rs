@@ -1,7 +1,7 @@
 //! Messages from elsewhere: a conversation that was held without Mainpath, taken in as facts that it did not decide.
 
 use crate::{Call, CallState, Demands, NodeKind, Refusal, State, demands_of, estimate_parts};
-use mainpath_types::*;
+use mainpath_types::{CallId, EffectClass, EventId, EventKind, MessageImported, Part, Resolution, Role};
 
 impl State {
     /// Whether messages from elsewhere can join now: not during a run, nor while messages wait for one.

@@ -1,7 +1,7 @@
 //! The plan changes, and the model is told.
 
 use crate::{NodeKind, State};
-use mainpath_types::*;
+use mainpath_types::{EventId, GoalId, GoalOp, Injected};
 
 impl State {
     pub(crate) fn inject(&mut self, event: EventId, data: &Injected) {

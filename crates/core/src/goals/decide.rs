@@ -4,7 +4,7 @@ use crate::error::Decided;
 use crate::goals::reminders;
 use crate::next::asks_hooks;
 use crate::{Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{GoalOp, GoalsChanged, HookText, Principal};
 
 pub(crate) fn change(state: &State, ops: &[GoalOp], by: &Principal) -> Decided {
     if ops.is_empty() {

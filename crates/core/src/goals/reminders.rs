@@ -3,7 +3,7 @@
 
 use crate::goals::view::LEGEND;
 use crate::{NodeKind, Run, SpecHead, State, estimate};
-use mainpath_types::*;
+use mainpath_types::{HookText, Injected, Limits};
 use std::fmt::Write;
 
 /// So many characters of one hook's text are taken in, and so many of all hooks together.

@@ -2,7 +2,7 @@
 
 use super::Goals;
 use crate::{NodeKind, State};
-use mainpath_types::*;
+use mainpath_types::{Event, EventKind, GoalId, Micros, Seq};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

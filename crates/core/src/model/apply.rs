@@ -2,7 +2,10 @@
 
 use crate::context::scale::believed;
 use crate::{Branch, ModelCall, NodeKind, Scale, SpecHead, State, Turn};
-use mainpath_types::*;
+use mainpath_types::{
+    BranchKind, Breach, CallId, EventId, FinishReason, Micros, Millis, ModelErrorKind, ModelFailed, ModelFinished,
+    ModelMalformed, ModelRequested, Remedy, Spent, StopReason, Usage,
+};
 use std::sync::Arc;
 
 impl State {

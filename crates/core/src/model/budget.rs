@@ -2,7 +2,9 @@
 
 use crate::goals::reminders::standing;
 use crate::{PACK_VERSION, Run, SpecHead, State};
-use mainpath_types::*;
+use mainpath_types::{
+    BranchKind, BudgetMode, EventKind, FinishReason, Micros, ModelRequested, Purpose, Remedy, RunClosing, Usage,
+};
 
 /// What a request would use at most: tokens and money.
 fn reserve(state: &State, spec: &SpecHead) -> (u32, u64, Micros) {

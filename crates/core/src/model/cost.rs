@@ -1,7 +1,7 @@
 //! What requests cost: those that were answered, and those that were lost or given up.
 
 use crate::{ModelCall, State};
-use mainpath_types::*;
+use mainpath_types::{FinishReason, Micros, ModelAbandoned, Spent, Usage};
 
 impl State {
     /// What a lost request is charged: all that was set aside.

@@ -4,7 +4,10 @@ use crate::context::aside;
 use crate::error::Decided;
 use crate::run::progress::{Outcome, made, text_result};
 use crate::{ModelCall, Refusal, Reply, State, estimate_parts};
-use mainpath_types::*;
+use mainpath_types::{
+    Breach, GoalOp, Millis, ModelAbandoned, ModelError, ModelErrorKind, ModelFailed, ModelFinished, ModelMalformed,
+    Part, PlannedCall, Remedy, Seq, Usage,
+};
 
 pub(crate) fn awaited(state: &State, request: u32) -> Result<&ModelCall, Refusal> {
     state.model.as_ref().filter(|model| model.request == request).ok_or(Refusal::StaleRequest(request))

@@ -5,7 +5,9 @@ pub(crate) mod helps;
 use crate::context::room::Room;
 use crate::report::helps::{Help, lacking, tool_of, what_helps};
 use crate::{Bodies, Call, CallState, NodeKind, State};
-use mainpath_types::*;
+use mainpath_types::{
+    CallId, EventId, EventKind, FinishReason, Goal, GoalId, GoalOp, GoalStatus, Resolution, ResolveCause, Seq, text_of,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the last run ended.

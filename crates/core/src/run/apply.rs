@@ -1,7 +1,7 @@
 //! A run begins and ends.
 
 use crate::{Opening, Run, State};
-use mainpath_types::*;
+use mainpath_types::{FinishReason, Millis, RunCause, RunStarted};
 
 impl State {
     pub(crate) fn start_run(&mut self, data: &RunStarted, at: Millis) {

@@ -2,7 +2,7 @@
 
 use crate::error::Decided;
 use crate::{Refusal, State};
-use mainpath_types::*;
+use mainpath_types::{FinishReason, Principal, RunClosing};
 
 pub(crate) fn stop(state: &State, reason: FinishReason, by: &Principal, why: Option<&str>) -> Decided {
     let run = state.run.as_ref().ok_or(Refusal::NotRunning)?;

@@ -5,7 +5,7 @@ pub(crate) mod decide;
 pub(crate) mod progress;
 
 use crate::Opening;
-use mainpath_types::*;
+use mainpath_types::{FinishReason, Limits, Micros, Millis, Remedy, RunCause, Seq, Spent, SummaryMode, Usage};
 use progress::Progress;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! A side branch: where a summary is made, an answer repaired, or something looked up, while the main path is frozen.
 
 use crate::{Call, CallState};
-use mainpath_types::*;
+use mainpath_types::{BranchKind, EventId, Seq, SummaryMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

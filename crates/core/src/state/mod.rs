@@ -8,7 +8,7 @@ use crate::{
     Approvals, BetweenRuns, Branch, Calls, Context, Counting, Counts, Ended, Goals, ModelCall, Position, Queues,
     Reminders, Run, SpecHead, ToolHead, Tree, Turn, Window,
 };
-use mainpath_types::*;
+use mainpath_types::{BranchKind, EffectClass, FinishReason, Limits, Millis, Seq, Spent, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

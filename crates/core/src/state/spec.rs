@@ -1,7 +1,7 @@
 //! What decisions need of a spec: its texts stay in the log.
 
 use crate::Scale;
-use mainpath_types::*;
+use mainpath_types::{Confinement, EffectClass, EventId, Limits, Millis, Price, RateLimit, Seq, Spec, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

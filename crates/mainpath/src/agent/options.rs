@@ -1,6 +1,6 @@
 //! What a caller can say of an agent. What is not said comes from the configuration, from the profile, or from the earlier run.
 
-use mainpath_types::*;
+use mainpath_types::{Access, BudgetMode, Effort, Micros, Profile, Protocol, RateLimit, Recovery, Relations};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;

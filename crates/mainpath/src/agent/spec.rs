@@ -13,7 +13,7 @@ use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{GoalTool, Tool};
-use mainpath_types::*;
+use mainpath_types::{ApprovalMode, Fallback, Limits, Profile, Protocol, RunMode, Shares, Spec};
 use std::path::{Path, PathBuf};
 
 /// The most of a window that is kept free for one answer, in tokens: the limits of many models are far above what an agent's

@@ -1,6 +1,9 @@
 //! The data of events that the log has in another form. What the log has as it is, is a type of `mainpath_types`.
 
-use mainpath_types::*;
+use mainpath_types::{
+    BranchKind, BranchOpened, CallId, CallResolved, GoalId, GoalStatus, ModelFinished, ModelMalformed, Principal,
+    Resolution, Step, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -1,9 +1,19 @@
 //! Every event of a run, by its published name.
 
-use super::data::*;
+use super::data::{
+    ActionExecuted, ActionPlanned, ActionValidated, ApprovalDenied, ArgumentsPiece, BudgetChanged, GoalChanged,
+    ModelResponse, Observation, OutputPiece, PartialAction, PlanChanged, RequestRepacked, SideBranchOpened, TextPiece,
+    TurnStarted,
+};
 use super::pending::{PendingCall, PendingQuestion};
 use super::stamped::Stamped;
-use mainpath_types::*;
+use mainpath_types::{
+    ActionStarted, ApprovalGranted, BranchClosed, CallCancelling, CallDelayed, CallDue, CallProbing, CallReopened,
+    CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut, ContinueRequested, Erased,
+    EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
+    MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound,
+    RunClosing, RunFinished, RunStarted, SessionCleared, SpecChanged, TailCut, TurnFinished,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Which messages lie on side branches, as the trace platform names them.
 
 use mainpath_core::{NodeKind, State, apply};
-use mainpath_types::*;
+use mainpath_types::{BranchKind, Event, Seq, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::Error;
-use mainpath_core::*;
-use mainpath_types::*;
+use mainpath_core::{Bodies, Item, Layout, Log, Section, Shown, State, apply, fixed_parts, layout};
+use mainpath_types::{CutCause, Event, EventId, EventKind, Seq, Spec, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use mainpath_core::{Bodies, NodeKind};
 use mainpath_providers::history::{HistoryFormat, write};
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::{views, wire::Projector};
-use mainpath_types::*;
+use mainpath_types::{EventKind, FinishReason, Message, Millis, Role, Seq};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

@@ -7,7 +7,10 @@ use crate::text::short;
 use mainpath_core::{Bodies, NodeKind, reopened_text, result_in_words, result_text, serves};
 use mainpath_runtime::artifacts::{self, ArtifactFile};
 use mainpath_runtime::{Hydrated, views};
-use mainpath_types::*;
+use mainpath_types::{
+    BlobHash, CallId, CallResolved, EventKind, Micros, Part, Seq, Usage, WrittenCall, format_time, text_of,
+    written_calls,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind};
 use mainpath_core::Bodies;
 use mainpath_runtime::{Hydrated, Mail};
 use mainpath_store::ReadLog;
-use mainpath_types::*;
+use mainpath_types::{EventKind, GoalOp, MailId, Seq, TraceId, text_of};
 
 /// Whether what was sent to a trace has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::internal::plan;
 use crate::prompt::gone::Gone;
 use crate::prompt::texts::{load, typed_in};
 use crate::stream::hub::{Phase, Waiting};
-use mainpath_core::*;
+use mainpath_core::{EffectKey, InputKind, ModelCall, task};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

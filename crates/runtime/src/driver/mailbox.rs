@@ -7,9 +7,9 @@ use crate::mail::{Mail, in_order};
 use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::offload;
-use mainpath_core::*;
+use mainpath_core::{Answered, Edit, InputKind, TimerKey, approval_due, is_denied};
 use mainpath_store::StoreError;
-use mainpath_types::*;
+use mainpath_types::{ApprovalMode, CallId, Decision, MessageQueued, Millis, Principal, RewindRequested, Verdict};
 use std::sync::atomic::Ordering;
 
 impl Driver {

@@ -4,9 +4,9 @@ use crate::driver::error::DriveError;
 use crate::driver::{Driver, Timer};
 use crate::effects::context_texts::{ask_hooks, standing};
 use crate::effects::tool::{ToolRun, probe_tool, run_tool};
-use mainpath_core::*;
+use mainpath_core::{Effect, EffectKey, InputKind, call_time};
 use mainpath_policy::Grant;
-use mainpath_types::*;
+use mainpath_types::{CallId, EventId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use crate::driver::error::DriveError;
 use crate::driver::running_summary::RunningSummary;
 use crate::internal::settle::{SettleInput, looks_back, settle};
 use crate::prompt::texts::{Events, Hydrated};
-use mainpath_core::*;
+use mainpath_core::{InputKind, Log, NodeKind, Reply, Summary, model_summary, summary_input};
 use mainpath_store::{StoreError, TraceStore};
 use mainpath_types::{EventId, Keeps, Seq};
 

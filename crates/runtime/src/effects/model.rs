@@ -10,7 +10,7 @@ use crate::stream::pieces::Pieces;
 use bytes::Bytes;
 use mainpath_core::{EffectKey, InputKind, Reply, ReplyCall, estimate};
 use mainpath_providers::Call;
-use mainpath_types::*;
+use mainpath_types::{Delta, ModelError, ModelErrorKind};
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_util::task::AbortOnDropHandle;

@@ -11,7 +11,7 @@ use crate::stream::pieces::Pieces;
 use mainpath_core::{EffectKey, InputKind, Probed, estimate_parts, in_brief};
 use mainpath_policy::Grant;
 use mainpath_tools::ProbeAnswer;
-use mainpath_types::*;
+use mainpath_types::{EffectClass, Origin, Part, ToolOutput, text_of};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -10,7 +10,7 @@ use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, secret_variables};
 use mainpath_store::{Scope, Store};
 use mainpath_tools::{BlobSink, Changing, Fut, RedirectCheck, ToolContext};
-use mainpath_types::*;
+use mainpath_types::{BlobHash, Delta, FileChange};
 use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -9,9 +9,11 @@ mod forms;
 mod records;
 
 use crate::gate::fold::folded;
-use forms::*;
+use forms::{
+    AT, addresses, is_address, is_file, is_host, is_place, is_telling, is_time, is_web, normal, reads_place, squeezed,
+};
 use mainpath_policy::CallFacts;
-use mainpath_types::*;
+use mainpath_types::{CallId, Destination, EffectClass, Origin};
 use records::Records;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

@@ -10,7 +10,7 @@ use crate::prepared::Prepared;
 use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Planned, Tools, Workspace};
-use mainpath_types::*;
+use mainpath_types::{Decision, Origin, PlannedCall, TextForm, Verdict};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;

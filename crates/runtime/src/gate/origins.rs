@@ -10,7 +10,10 @@ use crate::prompt::gone::Gone;
 use crate::prompt::notes::parted;
 use crate::prompt::texts::{load, parts};
 use mainpath_store::{ScopedStore, StoreError};
-use mainpath_types::*;
+use mainpath_types::{
+    ApprovalGranted, CallId, CallResolved, EventKind, MessageQueued, ModelFinished, Origin, Part, RecordedCall,
+    RewindRequested, Role,
+};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -328,6 +331,7 @@ fn hash(words: &[&str]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainpath_types::Seq;
     use serde_json::json;
 
     fn page() -> Origins {

@@ -2,7 +2,9 @@
 
 use crate::gate::judge::Gate;
 use mainpath_core::{InputKind, Reply, estimate, estimate_parts, parse_turn};
-use mainpath_types::*;
+use mainpath_types::{
+    Breach, GoalOp, ModelError, ModelErrorKind, ModelReply, Part, PlannedCall, StopReason, TextForm, Usage, text_of,
+};
 
 impl Gate<'_> {
     /// A whole answer. What a filter has left of one is none. One that says nothing and calls nothing is malformed, and so is one that does not keep to the text

@@ -3,7 +3,7 @@
 
 use mainpath_core::artifact_files;
 use mainpath_store::{StoreError, TraceStore};
-use mainpath_types::*;
+use mainpath_types::{Artifact, BlobHash, CallId, CallResolved, Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An artifact and its view.
@@ -67,6 +67,7 @@ pub(crate) async fn changed(trace: TraceStore<'_>, artifacts: &[ArtifactFile<'_>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainpath_types::{Resolution, ResolveCause, Seq, ToolOutput};
 
     fn log(calls: &[&[&str]]) -> Vec<Event> {
         let artifact = |name: &&str| Artifact {

@@ -4,7 +4,10 @@ use crate::error::RuntimeError;
 use crate::history::views;
 use mainpath_core::{NodeKind, State, apply};
 use mainpath_store::{Appended, Collected, Opened, ReadLog, StoreError, Sweep, TraceEntry, TraceStore};
-use mainpath_types::*;
+use mainpath_types::{
+    BlobHash, CallRetried, Erased, Event, EventId, EventKind, FilesKept, GoalOp, LateResult, Left, Millis, Seq,
+    StandIns, TraceId, text_of,
+};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

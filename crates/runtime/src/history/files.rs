@@ -7,7 +7,10 @@ use crate::runtime::Runtime;
 use mainpath_core::{Input, InputKind, Machine};
 use mainpath_store::{Appended, Opened, Scope, ScopedStore, StoreError};
 use mainpath_tools::{FileNow, Workspace};
-use mainpath_types::*;
+use mainpath_types::{
+    BlobHash, CallId, CallResolved, CallRetried, Event, EventId, EventKind, FileChange, FileState, FilesKept,
+    FilesRestored, LateResult, Spec, TailCut, TraceId,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What becomes of a file.
@@ -330,6 +333,10 @@ async fn put_back(store: ScopedStore<'_>, workspace: &Workspace, plan: &FilePlan
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainpath_types::{
+        ActionStarted, CallReopened, EffectClass, ModelFinished, PlannedCall, Principal, Profile, Seq, SpecChanged,
+        StopReason, ToolOutput, ToolSpec, Usage,
+    };
 
     fn state(digit: &str) -> FileState {
         FileState::File { hash: digit.repeat(64).try_into().unwrap(), bytes: 1, mode: 0o644 }

@@ -6,10 +6,13 @@ use crate::prompt::gone::Gone;
 use crate::prompt::media;
 use crate::prompt::texts::{Hydrated, load, offload};
 use crate::secrets::Vault;
-use mainpath_core::*;
+use mainpath_core::{Input, InputKind, Log, Machine, Refusal, State, message, pack, said};
 use mainpath_providers::history;
 use mainpath_store::{Appended, Lease, Opened, ScopedStore, StoreError, TraceStore};
-use mainpath_types::*;
+use mainpath_types::{
+    Event, EventId, Message, MessageImported, Millis, Part, Principal, Profile, Role, Seq, Spec, SpecChanged,
+    ToolOutput,
+};
 
 /// How many events are appended at a time.
 const BATCH: usize = 500;

@@ -11,7 +11,7 @@ use crate::prompt::texts::load;
 use mainpath_core::{Bodies, Item, Log, NodeKind, State, Under, apply, pack};
 use mainpath_providers::{Playback, Provider, Script, Scripted};
 use mainpath_store::{StoreError, TraceStore};
-use mainpath_types::*;
+use mainpath_types::{BlobHash, Event, EventId, EventKind, ModelFinished, ModelMalformed, TextForm};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -3,7 +3,9 @@
 
 use crate::history::telemetry::{ToolStats, Tools};
 use mainpath_core::{State, apply};
-use mainpath_types::*;
+use mainpath_types::{
+    BranchKind, Event, EventId, EventKind, FinishReason, Micros, Millis, Spec, Spent, TraceId, Usage,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

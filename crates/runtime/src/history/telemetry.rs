@@ -1,7 +1,7 @@
 //! What each tool did, counted from a log: how often it was called, how often that went well, how long it took.
 
 use crate::internal::registry::is_look_back;
-use mainpath_types::*;
+use mainpath_types::{CallId, CallResolved, CallRetried, Event, EventKind, RecordedCall, Resolution, ResolveCause};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 

@@ -12,7 +12,9 @@ use mainpath_core::{
     summary_messages,
 };
 use mainpath_store::{ScopedStore, StoreError, TraceStore};
-use mainpath_types::*;
+use mainpath_types::{
+    Event, EventId, EventKind, FinishReason, Goal, GoalId, Micros, Millis, Spec, TraceId, format_time, text_of,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,13 @@
 
 use crate::internal::tool::{InternalContext, InternalTool, Purpose};
 use crate::prompt::texts::Hydrated;
-use mainpath_core::*;
+use mainpath_core::{
+    Bodies, Call, CallState, Item, Log, Shown, State, estimate, excerpt, expand, in_brief, message, older,
+};
 use mainpath_tools::{
     ExpandArgs, ExpandWindow, Fut, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult, Tool,
 };
-use mainpath_types::*;
+use mainpath_types::{CallId, EventKind, Part, Role, Seq, WrittenCall, own_tool_name, text_of, written_calls};
 use std::collections::BTreeSet;
 
 /// With less room than this in the window, nothing is shown again.

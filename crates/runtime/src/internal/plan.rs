@@ -3,7 +3,7 @@
 use crate::internal::registry::{is_look_back, purpose};
 use crate::internal::tool::Purpose;
 use mainpath_core::{Goals, InputKind, Refusal, Reply, State};
-use mainpath_types::*;
+use mainpath_types::{GoalOp, GoalStatus, PlannedCall, Seq};
 
 /// Whether an answer may begin a plan, so that what it begins with has to be known.
 pub(crate) fn may_begin(kind: &InputKind, state: &State) -> bool {

@@ -6,7 +6,7 @@ use crate::internal::tool::{InternalContext, Purpose};
 use mainpath_core::{InputKind, Log, Reply, State, estimate, free_tokens};
 use mainpath_store::ScopedStore;
 use mainpath_tools::Tools;
-use mainpath_types::*;
+use mainpath_types::{Breach, PlannedCall};
 
 /// What an answer is settled with.
 pub(crate) struct SettleInput<'a> {

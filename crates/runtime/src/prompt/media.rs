@@ -4,7 +4,7 @@ use crate::prompt::gone::{Gone, gone_line};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mainpath_store::{ScopedStore, StoreError};
-use mainpath_types::*;
+use mainpath_types::{Part, Source};
 
 /// Puts bytes that lie in blobs back in their places, those in tool results included. Errors: a blob cannot be read, or is gone
 /// where that is one.

@@ -7,7 +7,7 @@ use crate::prompt::texts::Hydrated;
 use mainpath_core::{Bodies, Item, Packed, State, Under, is_as_signed, message, render_turn};
 use mainpath_providers::{Provider, groups};
 use mainpath_store::{ScopedStore, StoreError};
-use mainpath_types::*;
+use mainpath_types::{BlobHash, Message, Part, Role, TextForm};
 use std::collections::BTreeSet;
 
 /// Drops what a vendor signed where the context that it signed it in is no longer what comes before it.

@@ -4,7 +4,7 @@ use crate::prompt::gone::{Gone, gone_line};
 use crate::prompt::media;
 use mainpath_core::Bodies;
 use mainpath_store::{ScopedStore, StoreError};
-use mainpath_types::*;
+use mainpath_types::{BLOB_FROM, Event, EventId, EventKind, Part};
 use std::collections::BTreeMap;
 
 /// A log in which some events have their long texts in place.

@@ -3,7 +3,7 @@
 use mainpath_core::EffectKey;
 use mainpath_core::Input;
 use mainpath_tools::{Processes, Snapshot};
-use mainpath_types::*;
+use mainpath_types::{CallId, Delta, Event, FileChange};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, broadcast, oneshot, watch};

@@ -3,7 +3,9 @@
 use crate::stream::hub::{Handle, Live, Phase};
 use mainpath_core::EffectKey;
 use mainpath_store::{Scope, Store, StoreError};
-use mainpath_types::*;
+use mainpath_types::{
+    CallId, Event, EventId, EventKind, ModelAbandoned, ModelFailed, ModelFinished, ModelMalformed, TraceId,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::{broadcast, watch};

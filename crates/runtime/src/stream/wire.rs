@@ -6,7 +6,10 @@ mod plan;
 
 use fact::{Fact, value};
 use mainpath_core::{EffectKey, State, TEXT_ISSUER, apply};
-use mainpath_types::*;
+use mainpath_types::{
+    BranchKind, CallResolved, Decision, Delta, Event, EventKind, GoalOp, LOG_VERSION, Limits, MessageMode, Millis,
+    ModelFinished, Part, Principal, RecordedCall, ResolveCause, Signature, TraceId, format_time, text_of,
+};
 use serde_json::{Map, Value, json};
 
 /// Why a request was made again with less: the fixed word for programs.

@@ -50,7 +50,9 @@ pub use inner::Options;
 
 use crate::report::Report;
 use crate::scheduler::{LocalScheduler, Scheduler};
-use crate::store::*;
+use crate::store::{
+    Appended, Collected, Fut, Lease, Mail, Opened, Owner, ReadLog, Refused, Scope, Store, StoreError, Sweep, TraceEntry,
+};
 use commit::Committer;
 use inner::Inner;
 use layout::Layout;

@@ -3,7 +3,7 @@
 use super::record::Record;
 use crate::append::{Tip, encode_batch};
 use crate::line::Salts;
-use crate::store::*;
+use crate::store::{Appended, Hold, Refused};
 use mainpath_types::{Event, EventId, TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use std::any::Any;

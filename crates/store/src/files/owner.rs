@@ -10,7 +10,7 @@ use crate::append::Tip;
 use crate::checks::other_than_file;
 use crate::line::HeadHash;
 use crate::log;
-use crate::store::*;
+use crate::store::{Lease, Opened, Owner, StoreError, TailCutInfo};
 use mainpath_types::{TenantId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! `owner.lock`: locked by the owner of a trace, and what it says.
 
 use super::layout::open_or_make;
-use crate::store::*;
+use crate::store::{Damage, Owner, ReadLog, StoreError};
 use mainpath_types::{EventId, TraceId};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};

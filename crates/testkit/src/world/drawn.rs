@@ -1,6 +1,10 @@
 //! What models, tools, people and fools say in a simulated life.
 
-use super::*;
+use super::{
+    Answered, CallId, Decision, Edit, Effect, FileChange, FileState, InputKind, Part, PlannedCall, Principal, Reply,
+    RewindRequested, Seq, StopReason, TOOLS, TimerKey, ToolOutput, Usage, Verdict, World, goal_op, hook_texts,
+    model_summary, pending, summarise, summary_input,
+};
 
 impl World {
     pub(super) fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {

@@ -2,8 +2,8 @@
 
 use super::World;
 use crate::check;
-use mainpath_core::*;
-use mainpath_types::*;
+use mainpath_core::{Input, InputKind, Log, Machine, Refusal, State, apply, fork, pack, pending};
+use mainpath_types::{Event, EventKind, Goal, GoalId, MessageQueued, Part, Principal, Seq, Terms, Usage};
 
 /// The goals of a plan and their places, however far each has come.
 type Places = Vec<(GoalId, Option<GoalId>, String, Option<String>)>;

@@ -1,6 +1,7 @@
 //! Every way that was thought of to have an address pass for one that somebody named.
 
 use super::*;
+use mainpath_types::Seq;
 use serde_json::json;
 
 fn call(seq: u32) -> CallId {
