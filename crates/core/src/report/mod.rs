@@ -134,13 +134,22 @@ struct LastRun {
     opened: Option<Seq>,
     /// The goals that it completed.
     completed: BTreeSet<GoalId>,
+    /// The steps that it completed by an update, by what the writer calls them. A plan that is set anew as a whole names again what
+    /// earlier runs completed, so that does not count.
+    completed_steps: BTreeSet<String>,
     /// Whether it completed one that it did not name.
     completed_focus: bool,
 }
 
 impl LastRun {
     fn find(state: &State, bodies: &dyn Bodies) -> LastRun {
-        let mut run = LastRun { began: 0, opened: None, completed: BTreeSet::new(), completed_focus: false };
+        let mut run = LastRun {
+            began: 0,
+            opened: None,
+            completed: BTreeSet::new(),
+            completed_steps: BTreeSet::new(),
+            completed_focus: false,
+        };
         for event in (1..=state.log.last).rev() {
             let ops = match bodies.get(event) {
                 Some(EventKind::RunStarted(_)) => {
@@ -159,6 +168,13 @@ impl LastRun {
                 match op {
                     GoalOp::Done { id: Some(id), .. } => drop(run.completed.insert(*id)),
                     GoalOp::Done { id: None, .. } => run.completed_focus = true,
+                    GoalOp::Patch { id, status: Some(GoalStatus::Completed), .. } => {
+                        run.completed.insert(*id);
+                    }
+                    GoalOp::Update { steps } => {
+                        let done = steps.iter().filter(|step| step.status == Some(GoalStatus::Completed));
+                        run.completed_steps.extend(done.filter_map(|step| step.id.clone().or(step.title.clone())));
+                    }
                     _ => {}
                 }
             }
@@ -172,7 +188,12 @@ impl LastRun {
 
     fn completed(&self, state: &State, goal: &Goal) -> bool {
         let is_new = goal.made_after.is_some_and(|seq| self.has_message(state, seq));
-        self.began == 0 || is_new || self.completed_focus || self.completed.contains(&goal.id)
+        let by_update = || {
+            let names = [goal.step.as_deref(), Some(description(goal))];
+            let is_named = names.into_iter().flatten().any(|name| self.completed_steps.contains(name));
+            is_named || self.completed_steps.contains(&goal.id.0.to_string())
+        };
+        self.began == 0 || is_new || self.completed_focus || self.completed.contains(&goal.id) || by_update()
     }
 
     /// Whether a goal is nothing but the task of an earlier run, which stands for a plan where nobody has made one.
