@@ -1,6 +1,9 @@
 //! Files of a workspace that other programs run or obey by themselves: a shell that starts there, an editor that opens the
 //! folder, git. The sandbox keeps commands from changing them, policy the tools that write files.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Where a workspace keeps what Mainpath itself goes by: its rules, its settings, its skills.
 pub const OWN_FOLDER: &str = ".mainpath";
 
@@ -193,14 +196,8 @@ pub fn guarded(path: &str) -> Option<Guarded> {
     if steps.contains(&OWN_FOLDER) {
         return Some(Guarded::Own);
     }
-    let begins = |steps: &[&str], name: &str| {
-        let mut parts = name.split('/');
-        let fits = parts.by_ref().zip(steps).all(|(part, step)| *step == fold(part));
-        fits && steps.len() >= name.split('/').count()
-    };
-    let at_top = GUARDED.iter().any(|name| begins(&steps, name));
-    let below = |at: usize| steps.get(at..).unwrap_or_default();
-    let anywhere = (0..steps.len()).any(|at| GUARDED_ANYWHERE.iter().any(|name| begins(below(at), name)));
+    let at_top = AT_TOP.begins(&steps);
+    let anywhere = (0..steps.len()).any(|at| ANYWHERE.begins(steps.get(at..).unwrap_or_default()));
     let has_ending = steps.iter().any(|step| GUARDED_ENDINGS.iter().any(|ending| step.ends_with(ending)));
     let in_git = steps.contains(&REPOSITORY);
     let makes_repository = !in_git && steps.last().is_some_and(|last| *last == fold(HEAD));
@@ -218,6 +215,31 @@ pub fn guarded(path: &str) -> Option<Guarded> {
         };
     }
     (at_top || anywhere || has_ending || makes_repository || in_repository).then_some(Guarded::Run)
+}
+
+/// Guarded names by their first step: each call is looked up here, so they are folded once.
+struct Names(HashMap<String, Vec<Vec<String>>>);
+
+static AT_TOP: LazyLock<Names> = LazyLock::new(|| Names::of(GUARDED));
+static ANYWHERE: LazyLock<Names> = LazyLock::new(|| Names::of(GUARDED_ANYWHERE));
+
+impl Names {
+    fn of(names: &[&str]) -> Names {
+        let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
+        for name in names {
+            let mut steps = name.split('/').map(fold);
+            by_first.entry(steps.next().unwrap_or_default()).or_default().push(steps.collect());
+        }
+        Names(by_first)
+    }
+
+    /// Whether folded steps begin with one of the names.
+    fn begins(&self, steps: &[&str]) -> bool {
+        let Some((first, below)) = steps.split_first() else { return false };
+        let fits =
+            |rest: &Vec<String>| rest.len() <= below.len() && rest.iter().zip(below).all(|(part, step)| part == step);
+        self.0.get(*first).is_some_and(|names| names.iter().any(fits))
+    }
 }
 
 /// Whether git obeys a file at this path from the folder of a repository.

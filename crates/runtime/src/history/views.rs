@@ -155,7 +155,7 @@ async fn ending_with(
 }
 
 /// The form of views. It changes whenever a view of the same log is written otherwise than before.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 
 /// The form in which views were written, by their `meta.json`; 1 where it says nothing.
 pub(crate) fn version(meta: &[u8]) -> u64 {
