@@ -60,28 +60,57 @@ fn packaged(root: &Path) -> Result<String, String> {
         let name = stem.rsplit_once('-').map_or(stem.as_str(), |(name, _)| name);
         patches.push_str(&format!("{name} = {{ path = {:?} }}\n", folder.display().to_string()));
     }
-    make(&program.join("src"))?;
-    let manifest = format!(
-        "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nmainpath = \"0.1\"\n\
-         schemars = {{ version = \"1\", default-features = false, features = [\"derive\", \"std\"] }}\n\
-         serde = {{ version = \"1\", features = [\"derive\"] }}\n\
-         tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n\n\
-         [profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.rable]\nopt-level = 2\n\n[patch.crates-io]\n{patches}"
-    );
-    put(&program.join("Cargo.toml"), &manifest)?;
-    // The versions that are tested here.
-    copy(&root.join("Cargo.lock"), &program.join("Cargo.lock"))?;
-    copy(&root.join("crates/mainpath/examples/count_words.rs"), &program.join("src/main.rs"))?;
-    put(&program.join("script.toml"), SCRIPT)?;
-    let mut build = cargo(&program);
-    build
-        .args(["run", "--quiet", "--offline", "--target-dir"])
-        .arg(root.join("target"))
-        .args(["--", "scripted:script.toml"]);
-    let said = run(&mut build)?;
-    match said.contains("Three words.") {
-        true => Ok(format!("{} packages, and the program of README.md runs against them", files.len())),
-        false => Err(format!("the program of README.md said: {said}")),
+    let program = Program { root: &root, folder: &program, patches: &patches };
+    program.make("mainpath = \"0.1\"")?;
+    program.answers()?;
+    program.make("mainpath = { version = \"0.1\", default-features = false }")?;
+    program.answers()?;
+    let refused = "is behind a server, and this program was built without HTTP";
+    match program.run("anthropic:some-model") {
+        Err(said) if said.contains(refused) => {}
+        said => return Err(format!("a model behind a server was not refused without the feature http: {said:?}")),
+    }
+    Ok(format!("{} packages, and the program of README.md runs against them, also without features", files.len()))
+}
+
+/// The program of README.md, outside the workspace.
+struct Program<'a> {
+    root: &'a Path,
+    folder: &'a Path,
+    /// Where the packages lie.
+    patches: &'a str,
+}
+
+impl Program<'_> {
+    fn make(&self, dependency: &str) -> Result<(), String> {
+        let Program { root, folder, patches } = self;
+        make(&folder.join("src"))?;
+        let manifest = format!(
+            "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n{dependency}\n\
+             schemars = {{ version = \"1\", default-features = false, features = [\"derive\", \"std\"] }}\n\
+             serde = {{ version = \"1\", features = [\"derive\"] }}\n\
+             tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n\n\
+             [profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.rable]\nopt-level = 2\n\n[patch.crates-io]\n{patches}"
+        );
+        put(&folder.join("Cargo.toml"), &manifest)?;
+        // The versions that are tested here.
+        copy(&root.join("Cargo.lock"), &folder.join("Cargo.lock"))?;
+        copy(&root.join("crates/mainpath/examples/count_words.rs"), &folder.join("src/main.rs"))?;
+        put(&folder.join("script.toml"), SCRIPT)
+    }
+
+    fn run(&self, model: &str) -> Result<String, String> {
+        let mut build = cargo(self.folder);
+        build.args(["run", "--quiet", "--offline", "--target-dir"]).arg(self.root.join("target"));
+        run(build.args(["--", model]))
+    }
+
+    fn answers(&self) -> Result<(), String> {
+        let said = self.run("scripted:script.toml")?;
+        match said.contains("Three words.") {
+            true => Ok(()),
+            false => Err(format!("the program of README.md said: {said}")),
+        }
     }
 }
 

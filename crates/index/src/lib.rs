@@ -113,10 +113,10 @@ impl Index {
     /// Opens the index of a tenant, or makes it. One that is damaged or of another version is made anew.
     /// Errors: [`IndexError::Busy`], [`IndexError::Sqlite`], [`IndexError::Io`].
     pub fn open(store: &Arc<FilesStore>, scope: &Scope) -> Result<Index, IndexError> {
-        let path = file(store, scope);
+        let path = store.index_file(&scope.tenant);
         let db = match tables::open(&path) {
             Err(error) if is_damage(&error) => {
-                delete(&path)?;
+                delete(store, scope)?;
                 tables::open(&path)
             }
             opened => opened,
@@ -149,7 +149,7 @@ impl Index {
         let cleared = tables::clear(&self.db);
         if cleared.as_ref().is_err_and(is_damage) {
             self.db = Connection::open_in_memory().map_err(|source| say(&self.path, source))?;
-            delete(&self.path)?;
+            delete(&self.store, &self.scope)?;
             self.db = tables::open(&self.path).map_err(|source| say(&self.path, source))?;
         } else {
             cleared.map_err(|source| say(&self.path, source))?;
@@ -192,17 +192,13 @@ impl Index {
 
     /// Takes everything out of the file that came from these traces. Where that cannot be, the file is removed.
     pub fn forget(store: &Arc<FilesStore>, scope: &Scope, traces: &[TraceId]) -> Result<(), IndexError> {
-        let path = file(store, scope);
+        let path = store.index_file(&scope.tenant);
         if !path.exists() {
             return Ok(());
         }
         let forgotten = tables::open(&path).and_then(|mut db| tables::forget(&mut db, traces));
-        if forgotten.is_err() { delete(&path) } else { Ok(()) }
+        if forgotten.is_err() { delete(store, scope) } else { Ok(()) }
     }
-}
-
-fn file(store: &FilesStore, scope: &Scope) -> PathBuf {
-    store.tenant_dir(&scope.tenant).join("index.sqlite")
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {
@@ -222,16 +218,7 @@ fn say(path: &Path, source: rusqlite::Error) -> IndexError {
 }
 
 /// Removes the file with what SQLite keeps beside it.
-fn delete(path: &Path) -> Result<(), IndexError> {
-    for end in ["", "-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        match std::fs::remove_file(&name) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(IndexError::Io { path: path.display().to_string(), source });
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+fn delete(store: &FilesStore, scope: &Scope) -> Result<(), IndexError> {
+    let path = || store.index_file(&scope.tenant).display().to_string();
+    store.delete_index(&scope.tenant).map_err(|source| IndexError::Io { path: path(), source })
 }

@@ -4,9 +4,9 @@
 use crate::Installation;
 use crate::{Error, Logs};
 use mainpath_runtime::Vault;
-use mainpath_sessions::{
-    Around, FilePlace, RedisPlace, RedisServer, Session, SessionError, SessionPlace, Sessions, SqlitePlace, prepare,
-};
+use mainpath_sessions::{Around, FilePlace, Session, SessionError, SessionPlace, Sessions};
+#[cfg(feature = "home")]
+use mainpath_sessions::{RedisPlace, RedisServer, SqlitePlace, prepare};
 use mainpath_store::scheduler::system_clock;
 use mainpath_types::{Millis, TraceId};
 

@@ -111,7 +111,9 @@ impl Registry {
         }
         let mut endpoint = profile.endpoint(url, env)?;
         endpoint.timeouts = self.timeouts();
-        if let Some(variable) = profile.lacks_key(env).filter(|_| url.is_none()) {
+        // Without HTTP a key would not help.
+        let needs_key = cfg!(feature = "http") && url.is_none();
+        if let Some(variable) = profile.lacks_key(env).filter(|_| needs_key) {
             return Err(UnknownModel::NoKey { name: given(), variable: variable.into() });
         }
         let issuer = issuer(profile, &endpoint);

@@ -1,7 +1,7 @@
 //! Files of a workspace that other programs run or obey by themselves: a shell that starts there, an editor that opens the
 //! folder, git. The sandbox keeps commands from changing them, policy the tools that write files.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Where a workspace keeps what Mainpath itself goes by: its rules, its settings, its skills.
@@ -218,14 +218,14 @@ pub fn guarded(path: &str) -> Option<Guarded> {
 }
 
 /// Guarded names by their first step: each call is looked up here, so they are folded once.
-struct Names(HashMap<String, Vec<Vec<String>>>);
+struct Names(BTreeMap<String, Vec<Vec<String>>>);
 
 static AT_TOP: LazyLock<Names> = LazyLock::new(|| Names::of(GUARDED));
 static ANYWHERE: LazyLock<Names> = LazyLock::new(|| Names::of(GUARDED_ANYWHERE));
 
 impl Names {
     fn of(names: &[&str]) -> Names {
-        let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
+        let mut by_first: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
         for name in names {
             let mut steps = name.split('/').map(fold);
             by_first.entry(steps.next().unwrap_or_default()).or_default().push(steps.collect());

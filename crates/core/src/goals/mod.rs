@@ -43,6 +43,9 @@ pub struct Goals {
     former: Vec<Arc<Former>>,
     /// The last number given; never given again.
     last: u32,
+    /// The goals that were completed when the last run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    done_before: Vec<GoalId>,
 }
 
 impl Goals {
@@ -59,6 +62,18 @@ impl Goals {
     /// The goals right under one, or those of the top level, in their order.
     pub fn under(&self, parent: Option<GoalId>) -> impl Iterator<Item = &Goal> {
         self.list.iter().filter(move |goal| goal.parent == parent)
+    }
+
+    /// A run begins: what is completed by now is not its work.
+    pub(crate) fn begin_run(&mut self) {
+        let done = self.list.iter().filter(|goal| goal.status == GoalStatus::Completed);
+        self.done_before = done.map(|goal| goal.id).collect();
+    }
+
+    /// The goals that the last run completed.
+    pub(crate) fn completed_since(&self) -> impl Iterator<Item = &Goal> {
+        let is_new = |goal: &&Goal| goal.status == GoalStatus::Completed && !self.done_before.contains(&goal.id);
+        self.list.iter().filter(is_new)
     }
 
     /// Whether nothing is planned.
@@ -283,8 +298,10 @@ impl Goals {
     fn set_status(&mut self, id: GoalId, status: GoalStatus) -> Result<(), Refusal> {
         let goal = self.find(id)?;
         goal.status = status;
-        if !goal.is_finished() {
+        let is_open = !goal.is_finished();
+        if is_open {
             goal.summary = None;
+            self.done_before.retain(|done| *done != id);
         } else if self.focus == Some(id) {
             let next = self.above(id).find(|goal| !goal.is_finished()).map(|goal| goal.id);
             self.focus = next;

@@ -5,9 +5,7 @@ pub(crate) mod helps;
 use crate::context::room::Room;
 use crate::report::helps::{Help, lacking, tool_of, what_helps};
 use crate::{Bodies, Call, CallState, NodeKind, State};
-use mainpath_types::{
-    CallId, EventId, EventKind, FinishReason, Goal, GoalId, GoalOp, GoalStatus, Resolution, ResolveCause, Seq, text_of,
-};
+use mainpath_types::{CallId, EventId, EventKind, FinishReason, Goal, Resolution, ResolveCause, Seq, text_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the last run ended.
@@ -64,9 +62,7 @@ pub fn degraded_answer(state: &State, bodies: &dyn Bodies, reason: FinishReason)
     } else {
         counts.join(", ")
     });
-    let is_done = |goal: &&Goal| goal.status == GoalStatus::Completed && run.completed(state, goal);
-    let goals = state.goals.list().iter().filter(is_done);
-    goals.for_each(|goal| text.push_str(&format!("; {}", goal.description)));
+    state.goals.completed_since().for_each(|goal| text.push_str(&format!("; {}", goal.description)));
     text.push_str(".\nBlocked by: ");
     let is_limited = reason == FinishReason::ContextLimit && state.spec.as_ref().is_some_and(Room::is_limited);
     let ended_by = state.ended.event.and_then(|event| bodies.get(event));
@@ -132,51 +128,19 @@ struct LastRun {
     began: EventId,
     /// The first message that joined in it. The event of what was said is older than the run.
     opened: Option<Seq>,
-    /// The goals that it completed.
-    completed: BTreeSet<GoalId>,
-    /// The steps that it completed by an update, by what the writer calls them. A plan that is set anew as a whole names again what
-    /// earlier runs completed, so that does not count.
-    completed_steps: BTreeSet<String>,
-    /// Whether it completed one that it did not name.
-    completed_focus: bool,
 }
 
 impl LastRun {
     fn find(state: &State, bodies: &dyn Bodies) -> LastRun {
-        let mut run = LastRun {
-            began: 0,
-            opened: None,
-            completed: BTreeSet::new(),
-            completed_steps: BTreeSet::new(),
-            completed_focus: false,
-        };
+        let mut run = LastRun { began: 0, opened: None };
         for event in (1..=state.log.last).rev() {
-            let ops = match bodies.get(event) {
+            match bodies.get(event) {
                 Some(EventKind::RunStarted(_)) => {
                     run.began = event;
                     break;
                 }
-                Some(EventKind::MessageJoined(data)) => {
-                    run.opened = Some(data.seq);
-                    continue;
-                }
-                Some(EventKind::GoalsChanged(data)) => &data.ops,
-                Some(EventKind::ModelFinished(data)) => &data.goals,
-                _ => continue,
-            };
-            for op in ops {
-                match op {
-                    GoalOp::Done { id: Some(id), .. } => drop(run.completed.insert(*id)),
-                    GoalOp::Done { id: None, .. } => run.completed_focus = true,
-                    GoalOp::Patch { id, status: Some(GoalStatus::Completed), .. } => {
-                        run.completed.insert(*id);
-                    }
-                    GoalOp::Update { steps } => {
-                        let done = steps.iter().filter(|step| step.status == Some(GoalStatus::Completed));
-                        run.completed_steps.extend(done.filter_map(|step| step.id.clone().or(step.title.clone())));
-                    }
-                    _ => {}
-                }
+                Some(EventKind::MessageJoined(data)) => run.opened = Some(data.seq),
+                _ => {}
             }
         }
         run
@@ -184,16 +148,6 @@ impl LastRun {
 
     fn has_message(&self, state: &State, seq: Seq) -> bool {
         self.opened.is_some_and(|first| seq >= first) || state.tree.node(seq).is_none_or(|node| node.event > self.began)
-    }
-
-    fn completed(&self, state: &State, goal: &Goal) -> bool {
-        let is_new = goal.made_after.is_some_and(|seq| self.has_message(state, seq));
-        let by_update = || {
-            let names = [goal.step.as_deref(), Some(description(goal))];
-            let is_named = names.into_iter().flatten().any(|name| self.completed_steps.contains(name));
-            is_named || self.completed_steps.contains(&goal.id.0.to_string())
-        };
-        self.began == 0 || is_new || self.completed_focus || self.completed.contains(&goal.id) || by_update()
     }
 
     /// Whether a goal is nothing but the task of an earlier run, which stands for a plan where nobody has made one.

@@ -9,6 +9,7 @@ impl State {
         self.use_model(0);
         self.counts.runs = data.run;
         self.ended.event = None;
+        self.goals.begin_run();
         // The reminders so far tell of the budgets of other runs: the next cut drops them, and the plan is told anew.
         self.reminders.plan_changed = true;
         let opening = self.between_runs.opening.take().or_else(|| self.queues.front().map(Opening::Message));

@@ -147,35 +147,40 @@ fn a_step_from_an_earlier_run_that_was_done_in_the_last_one_is_told() {
 }
 
 #[test]
-fn a_step_from_an_earlier_run_that_an_update_completed_in_the_last_one_is_told_and_no_other() {
-    let update = |id: Option<&str>, title: Option<&str>| GoalOp::Update {
-        steps: vec![Step {
-            id: id.map(String::from),
-            title: title.map(String::from),
-            status: Some(GoalStatus::Completed),
-            under: None,
-        }],
-    };
-    let patch = GoalOp::Patch { id: GoalId(2), description: None, reason: None, status: Some(GoalStatus::Completed) };
+fn a_step_from_an_earlier_run_that_the_last_one_completed_in_any_way_is_told_and_no_other() {
     let step =
         |id: &str, title: &str, status| Step { id: Some(id.into()), title: Some(title.into()), status, under: None };
-    let done = Some(GoalStatus::Completed);
-    let steps = vec![step("c", "cellar", done), step("k", "kitchen", None), step("g", "garden", None)];
-    let named = vec![GoalOp::Set { steps }];
+    let update = |id: &str| GoalOp::Update {
+        steps: vec![Step { id: Some(id.into()), title: None, status: Some(GoalStatus::Completed), under: None }],
+    };
+    let patch = |id, status| GoalOp::Patch { id: GoalId(id), description: None, reason: None, status: Some(status) };
+    let (done, active) = (GoalStatus::Completed, GoalStatus::InProgress);
+    let all = |kitchen| GoalOp::Set {
+        steps: vec![step("3", "cellar", Some(done)), step("1", "kitchen", kitchen), step("2", "garden", None)],
+    };
+    let named = vec![all(None)];
     let numbered = vec![add("cellar", None), add("kitchen", None), add("garden", None), finished(Some(1))];
-    let cases = [(&named, update(Some("k"), None)), (&numbered, update(Some("2"), None)), (&named, patch)];
-    for (plan, op) in cases {
+    let cases = [
+        // The names are numbers of other goals.
+        (&named, vec![update("1")]),
+        (&named, vec![update("3"), update("1")]),
+        (&named, vec![all(Some(done))]),
+        (&named, vec![patch(2, done)]),
+        (&numbered, vec![update("2")]),
+        (&numbered, vec![patch(2, done), patch(2, active), patch(2, done)]),
+    ];
+    for (plan, ops) in cases {
         let mut agent = Agent::asked(no_limits());
         plans(&mut agent, plan.clone());
         agent.answers("so far");
         agent.says(MessageMode::Message, "go on");
-        plans(&mut agent, vec![op.clone()]);
+        plans(&mut agent, ops.clone());
         agent.takes(stop());
         assert_eq!(
             told_of(&agent),
             "The run ended before a final answer (stopped).\n\nDone: no tools were run; kitchen.\n\
              Blocked by: the run was stopped.\nNext: continue the trace. Still open: garden.",
-            "{op:?}"
+            "{ops:?}"
         );
     }
 }

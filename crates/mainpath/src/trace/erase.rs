@@ -125,18 +125,8 @@ fn forget_index(logs: &Logs, traces: &[TraceId]) -> Result<(), Error> {
 /// The index of an installation with the same data goes as a whole: whoever has it makes it anew.
 #[cfg(not(feature = "home"))]
 fn forget_index(logs: &Logs, _: &[TraceId]) -> Result<(), Error> {
-    let file = logs.store.tenant_dir(&logs.scope.tenant).join("index.sqlite");
-    for file in ["", "-wal", "-shm", "-journal"].map(|end| format!("{}{end}", file.display())) {
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::failed(format!(
-                    "the index {file} still has the words and cannot be removed: {error}"
-                )));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    let deleted = logs.store.delete_index(&logs.scope.tenant);
+    deleted.map_err(|error| Error::failed(format!("the index still has the words and cannot be deleted: {error}")))
 }
 
 /// Where the logs of an installation are erased.

@@ -177,6 +177,24 @@ impl FilesStore {
         self.inner.layout.tenant(tenant)
     }
 
+    /// The file in which an index of a tenant's traces is kept, by whoever makes one. It can be deleted at any time.
+    pub fn index_file(&self, tenant: &TenantId) -> PathBuf {
+        self.tenant_dir(tenant).join("index.sqlite")
+    }
+
+    /// Deletes that file and what SQLite keeps beside it. Errors: the system's answer.
+    pub fn delete_index(&self, tenant: &TenantId) -> std::io::Result<()> {
+        for end in ["", "-wal", "-shm", "-journal"] {
+            let mut name = self.index_file(tenant).into_os_string();
+            name.push(end);
+            match std::fs::remove_file(&name) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Where a trace's files are, for people and for [`verify_file`](crate::verify_file). The folder need not exist.
     pub fn trace_dir(&self, tenant: &TenantId, trace: &TraceId) -> PathBuf {
         self.inner.layout.trace(tenant, trace)

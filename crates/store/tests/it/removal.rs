@@ -95,3 +95,20 @@ async fn an_erasure_that_broke_off_half_way_is_done_again() {
     let mail = home.store.mail(&scope, &trace, 0).await.unwrap();
     assert_eq!(mail.iter().map(|mail| mail.body.trim()).collect::<Vec<_>>(), ["\"1\"", "\"2\"", "0"]);
 }
+
+#[test]
+fn an_index_is_deleted_with_what_lies_beside_it_and_nothing_else_is() {
+    let (home, tenant) = (Home::new(), Scope::local().tenant);
+    let index = home.store.index_file(&tenant);
+    let beside = |end: &str| index.with_file_name(format!("index.sqlite{end}"));
+    std::fs::create_dir_all(index.parent().unwrap()).unwrap();
+    home.store.delete_index(&tenant).unwrap();
+    for end in ["", "-wal", "-shm", "-journal", ".kept"] {
+        std::fs::write(beside(end), "words").unwrap();
+    }
+    home.store.delete_index(&tenant).unwrap();
+    let left = ["", "-wal", "-shm", "-journal", ".kept"].map(|end| beside(end).exists());
+    assert_eq!(left, [false, false, false, false, true]);
+    std::fs::create_dir(&index).unwrap();
+    home.store.delete_index(&tenant).unwrap_err();
+}
