@@ -3,10 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::base_url::BaseUrl;
+
 /// A server that speaks some wire format.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    base_url: url::Url,
+    base_url: BaseUrl,
     /// The key, if the server wants one.
     pub key: Option<Key>,
     /// Headers that every request carries besides the format's own, such as an API version.
@@ -27,14 +29,10 @@ impl Endpoint {
     /// When it is no `http` or `https` address, or carries a password: keys do not belong into addresses, which are
     /// logged.
     pub fn new(base_url: &str) -> Result<Endpoint, BadBaseUrl> {
-        let mut url = url::Url::parse(base_url.trim()).map_err(|_| BadBaseUrl::NoUrl(shown(base_url)))?;
-        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(BadBaseUrl::NoUrl(shown(base_url)));
+        let url = BaseUrl::parse(base_url).ok_or_else(|| BadBaseUrl::NoUrl(shown(base_url)))?;
+        if url.has_password() {
+            return Err(BadBaseUrl::HasPassword(url.host().into()));
         }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(BadBaseUrl::HasPassword(url.host_str().unwrap_or_default().into()));
-        }
-        url.set_fragment(None);
         Ok(Endpoint {
             base_url: url,
             key: None,
@@ -59,39 +57,38 @@ impl Endpoint {
         let mut url = self.base_url.clone();
         let joined = format!("{}/{}", url.path().trim_end_matches('/'), path);
         url.set_path(&joined);
-        url.into()
+        url.into_text()
     }
 
     /// Scheme, host and port.
     #[cfg(feature = "http")]
     pub(crate) fn origin(&self) -> String {
-        self.base_url.origin().ascii_serialization()
+        self.base_url.origin()
     }
 
     /// The host and, if the address names one, the port: `127.0.0.1:8080`.
     pub(crate) fn host(&self) -> String {
-        let host = self.base_url.host_str().unwrap_or_default();
+        let host = self.base_url.host();
         self.base_url.port().map_or_else(|| host.into(), |port| format!("{host}:{port}"))
     }
 
     /// The host and port to connect to.
     #[cfg(feature = "http")]
     pub(crate) fn socket(&self) -> (String, u16) {
-        let host = self.base_url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        (host.into(), self.base_url.port_or_known_default().unwrap_or(80))
+        (self.base_url.host().trim_matches(['[', ']']).into(), self.base_url.port_or_usual())
     }
 
     /// Whether connections are encrypted.
     #[cfg(feature = "http")]
     pub(crate) fn is_https(&self) -> bool {
-        self.base_url.scheme() == "https"
+        self.base_url.is_https()
     }
 
     /// Whether the server is on this machine.
     #[cfg(feature = "http")]
     pub(crate) fn is_loopback(&self) -> bool {
         // A literal IPv6 host stands in brackets.
-        let host = self.base_url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let host = self.base_url.host().trim_matches(['[', ']']);
         let local_name = host == "localhost" || host.ends_with(".localhost");
         local_name || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
     }

@@ -16,6 +16,7 @@
 //! ```
 
 mod anthropic;
+mod base_url;
 mod codec;
 mod endpoint;
 mod errors;

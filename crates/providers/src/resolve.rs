@@ -109,11 +109,12 @@ impl Registry {
             // The vendor's key is for the vendor's address.
             return Err(UnknownModel::Name { name: given(), hint: hint(self, own_name) });
         }
+        if cfg!(not(feature = "http")) {
+            return Err(UnknownModel::NoHttp { name: given() });
+        }
         let mut endpoint = profile.endpoint(url, env)?;
         endpoint.timeouts = self.timeouts();
-        // Without HTTP a key would not help.
-        let needs_key = cfg!(feature = "http") && url.is_none();
-        if let Some(variable) = profile.lacks_key(env).filter(|_| needs_key) {
+        if let Some(variable) = profile.lacks_key(env).filter(|_| url.is_none()) {
             return Err(UnknownModel::NoKey { name: given(), variable: variable.into() });
         }
         let issuer = issuer(profile, &endpoint);

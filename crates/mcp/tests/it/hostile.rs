@@ -233,7 +233,7 @@ async fn files_that_are_none_are_said_to_be_none() {
 async fn a_result_that_breaks_the_tools_own_promise_says_so() {
     let world = World::new(&hostile("h", "promises")).await;
     let words = "see there\n{\n  \"n\": \"three\"\n}\n[this is not what the tool's own schema promises: at /n: \"three\" is not of \
-                 type \"integer\"]";
+                 type integer]";
     assert_eq!(world.say("mcp__h__do", json!({})).await, pair("ok", words));
 }
 

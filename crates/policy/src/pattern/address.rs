@@ -3,7 +3,6 @@
 use super::fit::{Fit, Reading};
 use crate::UrlFact;
 use crate::glob::Glob;
-use url::{Host, Url};
 
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 
@@ -76,19 +75,31 @@ struct Target {
     has_user: bool,
 }
 
+#[cfg(feature = "urls")]
+impl Target {
+    fn read(text: &str) -> Option<Target> {
+        let url = url::Url::parse(text.trim()).ok()?;
+        Some(Target {
+            scheme: url.scheme().into(),
+            host: url.host_str()?.trim_end_matches('.').to_ascii_lowercase(),
+            port: url.port_or_known_default(),
+            path: plain_path(url.path()),
+            has_user: !url.username().is_empty() || url.password().is_some(),
+        })
+    }
+}
+
+#[cfg(not(feature = "urls"))]
+impl Target {
+    fn read(_: &str) -> Option<Target> {
+        None
+    }
+}
+
 impl Address {
     /// Reads an address.
     pub fn new(fact: &UrlFact) -> Address {
-        let place = Url::parse(fact.url.trim()).ok().and_then(|url| {
-            Some(Target {
-                scheme: url.scheme().into(),
-                host: url.host_str()?.trim_end_matches('.').to_ascii_lowercase(),
-                port: url.port_or_known_default(),
-                path: plain_path(url.path()),
-                has_user: !url.username().is_empty() || url.password().is_some(),
-            })
-        });
-        Address { method: fact.method.to_ascii_uppercase(), place }
+        Address { method: fact.method.to_ascii_uppercase(), place: Target::read(&fact.url) }
     }
 
     /// The method with scheme, host, port and path, as a pattern that fits nothing else.
@@ -134,6 +145,9 @@ impl AddressPattern {
         if rest == "*" {
             return Ok(AddressPattern { methods, place: None });
         }
+        if cfg!(not(feature = "urls")) {
+            return Err(format!("{text:?} is a rule for addresses: this program lacks the feature http of mainpath"));
+        }
         let bad = || format!("{text:?} is not an address; it looks like GET https://api.example.com/v1/**");
         if let Some((first, _)) = rest.split_once(char::is_whitespace) {
             return Err(no_methods(first).filter(|_| !first.contains("://")).unwrap_or_else(bad));
@@ -155,14 +169,10 @@ impl AddressPattern {
             Some(port) => Some(Port::Just(port.parse().map_err(|_| bad())?)),
             None => None,
         };
-        let one_host = |host: &str| match Host::parse(host) {
-            Ok(host) => Ok(host.to_string().trim_end_matches('.').to_ascii_lowercase()),
-            Err(_) => Err(bad()),
-        };
         let host = match (host, host.strip_prefix("*.")) {
             ("*", _) => HostPattern::Any,
-            (_, Some(domain)) => HostPattern::Below(format!(".{}", one_host(domain)?)),
-            (host, None) => HostPattern::Just(one_host(host)?),
+            (_, Some(domain)) => HostPattern::Below(format!(".{}", one_host(domain).ok_or_else(bad)?)),
+            (host, None) => HostPattern::Just(one_host(host).ok_or_else(bad)?),
         };
         let path = (!path.is_empty()).then(|| Glob::path(path)).transpose()?;
         let scheme = Glob::word(&scheme.to_ascii_lowercase())?;
@@ -214,12 +224,25 @@ impl PlacePattern {
     }
 }
 
+/// A host in the form in which it is compared.
+#[cfg(feature = "urls")]
+fn one_host(host: &str) -> Option<String> {
+    let host = url::Host::parse(host).ok()?;
+    Some(host.to_string().trim_end_matches('.').to_ascii_lowercase())
+}
+
 /// `/v1/**` takes in `/v1/` itself.
 fn is_folder(pattern: &Glob, path: &str) -> bool {
     path.ends_with('/') && pattern.matches(&format!("{path}x"))
 }
 
+#[cfg(not(feature = "urls"))]
+fn one_host(_: &str) -> Option<String> {
+    None
+}
+
 /// A path with what needs no percent sign written plainly, and no slash doubled.
+#[cfg(feature = "urls")]
 fn plain_path(path: &str) -> String {
     let mut bytes = path.bytes();
     let mut plain: Vec<u8> = Vec::with_capacity(path.len());
@@ -245,10 +268,12 @@ fn plain_path(path: &str) -> String {
     String::from_utf8(plain).unwrap_or_else(|_| path.into())
 }
 
+#[cfg(feature = "urls")]
 fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
+#[cfg(feature = "urls")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! What is known of a provider.
 
+use crate::base_url::BaseUrl;
 use crate::endpoint::{BadBaseUrl, Endpoint, Key, Quirks};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -119,10 +120,10 @@ impl ProviderProfile {
             return given.into();
         }
         let with = format!("http://{given}");
-        let default = self.base_url.as_deref().and_then(|url| url::Url::parse(url).ok()?.port());
+        let default = self.base_url.as_deref().and_then(|url| BaseUrl::parse(url)?.port());
         let names_port = given.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
-        match url::Url::parse(&with).ok().filter(|_| !names_port) {
-            Some(mut url) => url.set_port(default).map_or(with, |()| url.into()),
+        match BaseUrl::parse(&with).filter(|_| !names_port) {
+            Some(url) => url.with_port(default).into_text(),
             None => with,
         }
     }

@@ -93,7 +93,7 @@ async fn either_all_edits_are_made_or_none_and_every_problem_is_told() {
         edit("x", &[]).await.0,
         pair(
             "invalid_arguments",
-            "Wrong arguments for edit_text_file: at /edits: [] has less than 1 item. Expected: edits (array of {new_text, old_text}), path (string)."
+            "Wrong arguments for edit_text_file: at /edits: [] has 0 items, fewer than 1. Expected: edits (array of {new_text, old_text}), path (string)."
         )
     );
 }

@@ -1,0 +1,99 @@
+//! The address of a server. Built without HTTP there is none.
+
+/// An `http` or `https` address with a host.
+#[derive(Clone, Debug)]
+pub(crate) struct BaseUrl(Inner);
+
+#[cfg(feature = "http")]
+type Inner = url::Url;
+#[cfg(not(feature = "http"))]
+type Inner = std::convert::Infallible;
+
+#[cfg(feature = "http")]
+impl BaseUrl {
+    pub fn parse(text: &str) -> Option<BaseUrl> {
+        let mut url = url::Url::parse(text.trim()).ok()?;
+        url.set_fragment(None);
+        (matches!(url.scheme(), "http" | "https") && url.host_str().is_some()).then_some(BaseUrl(url))
+    }
+
+    pub fn has_password(&self) -> bool {
+        !self.0.username().is_empty() || self.0.password().is_some()
+    }
+
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// The port, where the address names one.
+    pub fn port(&self) -> Option<u16> {
+        self.0.port()
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    pub fn set_path(&mut self, path: &str) {
+        self.0.set_path(path);
+    }
+
+    /// The same with a port; itself where it can have none.
+    pub fn with_port(mut self, port: Option<u16>) -> BaseUrl {
+        let _ = self.0.set_port(port);
+        self
+    }
+
+    pub fn into_text(self) -> String {
+        self.0.into()
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
+    /// The port to connect to.
+    pub fn port_or_usual(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or(80)
+    }
+
+    pub fn is_https(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+}
+
+#[cfg(not(feature = "http"))]
+impl BaseUrl {
+    pub fn parse(_: &str) -> Option<BaseUrl> {
+        None
+    }
+
+    pub fn has_password(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub fn host(&self) -> &str {
+        match self.0 {}
+    }
+
+    pub fn port(&self) -> Option<u16> {
+        match self.0 {}
+    }
+
+    pub fn path(&self) -> &str {
+        match self.0 {}
+    }
+
+    pub fn set_path(&mut self, _: &str) {
+        match self.0 {}
+    }
+
+    pub fn with_port(self, _: Option<u16>) -> BaseUrl {
+        match self.0 {}
+    }
+
+    pub fn into_text(self) -> String {
+        match self.0 {}
+    }
+}
