@@ -179,8 +179,8 @@ fn what_cannot_run_is_refused_before_anybody_is_asked() {
     for (told, words) in told.iter().zip([
         "POST http://other.test/x is not allowed here; allowed is: GET http://allowed.test/**.",
         "Give body or json, not both.",
-        "Wrong input for the workflow deploy: at /branch: 3 is not of type \"string\".",
-        "Wrong input for the workflow deploy: \"branch\" is a required property.",
+        "Wrong input for the workflow deploy: at /branch: 3 is not of type string.",
+        "Wrong input for the workflow deploy: \"branch\" is missing.",
         "Wrong arguments for write_text_file",
         "The command holds a NUL character",
     ]) {
