@@ -16,10 +16,10 @@ pub const SEARCH_ABOVE: usize = 40;
 const FILE_BYTES: u64 = 1024 * 1024;
 
 /// `[mcp]` of a configuration file.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpConfig {
-    /// From more tools than this on, models are given a search instead of all of them. Default: [`SEARCH_ABOVE`].
+    /// From more tools than this on, models are given a search instead of all of them. Default: 40 ([`SEARCH_ABOVE`]).
     pub search_above: Option<usize>,
     /// The servers by their names.
     pub servers: BTreeMap<String, Entry>,

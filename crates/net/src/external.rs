@@ -17,7 +17,7 @@ use tokio::time::sleep;
 const SHOWN: usize = 30_000;
 
 /// `[[tools.external]]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalConfig {
     /// Its name, which no other tool has.

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LARGEST: usize = 20 * 1024;
 
 /// `[tools.feishu_bot]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeishuBotConfig {
     /// The name of the secret that is the webhook's address. Who knows it can write to the group.

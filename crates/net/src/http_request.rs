@@ -50,11 +50,12 @@ const TOLD: [&str; 11] = [
 ];
 
 /// `[tools.http_request]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequestConfig {
     /// What may be asked, such as `GET https://api.example.com/**`; nothing else is, redirects included.
     #[serde(deserialize_with = "with_methods")]
+    #[schemars(with = "Vec<String>")]
     pub allow: Vec<Allow>,
     /// How often.
     pub rate: Option<CallRate>,

@@ -21,7 +21,7 @@ const SHOWN: usize = 30_000;
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// `[tools.invoke_workflow]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InvokeWorkflowConfig {
     /// The workflows that may be run, by their names.
@@ -35,7 +35,7 @@ pub struct InvokeWorkflowConfig {
 }
 
 /// A workflow: something that runs when its address is asked.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workflow {
     /// What it does, for the model.
@@ -57,7 +57,7 @@ pub struct Workflow {
 }
 
 /// How a workflow is started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StartMethod {
     /// POST.
@@ -68,7 +68,7 @@ pub enum StartMethod {
 }
 
 /// How a workflow's result is waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poll {
     /// The address to ask, with `{id}` where the run's id belongs.

@@ -13,10 +13,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// `[net]` in the configuration: how far tools reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reach {
     /// Servers that tools may ask although their addresses are not public, each as `host:port`.
+    #[schemars(with = "BTreeSet<String>")]
     pub allow_private: BTreeSet<HostPort>,
     /// A proxy for all other servers. It finds their addresses itself, so it must refuse private ones itself; the proxies
     /// that the environment names are never used.

@@ -21,7 +21,7 @@ const LISTED: (usize, usize) = (200, 1_000);
 const TTL_S: u64 = 86_400;
 
 /// `[tools.redis_context]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisContextConfig {
     /// The server: `redis://host:port/database`, without user and password.

@@ -19,9 +19,9 @@ pub type Secret<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub struct NotReady(pub String);
 
 /// An address that the owner has written: http or https, without user and password.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-pub struct WebAddress(pub(crate) Url);
+pub struct WebAddress(#[schemars(with = "String")] pub(crate) Url);
 
 impl TryFrom<String> for WebAddress {
     type Error = String;
@@ -50,7 +50,7 @@ pub(crate) fn web(url: &Url) -> Result<(), &'static str> {
 }
 
 /// The name of a secret: of an environment variable, or of an entry of `[secrets]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
 pub struct SecretName(String);
 
@@ -82,9 +82,9 @@ impl SecretName {
 }
 
 /// How often a tool may be called: `"10/1m"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-pub struct CallRate(pub Rate);
+pub struct CallRate(#[schemars(with = "String")] pub Rate);
 
 impl TryFrom<String> for CallRate {
     type Error = String;
@@ -99,9 +99,9 @@ impl TryFrom<String> for CallRate {
 }
 
 /// Seconds, from 1 to an hour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "u64")]
-pub struct Seconds(Duration);
+pub struct Seconds(#[schemars(with = "u64")] Duration);
 
 impl TryFrom<u64> for Seconds {
     type Error = String;
@@ -124,6 +124,16 @@ impl Seconds {
 /// A JSON Schema for an object: a table, or the path of a JSON file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputSchema(pub Value);
+
+impl schemars::JsonSchema for InputSchema {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "InputSchema".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": ["object", "string"]})
+    }
+}
 
 impl<'de> Deserialize<'de> for InputSchema {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<InputSchema, D::Error> {
@@ -154,7 +164,7 @@ impl<'de> Deserialize<'de> for InputSchema {
 }
 
 /// Texts by their names that the owner has written: headers, variables. `{{secret:NAME}}` in one stands for a secret.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct SecretTexts(BTreeMap<String, String>);
 

@@ -21,10 +21,11 @@ use std::time::Duration;
 const SHOWN: NonZeroU32 = NonZeroU32::MIN.saturating_add(49_999);
 
 /// `[tools.web_fetch]`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebFetchConfig {
     /// What may be fetched; every public page where nothing is said.
+    #[schemars(with = "Option<Vec<String>>")]
     pub allow: Option<Vec<Allow>>,
     /// Characters that one call shows at most; 50,000 where nothing is said.
     pub max_chars: Option<NonZeroU32>,

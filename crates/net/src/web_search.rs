@@ -18,7 +18,7 @@ use std::time::Duration;
 const COUNT: (u8, u8) = (8, 20);
 
 /// `[tools.web_search]`
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebSearchConfig {
     /// Who searches.
@@ -34,7 +34,7 @@ pub struct WebSearchConfig {
 }
 
 /// Who searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// A SearXNG server (`GET /search?format=json`; its administration guide, "Search API").

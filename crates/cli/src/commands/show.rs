@@ -289,6 +289,7 @@ const SCHEMA_ALIASES: [(&str, &str); 2] = [("Context", "Packed"), ("CallRecord",
 pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     let mut all = mainpath::types::schema::all();
     all.extend(mainpath::core::schemas());
+    all.push(("ConfigFile", mainpath::home::ConfigFile::schema()));
     let Some(wanted) = &args.name else {
         let all: serde_json::Map<String, serde_json::Value> =
             all.into_iter().map(|(name, schema)| (name.to_string(), schema.to_value())).collect();

@@ -10,6 +10,7 @@ mod background;
 mod bad_input;
 mod chat;
 mod commands;
+mod configuration;
 mod context;
 mod crash;
 mod destinations;

@@ -23,12 +23,12 @@ use std::num::NonZeroU32;
 use toml::Spanned;
 
 /// `config.toml`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConfigFile {
     /// The model to use when none is named.
     pub model: Option<String>,
-    /// The models to go on with when that one fails for good.
+    /// The models to continue with, in order, when that one fails for good.
     pub fallback: Vec<String>,
     /// The profile to use when none is named.
     pub profile: Option<Profile>,
@@ -54,13 +54,14 @@ pub struct ConfigFile {
     pub temperature: Option<Temperature>,
     /// The system text in the place of Mainpath's own.
     pub system_prompt: Option<String>,
-    /// The same, as the name of a file in `prompts/`.
+    /// The system text too, as the name of a file in `prompts/` beside `config.toml`.
     pub prompt: Option<String>,
     /// For whom agents work.
     pub uid: Option<String>,
     /// The limits of runs, over those of the profile.
     pub limits: LimitsConfig,
     /// Limits on single tools, by names, aliases and patterns.
+    #[schemars(with = "BTreeMap<String, ToolLimit>")]
     pub tool_limits: BTreeMap<Spanned<String>, ToolLimit>,
     /// What is asked or told along the way.
     #[cfg(feature = "home")]
@@ -91,6 +92,7 @@ pub struct ConfigFile {
     #[cfg(feature = "home")]
     pub net: Reach,
     /// Further secrets: name and value. They are kept out of logs, streams and prompts.
+    #[schemars()]
     pub secrets: BTreeMap<String, String>,
     /// What else is kept out of them.
     pub redact: Redact,
@@ -104,7 +106,7 @@ pub struct ConfigFile {
 }
 
 /// `[retention]`: what `mainpath purge` removes. Without it, nothing by itself.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retention {
     /// Traces that did not change for so long, such as `30d`.
@@ -114,12 +116,16 @@ pub struct Retention {
 }
 
 /// `[shares]`: those that are not named have their usual size.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharesConfig {
+    /// Percent of a request for the system text and the tools.
     system: Option<u8>,
+    /// For what stands in the place of messages that are left out: the summary, and what is pinned.
     summary: Option<u8>,
+    /// For the messages before the newest turn.
     recent: Option<u8>,
+    /// For the newest turn, and what came after it.
     current: Option<u8>,
 }
 
@@ -137,14 +143,17 @@ impl SharesConfig {
 }
 
 /// `[redact]`: secrets that have no name.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Redact {
     /// Places in the arguments and the JSON outputs of tools, such as `$.headers.authorization` and `$..password`.
+    #[schemars(with = "Vec<String>")]
     paths: Vec<Spanned<String>>,
     /// Regular expressions.
+    #[schemars(with = "Vec<String>")]
     patterns: Vec<Spanned<String>>,
     /// Kinds that are not looked for.
+    #[schemars(with = "Vec<String>")]
     off: Vec<Spanned<String>>,
 }
 
@@ -170,6 +179,12 @@ impl Redact {
 }
 
 impl ConfigFile {
+    /// What `config.toml` may say, as a JSON Schema.
+    #[cfg(feature = "home")]
+    pub fn schema() -> schemars::Schema {
+        schemars::schema_for!(ConfigFile)
+    }
+
     /// The limit on a tool: what stands under its name, else under a pattern.
     pub fn tool_limit(&self, tool: &str) -> Option<&ToolLimit> {
         let named = self.tool_limits.iter().filter_map(|(name, limit)| Some((name.get_ref().parse().ok()?, limit)));
@@ -245,7 +260,7 @@ impl ConfigFile {
 }
 
 /// `[tool_limits.NAME]`
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolLimit {
     /// The most calls of a run; a tool that may never be called is denied by a rule instead.

@@ -15,15 +15,17 @@ use std::time::Duration;
 use toml::Spanned;
 
 /// `[[hooks]]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
     /// Its name: verdicts cite it as `hook.NAME`.
+    #[schemars(with = "String")]
     pub name: Spanned<String>,
     /// Where it is called.
     pub on: Vec<HookPoint>,
     /// The tools that it is called for, by names, aliases and patterns; all, without it.
     #[serde(default)]
+    #[schemars(with = "Vec<ToolNamesText>")]
     pub tools: Vec<Spanned<ToolNamesText>>,
     /// The program and its arguments. It reads a JSON object and writes one.
     #[serde(default)]
@@ -68,10 +70,11 @@ impl HookEntry {
 }
 
 /// `[[context_hooks]]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextHookEntry {
     /// Its name, under which the model is told what it says.
+    #[schemars(with = "String")]
     pub name: Spanned<String>,
     /// The program and its arguments. It reads a JSON object and writes a text, or `{"text": "…"}`.
     #[serde(default)]

@@ -7,29 +7,43 @@ use serde::Deserialize;
 use std::time::Duration;
 
 /// `[limits]` in `config.toml`: what the flags of the same names set. 0 means no limit.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
+    /// Model calls of a run.
     max_turns: Option<u32>,
+    /// Tool calls of a run.
     max_calls: Option<u32>,
+    /// Tool calls in one answer of the model; further ones are skipped.
     max_calls_per_turn: Option<u32>,
+    /// Characters of one request.
     max_context_chars: Option<u32>,
+    /// Tokens of a run, in and out.
     max_tokens: Option<u64>,
+    /// What a run may cost; the model's price must be known.
     max_cost: Option<Dollars>,
+    /// Time of a run, without the time that it waits for people.
     timeout: Option<TimeLimit>,
+    /// Time of one tool call.
     call_timeout: Option<TimeLimit>,
+    /// How long a question waits for an answer; then it counts as denied.
     approval_timeout: Option<TimeLimit>,
+    /// Turns in a row in which the same tool may fail or be denied; the run ends at the last of them.
     repeated_failure_limit: Option<u32>,
+    /// Characters of a tool's result that the model is shown.
     observation_max_len: Option<u32>,
+    /// What happens when tokens or money run out.
     budget: Option<BudgetMode>,
+    /// What becomes of calls that a crash cut short and that can be repeated.
     recovery: Option<Recovery>,
+    /// How often a request that failed for the moment is sent again.
     model_retries: Option<u32>,
 }
 
 /// An amount such as `"0.50"`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-struct Dollars(Micros);
+struct Dollars(#[schemars(with = "String")] Micros);
 
 impl TryFrom<String> for Dollars {
     type Error = Error;
@@ -39,9 +53,9 @@ impl TryFrom<String> for Dollars {
 }
 
 /// A time such as `"90s"`, or `"0"`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-struct TimeLimit(Millis);
+struct TimeLimit(#[schemars(with = "String")] Millis);
 
 impl TryFrom<String> for TimeLimit {
     type Error = String;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// `[tools]` in `config.toml`. A tool is off until its part is there.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolsConfig {
     /// `[[tools.external]]`: the owner's own.

@@ -7,9 +7,9 @@ use mainpath_types::{Millis, RateLimit};
 use serde::Deserialize;
 
 /// Names of tools.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-pub struct ToolNamesText(pub ToolNames);
+pub struct ToolNamesText(#[schemars(with = "String")] pub ToolNames);
 
 impl TryFrom<String> for ToolNamesText {
     type Error = String;
@@ -19,7 +19,7 @@ impl TryFrom<String> for ToolNamesText {
 }
 
 /// A sampling temperature.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "f64")]
 pub struct Temperature(pub f64);
 
@@ -31,9 +31,9 @@ impl TryFrom<f64> for Temperature {
 }
 
 /// So many calls in a time: `10/1m`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Rate(pub RateLimit);
+pub struct Rate(#[schemars(with = "String")] pub RateLimit);
 
 impl TryFrom<String> for Rate {
     type Error = Error;
@@ -43,9 +43,9 @@ impl TryFrom<String> for Rate {
 }
 
 /// A time in milliseconds, written as `90s` or `10m`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Time(pub Millis);
+pub struct Time(#[schemars(with = "String")] pub Millis);
 
 impl TryFrom<String> for Time {
     type Error = String;

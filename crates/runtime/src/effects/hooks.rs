@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a hook is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookPoint {
     /// Before a call is judged for good. May deny it, or put other arguments in the place of the model's; those get a fresh
@@ -30,7 +30,7 @@ pub enum HookPoint {
 }
 
 /// What follows when a hook fails: it cannot be started, answers nonsense or takes too long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     /// As if it had denied.
