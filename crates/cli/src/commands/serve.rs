@@ -211,7 +211,15 @@ fn described(waiting: &Waiting, state: &State, bodies: &Log) -> Option<Value> {
     let arguments = bodies.get(row.arguments).and_then(|kind| arguments_in(kind, call)).unwrap_or_default();
     let tool = row.tool.as_deref().unwrap_or_default();
     let reason = row.verdict().map(|verdict| verdict.reason.as_str());
-    Some(json!({"call": call.to_string(), "needs": what, "tool": tool, "arguments": arguments, "reason": reason}))
+    let mut told =
+        json!({"call": call.to_string(), "needs": what, "tool": tool, "arguments": arguments, "reason": reason});
+    // Where its paths lead, if that is not where they are written.
+    let places = row.judged.iter().flat_map(|judged| &judged.places);
+    let places: Vec<&str> = places.map(String::as_str).collect();
+    if !places.is_empty() {
+        told["places"] = json!(places);
+    }
+    Some(told)
 }
 
 impl Runs for Served {

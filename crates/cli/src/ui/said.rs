@@ -36,11 +36,11 @@ pub fn run_body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeK
     match (kind, bodies.get(event)) {
         (NodeKind::Result(call), _) if looks_back(call) => None,
         (NodeKind::Assistant { calls: 1.. }, Some(EventKind::ModelFinished(data))) => {
-            let mut planned = data.calls.iter();
+            let mut calls = data.calls();
             let is_shown = |part: &&Part| {
                 let is_call = matches!(part, Part::ToolCall { .. });
-                let tool = if is_call { planned.next().and_then(|call| call.tool.as_deref()) } else { None };
-                !tool.is_some_and(is_look_back)
+                let call = if is_call { calls.next() } else { None };
+                !call.and_then(|call| call.planned.tool.as_deref()).is_some_and(is_look_back)
             };
             let shown: Vec<Part> = data.parts.iter().filter(is_shown).cloned().collect();
             let text = with_notes(said(&shown, sizes), data);

@@ -86,6 +86,22 @@ fn a_call_that_waits_is_shown_as_it_will_run() {
 }
 
 #[test]
+fn a_call_that_waits_tells_where_its_links_lead() {
+    for (path, is_link) in [("link/a", true), ("sub/a", false)] {
+        let place = Place::new();
+        std::fs::create_dir(place.work.join("sub")).unwrap();
+        std::os::unix::fs::symlink("sub", place.work.join("link")).unwrap();
+        let write = Answer::call("write_text_file", json!({"path": path, "content": "mine"}));
+        let server = scripted(vec![write, Answer::text("Done.")]);
+        let mut client = Client::new(&place, &server);
+        let trace = client.start("Do it.");
+        let waits = client.ok("run_result", json!({"trace": trace, "wait_s": 60}));
+        let places = if is_link { json!([place.work.join("sub/a")]) } else { Value::Null };
+        assert_eq!(waits["waiting"][0]["places"], places, "{waits}");
+    }
+}
+
+#[test]
 fn a_run_is_started_watched_decided_and_its_answer_fetched() {
     let place = Place::new();
     let server = scripted(vec![bash("echo done > effects"), Answer::text("It is done.")]);
