@@ -58,9 +58,9 @@ impl TryFrom<String> for Dollars {
 struct TimeLimit(#[schemars(with = "String")] Millis);
 
 impl TryFrom<String> for TimeLimit {
-    type Error = String;
-    fn try_from(text: String) -> Result<TimeLimit, String> {
-        let time = time_limit(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
+    type Error = Error;
+    fn try_from(text: String) -> Result<TimeLimit, Error> {
+        let time = time_limit(&text).map_err(|why| Error::invalid(format!("{text:?} is not a time: {why}")))?;
         Ok(TimeLimit(ms(time)))
     }
 }

@@ -12,9 +12,9 @@ use serde::Deserialize;
 pub struct ToolNamesText(#[schemars(with = "String")] pub ToolNames);
 
 impl TryFrom<String> for ToolNamesText {
-    type Error = String;
-    fn try_from(text: String) -> Result<ToolNamesText, String> {
-        text.parse().map(ToolNamesText)
+    type Error = Error;
+    fn try_from(text: String) -> Result<ToolNamesText, Error> {
+        text.parse().map(ToolNamesText).map_err(Error::invalid)
     }
 }
 
@@ -48,9 +48,9 @@ impl TryFrom<String> for Rate {
 pub struct Time(#[schemars(with = "String")] pub Millis);
 
 impl TryFrom<String> for Time {
-    type Error = String;
-    fn try_from(text: String) -> Result<Time, String> {
-        let time = values::duration(&text).map_err(|why| format!("{text:?} is not a time: {why}"))?;
+    type Error = Error;
+    fn try_from(text: String) -> Result<Time, Error> {
+        let time = values::duration(&text).map_err(|why| Error::invalid(format!("{text:?} is not a time: {why}")))?;
         Ok(Time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
     }
 }

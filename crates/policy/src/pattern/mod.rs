@@ -175,6 +175,9 @@ fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
     if address::is_address(inner) || ASKING.contains(&tool) {
         return Ok(What::Address(AddressPattern::parse(inner)?));
     }
+    if matches!(inner, "*" | "**") {
+        return Ok(What::Everything);
+    }
     Ok(What::Words(CommandPattern::parse(inner)?, PathPattern::parse(inner, folders)?))
 }
 

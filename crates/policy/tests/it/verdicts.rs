@@ -225,6 +225,22 @@ fn addresses_follow_method_host_and_path() {
 }
 
 #[test]
+fn a_star_between_the_parentheses_is_every_call_of_a_tool_of_ones_own_or_of_a_server() {
+    for star in ["*", "**"] {
+        let policy = bare(&[&format!("allow refund({star})"), &format!("deny mcp__mail__send({star})")]);
+        for (text, expected) in [
+            ("refund(order=7)", Allow),
+            ("refund", Allow),
+            ("refund_all(order=7)", Ask),
+            ("mcp__mail__send(to=a@b.c)", Deny),
+            ("mcp__mail__read(id=1)", Ask),
+        ] {
+            assert_eq!(decided(&policy, text).0, expected, "{star} {text}");
+        }
+    }
+}
+
+#[test]
 fn any_argument_and_any_tool_can_be_named() {
     let policy = bare(&[
         "allow redis_context(op=get, key=sessions:*)",
