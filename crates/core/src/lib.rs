@@ -50,7 +50,7 @@ pub use context::bodies::{message, result_text};
 pub use context::compact::{earlier_summary, model_summary, summarise, summary_input, summary_messages, summary_text};
 pub use context::cut::expand;
 pub use context::demands::{Demands, demands_of, is_demand};
-pub use context::estimate::{estimate, estimate_parts};
+pub use context::estimate::{Estimate, estimate, estimate_parts};
 pub use context::excerpt::excerpt;
 pub use context::floor::summary_floor;
 pub use context::layout::{Layout, LeftOut, Placed, Section, fixed_parts, layout};

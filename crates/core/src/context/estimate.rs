@@ -10,14 +10,60 @@ use mainpath_types::{Part, Source};
 
 /// The estimated size of a text in tokens.
 pub fn estimate(text: &str) -> u32 {
-    let (mut wide, mut quarters) = (0usize, text.len());
-    if !text.is_ascii() {
-        quarters = 0;
-        for c in text.chars() {
-            *(if is_wide(c) { &mut wide } else { &mut quarters }) += weight(c);
+    let mut whole = Estimate::default();
+    whole.push(text);
+    whole.tokens()
+}
+
+/// The estimate of a text that comes in pieces: at any time that of all of them together.
+#[derive(Debug, Default)]
+pub struct Estimate {
+    wide: usize,
+    /// Letters that are not wide, each a quarter of a token.
+    quarters: usize,
+    ascii: usize,
+    /// Signs and digits.
+    signs: usize,
+    /// Letters behind the sixteenth of what is no word.
+    long: usize,
+    /// Letters since the last that is in no word.
+    word: usize,
+}
+
+impl Estimate {
+    /// Takes the next piece.
+    pub fn push(&mut self, text: &str) {
+        if text.is_ascii() {
+            self.quarters += text.len();
+        } else {
+            for c in text.chars() {
+                *(if is_wide(c) { &mut self.wide } else { &mut self.quarters }) += weight(c);
+            }
         }
+        const WORD: usize = 16;
+        let Estimate { mut ascii, mut signs, mut long, mut word, .. } = *self;
+        for byte in text.bytes() {
+            let in_word = byte.is_ascii_alphanumeric();
+            word = if in_word { word + 1 } else { 0 };
+            ascii += usize::from(byte.is_ascii());
+            signs += usize::from(byte.is_ascii_digit() || byte.is_ascii_punctuation());
+            long += usize::from(word > WORD);
+        }
+        *self = Estimate { ascii, signs, long, word, ..*self };
     }
-    u32::try_from(wide.div_ceil(2) + (quarters + dense(text)).div_ceil(4)).unwrap_or(u32::MAX)
+
+    /// The size of what has come, in tokens.
+    pub fn tokens(&self) -> u32 {
+        u32::try_from(self.wide.div_ceil(2) + (self.quarters + self.dense()).div_ceil(4)).unwrap_or(u32::MAX)
+    }
+
+    /// What the text comes to beyond prose of its length, in quarters of a token: half a token for each sign and digit beyond those
+    /// that prose has, a quarter for each letter of what is too long for a word.
+    fn dense(&self) -> usize {
+        /// Prose has one sign or digit in so many characters.
+        const PROSE: usize = 10;
+        self.signs.saturating_sub(self.ascii.div_ceil(PROSE)) * 2 + self.long
+    }
 }
 
 /// What a letter counts: for arrows and frames, and for pictures, as much as so many others.
@@ -27,23 +73,6 @@ fn weight(c: char) -> usize {
         0x1F000..=0x1FFFF => 8,
         _ => 1,
     }
-}
-
-/// What a text comes to beyond prose of its length, in quarters of a token: half a token for each sign and digit beyond those that prose
-/// has, a quarter for each letter behind the sixteenth of what is no word.
-fn dense(text: &str) -> usize {
-    /// Prose has one sign or digit in so many characters.
-    const PROSE: usize = 10;
-    const WORD: usize = 16;
-    let (mut ascii, mut signs, mut long, mut word) = (0usize, 0usize, 0usize, 0usize);
-    for byte in text.bytes() {
-        let in_word = byte.is_ascii_alphanumeric();
-        word = if in_word { word + 1 } else { 0 };
-        ascii += usize::from(byte.is_ascii());
-        signs += usize::from(byte.is_ascii_digit() || byte.is_ascii_punctuation());
-        long += usize::from(word > WORD);
-    }
-    signs.saturating_sub(ascii.div_ceil(PROSE)) * 2 + long
 }
 
 /// The size of a text by its letters alone. What is shown of a text was cut by it from the first, and has to stay as it is.

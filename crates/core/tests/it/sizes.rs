@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_core::*;
 use mainpath_testkit::world;
 use mainpath_types::*;
+use proptest::prelude::*;
 
 /// A message of its real size.
 fn message(text: &str) -> InputKind {
@@ -94,4 +95,18 @@ fn code_and_data_count_for_more_than_prose_of_their_length_and_prose_for_a_quart
     let found = [code, json, numbers, digest, tree, chinese].map(estimate);
     // `o200k_base` makes 32, 22, 27, 34, 20 and 12 of them.
     assert_eq!(found, [28, 27, 27, 44, 18, 8]);
+}
+
+proptest! {
+    #[test]
+    fn the_estimate_of_a_text_in_pieces_is_at_any_time_that_of_what_has_come(
+        pieces in prop::collection::vec("[a-zA-Z0-9 .,{}:\"é中文→🎉]{0,40}", 0..20),
+    ) {
+        let (mut sum, mut whole) = (Estimate::default(), String::new());
+        for piece in &pieces {
+            sum.push(piece);
+            whole.push_str(piece);
+            prop_assert_eq!(sum.tokens(), estimate(&whole), "{}", whole);
+        }
+    }
 }

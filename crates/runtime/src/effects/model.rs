@@ -8,7 +8,7 @@ use crate::stream::hub::Live;
 use crate::stream::live::LiveTurn;
 use crate::stream::pieces::Pieces;
 use bytes::Bytes;
-use mainpath_core::{EffectKey, InputKind, Reply, ReplyCall, estimate};
+use mainpath_core::{EffectKey, Estimate, InputKind, Reply, ReplyCall};
 use mainpath_providers::Call;
 use mainpath_types::{Delta, ModelError, ModelErrorKind};
 use serde_json::json;
@@ -98,27 +98,20 @@ pub(crate) async fn call_model(
 /// Counts what has come of an answer, by estimate, for who has to give it up.
 struct Meter<'a> {
     total: &'a AtomicU32,
-    counted: u32,
-    /// What was not counted yet: single pieces are too short for an estimate.
-    text: String,
+    estimate: Estimate,
 }
 
 impl Meter<'_> {
     fn new(total: &AtomicU32) -> Meter<'_> {
         total.store(0, Ordering::Relaxed);
-        Meter { total, counted: 0, text: String::new() }
+        Meter { total, estimate: Estimate::default() }
     }
 
     fn push(&mut self, delta: &Delta) {
         if let Delta::Text { text } | Delta::Thinking { text } | Delta::Arguments { text, .. } = delta {
-            self.text.push_str(text);
+            self.estimate.push(text);
+            self.total.store(self.estimate.tokens(), Ordering::Relaxed);
         }
-        let sum = self.counted.saturating_add(estimate(&self.text));
-        if self.text.len() > 400 {
-            self.counted = sum;
-            self.text.clear();
-        }
-        self.total.store(sum, Ordering::Relaxed);
     }
 }
 
