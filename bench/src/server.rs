@@ -166,7 +166,7 @@ async fn connection(mut stream: TcpStream, shared: Shared) -> std::io::Result<()
         let bytes = body.len() as u64;
         // A connection that waits holds no request.
         buffer = Vec::new();
-        let (answer, last) = shared.borrow_mut().note(&run, plan, (first, whole), bytes);
+        let (answer, last) = shared.borrow_mut().note(&run, plan, Arrival { first, whole }, bytes);
         if last && plan.hold {
             shared.borrow_mut().held += 1;
             std::future::pending::<()>().await;
@@ -181,9 +181,15 @@ async fn connection(mut stream: TcpStream, shared: Shared) -> std::io::Result<()
     }
 }
 
+/// When the first byte of a request came, and its last; nanoseconds since the server began.
+struct Arrival {
+    first: u64,
+    whole: u64,
+}
+
 impl Board {
     /// Notes a request and gives its answer, and whether that is the final one.
-    fn note(&mut self, run: &str, plan: Plan, (first, whole): (u64, u64), bytes: u64) -> (Rc<[u8]>, bool) {
+    fn note(&mut self, run: &str, plan: Plan, Arrival { first, whole }: Arrival, bytes: u64) -> (Rc<[u8]>, bool) {
         if !self.runs.contains_key(run) {
             self.runs.insert(run.into(), Seen { began: first, ..Seen::default() });
         }

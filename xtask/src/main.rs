@@ -6,7 +6,9 @@ mod deps;
 mod links;
 mod package;
 mod phrases;
+mod shapes;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -100,6 +102,7 @@ fn tidy(root: &Path) -> ExitCode {
             problems.push(format!("{name}:{line} links to {link}, which is not there"));
         }
     }
+    problems.extend(shapes_of(root, &files));
     problems.extend(own_parts(&root.join("crates/cli/Cargo.toml")));
     for (name, files) in crates(root) {
         for circle in files.circles() {
@@ -111,6 +114,30 @@ fn tidy(root: &Path) -> ExitCode {
     }
     println!("tidy: {} files, {} problems", files.len(), problems.len());
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Tuples as parameters, and words that name two types.
+fn shapes_of(root: &Path, files: &[PathBuf]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut names: BTreeMap<String, shapes::Names> = BTreeMap::new();
+    for file in files {
+        let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        let Some((of, _)) = name.split_once("/src/") else { continue };
+        let Some(parsed) = fs::read_to_string(file).ok().and_then(|text| syn::parse_file(&text).ok()) else { continue };
+        for function in shapes::tuples(&parsed) {
+            problems.push(format!("{name}: {function} takes a tuple: give what it takes names"));
+        }
+        for renamed in shapes::renamed(&parsed) {
+            problems.push(format!("{name} imports {renamed}: one word for one thing"));
+        }
+        names.entry(of.into()).or_default().add(&name, &parsed);
+    }
+    for names in names.values() {
+        for (name, files) in names.repeated() {
+            problems.push(format!("{name} is the name of several public types: {}", files.join(", ")));
+        }
+    }
+    problems
 }
 
 /// A face composes nothing: of this project's crates it depends on the host library alone (its tests on what they look at).

@@ -119,7 +119,7 @@ pub fn session(quick: bool) -> Result<Vec<Row>, Fail> {
             ))
         };
         let messages = Loose::read(None, &messages.to_string())?;
-        persist(&around, &mut session, (messages, "a measure"), begin).await?;
+        persist(&around, &mut session, messages, "a measure", begin).await?;
         let (mut window, mut all, mut anew) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..tries {
             let began = now();

@@ -33,7 +33,7 @@ pub fn apply(state: &mut State, event: &Event) {
         EventKind::ModelMalformed(data) => state.malformed(id, data),
         EventKind::ModelFailed(data) => state.model_failed(data),
         EventKind::ModelAbandoned(data) => {
-            state.settle((data.usage, data.cost), data.spent());
+            state.settle(data.usage, data.cost, data.spent());
         }
         EventKind::RetryDue(RetryDue {}) => state.with_run(|run| run.retry_at = None),
         EventKind::ActionStarted(data) => {

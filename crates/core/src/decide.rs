@@ -31,10 +31,10 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ModelUnsent { request } => model::unsent(state, *request),
         InputKind::ModelFinished(reply) => model::answer(state, at, reply),
         InputKind::ModelMalformed { reply, problem, breach, repair_tokens } => {
-            model::malformed(state, at, reply, (problem, *breach), *repair_tokens)
+            model::malformed(state, at, reply, problem, *breach, *repair_tokens)
         }
         InputKind::ModelFailed { request, error, retry_at, usage, received } => {
-            model::model_failed(state, *request, error, (*retry_at, *usage, *received))
+            model::model_failed(state, *request, error, *retry_at, *usage, *received)
         }
         InputKind::Interrupt { call } => calls::interrupt(state, *call),
         InputKind::ToolFinished { call, attempt, output, tokens } => {

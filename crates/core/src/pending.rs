@@ -3,7 +3,7 @@
 use crate::context::compact::{self, Wanted};
 use crate::next::asks_hooks;
 use crate::{Call, CallState, Effect, EffectKey, Judged, State, TimerKey};
-use mainpath_policy::Grant;
+use mainpath_policy::{Attempt, Grant};
 use mainpath_types::{CallId, EffectClass, Millis, TraceId};
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ fn grant(state: &State, call: &Call) -> Option<Grant> {
     let judged: &Judged = call.judged.as_deref()?;
     let tool = call.tool.as_deref()?;
     let confinement = state.spec.as_ref().map(|spec| spec.confinement).unwrap_or_default();
-    let of = (&state.trace, call.id, call.attempt);
-    let grant = Grant::issue(of, (tool, call.effect), confinement, &judged.verdict, call.approved);
+    let of = Attempt { trace: &state.trace, call: call.id, number: call.attempt, tool, effect: call.effect };
+    let grant = Grant::issue(of, confinement, &judged.verdict, call.approved);
     grant.map(|grant| grant.at(judged.places.clone()))
 }
 

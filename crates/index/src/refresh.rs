@@ -54,6 +54,7 @@ pub(crate) fn refresh(
     if changed.traces.as_ref().is_some_and(BTreeSet::is_empty) && look.is_empty() && names_are_known {
         return Ok(Refreshed::default());
     }
+    let logs = Logs { store, scope };
     std::thread::scope(|threads| {
         // Whoever copies a trace in or away by hand notes nothing; the folder's time tells, and then its names, which take
         // the kernel a while where there are a great many.
@@ -66,12 +67,19 @@ pub(crate) fn refresh(
             Some(traces) => traces,
             None => store.names(scope)?.into_iter().collect(),
         });
-        take_in(&transaction, (&mut writer, &mut known), (store, scope), look, empty, &mut refreshed)?;
+        take_in(&transaction, &mut writer, &mut known, logs, Look { traces: look, empty }, &mut refreshed)?;
         if let Some(there) = there {
             let there = there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             if there != known.all() {
                 let differ = compare(&transaction, &mut known, store.names(scope)?)?;
-                take_in(&transaction, (&mut writer, &mut known), (store, scope), differ, false, &mut refreshed)?;
+                take_in(
+                    &transaction,
+                    &mut writer,
+                    &mut known,
+                    logs,
+                    Look { traces: differ, empty: false },
+                    &mut refreshed,
+                )?;
             }
         }
         drop(writer);
@@ -97,18 +105,32 @@ fn compare(db: &Connection, known: &mut Names, there: Vec<TraceId>) -> Result<BT
     Ok(known.symmetric_difference(&there).cloned().collect())
 }
 
+/// The logs of a tenant.
+#[derive(Clone, Copy)]
+struct Logs<'a> {
+    store: &'a FilesStore,
+    scope: &'a Scope,
+}
+
+/// What is looked at again.
+struct Look {
+    traces: BTreeSet<TraceId>,
+    /// Nothing is known yet, so there is nothing to compare with.
+    empty: bool,
+}
+
 /// Reads those of the traces whose logs are not as they were, and removes those that are gone.
 fn take_in(
     db: &Connection,
-    (writer, names): (&mut Writer<'_>, &mut Names),
-    (store, scope): (&FilesStore, &Scope),
-    look: BTreeSet<TraceId>,
-    empty: bool,
+    writer: &mut Writer<'_>,
+    names: &mut Names,
+    Logs { store, scope }: Logs<'_>,
+    look: Look,
     refreshed: &mut Refreshed,
 ) -> Result<(), Failed> {
     let mut stale = Vec::new();
-    for trace in look {
-        if empty {
+    for trace in look.traces {
+        if look.empty {
             names.awaited.insert(trace.clone());
             stale.push((trace, true));
             continue;

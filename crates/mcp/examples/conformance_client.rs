@@ -2,7 +2,7 @@
 //! lists the tools, and calls each of them, with the arguments that the scenario asks for or that their schemas suggest.
 
 use mainpath_mcp::{Around, Mcp, McpConfig, SEARCH_ABOVE, Servers, State, Unconfined};
-use mainpath_policy::Grant;
+use mainpath_policy::{Attempt, Grant};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, Seq, Verdict, text_of};
@@ -19,7 +19,7 @@ async fn main() -> Result<ExitCode, Failed> {
     let url = std::env::args().next_back().unwrap_or_default();
     let config: McpConfig = toml::from_str(&format!("[servers.c]\nprefix = \"c_\"\nurl = {url:?}\n"))?;
     let here = std::env::current_dir()?;
-    let servers = Servers::read((&config, Path::new("config")), Path::new("/nowhere"), None)?;
+    let servers = Servers::read(&config, Path::new("config"), Path::new("/nowhere"), None)?;
     let around =
         Around { workspace: here.clone(), variables: Arc::new(|_| None), starter: Arc::new(Unconfined::default()) };
     let tools = Tools::new();
@@ -33,10 +33,8 @@ async fn main() -> Result<ExitCode, Failed> {
         let Some(doc) = tools.doc(&name) else { continue };
         let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
         let (trace, call) = ("conformance".parse()?, CallId { seq: Seq(1), index: 0 });
-        let Some(grant) = Grant::issue((&trace, call, 1), (&name, doc.effect), Confinement::default(), &verdict, true)
-        else {
-            continue;
-        };
+        let of = Attempt { trace: &trace, call, number: 1, tool: &name, effect: doc.effect };
+        let Some(grant) = Grant::issue(of, Confinement::default(), &verdict, true) else { continue };
         let mut ctx = ToolContext::new(workspace.clone(), grant, Launcher::current_exe());
         ctx.timeout = Some(Duration::from_secs(20));
         let output = tools.run(&name, &args.to_string(), &ctx).await;

@@ -80,7 +80,8 @@ impl Servers {
     /// entries with one name the run's goes before the configuration's, and that before the workspace's. Errors: what is
     /// wrong with a file that the person wrote, with its place.
     pub fn read(
-        (config, config_file): (&McpConfig, &Path),
+        config: &McpConfig,
+        config_file: &Path,
         workspace: &Path,
         run_file: Option<&Path>,
     ) -> Result<Servers, String> {

@@ -18,26 +18,35 @@ pub struct Grant {
     places: Vec<String>,
 }
 
+/// One attempt of one call.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'a> {
+    /// The trace that the call belongs to.
+    pub trace: &'a TraceId,
+    /// The call.
+    pub call: CallId,
+    /// From 1.
+    pub number: u32,
+    /// The tool's own name.
+    pub tool: &'a str,
+    /// What the tool can do to the world.
+    pub effect: EffectClass,
+}
+
 impl Grant {
     /// The grant that follows from a verdict: from `allow`, or from `ask` once somebody has approved. Nothing else.
-    pub fn issue(
-        (trace, call, attempt): (&TraceId, CallId, u32),
-        (tool, effect): (&str, EffectClass),
-        confinement: Confinement,
-        verdict: &Verdict,
-        approved: bool,
-    ) -> Option<Grant> {
+    pub fn issue(of: Attempt<'_>, confinement: Confinement, verdict: &Verdict, approved: bool) -> Option<Grant> {
         let allowed = match verdict.decision {
             Decision::Allow => true,
             Decision::Ask => approved,
             Decision::Deny => false,
         };
         allowed.then(|| Grant {
-            trace: trace.clone(),
-            call,
-            attempt,
-            tool: tool.into(),
-            effect,
+            trace: of.trace.clone(),
+            call: of.call,
+            attempt: of.number,
+            tool: of.tool.into(),
+            effect: of.effect,
             confinement,
             rule: verdict.rule.clone(),
             places: Vec::new(),
@@ -98,13 +107,8 @@ mod tests {
         let trace: TraceId = "t1".parse().unwrap();
         let call = CallId { seq: Seq(4), index: 2 };
         let verdict = Verdict { decision, rule: "some.rule".into(), reason: String::new() };
-        Grant::issue(
-            (&trace, call, 3),
-            ("bash", EffectClass::ProcessControl),
-            Confinement::default(),
-            &verdict,
-            approved,
-        )
+        let of = Attempt { trace: &trace, call, number: 3, tool: "bash", effect: EffectClass::ProcessControl };
+        Grant::issue(of, Confinement::default(), &verdict, approved)
     }
 
     #[test]
@@ -122,7 +126,8 @@ mod tests {
         let call = CallId { seq: Seq(4), index: 2 };
         let verdict = Verdict { decision: Decision::Allow, rule: "some.rule".into(), reason: String::new() };
         let bounds = Confinement { network: !Confinement::default().network, ..Confinement::default() };
-        let grant = Grant::issue((&trace, call, 1), ("bash", EffectClass::ProcessControl), bounds, &verdict, false);
+        let of = Attempt { trace: &trace, call, number: 1, tool: "bash", effect: EffectClass::ProcessControl };
+        let grant = Grant::issue(of, bounds, &verdict, false);
         assert_eq!(grant.unwrap().confinement(), bounds);
     }
 

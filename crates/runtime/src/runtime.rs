@@ -67,7 +67,7 @@ impl Runtime {
         let driver = self.first(scope, trace, spec, message, &handle).await?;
         drop(prepared);
         handle.phase.send_replace(Phase::Running);
-        self.shared.spawn((scope.tenant.clone(), trace.clone()), handle, driving, Some(Box::new(driver)));
+        self.shared.spawn(scope.tenant.clone(), trace.clone(), handle, driving, Some(Box::new(driver)));
         Ok(())
     }
 
@@ -140,26 +140,28 @@ impl Shared {
             None => handle.wake.notify_one(),
             Some(driving) => {
                 handle.phase.send_replace(Phase::Running);
-                self.spawn((tenant.clone(), trace.clone()), handle, driving, None);
+                self.spawn(tenant.clone(), trace.clone(), handle, driving, None);
             }
         }
     }
 
     fn spawn(
         self: &Arc<Self>,
-        of: (TenantId, TraceId),
+        tenant: TenantId,
+        trace: TraceId,
         handle: Arc<Handle>,
         driving: Driving,
         driver: Option<Box<Driver>>,
     ) {
         let shared = Arc::clone(self);
-        tokio::spawn(async move { shared.keep_driving(of, handle, driving, driver).await });
+        tokio::spawn(async move { shared.keep_driving(tenant, trace, handle, driving, driver).await });
     }
 
     /// Drives a trace until it parks and no wake came in between.
     async fn keep_driving(
         self: Arc<Self>,
-        (tenant, trace): (TenantId, TraceId),
+        tenant: TenantId,
+        trace: TraceId,
         handle: Arc<Handle>,
         mut driving: Driving,
         mut driver: Option<Box<Driver>>,

@@ -180,7 +180,8 @@ pub struct Added {
 pub async fn persist(
     around: &Around<'_>,
     session: &mut Session,
-    (mut next, source): (Loose, &str),
+    mut next: Loose,
+    source: &str,
     begin: impl FnOnce() -> Result<(TraceId, Spec), SessionError>,
 ) -> Result<Added, SessionError> {
     let _held = around.sessions.hold(&session.name).await?;

@@ -6,8 +6,7 @@
 use crate::store::{Appended, Collected, Opened, Owner, Refused, Scope, Store, StoreError, Sweep, TailCutInfo};
 use crate::{HeadHash, Raw, line, verify_bytes};
 use mainpath_types::{
-    Erased as ContentErased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId,
-    TraceId,
+    Erased, Event, EventId, EventKind, Left, MessageMode, MessageQueued, Part, Principal, TenantId, TraceId,
 };
 use std::time::Duration;
 
@@ -453,7 +452,7 @@ pub async fn erased_content_is_gone_and_the_chain_holds<S: Store + Raw>(store: &
     // Event 3 was brought by mail 3.
     let left = |id: EventId| Left { event: id, kind: event(id, "").kind.without_words() };
     let marker = |id: EventId, of: Vec<Left>| {
-        let erased = ContentErased { left: of, by: Principal::local_user(), why: None };
+        let erased = Erased { left: of, by: Principal::local_user(), why: None };
         Event { id, ts: 1_795_315_600_000, turn: 0, mail: None, kind: erased.into() }
     };
     let refused = store.erase(&lease, marker(5, vec![left(5)])).await;

@@ -3,11 +3,12 @@
 use crate::checks::other_than_file;
 use crate::error::{Damage, StoreError};
 use crate::line::{self, Bad, Head, HeadHash};
-use crate::store::{Erased, ReadLog};
+use crate::store::{ErasedEvent, ReadLog};
 use mainpath_types::{Event, EventId, EventKind, Left, MailId, TenantId, TraceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ pub(crate) enum Stop {
 /// A line that has an erasure mark in the place of its content.
 #[derive(Debug)]
 pub(crate) struct Gone {
-    pub what: Erased,
+    pub what: ErasedEvent,
     /// The hash of the line before it.
     prev: HeadHash,
     /// Where it begins, from the beginning of the scan.
@@ -128,7 +129,7 @@ impl Scan {
             return;
         }
         let mut left: BTreeMap<EventId, EventKind> = self.left().map(|left| (left.event, left.kind.clone())).collect();
-        let is_there = |gone: &&Erased| self.events.binary_search_by_key(&gone.id, |event| event.id).is_ok();
+        let is_there = |gone: &&ErasedEvent| self.events.binary_search_by_key(&gone.id, |event| event.id).is_ok();
         let found = self.erased.iter().map(|gone| &gone.what).filter(|gone| !is_there(gone)).filter_map(|gone| {
             // A fact cannot become another one by being erased.
             let kind = left.remove(&gone.id).filter(|kind| kind.name() == gone.name)?;
@@ -158,18 +159,19 @@ pub(crate) fn scan_file(file: &File, start: u64, before: Option<(EventId, HeadHa
     let end = file.metadata()?.len().max(start);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(4) as u64;
     if end - start < LARGE || threads == 1 {
-        return scan_part(file, (start, end), before, room(end - start));
+        return scan_part(file, start..end, before, room(end - start));
     }
     // A line's hashes need no other line, so parts are read side by side and only their seams compared.
-    let parts = split(file, (start, end), threads)?;
+    let parts = split(file, start..end, threads)?;
     let Some((first, rest)) = parts.split_first() else { return Ok(scan(&[], before)) };
     let scans: Vec<io::Result<Scan>> = std::thread::scope(|scope| {
         let others: Vec<_> = (rest.iter())
-            .map(|part| scope.spawn(move || scan_part(file, *part, None, room(part.1 - part.0))))
+            .map(|part| scope.spawn(move || scan_part(file, part.clone(), None, room(part.end - part.start))))
             .collect();
-        let first = scan_part(file, *first, before, room(end - start));
+        let first = scan_part(file, first.clone(), before, room(end - start));
         let others = others.into_iter().zip(rest);
-        let others = others.map(|(thread, part)| thread.join().unwrap_or_else(|_| scan_part(file, *part, None, 0)));
+        let others =
+            others.map(|(thread, part)| thread.join().unwrap_or_else(|_| scan_part(file, part.clone(), None, 0)));
         std::iter::once(first).chain(others).collect()
     });
     let mut scans = scans.into_iter();
@@ -181,7 +183,7 @@ pub(crate) fn scan_file(file: &File, start: u64, before: Option<(EventId, HeadHa
         if whole.stop.is_some() {
             break;
         }
-        whole = join(whole, next?, file, *part)?;
+        whole = join(whole, next?, file, part.clone())?;
     }
     Ok(whole)
 }
@@ -191,7 +193,7 @@ fn room(bytes: u64) -> usize {
     usize::try_from(bytes / 300).unwrap_or(0) + 1
 }
 
-fn join(mut whole: Scan, next: Scan, file: &File, part: (u64, u64)) -> io::Result<Scan> {
+fn join(mut whole: Scan, next: Scan, file: &File, part: Range<u64>) -> io::Result<Scan> {
     if next.first.is_some_and(|first| first != (whole.last, whole.hash)) {
         // The seam does not hold; read the part again with the line before it known, which says what is wrong.
         whole.stop = scan_part(file, part, Some((whole.last, whole.hash)), 0)?.stop;
@@ -209,7 +211,8 @@ fn join(mut whole: Scan, next: Scan, file: &File, part: (u64, u64)) -> io::Resul
 }
 
 /// About equal parts that end after a newline, the last one excepted.
-fn split(file: &File, (start, end): (u64, u64), count: u64) -> io::Result<Vec<(u64, u64)>> {
+fn split(file: &File, whole: Range<u64>, count: u64) -> io::Result<Vec<Range<u64>>> {
+    let Range { start, end } = whole;
     let size = (end - start) / count + 1;
     let (mut parts, mut from) = (Vec::new(), start);
     let mut window = vec![0; 64 << 10];
@@ -225,20 +228,16 @@ fn split(file: &File, (start, end): (u64, u64), count: u64) -> io::Result<Vec<(u
             }
         };
         let Some(newline) = newline.filter(|newline| *newline < end) else { break };
-        parts.push((from, newline));
+        parts.push(from..newline);
         from = newline;
     }
-    parts.push((from, end));
+    parts.push(from..end);
     Ok(parts)
 }
 
 /// `room` is how many events to make room for.
-fn scan_part(
-    file: &File,
-    (start, end): (u64, u64),
-    before: Option<(EventId, HeadHash)>,
-    room: usize,
-) -> io::Result<Scan> {
+fn scan_part(file: &File, part: Range<u64>, before: Option<(EventId, HeadHash)>, room: usize) -> io::Result<Scan> {
+    let Range { start, end } = part;
     let mut scanner = Scanner::new(before, room);
     let mut window = vec![0; WINDOW.min(usize::try_from(end - start).unwrap_or(WINDOW))];
     // The window begins where the good lines end; this many of its bytes are filled.
@@ -344,7 +343,7 @@ fn read_line(
     let Head { id, ts, turn, mail, prev, .. } = head;
     match head.body(line)? {
         Some(kind) => scan.events.push(Event { id, ts, turn, mail, kind }),
-        None => scan.erased.push(Gone { what: Erased { id, ts, turn, mail, name: head.name.into() }, prev, at }),
+        None => scan.erased.push(Gone { what: ErasedEvent { id, ts, turn, mail, name: head.name.into() }, prev, at }),
     }
     scan.first.get_or_insert((id.saturating_sub(1), prev));
     (scan.last, scan.hash) = (id, head.hash(line));

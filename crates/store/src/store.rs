@@ -236,7 +236,7 @@ pub struct ReadLog {
     /// if no event says so.
     pub events: Vec<Event>,
     /// The events whose content was erased, in order.
-    pub erased: Vec<Erased>,
+    pub erased: Vec<ErasedEvent>,
     /// The id of the last good line; 0 in a new trace.
     pub head: EventId,
     /// The hash of the last good line's head: where the chain stands.
@@ -267,7 +267,7 @@ impl ReadLog {
 
 /// What is left of an event whose content was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Erased {
+pub struct ErasedEvent {
     /// Its number.
     pub id: EventId,
     /// When it was decided.

@@ -101,7 +101,7 @@ pub(crate) async fn to_the_end(ctx: &ToolContext, command: &str, timeout_s: Opti
         How::Refused(why) => return ToolOutput::failed("sandbox", refused(why)),
         How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => {}
     }
-    report(ctx, command, (output, errors), ended, stop).await
+    report(ctx, command, output, errors, ended, stop).await
 }
 
 fn words(command: &str) -> [&OsStr; 3] {
@@ -127,7 +127,8 @@ fn background(ctx: &ToolContext, command: &str, limit: Option<Duration>) -> Tool
 async fn report(
     ctx: &ToolContext,
     command: &str,
-    (output, errors): (Collector, Collector),
+    output: Collector,
+    errors: Collector,
     ended: Ended,
     stop: Option<Stop>,
 ) -> ToolOutput {

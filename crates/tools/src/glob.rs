@@ -46,7 +46,7 @@ impl Tool for Glob {
         Box::pin(async move {
             let (workspace, watch) = (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()));
             let place = ctx.place(args.path.as_deref().unwrap_or("."));
-            match blocking(move || find((&workspace, &place?), &args, watch)).await.unwrap_or_else(Err) {
+            match blocking(move || find(&workspace, &place?, &args, watch)).await.unwrap_or_else(Err) {
                 Ok(Some(output)) => output,
                 Ok(None) => ctx.stopped(),
                 Err(problem) => problem.into(),
@@ -56,12 +56,8 @@ impl Tool for Glob {
 }
 
 /// `None`: stopped.
-fn find(
-    (workspace, place): (&Workspace, &Place),
-    args: &GlobArgs,
-    watch: Watch,
-) -> Result<Option<ToolOutput>, Problem> {
-    let choice = Choice::new(&args.pattern, place, (Glob::NAME, "pattern"))?;
+fn find(workspace: &Workspace, place: &Place, args: &GlobArgs, watch: Watch) -> Result<Option<ToolOutput>, Problem> {
+    let choice = Choice::new(&args.pattern, place, Glob::NAME, "pattern")?;
     let mut walk = Walk::begin(workspace, place, watch)?;
     let (mut text, mut found, mut more, mut notes) = (String::new(), 0, 0, Vec::new());
     loop {

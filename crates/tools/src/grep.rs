@@ -68,7 +68,7 @@ impl Tool for Grep {
             let (workspace, watch, secrets) =
                 (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()), ctx.secrets.clone());
             let place = ctx.place(args.path.as_deref().unwrap_or("."));
-            let work = move || find((&workspace, &place?), &args, watch, &|text| secrets.redact(text));
+            let work = move || find(&workspace, &place?, &args, watch, &|text| secrets.redact(text));
             match blocking(work).await.unwrap_or_else(Err) {
                 Ok(Some(output)) => output,
                 Ok(None) => ctx.stopped(),
@@ -80,12 +80,13 @@ impl Tool for Grep {
 
 /// `None`: stopped.
 fn find(
-    (workspace, place): (&Workspace, &Place),
+    workspace: &Workspace,
+    place: &Place,
     args: &GrepArgs,
     watch: Watch,
     redact: &dyn Fn(&str) -> String,
 ) -> Result<Option<ToolOutput>, Problem> {
-    let choice = args.glob.as_ref().map(|glob| Choice::new(glob, place, (Grep::NAME, "glob"))).transpose()?;
+    let choice = args.glob.as_ref().map(|glob| Choice::new(glob, place, Grep::NAME, "glob")).transpose()?;
     let mut search = Search::new(args, watch.clone(), redact)?;
     let ended = match workspace.folder(place) {
         Err(Errno::NOTDIR) => search.file(workspace, place),

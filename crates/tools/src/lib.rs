@@ -98,7 +98,7 @@ pub use json_transform::JsonTransform;
 pub use kept::FileNow;
 pub use list_files::ListFiles;
 pub use look_back::{
-    ExpandArgs, ExpandWindow, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
+    ExpandArgs, ExpandWindow, ListCalls, ListCallsArgs, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
 };
 pub use mainpath_schema::Schema;
 pub use ports::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, RedirectCheck, Secrets};

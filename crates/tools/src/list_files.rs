@@ -23,13 +23,13 @@ pub struct ListFiles;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListArgs {
+pub struct ListFilesArgs {
     /// The folder, relative to the workspace; the workspace itself by default.
     path: Option<String>,
 }
 
 impl Tool for ListFiles {
-    type Args = ListArgs;
+    type Args = ListFilesArgs;
     const NAME: &'static str = "list_files";
 
     fn describe(&self) -> ToolDoc {
@@ -38,11 +38,11 @@ impl Tool for ListFiles {
         ToolDoc::new(text, EffectClass::ReadOnly)
     }
 
-    fn touches(&self, args: &ListArgs) -> Touches {
+    fn touches(&self, args: &ListFilesArgs) -> Touches {
         Touches::reading(args.path.as_deref().unwrap_or("."))
     }
 
-    fn run<'a>(&'a self, ctx: &'a ToolContext, args: ListArgs) -> Fut<'a, ToolOutput> {
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: ListFilesArgs) -> Fut<'a, ToolOutput> {
         let (workspace, watch) = (ctx.workspace.clone(), Watch::new(ctx.cancel.clone()));
         let place = ctx.place(args.path.as_deref().unwrap_or("."));
         let work = move || list(&workspace, &place?, watch);

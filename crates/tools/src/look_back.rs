@@ -30,7 +30,7 @@ pub struct ListCalls;
 /// Which.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListArgs {
+pub struct ListCallsArgs {
     /// Of this tool only.
     pub tool: Option<String>,
     /// The newest so many; 50 where nothing is said.
@@ -91,12 +91,12 @@ impl Tool for LoadOlderMessages {
 }
 
 impl Tool for ListCalls {
-    type Args = ListArgs;
+    type Args = ListCallsArgs;
     const NAME: &'static str = "list_calls";
     fn describe(&self) -> ToolDoc {
         doc("Lists past calls with ids, ends, sizes and arguments, for the next answer only. Call it alone.")
     }
-    fn run<'a>(&'a self, _: &'a ToolContext, _: ListArgs) -> Fut<'a, ToolOutput> {
+    fn run<'a>(&'a self, _: &'a ToolContext, _: ListCallsArgs) -> Fut<'a, ToolOutput> {
         nobody()
     }
 }

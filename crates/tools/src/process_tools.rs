@@ -20,10 +20,10 @@ pub struct ProcessList;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListArgs {}
+pub struct ProcessListArgs {}
 
 impl Tool for ProcessList {
-    type Args = ListArgs;
+    type Args = ProcessListArgs;
     const NAME: &'static str = "process_list";
 
     fn describe(&self) -> ToolDoc {
@@ -31,7 +31,7 @@ impl Tool for ProcessList {
         ToolDoc::new(text, EffectClass::ReadOnly)
     }
 
-    fn run<'a>(&'a self, ctx: &'a ToolContext, _: ListArgs) -> Fut<'a, ToolOutput> {
+    fn run<'a>(&'a self, ctx: &'a ToolContext, _: ProcessListArgs) -> Fut<'a, ToolOutput> {
         let line = |(id, one): (CallId, std::sync::Arc<Background>)| {
             let unread = count(one.unread(), "unread byte");
             let command = ctx.secrets.redact(one.command.lines().next().unwrap_or_default());

@@ -191,7 +191,7 @@ pub(crate) struct Choice {
 
 impl Choice {
     /// Errors: `pattern` of the tool's argument `field` is none.
-    pub fn new(pattern: &str, base: &Place, (tool, field): (&str, &str)) -> Result<Choice, Problem> {
+    pub fn new(pattern: &str, base: &Place, tool: &str, field: &str) -> Result<Choice, Problem> {
         let wrong = |what: String| {
             let what: String = what.chars().take(600).collect();
             Problem::new("invalid_arguments", format!("Wrong arguments for {tool}: `{field}`: {what}."))

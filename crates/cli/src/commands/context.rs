@@ -152,7 +152,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
             }
             _ => layout.parts.iter().filter(|part| part.section == *section).map(|part| row(look, part)).collect(),
         };
-        list(&mut lines, section.as_str(), &rows, (all, width));
+        list(&mut lines, section.as_str(), &rows, all, width);
     }
     if !layout.left_out.is_empty() {
         lines.extend([String::new(), "left out".into()]);
@@ -191,7 +191,7 @@ fn room(look: &Look<'_>) -> String {
 }
 
 /// The rows of a section: its newest, or all.
-fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], (all, width): (bool, usize)) {
+fn list(lines: &mut Vec<String>, name: &str, rows: &[(String, u32, String)], all: bool, width: usize) {
     if rows.is_empty() {
         return;
     }

@@ -239,7 +239,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
     let logs = logs()?;
     let (trace, call) = undecided(&logs, args.trace.as_deref(), args.call, Standing::Approved).await?;
     if let Some(arguments) = &args.arguments {
-        fits(&Installation::open()?, (&trace, call), arguments).await?;
+        fits(&Installation::open()?, &trace, call, arguments).await?;
     }
     let (_, state, bodies) = logs.read(&trace).await?;
     let row = state.calls.get(call);
@@ -262,7 +262,7 @@ pub async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
             out(&format!("rule: {}", plain(line)))?;
         }
         if args.reach == Reach::Always {
-            let file = keep(&logs.home, &narrow, (&trace, call))?;
+            let file = keep(&logs.home, &narrow, &trace, call)?;
             out(&format!(
                 "{} is allowed in every trace from now on; the rule is in {}",
                 in_a_line(&narrow),
@@ -338,7 +338,7 @@ async fn undecided(
         }
         let why = match state.calls.get(call) {
             None => Some(format!("there is no call {call} in {trace}")),
-            Some(row) if wanted == Standing::Approved => why_not(logs, (&state, &bodies), row).await?,
+            Some(row) if wanted == Standing::Approved => why_not(logs, &state, &bodies, row).await?,
             Some(row) => Some(format!("call {call} ({}) is not waiting for approval", what(row, &bodies))),
         };
         let Some(why) = why else { return Ok((trace, call)) };
@@ -359,7 +359,7 @@ async fn undecided(
 }
 
 /// Arguments that the call's tool would not take are told to who wrote them; the call goes on waiting. Errors: what is wrong.
-pub async fn fits(app: &Installation, (trace, call): (&TraceId, CallId), arguments: &str) -> Result<(), Failure> {
+pub async fn fits(app: &Installation, trace: &TraceId, call: CallId, arguments: &str) -> Result<(), Failure> {
     let (log, state, _) = app.logs.read(trace).await?;
     let wrong = |why: String| {
         let why = why.replace("\n- ", " ").replace('\n', ". ");

@@ -67,7 +67,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let workspace = agent::workspace(agent.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
     let spec =
-        agent::spec(&agent.options()?, app.basis(), chosen.model, (&workspace, &policy), mode(&agent, is_attended()))?;
+        agent::spec(&agent.options()?, app.basis(), chosen.model, &workspace, &policy, mode(&agent, is_attended()))?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
     let taken = import(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;

@@ -238,5 +238,5 @@ pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure>
     let model = chosen.map_or_else(|| DEMO.into(), |chosen| chosen.model);
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    Ok(agent::spec(&args.options()?, app.basis(), model, (&workspace, &policy), mode(args, is_attended()))?)
+    Ok(agent::spec(&args.options()?, app.basis(), model, &workspace, &policy, mode(args, is_attended()))?)
 }

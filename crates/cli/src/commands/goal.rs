@@ -161,11 +161,11 @@ pub async fn goal(args: GoalArgs) -> Result<Exit, Failure> {
     let trace = logs.find(args.trace.as_deref()).await?;
     let (mut log, mut state, _) = logs.read(&trace).await?;
     let full = matches!(args.change, Some(GoalCommand::List { full: true }));
-    let Some(ops) = ops else { return show(&logs, (&log, &state), full, args.json).await };
+    let Some(ops) = ops else { return show(&logs, &log, &state, full, args.json).await };
     match change(&logs, &trace, ops).await? {
         true => {
             (log, state, _) = logs.read(&trace).await?;
-            show(&logs, (&log, &state), full, args.json).await
+            show(&logs, &log, &state, full, args.json).await
         }
         false => Ok(Exit::Ok),
     }
@@ -198,7 +198,7 @@ pub async fn change(logs: &Logs, trace: &TraceId, ops: Vec<GoalOp>) -> Result<bo
     }
 }
 
-async fn show(logs: &Logs, (log, state): (&ReadLog, &State), full: bool, json: bool) -> Result<Exit, Failure> {
+async fn show(logs: &Logs, log: &ReadLog, state: &State, full: bool, json: bool) -> Result<Exit, Failure> {
     if json {
         let task = views::task(logs.scoped(), state, &log.events).await?;
         let (_, made) = views::fold(&state.trace, &log.events);

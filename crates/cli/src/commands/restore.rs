@@ -140,7 +140,7 @@ pub async fn before_going_on(
 /// Asks the person at the terminal.
 async fn wanted(logs: &Logs, planned: &Restored, changed: usize) -> Result<bool, Failure> {
     for plan in planned.files.iter().filter(|plan| plan.fate != Fate::Same) {
-        eprintln!("  {}", told_of(plan, ("would be put back", "would be removed")));
+        eprintln!("  {}", told_of(plan, "would be "));
     }
     loop {
         eprint!(
@@ -170,7 +170,7 @@ pub fn held(logs: &Logs, trace: &TraceId) -> Result<(), Failure> {
 /// A line for every file that is not as it was, and of what is not known.
 fn told(done: &Restored) -> Vec<String> {
     let changed = done.files.iter().filter(|plan| plan.fate != Fate::Same);
-    let mut lines: Vec<String> = changed.map(|plan| told_of(plan, ("put back", "removed"))).collect();
+    let mut lines: Vec<String> = changed.map(|plan| told_of(plan, "")).collect();
     lines.extend(told_besides(lines.is_empty(), done.unseen));
     lines
 }
@@ -188,12 +188,13 @@ fn told_besides(is_same: bool, unseen: usize) -> Vec<String> {
     same.into_iter().chain(Some(unknown).filter(|_| unseen > 0)).collect()
 }
 
-fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
+/// `before`: what stands before what is done.
+fn told_of(plan: &FilePlan, before: &str) -> String {
     let path = plain(&plan.path);
     let otherwise = if plan.otherwise { "; somebody else had changed it first" } else { "" };
     match (&plan.fate, &plan.then) {
-        (Fate::Restore, FileState::Absent) => format!("{path}: {removed}{otherwise}"),
-        (Fate::Restore, _) => format!("{path}: {back}{otherwise}"),
+        (Fate::Restore, FileState::Absent) => format!("{path}: {before}removed{otherwise}"),
+        (Fate::Restore, _) => format!("{path}: {before}put back{otherwise}"),
         (Fate::Same, _) => format!("{path}: as it was"),
         (Fate::Foreign, _) => {
             format!("{path}: kept, because somebody else has changed it since; --force overwrites it")
@@ -206,7 +207,7 @@ fn told_of(plan: &FilePlan, (back, removed): (&str, &str)) -> String {
 async fn show(logs: &Logs, planned: &Restored) -> Result<(), Failure> {
     let changed: Vec<&FilePlan> = planned.files.iter().filter(|plan| plan.fate != Fate::Same).collect();
     for plan in &changed {
-        out(&told_of(plan, ("would be put back", "would be removed")))?;
+        out(&told_of(plan, "would be "))?;
         if matches!(plan.fate, Fate::Lost(_)) {
             continue;
         }

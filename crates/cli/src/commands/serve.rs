@@ -76,7 +76,7 @@ impl Served {
         let model = chosen.model.clone();
         let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run).map_err(said)?;
         let spec =
-            agent::spec(&self.args.options().map_err(said)?, app.basis(), chosen.model, (&workspace, &policy), mode)
+            agent::spec(&self.args.options().map_err(said)?, app.basis(), chosen.model, &workspace, &policy, mode)
                 .map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
         self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;

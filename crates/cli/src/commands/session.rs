@@ -340,15 +340,16 @@ async fn add(app: &Installation, held: &Held, args: SessionPersistArgs) -> Resul
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let begin = || Ok((trace, spec));
     let healed = messages.clone().heal(true).healed;
-    let added = persist(&held.around(&app.logs, &app.vault), &mut session, (messages, &name), begin).await.map_err(
-        |error| match error {
-            SessionError::Nothing => {
-                tell(&healed);
-                Failure::error(format!("{name} has no messages to add"))
+    let added =
+        persist(&held.around(&app.logs, &app.vault), &mut session, messages, &name, begin).await.map_err(|error| {
+            match error {
+                SessionError::Nothing => {
+                    tell(&healed);
+                    Failure::error(format!("{name} has no messages to add"))
+                }
+                error => error.into(),
             }
-            error => error.into(),
-        },
-    )?;
+        })?;
     tell(&added.healed);
     if let Some(problem) = added.unmirrored {
         eprintln!("! the messages are saved, but not mirrored: {}", plain(&problem));

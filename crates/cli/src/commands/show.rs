@@ -86,7 +86,7 @@ pub async fn show(args: ShowArgs) -> Result<Exit, Failure> {
             None if log.read_only() => format!("its process ended; to continue in a copy: mainpath fork {trace}"),
             None => format!("its process ended; mainpath resume {trace}"),
         };
-        path(&logs, (&trace, is_driven, &then), &log.events, &state, &bodies).await?;
+        path(&logs, &trace, is_driven, &then, &log.events, &state, &bodies).await?;
     }
     if let Some(damage) = &log.damage {
         return Err(Failure::error(format!("the log is damaged: {damage}; everything before that was read")));
@@ -113,7 +113,9 @@ fn used(bodies: &Hydrated<'_>, kind: NodeKind, event: EventId) -> String {
 
 async fn path(
     logs: &Logs,
-    (trace, is_driven, then): (&TraceId, bool, &str),
+    trace: &TraceId,
+    is_driven: bool,
+    then: &str,
     events: &[Event],
     state: &State,
     bodies: &Hydrated<'_>,

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::traces::allow::why;
 use crate::traces::asked::{Asked, Standing, asked};
 use crate::traces::mail::says_first;
-use crate::ui::live::{Ears, Piece, Source};
+use crate::ui::live::{Ears, HeardPiece, Source};
 use crate::ui::print::Printer;
 use crate::ui::text::plain;
 use clap::Args;
@@ -54,7 +54,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let mut damage = log.damage;
     let mut questions = BTreeSet::new();
     let mut ears = Ears::new(&logs.store.trace_dir(&logs.scope.tenant, &trace));
-    let mut heard: Option<Piece> = None;
+    let mut heard: Option<HeardPiece> = None;
     loop {
         for event in std::mem::take(&mut events) {
             apply(&mut state, &event);
@@ -66,7 +66,7 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             }
         }
         // What it is a piece of has been shown by now, unless it is over.
-        if let Some(Piece { of, delta }) = heard.take().filter(|piece| is_open(&state, piece.of))
+        if let Some(HeardPiece { of, delta }) = heard.take().filter(|piece| is_open(&state, piece.of))
             && !printed(printer.print(&Live::Delta { of: of.effect(), delta }))?
         {
             return Ok(Exit::Ok);

@@ -49,7 +49,7 @@ pub fn attach(registry: &Registry, args: &AttachArgs, model: &str) -> Result<Att
         args.image.iter().map(|named| ("--image", named)).chain(args.file.iter().map(|named| ("--file", named)))
     {
         let (part, line) =
-            one((flag, named), (model, abilities(registry, model), vendor(registry, model)), args.attachments)?;
+            one(flag, named, model, abilities(registry, model), vendor(registry, model), args.attachments)?;
         attached.parts.push(part);
         attached.lines.push(line);
     }
@@ -57,8 +57,11 @@ pub fn attach(registry: &Registry, args: &AttachArgs, model: &str) -> Result<Att
 }
 
 fn one(
-    (flag, named): (&str, &OsStr),
-    (model, abilities, vendor): (&str, Abilities, Vendor),
+    flag: &str,
+    named: &OsStr,
+    model: &str,
+    abilities: Abilities,
+    vendor: Vendor,
     otherwise: Attachments,
 ) -> Result<(Part, String), Failure> {
     let bad = |why: String| Failure::usage(format!("{flag} {}: {why}", short(&named.to_string_lossy(), 80)));
@@ -180,7 +183,7 @@ mod tests {
         let url = OsStr::new("https://example.com/a.mp3");
         let deaf = Abilities { vision: true, document: true, ..Abilities::default() };
         let tried = |abilities: Abilities, otherwise: Attachments| {
-            one(("--file", url), ("a:b", abilities, Vendor::OpenAi), otherwise)
+            one("--file", url, "a:b", abilities, Vendor::OpenAi, otherwise)
         };
         let refused = tried(deaf, Attachments::Refuse).unwrap_err();
         let why = "the model a:b does not accept audio; use another model, or --attachments text to send it as text";

@@ -267,7 +267,7 @@ impl<'a> Follow<'a> {
             };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
-            eprintln!("mainpath: {why}; {}", next((&state, &bodies), spec_of(&log)));
+            eprintln!("mainpath: {why}; {}", next(&state, &bodies, spec_of(&log)));
         }
         if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             return Err(self.unwritten(error));
@@ -306,7 +306,7 @@ impl<'a> Follow<'a> {
 }
 
 /// What to do after a run has ended without an answer.
-fn next((state, bodies): (&State, &dyn Bodies), spec: Option<&Spec>) -> String {
+fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
     let trace = &state.trace;
     let larger = format!("continue with a larger window: mainpath resume {trace} --model MODEL");
     match what_helps(state, bodies) {

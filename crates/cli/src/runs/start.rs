@@ -86,7 +86,7 @@ pub async fn begin(
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
     let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
-    let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, (&workspace, &rules.policy), mode)?;
+    let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, &workspace, &rules.policy, mode)?;
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
     let mail = message(task, attached, &args.output);

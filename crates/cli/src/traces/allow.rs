@@ -40,7 +40,7 @@ pub fn offered(rule: &str) -> String {
 
 /// Writes a rule that allows something into the user's own rules. Gives the file. Errors: the file's rules are wrong, or it
 /// cannot be written.
-pub fn keep(home: &Home, rule: &str, (trace, call): (&TraceId, CallId)) -> Result<PathBuf, Failure> {
+pub fn keep(home: &Home, rule: &str, trace: &TraceId, call: CallId) -> Result<PathBuf, Failure> {
     let file = home.config_dir().join("policy.toml");
     let bad = |why: String| Failure::error(format!("the rule cannot be kept in {}: {why}", file.display()));
     let patterns = rule.lines().map(|line| toml::Value::String(line.into())).collect();

@@ -112,11 +112,7 @@ async fn lacks(logs: &Logs, trace: &TraceId, call: &Call, tool: &str) -> Result<
 }
 
 /// Why a call that is there does not wait for an approval; `None` if it was denied and can be approved.
-pub async fn why_not(
-    logs: &Logs,
-    (state, bodies): (&State, &dyn Bodies),
-    call: &Call,
-) -> Result<Option<String>, Failure> {
+pub async fn why_not(logs: &Logs, state: &State, bodies: &dyn Bodies, call: &Call) -> Result<Option<String>, Failure> {
     let (trace, id, what) = (&state.trace, call.id, what(call, bodies));
     let then = format!("continue with: mainpath resume {trace}");
     if is_denied(call) {

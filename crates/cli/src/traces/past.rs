@@ -20,7 +20,7 @@ pub fn calls(events: &[Event], tools: &Tools, workspace: Option<&Workspace>) -> 
                 for RecordedCall { id: call, written, arguments, planned: judged } in data.calls() {
                     let facts = facts(judged.tool.as_deref().unwrap_or(written.name), arguments, tools, workspace);
                     if matches!(judged.ended(), Some((Resolution::Ok, _))) {
-                        push(&mut calls, (call, run), facts, &done);
+                        push(&mut calls, call, run, facts, &done);
                         done.insert(call);
                     } else {
                         planned.insert(call, facts);
@@ -40,7 +40,7 @@ pub fn calls(events: &[Event], tools: &Tools, workspace: Option<&Workspace>) -> 
             }
             EventKind::ActionStarted(data) if started.insert(data.call) => {
                 if let Some(facts) = planned.get(&data.call) {
-                    push(&mut calls, (data.call, run), facts.clone(), &done);
+                    push(&mut calls, data.call, run, facts.clone(), &done);
                 }
             }
             EventKind::CallResolved(CallResolved { call, resolution: Resolution::Ok, .. }) => {
@@ -52,7 +52,7 @@ pub fn calls(events: &[Event], tools: &Tools, workspace: Option<&Workspace>) -> 
     calls
 }
 
-fn push(calls: &mut Vec<PastCall>, (call, run): (CallId, u32), facts: CallFacts, done: &HashSet<CallId>) {
+fn push(calls: &mut Vec<PastCall>, call: CallId, run: u32, facts: CallFacts, done: &HashSet<CallId>) {
     let after = calls.iter().enumerate().filter(|(_, past)| done.contains(&past.call)).map(|(at, _)| at).collect();
     calls.push(PastCall { call, run, facts, after });
 }

@@ -18,7 +18,7 @@ const LONGEST: usize = 4096;
 
 /// A piece, and what it is a piece of.
 #[derive(Serialize, Deserialize)]
-pub struct Piece {
+pub struct HeardPiece {
     /// What it comes from.
     pub of: Source,
     /// The piece.
@@ -80,7 +80,7 @@ impl Watchers {
         if self.pipes.is_empty() {
             return;
         }
-        let Ok(mut line) = serde_json::to_string(&Piece { of, delta: delta.clone() }) else { return };
+        let Ok(mut line) = serde_json::to_string(&HeardPiece { of, delta: delta.clone() }) else { return };
         line.push('\n');
         if line.len() <= LONGEST {
             // One that is full loses the piece, and one that has gone is not told again.
@@ -122,7 +122,7 @@ impl Ears {
     }
 
     /// The next piece that can be understood. Cancel safe: what was read of a line is kept. Never ends where nobody tells anything.
-    pub async fn next(&mut self) -> Piece {
+    pub async fn next(&mut self) -> HeardPiece {
         loop {
             match self.lines.read_until(b'\n', &mut self.line).await {
                 Ok(1..) => {}

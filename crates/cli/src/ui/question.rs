@@ -209,7 +209,7 @@ impl Follow<'_> {
             Said::Trace => self.with_rule(call, made.offer),
             Said::Always => {
                 let rule = self.printer.call(call).offer.unwrap_or_default();
-                let file = keep(&self.app.logs.home, &rule, (&self.trace, call))?;
+                let file = keep(&self.app.logs.home, &rule, &self.trace, call)?;
                 self.say(&format!(
                     "{} is allowed in every trace from now on; the rule is in {}",
                     in_a_line(&rule),
@@ -218,7 +218,7 @@ impl Follow<'_> {
                 self.with_rule(call, Some(rule))
             }
             Said::Edit(text) => match edited(&made.arguments, &text) {
-                Some(arguments) => match fits(self.app, (&self.trace, call), &arguments).await {
+                Some(arguments) => match fits(self.app, &self.trace, call, &arguments).await {
                     Ok(()) => Mail::Approve { call, arguments: Some(arguments), rule: None },
                     Err(problem) => {
                         self.ask(&format!("  {}: ", plain(&problem.message)));

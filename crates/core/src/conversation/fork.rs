@@ -14,9 +14,10 @@ use mainpath_types::{
 /// `events` is the other's log; a gap in its numbers is an event whose content was erased. Errors: the message is not there,
 /// or was on a side branch.
 pub fn fork(
-    (new, from): (&TraceId, &TraceId),
+    from: &TraceId,
     events: &[Event],
     at: Seq,
+    new: &TraceId,
     by: &Principal,
     now: Millis,
 ) -> Result<Vec<Event>, Refusal> {

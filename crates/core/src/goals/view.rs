@@ -38,7 +38,7 @@ impl Goals {
             format!("{}{}", plan.line(goal, false), came.unwrap_or_default())
         };
         let mut shown = Vec::new();
-        self.walk((None, 0), &|_| true, &mut shown);
+        self.walk(None, 0, &|_| true, &mut shown);
         for (goal, level) in shown {
             let now = line(self, goal);
             if before.get(goal.id).map(|goal| line(before, goal)) != Some(now.clone()) {
@@ -72,7 +72,7 @@ impl Goals {
         let open: BTreeSet<GoalId> = to_do.flat_map(|goal| self.above(goal.id)).map(|goal| goal.id).collect();
         let path: BTreeSet<GoalId> = self.focus.iter().flat_map(|id| self.above(*id)).map(|goal| goal.id).collect();
         let mut shown = Vec::new();
-        self.walk((None, 0), &|goal| full || !goal.is_finished() || open.contains(&goal.id), &mut shown);
+        self.walk(None, 0, &|goal| full || !goal.is_finished() || open.contains(&goal.id), &mut shown);
         if shown.is_empty() {
             text.push_str("There are no goals yet.");
         }
@@ -100,14 +100,15 @@ impl Goals {
     /// The goals under one with their levels, as they stand; those under a goal that is not `opened` are left out.
     fn walk<'a>(
         &'a self,
-        (parent, level): (Option<GoalId>, usize),
+        parent: Option<GoalId>,
+        level: usize,
         opened: &impl Fn(&Goal) -> bool,
         into: &mut Vec<(&'a Goal, usize)>,
     ) {
         for goal in self.under(parent) {
             into.push((goal, level));
             if opened(goal) {
-                self.walk((Some(goal.id), level + 1), opened, into);
+                self.walk(Some(goal.id), level + 1, opened, into);
             }
         }
     }

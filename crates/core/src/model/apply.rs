@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 impl State {
     /// Ends the model call in flight.
-    pub(crate) fn settle(&mut self, charged: (Usage, Micros), spent: Spent) -> Option<ModelCall> {
+    pub(crate) fn settle(&mut self, usage: Usage, cost: Micros, spent: Spent) -> Option<ModelCall> {
         self.spent += spent;
-        self.with_run(|run| run.settle(charged, spent));
+        self.with_run(|run| run.settle(usage, cost, spent));
         self.model.take()
     }
 
@@ -83,7 +83,7 @@ impl State {
 
     /// A valid answer. In a repair it is the turn that was asked for, so it continues the main path.
     pub(crate) fn answer(&mut self, id: EventId, data: &ModelFinished) {
-        let model = self.settle((data.usage, data.cost), data.spent());
+        let model = self.settle(data.usage, data.cost, data.spent());
         if data.aside {
             return self.answer_aside(id, data);
         }
@@ -143,7 +143,7 @@ impl State {
 
     /// The answer and the request to repair it hang off the frozen path; a second one gives up.
     pub(crate) fn malformed(&mut self, id: EventId, data: &ModelMalformed) {
-        self.settle((data.usage, data.cost), data.spent());
+        self.settle(data.usage, data.cost, data.spent());
         let tip = self.tip();
         let answer = self.tree.push(tip, id, NodeKind::Malformed, data.tokens, None);
         let head = self.tree.push(Some(answer), id, NodeKind::RepairPrompt, data.repair_tokens, None);
@@ -165,7 +165,7 @@ impl State {
     }
 
     pub(crate) fn model_failed(&mut self, data: &ModelFailed) {
-        self.settle((data.usage, data.cost), data.spent());
+        self.settle(data.usage, data.cost, data.spent());
         self.with_run(|run| {
             run.model_failures += 1;
             run.retry_at = data.retry_at;

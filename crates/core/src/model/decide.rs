@@ -82,7 +82,8 @@ pub(crate) fn malformed(
     state: &State,
     at: Millis,
     reply: &Reply,
-    (problem, breach): (&str, Breach),
+    problem: &str,
+    breach: Breach,
     repair_tokens: u32,
 ) -> Decided {
     let model = awaited(state, reply.request)?;
@@ -112,7 +113,9 @@ pub(crate) fn model_failed(
     state: &State,
     request: u32,
     error: &ModelError,
-    (retry_at, usage, received): (Option<Millis>, Option<Usage>, u32),
+    retry_at: Option<Millis>,
+    usage: Option<Usage>,
+    received: u32,
 ) -> Decided {
     let model = awaited(state, request)?;
     let failures = state.run.as_ref().map_or(0, |run| run.model_failures);

@@ -106,7 +106,7 @@ impl Run {
     }
 
     /// Books what a model call is charged, and what it really used.
-    pub fn settle(&mut self, (usage, cost): (Usage, Micros), spent: Spent) {
+    pub fn settle(&mut self, usage: Usage, cost: Micros, spent: Spent) {
         self.usage += usage;
         self.cost = self.cost.saturating_add(cost);
         self.spent += spent;

@@ -160,7 +160,7 @@ fn the_place_of_an_erased_event_stays_empty() {
     let gone = agent.log.iter().position(|event| event.kind.name() == "goals_changed").unwrap();
     let erased: Vec<Event> =
         agent.log.iter().enumerate().filter(|(at, _)| *at != gone).map(|(_, e)| e.clone()).collect();
-    let log = fork((&"b".parse().unwrap(), &"a".parse().unwrap()), &erased, Seq(2), &user(), 0).unwrap();
+    let log = fork(&"a".parse().unwrap(), &erased, Seq(2), &"b".parse().unwrap(), &user(), 0).unwrap();
     let ids: Vec<EventId> = log.iter().map(|event| event.id).collect();
     assert_eq!(ids, (1..=log.len() as u64).collect::<Vec<_>>());
     assert_eq!(log[gone].kind, Omitted {}.into());

@@ -124,7 +124,7 @@ impl Agent {
     /// What this agent's log comes to as a fork at a message, in another trace.
     pub fn fork(&self, at: u32) -> Result<Agent, Refusal> {
         let (new, from) = ("forked".parse().unwrap(), &self.state().trace);
-        let log = mainpath_core::fork((&new, from), &self.log, Seq(at), &user(), self.now)?;
+        let log = mainpath_core::fork(from, &self.log, Seq(at), &new, &user(), self.now)?;
         let mut bodies = Log::default();
         bodies.extend(&log);
         let agent = Agent { machine: Machine::fold(new, &log), log, bodies, now: self.now, not_done: BTreeSet::new() };

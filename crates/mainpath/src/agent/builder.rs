@@ -99,7 +99,7 @@ impl Agent {
         let folder = workspace(self.options.workspace.as_deref())?;
         let policy = self.host.policy(&folder.display().to_string(), &self.rules)?;
         let mut spec =
-            spec(&self.options, self.host.basis(&self.rules), self.model.clone(), (&folder, &policy), self.approvals)?;
+            spec(&self.options, self.host.basis(&self.rules), self.model.clone(), &folder, &policy, self.approvals)?;
         spec.rules = self.rules.clone();
         Ok(spec)
     }

@@ -52,7 +52,8 @@ pub fn spec(
     given: &AgentOptions,
     basis: Basis<'_>,
     model: String,
-    (workspace, policy): (&Path, &Policy),
+    workspace: &Path,
+    policy: &Policy,
     mode: ApprovalMode,
 ) -> Result<Spec, Error> {
     let config = &basis.home.config;

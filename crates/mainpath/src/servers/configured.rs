@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 /// Which servers there are for a workspace. Errors: what is wrong with a file of the person's own.
 pub fn read(logs: &Logs, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Error> {
-    let config = (&logs.home.config.mcp, &*logs.home.config_file);
-    Servers::read(config, workspace, run_file).map_err(Error::invalid)
+    Servers::read(&logs.home.config.mcp, &logs.home.config_file, workspace, run_file).map_err(Error::invalid)
 }
 
 /// Whom the person trusts.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 fn read(folder: &Path, config: &str) -> Result<Servers, String> {
     let config: McpConfig = toml::from_str(config).map_err(|error| error.message().to_string())?;
-    Servers::read((&config, Path::new("/c/config.toml")), folder, None)
+    Servers::read(&config, Path::new("/c/config.toml"), folder, None)
 }
 
 fn workspace(json: &str) -> (tempfile::TempDir, Servers) {
@@ -61,7 +61,7 @@ fn a_broken_file_of_a_workspace_is_told_and_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("own.json");
     std::fs::write(&own, r#"{"mcpServers": {"a": {"comand": "x"}}}"#).unwrap();
-    let wrong = Servers::read((&McpConfig::default(), Path::new("/c/config.toml")), folder.path(), Some(&own));
+    let wrong = Servers::read(&McpConfig::default(), Path::new("/c/config.toml"), folder.path(), Some(&own));
     let file = own.display();
     assert_eq!(
         wrong.unwrap_err(),
@@ -95,8 +95,7 @@ fn the_persons_own_files_are_read_strictly() {
         assert_eq!(bad(&format!("[servers.a]\n{entry}\n")), format!("{at}{wanted}"), "{entry}");
     }
     let config = McpConfig::default();
-    let missing =
-        Servers::read((&config, Path::new("c")), folder.path(), Some(Path::new("/no/such.json"))).unwrap_err();
+    let missing = Servers::read(&config, Path::new("c"), folder.path(), Some(Path::new("/no/such.json"))).unwrap_err();
     assert_eq!(missing, "/no/such.json: there is no such file");
 }
 
@@ -106,7 +105,7 @@ fn of_two_entries_with_one_name_the_persons_own_counts() {
     let run = folder.path().join("run.json");
     std::fs::write(&run, r#"{"mcpServers": {"a": {"command": "run"}}}"#).unwrap();
     let config: McpConfig = toml::from_str("[servers.a]\ncommand = \"own\"\n[servers.c]\ncommand = \"own\"\n").unwrap();
-    let servers = Servers::read((&config, Path::new("c")), folder.path(), Some(&run)).unwrap();
+    let servers = Servers::read(&config, Path::new("c"), folder.path(), Some(&run)).unwrap();
     let command = |server: &Configured| (server.name.clone(), server.entry.command.clone().unwrap(), server.foreign);
     let found: Vec<_> = servers.servers.iter().map(command).collect();
     let one = |name: &str, command: &str, foreign| (name.to_string(), command.to_string(), foreign);

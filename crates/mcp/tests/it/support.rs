@@ -1,7 +1,7 @@
 //! A workspace with servers and what calls need.
 
 use mainpath_mcp::{Around, Mcp, McpConfig, ServerState, Servers, State, Unconfined};
-use mainpath_policy::{CallFacts, Grant};
+use mainpath_policy::{Attempt, CallFacts, Grant};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{MemoryBlobs, Problem, Secrets, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, Origin, Seq, ToolOutput, Verdict, text_of};
@@ -47,7 +47,7 @@ impl World {
         let root = folder.path().canonicalize().unwrap();
         let workspace = Arc::new(Workspace::new(&root, vec![]).unwrap());
         let config: McpConfig = toml::from_str(config).unwrap();
-        let servers = Servers::read((&config, Path::new("config.toml")), &root, None).unwrap();
+        let servers = Servers::read(&config, Path::new("config.toml"), &root, None).unwrap();
         let tools = Tools::kernel();
         let notices: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = notices.clone();
@@ -93,8 +93,8 @@ impl World {
         let effect = self.tools.doc(tool).unwrap_or_else(|| panic!("no tool {tool}: {:?}", self.names())).effect;
         let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
         let call = CallId { seq: Seq(1), index: 0 };
-        let of = (&"t1".parse().unwrap(), call, 1);
-        let grant = Grant::issue(of, (tool, effect), Confinement::default(), &verdict, false).unwrap();
+        let of = Attempt { trace: &"t1".parse().unwrap(), call, number: 1, tool, effect };
+        let grant = Grant::issue(of, Confinement::default(), &verdict, false).unwrap();
         let mut ctx = ToolContext::new(self.workspace.clone(), grant, Launcher::new("/nowhere", vec![]));
         let progress = self.progress.clone();
         ctx.blobs = self.blobs.clone();

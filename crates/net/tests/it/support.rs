@@ -1,6 +1,6 @@
 use crate::server::Server;
 use mainpath_net::{Client, Lookup, Reach};
-use mainpath_policy::Grant;
+use mainpath_policy::{Attempt, Grant};
 use mainpath_sandbox::Launcher;
 use mainpath_tools::{Fut, MemoryBlobs, Secrets, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, Seq, ToolOutput, Verdict, text_of};
@@ -72,7 +72,13 @@ impl World {
         let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
         let call = CallId { seq: Seq(7), index: 0 };
         let trace = "t1".parse().unwrap();
-        let grant = Grant::issue((&trace, call, 1), (tool, effect), Confinement::default(), &verdict, false).unwrap();
+        let grant = Grant::issue(
+            Attempt { trace: &trace, call, number: 1, tool, effect },
+            Confinement::default(),
+            &verdict,
+            false,
+        )
+        .unwrap();
         let workspace = Arc::new(Workspace::new(self.folder.path(), vec![]).unwrap());
         let mut ctx =
             ToolContext::new(workspace, grant, Launcher::new(env!("CARGO_BIN_EXE_mainpath-net-launch"), vec![]));

@@ -13,7 +13,7 @@ impl Runtime {
     pub async fn fork(&self, scope: &Scope, from: &TraceId, at: Seq, new: &TraceId) -> Result<(), RuntimeError> {
         let config = self.config();
         let log = config.store.read(scope, from, 1).await?;
-        let forked = mainpath_core::fork((new, from), &log.events, at, &scope.principal, (config.clock)());
+        let forked = mainpath_core::fork(from, &log.events, at, new, &scope.principal, (config.clock)());
         let forked = forked.map_err(RuntimeError::Refused)?;
         Ok(config.store.begin(scope, new, forked).await?)
     }

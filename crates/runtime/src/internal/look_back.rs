@@ -6,7 +6,8 @@ use mainpath_core::{
     Bodies, Call, CallState, Item, Log, Shown, State, estimate, excerpt, expand, in_brief, message, older,
 };
 use mainpath_tools::{
-    ExpandArgs, ExpandWindow, Fut, ListArgs, ListCalls, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult, Tool,
+    ExpandArgs, ExpandWindow, Fut, ListCalls, ListCallsArgs, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
+    Tool,
 };
 use mainpath_types::{CallId, EventKind, Part, Role, Seq, WrittenCall, own_tool_name, text_of, written_calls};
 use std::collections::BTreeSet;
@@ -238,7 +239,7 @@ fn words(parts: &[Part]) -> String {
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn past_calls(context: &InternalContext<'_>, args: &ListArgs) -> String {
+fn past_calls(context: &InternalContext<'_>, args: &ListCallsArgs) -> String {
     let InternalContext { state, log, room, .. } = *context;
     let wanted = args.tool.as_deref().map(own_tool_name);
     let on_path = on_path(state);

@@ -35,7 +35,7 @@ impl Place {
         let messages = Loose::read(None, &history.to_string()).unwrap();
         let around = self.around(&self.files, now);
         let begin = || Ok((format!("trace-{now}").parse().unwrap(), Spec::new("some:model", Profile::Trace)));
-        persist(&around, session, (messages, "a test"), begin).await
+        persist(&around, session, messages, "a test", begin).await
     }
 
     async fn history(&self, session: &Session, now: Millis) -> (Value, bool) {
@@ -172,8 +172,7 @@ async fn nothing_is_added_to_a_trace_that_somebody_has_and_no_mirror_is_needed()
     let nowhere = SqlitePlace::new(place.dir.path().join("no/such/folder/chat.db"));
     let around = place.around(&nowhere, 3_000);
     let messages = Loose::read(None, &turn(2).to_string()).unwrap();
-    let added =
-        persist(&around, &mut session, (messages, "a test"), || unreachable!("there is a trace")).await.unwrap();
+    let added = persist(&around, &mut session, messages, "a test", || unreachable!("there is a trace")).await.unwrap();
     assert!(added.unmirrored.unwrap().contains("chat.db"));
     assert_eq!(prepare(&around, &session).await.unwrap().messages.len(), 4);
 }

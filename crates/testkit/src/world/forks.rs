@@ -33,7 +33,7 @@ impl World {
         let (at, is) = (rewound.tree.head, Some(places(rewound)));
         check::ensure(is == last, || format!("rewound to {at:?}, the plan is {is:?}, and was {last:?}"))?;
         let (trace, by) = ("fork".parse().expect("a valid id"), Principal::local_user());
-        let log = fork((&trace, &rewound.trace), &before, at.unwrap_or(Seq(0)), &by, self.now);
+        let log = fork(&rewound.trace, &before, at.unwrap_or(Seq(0)), &trace, &by, self.now);
         let log = log.map_err(|refusal| format!("no fork at {at:?}: {refusal}"))?;
         let mut fork = State::new(trace);
         log.iter().for_each(|event| apply(&mut fork, event));
@@ -48,7 +48,7 @@ impl World {
         let most = u32::try_from(self.machine.state().tree.len()).unwrap_or(0);
         let at = Seq(self.rng.u32(0..=most));
         let fail = |problem: String| panic!("seed {}: fork at {at}: {problem}", self.seed);
-        let log = match fork((&trace, from), &self.log, at, &by, self.now) {
+        let log = match fork(from, &self.log, at, &trace, &by, self.now) {
             Ok(log) => log,
             Err(refusal) => return assert_eq!(refusal, Refusal::OnSideBranch(at), "seed {}", self.seed),
         };

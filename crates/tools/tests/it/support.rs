@@ -1,4 +1,4 @@
-use mainpath_policy::Grant;
+use mainpath_policy::{Attempt, Grant};
 use mainpath_sandbox::{Cage, Launcher};
 use mainpath_tools::{MemoryBlobs, ProbeAnswer, ToolContext, Tools, Workspace};
 use mainpath_types::{CallId, Confinement, Decision, EffectClass, Seq, ToolOutput, Verdict, text_of};
@@ -26,7 +26,8 @@ pub fn grant(tool: &str, effect: EffectClass) -> Grant {
 pub fn numbered(tool: &str, effect: EffectClass, seq: u32) -> Grant {
     let verdict = Verdict { decision: Decision::Allow, rule: "test".into(), reason: String::new() };
     let call = CallId { seq: Seq(seq), index: 0 };
-    Grant::issue((&"t1".parse().unwrap(), call, 1), (tool, effect), Confinement::default(), &verdict, false).unwrap()
+    let of = Attempt { trace: &"t1".parse().unwrap(), call, number: 1, tool, effect };
+    Grant::issue(of, Confinement::default(), &verdict, false).unwrap()
 }
 
 pub fn launcher() -> Launcher {

@@ -9,11 +9,11 @@ const DEEPEST: u32 = 6;
 /// A line's pieces: code, emphasis, links.
 pub fn inline(text: &str, style: Style) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    spans(text, (style, DEEPEST), &mut pieces);
+    spans(text, style, DEEPEST, &mut pieces);
     pieces
 }
 
-fn spans(text: &str, (style, deeper): (Style, u32), pieces: &mut Vec<Piece>) {
+fn spans(text: &str, style: Style, deeper: u32, pieces: &mut Vec<Piece>) {
     let mut at = 0;
     let mut before = None;
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -34,11 +34,11 @@ fn spans(text: &str, (style, deeper): (Style, u32), pieces: &mut Vec<Piece>) {
                     "~~" => Style::STRUCK,
                     _ => Style::ITALIC,
                 };
-                spans(inside, (style.and(more), deeper - 1), pieces);
+                spans(inside, style.and(more), deeper - 1, pieces);
                 inside.len() + 2 * mark.len()
             }),
             '[' | '!' if deeper > 0 => link(rest).map(|(shown, to, taken)| {
-                spans(shown, (style.and(Style::UNDERLINED), deeper - 1), pieces);
+                spans(shown, style.and(Style::UNDERLINED), deeper - 1, pieces);
                 if shown != to && !to.is_empty() {
                     format!(" ({to})").chars().for_each(|c| push(pieces, style.and(Style::DIM), c));
                 }

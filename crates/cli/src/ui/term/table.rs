@@ -47,7 +47,7 @@ pub fn drawn(lines: &[String], room: usize) -> Option<String> {
         let style = if n == 0 { Style::BOLD } else { Style::PLAIN };
         for at in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
             let one = |((cell, width), align): ((&Vec<Vec<Piece>>, &usize), &Align)| {
-                padded(cell.get(at).cloned().unwrap_or_default(), (*width, *align), style)
+                padded(cell.get(at).cloned().unwrap_or_default(), *width, *align, style)
             };
             let mut line: Vec<Piece> = Vec::new();
             for cell in cells.iter().zip(&widths).zip(&aligns).map(one) {
@@ -110,7 +110,7 @@ fn fitted(mut widths: Vec<usize>, room: usize) -> Option<Vec<usize>> {
 }
 
 /// A row of a cell with the blanks that it takes.
-fn padded(mut cell: Vec<Piece>, (to, align): (usize, Align), style: Style) -> Vec<Piece> {
+fn padded(mut cell: Vec<Piece>, to: usize, align: Align, style: Style) -> Vec<Piece> {
     let missing = to.saturating_sub(wide(&cell));
     let before = match align {
         Align::Left => 0,
