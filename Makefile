@@ -43,6 +43,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p mainpath --no-default-features --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --workspace --exclude mainpath-bench --exclude mainpath-testkit --exclude xtask
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deps
 
@@ -55,9 +56,8 @@ advisories:
 sbom:
 	@$(CARGO) xtask sbom
 
-## Builds the pages of every crate that is published, packages them, and runs the program of README.md against the packages. Minutes.
+## Packages every crate that is published, and runs the program of README.md against the packages. Minutes.
 package-check:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --workspace --exclude mainpath-bench --exclude mainpath-testkit --exclude xtask
 	$(CARGO) xtask package-check
 
 ## What is tried at length before a release: docs/robustness.md. Less than 20 minutes.

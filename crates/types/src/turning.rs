@@ -15,7 +15,7 @@ pub struct RewindRequested {
     /// Its estimated size.
     #[serde(default)]
     pub tokens: u32,
-    /// The size of what it demands or rules out: see [`MessageQueued`].
+    /// The size of what it demands or rules out: see [`MessageQueued`](crate::MessageQueued).
     #[serde(default, skip_serializing_if = "crate::facts::is_none_at_all")]
     pub demands: u32,
     /// Where in its text that stands.
