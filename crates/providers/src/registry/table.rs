@@ -142,7 +142,8 @@ fn check(entry: &ProviderEntry) -> Result<(), String> {
     if PLAYED.contains(&name.as_str()) {
         return Err(format!("the name {name:?} is taken; choose another"));
     }
-    if let Some(url) = &entry.base_url {
+    // Without HTTP there is no address, and whoever wants to use one is told that.
+    if let Some(url) = entry.base_url.as_ref().filter(|_| cfg!(feature = "http")) {
         Endpoint::new(url).map_err(|why| format!("the base_url of {name:?} is wrong: {why}"))?;
     }
     for (header, value) in entry.headers.iter().flatten() {
