@@ -54,7 +54,8 @@ fn packaged(root: &Path) -> Result<String, String> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "crate"));
     files.sort();
     for file in &files {
-        run(Command::new("tar").arg("xzf").arg(file).current_dir(&unpacked))?;
+        // With the time of now: packages have one and the same, by which cargo would take what it built before for what is there.
+        run(Command::new("tar").arg("xzmf").arg(file).current_dir(&unpacked))?;
         let folder = unpacked.join(file.file_stem().unwrap_or_default());
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = stem.rsplit_once('-').map_or(stem.as_str(), |(name, _)| name);
