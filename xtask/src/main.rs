@@ -171,7 +171,7 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
     // It panics where nobody reads any more, as in `mainpath doctor | true`.
     let prints = |line: &str| line.trim_start().starts_with("println!") || line.contains(" println!");
     if name.starts_with("crates/cli/src/") && code.lines().any(prints) {
-        problems.push(format!("{name} prints with println!: use browse::out"));
+        problems.push(format!("{name} prints with println!: use ui::out"));
     }
     if text.lines().any(|line| line.ends_with(' ') || line.contains('\t')) {
         problems.push(format!("{name} has trailing blanks or tabs"));

@@ -1,19 +1,19 @@
 //! A schema as it is read: every keyword has the form it must have, every pattern compiles, every reference leads to a
 //! schema in the same document.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use fancy_regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
+use crate::pattern::Pattern;
 use crate::value::{TYPES, shown, whole};
 
 /// Deeper than this no schema lies in another.
 const DEEPEST: usize = 200;
-/// Steps back that a pattern may make on one text.
-const BACKTRACKS: usize = 100_000;
-/// Bytes that a pattern may take when compiled.
-const COMPILED: usize = 1 << 20;
+/// Bytes that a reference may have, and the place that one leads to: to follow it takes as long as it is.
+const LONGEST_PLACE: usize = 1_000;
+/// As much all patterns may weigh: each takes time to read, and memory.
+const MOST_OF_PATTERNS: usize = 64_000;
 
 /// A schema that has been read.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Document {
     pub lone_references: bool,
     /// Whether some part of it asks for what others have looked at: `unevaluatedProperties`, `unevaluatedItems`.
     pub tracks: bool,
-    patterns: BTreeMap<String, Regex>,
+    patterns: BTreeMap<String, Pattern>,
     /// Where a reference leads, as a JSON pointer, by its text.
     targets: BTreeMap<String, String>,
 }
@@ -32,103 +32,120 @@ impl Document {
     /// Errors: what is wrong with it.
     pub fn new(root: &Value) -> Result<Document, String> {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let mut document = Document {
+        let mut reader = Reader { id: root.get("$id").and_then(Value::as_str), ..Reader::default() };
+        reader.read(root, &Place { above: None, name: "", deep: 0 })?;
+        let targets = reader.resolve(root)?;
+        Ok(Document {
             root: root.clone(),
             lone_references: ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| draft.contains(old)),
-            tracks: false,
-            patterns: BTreeMap::new(),
-            targets: BTreeMap::new(),
-        };
-        let mut reading = Reading { id: root.get("$id").and_then(Value::as_str), ..Reading::default() };
-        document.read(&mut reading, root, &Place { above: None, name: "" })?;
-        document.resolve(reading)?;
-        Ok(document)
+            tracks: reader.tracks,
+            patterns: reader.patterns,
+            targets,
+        })
     }
 
-    /// What a pattern of the schema says of a text; `None` when it takes too many steps.
-    pub fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
-        self.patterns.get(pattern)?.is_match(text).ok()
+    pub fn pattern(&self, pattern: &str) -> Option<&Pattern> {
+        self.patterns.get(pattern)
     }
 
-    /// The schema that a reference leads to.
-    pub fn target(&self, reference: &str) -> Option<&Value> {
-        self.root.pointer(self.targets.get(reference)?)
+    /// The place that a reference leads to, as a JSON pointer.
+    pub fn target(&self, reference: &str) -> Option<&str> {
+        self.targets.get(reference).map(String::as_str)
     }
+}
 
+/// Reads a schema, and keeps what is found on the way.
+#[derive(Default)]
+struct Reader<'a> {
+    id: Option<&'a str>,
+    tracks: bool,
+    patterns: BTreeMap<String, Pattern>,
+    weight_of_patterns: usize,
+    /// Where in memory the schemas lie that have been read.
+    known: HashSet<usize>,
+    /// Pointers by anchor.
+    anchors: BTreeMap<&'a str, String>,
+    references: BTreeSet<&'a str>,
+    /// Pointers by `$id`, of schemas inside; none where two have the same.
+    ids: BTreeMap<&'a str, Option<String>>,
+}
+
+impl<'a> Reader<'a> {
     /// Finds what each reference leads to, and reads that too where it lies in no place of a schema.
-    fn resolve(&mut self, mut reading: Reading<'_>) -> Result<(), String> {
-        let root = self.root.clone();
-        while let Some(reference) = reading.references.pop_first() {
-            let own =
-                reading.id.filter(|id| !id.is_empty()).and_then(|id| reference.strip_prefix(id.trim_end_matches('#')));
-            let pointer = match (own.unwrap_or(&reference), reading.ids.get(&reference)) {
-                ("", _) => Some(String::new()),
-                (_, Some(named)) => named.clone(),
-                (rest, None) => {
-                    let Some(fragment) = rest.strip_prefix('#') else {
-                        return Err(format!(
-                            "it refers to {reference:?}, another document; only what is in it is read"
-                        ));
-                    };
-                    // It would depend on which of them the reference stands in.
-                    if !reading.ids.is_empty() {
-                        return Err(format!(
-                            "it refers to {reference:?}, and a schema in it has an $id: that is not supported"
-                        ));
-                    }
-                    match percent_decoded(fragment) {
-                        pointer if pointer.is_empty() || pointer.starts_with('/') => Some(pointer),
-                        anchor => reading.anchors.get(&anchor).cloned(),
-                    }
-                }
-            };
+    fn resolve(&mut self, root: &'a Value) -> Result<BTreeMap<String, String>, String> {
+        let mut targets = BTreeMap::new();
+        while let Some(reference) = self.references.pop_first() {
+            if targets.contains_key(reference) {
+                continue;
+            }
+            let pointer = self.pointer_of(reference)?;
             let found = pointer.and_then(|pointer| root.pointer(&pointer).map(|schema| (pointer, schema)));
             let Some((pointer, schema)) = found else {
                 return Err(format!("it refers to {reference:?}, which is not in it"));
             };
-            self.targets.insert(reference, pointer.clone());
-            if !reading.read.contains(&pointer) {
-                self.read(&mut reading, schema, &Place { above: None, name: &pointer })?;
-            }
-            let known = &self.targets;
-            reading.references.retain(|reference| !known.contains_key(reference));
+            self.read(schema, &Place { above: None, name: &pointer, deep: 0 })?;
+            targets.insert(reference.into(), pointer);
         }
-        Ok(())
+        Ok(targets)
     }
 
-    fn read(&mut self, reading: &mut Reading<'_>, schema: &Value, place: &Place<'_>) -> Result<(), String> {
-        let at = place.pointer();
-        if place.depth() > DEEPEST {
+    fn pointer_of(&self, reference: &str) -> Result<Option<String>, String> {
+        if reference.len() > LONGEST_PLACE {
+            return Err(format!("a reference in it has more than {LONGEST_PLACE} bytes"));
+        }
+        let own = self.id.filter(|id| !id.is_empty()).and_then(|id| reference.strip_prefix(id.trim_end_matches('#')));
+        let rest = match (own.unwrap_or(reference), self.ids.get(reference)) {
+            ("", _) => return Ok(Some(String::new())),
+            (_, Some(named)) => return Ok(named.clone()),
+            (rest, None) => rest,
+        };
+        let Some(fragment) = rest.strip_prefix('#') else {
+            return Err(format!("it refers to {reference:?}, another document; only what is in it is read"));
+        };
+        // It would depend on which of them the reference stands in.
+        if !self.ids.is_empty() {
+            return Err(format!("it refers to {reference:?}, and a schema in it has an $id: that is not supported"));
+        }
+        Ok(match percent_decoded(fragment) {
+            pointer if pointer.is_empty() || pointer.starts_with('/') => Some(pointer),
+            anchor => self.anchors.get(anchor.as_str()).cloned(),
+        })
+    }
+
+    fn read(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<(), String> {
+        if place.deep > DEEPEST {
             return Err(format!("its schemas are nested more than {DEEPEST} deep"));
         }
         let keywords = match schema {
             Value::Bool(_) => return Ok(()),
             Value::Object(keywords) => keywords,
             other => {
-                return Err(format!("{}a schema is an object, true or false, not {}", at_place(&at), shown(other)));
+                let at = place.pointer();
+                let at = if at.is_empty() { at } else { format!("at {at}: ") };
+                return Err(format!("{at}a schema is an object, true or false, not {}", shown(other)));
             }
         };
-        if !reading.read.insert(at.clone()) {
+        if !self.known.insert(std::ptr::from_ref(schema).addr()) {
             return Ok(());
         }
-        reading.names(keywords, &at);
+        self.names(keywords, place)?;
         for (keyword, value) in keywords {
-            let place = Place { above: Some(place), name: keyword };
+            let place = place.inner(keyword);
             match keyword_form(keyword) {
                 Form::Note => {}
-                Form::Schema => self.read(reading, value, &place)?,
+                Form::Schema => self.read(value, &place)?,
                 Form::Items => match value {
-                    Value::Array(_) => self.read_list(reading, value, &place)?,
-                    _ => self.read(reading, value, &place)?,
+                    Value::Array(_) => self.read_list(value, &place)?,
+                    _ => self.read(value, &place)?,
                 },
-                Form::Schemas => self.read_list(reading, value, &place)?,
+                Form::Schemas => self.read_list(value, &place)?,
                 Form::Named | Form::Patterns | Form::Dependencies => {
                     let Value::Object(named) = value else { return Err(place.wants("an object", value)) };
                     for (name, value) in named {
-                        let place = Place { above: Some(&place), name };
+                        let place = place.inner(name);
                         match value {
                             Value::Array(_) if keyword == "dependencies" => names_of(value, &place)?,
-                            _ => self.read(reading, value, &place)?,
+                            _ => self.read(value, &place)?,
                         }
                         if keyword == "patternProperties" {
                             self.compile(name, &place)?;
@@ -140,7 +157,7 @@ impl Document {
                     _ => return Err(place.wants("a text", value)),
                 },
                 Form::Reference => match value {
-                    Value::String(reference) => drop(reading.references.insert(reference.clone())),
+                    Value::String(reference) => drop(self.references.insert(reference)),
                     _ => return Err(place.wants("a text", value)),
                 },
                 Form::Unsupported => return Err(format!("at {}: it is not supported", place.pointer())),
@@ -151,13 +168,13 @@ impl Document {
         Ok(())
     }
 
-    fn read_list(&mut self, reading: &mut Reading<'_>, value: &Value, place: &Place<'_>) -> Result<(), String> {
+    fn read_list(&mut self, value: &'a Value, place: &Place<'_>) -> Result<(), String> {
         let Value::Array(schemas) = value else { return Err(place.wants("a list of schemas", value)) };
         if schemas.is_empty() && place.name != "items" && place.name != "prefixItems" {
             return Err(place.wants("at least one schema", value));
         }
         for (index, schema) in schemas.iter().enumerate() {
-            self.read(reading, schema, &Place { above: Some(place), name: &index.to_string() })?;
+            self.read(schema, &place.inner(&index.to_string()))?;
         }
         Ok(())
     }
@@ -166,40 +183,28 @@ impl Document {
         if self.patterns.contains_key(pattern) {
             return Ok(());
         }
-        // Schemas write patterns as ECMAScript does. What the translation does not know (look-around) means the same here.
-        let ours = jsonschema_regex::to_rust_regex(pattern).unwrap_or(pattern.into());
-        let made = RegexBuilder::new(&ours).backtrack_limit(BACKTRACKS).delegate_size_limit(COMPILED).build();
-        let made = made.map_err(|error| format!("at {}: it is no pattern: {error}", place.pointer()))?;
+        let made = Pattern::new(pattern);
+        let made = made.map_err(|problem| format!("at {}: it is no pattern: {problem}", place.pointer()))?;
+        self.weight_of_patterns += pattern.len() + made.weight();
+        if self.weight_of_patterns > MOST_OF_PATTERNS {
+            return Err("its patterns are more, or longer, than those of a schema may be".into());
+        }
         self.patterns.insert(pattern.into(), made);
         Ok(())
     }
-}
 
-/// What is found while a schema is read.
-#[derive(Default)]
-struct Reading<'a> {
-    id: Option<&'a str>,
-    /// Pointers of what has been read.
-    read: BTreeSet<String>,
-    /// Pointers by anchor.
-    anchors: BTreeMap<String, String>,
-    references: BTreeSet<String>,
-    /// Pointers by `$id`, of schemas inside; none where two have the same.
-    ids: BTreeMap<String, Option<String>>,
-}
-
-impl Reading<'_> {
     /// The names that a schema gives itself. Draft 7 and older wrote an anchor as an `$id`, and draft 4 that as `id`.
-    fn names(&mut self, keywords: &Map<String, Value>, at: &str) {
+    fn names(&mut self, keywords: &'a Map<String, Value>, place: &Place<'_>) -> Result<(), String> {
         let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
         let anchor = text("$anchor").or(text("$id").and_then(|id| id.strip_prefix('#')));
         if let Some(anchor) = anchor.filter(|anchor| !anchor.is_empty()) {
-            self.anchors.insert(anchor.into(), at.into());
+            self.anchors.insert(anchor, place.pointer_to_follow()?);
         }
-        if let Some(id) = text("$id").filter(|id| !at.is_empty() && !id.starts_with('#')) {
-            let again = self.ids.contains_key(id);
-            self.ids.insert(id.into(), (!again).then(|| at.into()));
+        if let Some(id) = text("$id").filter(|id| !place.is_whole() && !id.starts_with('#')) {
+            let pointer = place.pointer_to_follow()?;
+            self.ids.entry(id).and_modify(|pointer| *pointer = None).or_insert(Some(pointer));
         }
+        Ok(())
     }
 }
 
@@ -208,9 +213,21 @@ struct Place<'a> {
     above: Option<&'a Place<'a>>,
     /// A keyword, name or index; of the first place, a pointer.
     name: &'a str,
+    deep: usize,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    fn inner<'b>(&'b self, name: &'b str) -> Place<'b>
+    where
+        'a: 'b,
+    {
+        Place { above: Some(self), name, deep: self.deep + 1 }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.above.is_none() && self.name.is_empty()
+    }
+
     fn pointer(&self) -> String {
         match self.above {
             None => self.name.into(),
@@ -218,17 +235,20 @@ impl Place<'_> {
         }
     }
 
-    fn depth(&self) -> usize {
-        std::iter::successors(self.above, |place| place.above).count()
+    /// The pointer of a place that a reference may lead to. Errors: it is too long.
+    fn pointer_to_follow(&self) -> Result<String, String> {
+        let length: usize = std::iter::successors(Some(self), |place| place.above).map(|place| place.name.len()).sum();
+        match length > LONGEST_PLACE {
+            true => {
+                Err(format!("what it names with $anchor or $id lies at a place of more than {LONGEST_PLACE} bytes"))
+            }
+            false => Ok(self.pointer()),
+        }
     }
 
     fn wants(&self, what: &str, found: &Value) -> String {
         format!("at {}: {what} belongs here, not {}", self.pointer(), shown(found))
     }
-}
-
-fn at_place(at: &str) -> String {
-    if at.is_empty() { String::new() } else { format!("at {at}: ") }
 }
 
 /// What stands under a keyword.
@@ -313,7 +333,7 @@ impl Plain {
             Plain::Names => return names_of(value, place),
             Plain::NamesByName => {
                 let Value::Object(named) = value else { return Err(place.wants("an object", value)) };
-                return named.iter().try_for_each(|(name, value)| names_of(value, &Place { above: Some(place), name }));
+                return named.iter().try_for_each(|(name, value)| names_of(value, &place.inner(name)));
             }
         };
         if fits { Ok(()) } else { Err(place.wants(what, value)) }

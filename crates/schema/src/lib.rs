@@ -11,6 +11,7 @@
 
 mod check;
 mod document;
+mod pattern;
 mod value;
 
 use serde_json::Value;

@@ -4,16 +4,18 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// Whether two values are the same: numbers by what they are worth (`1` is `1.0`), objects without order.
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
+/// Whether two values without parts are the same: numbers by what they are worth (`1` is `1.0`).
+pub(crate) fn same_leaf(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b) == Ordering::Equal,
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
-        }
+        (Value::Array(_) | Value::Object(_), _) => false,
         _ => a == b,
     }
+}
+
+/// Steps that it takes to go through a text.
+pub(crate) fn cost_of_text(text: &str) -> usize {
+    1 + text.len() / 64
 }
 
 /// A text that two values share when, and only when, they are the same.
@@ -34,12 +36,13 @@ pub(crate) fn key(value: &Value) -> String {
     }
 }
 
-/// As many values there are in it, itself included.
-pub(crate) fn size(value: &Value) -> usize {
+/// Steps that it takes to go through a value: its parts, names and texts.
+pub(crate) fn cost_of(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+        Value::Array(items) => 1 + items.iter().map(cost_of).sum::<usize>(),
+        Value::Object(map) => 1 + map.iter().map(|(name, value)| cost_of_text(name) + cost_of(value)).sum::<usize>(),
+        Value::String(text) => cost_of_text(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
     }
 }
 
@@ -137,14 +140,14 @@ pub(crate) fn short(text: &str) -> String {
 
 /// A value cut to what one line of a message takes. No more of it is written than that, however long it is.
 pub(crate) fn shown(value: &Value) -> String {
+    /// No character has more than 4 bytes, and one more shows that something is cut.
+    const MOST: usize = 4 * (SHOWN + 1);
     struct Start(Vec<u8>);
     impl std::io::Write for Start {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            if self.0.len() > 4 * SHOWN {
-                return Err(std::io::ErrorKind::StorageFull.into());
-            }
-            self.0.extend_from_slice(bytes);
-            Ok(bytes.len())
+            let room = MOST.saturating_sub(self.0.len());
+            self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            if room == 0 { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len().min(room)) }
         }
 
         fn flush(&mut self) -> std::io::Result<()> {

@@ -6,6 +6,7 @@
 mod against_bash;
 mod bounds;
 mod builtin_rules;
+mod by_name;
 mod bypasses;
 mod details;
 mod files;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::walk::{At, Item, Path, Rule, Seen, TooMuch, Walk};
+use super::walk::{At, Key, Part, Path, Rule, Seen, TooMuch, Walk};
 use crate::document::count;
-use crate::value::{key, shown, size};
+use crate::value::{cost_of, key, shown};
 
 impl<'a> Walk<'a> {
     pub(super) fn array(
@@ -22,10 +22,9 @@ impl<'a> Walk<'a> {
         };
         match rule.keyword {
             "prefixItems" | "items" if rule.value.is_array() => {
-                let pairs = rule.schemas().zip(items).enumerate();
                 let mut fits = true;
-                for (index, (schema, value)) in pairs {
-                    fits &= self.item(schema, at, Item { index, value }, seen)?;
+                for (index, (schema, value)) in rule.schemas().zip(items).enumerate() {
+                    fits &= self.part(schema, at, Part { key: Key::Index(index), value }, seen)?;
                 }
                 Ok(fits)
             }
@@ -35,12 +34,12 @@ impl<'a> Walk<'a> {
             }
             "contains" => self.contains(rule, at, items, seen),
             "uniqueItems" if rule.value == &Value::Bool(true) => {
-                self.spend(items.iter().map(size).sum())?;
+                self.spend(items.iter().map(cost_of).sum())?;
                 let mut known = BTreeMap::new();
                 for (index, item) in items.iter().enumerate() {
                     if let Some(before) = known.insert(key(item), index) {
-                        let what = format!("items {before} and {index} are the same, {}", shown(item));
-                        return Ok(self.broken(at, &what));
+                        let what = || format!("items {before} and {index} are the same, {}", shown(item));
+                        return Ok(self.broken(at, what));
                     }
                 }
                 Ok(true)
@@ -51,32 +50,21 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn items(
+    fn items(
         &mut self,
         schema: &'a Value,
         at: &At<'a, '_>,
-        mut items: impl Iterator<Item = (usize, &'a Value)>,
+        items: impl Iterator<Item = (usize, &'a Value)>,
         seen: &mut Seen<'a>,
     ) -> Result<bool, TooMuch> {
-        items.try_fold(true, |fits, (index, value)| Ok(self.item(schema, at, Item { index, value }, seen)? && fits))
-    }
-
-    pub(super) fn item(
-        &mut self,
-        schema: &'a Value,
-        at: &At<'a, '_>,
-        item: Item<'a>,
-        seen: &mut Seen<'a>,
-    ) -> Result<bool, TooMuch> {
-        let path = Path::Item(at.path, item.index);
-        let fits = self.visit(schema, &at.inner(item.value, &path))?.is_some();
-        if self.document.tracks {
-            seen.items.insert(item.index);
+        let mut fits = true;
+        for (index, value) in items {
+            fits &= self.part(schema, at, Part { key: Key::Index(index), value }, seen)?;
         }
         Ok(fits)
     }
 
-    pub(super) fn contains(
+    fn contains(
         &mut self,
         rule: Rule<'a>,
         at: &At<'a, '_>,
@@ -85,19 +73,20 @@ impl<'a> Walk<'a> {
     ) -> Result<bool, TooMuch> {
         let mut fitting = 0;
         for (index, item) in items.iter().enumerate() {
-            if self.tried(rule.value, &at.inner(item, &Path::Item(at.path, index)))?.is_ok() {
+            let key = Key::Index(index);
+            if self.tried(rule.value, &at.inner(item, &Path::Part(at.path, key)))?.is_ok() {
                 fitting += 1;
-                seen.items.insert(index);
+                seen.insert(key);
             }
         }
         let limit = |keyword: &str| rule.beside.get(keyword).and_then(count);
         let least = limit("minContains").unwrap_or(1);
         if fitting < least {
-            return Ok(self.broken(at, &format!("{fitting} of its items are as {least} must be (contains)")));
+            return Ok(self.broken(at, || format!("{fitting} of its items are as {least} must be (contains)")));
         }
         match limit("maxContains") {
             Some(most) if fitting > most => {
-                Ok(self.broken(at, &format!("{fitting} of its items are as at most {most} may be (contains)")))
+                Ok(self.broken(at, || format!("{fitting} of its items are as at most {most} may be (contains)")))
             }
             _ => Ok(true),
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::document::Document;
 use crate::value::shown;
-use walk::{At, Fits, Path, Property, Rule, Seen, TooMuch, Walk};
+use walk::{At, Fits, Key, Part, Path, Rule, Seen, TooMuch, Walk};
 
 /// As many steps are taken; each looks at one part of the schema at one place of the value. They take some tenths of a
 /// second.
@@ -20,11 +20,11 @@ const DEEPEST: usize = 500;
 
 /// Every violated rule with its place; empty if the value matches.
 pub(crate) fn violations(document: &Document, value: &Value) -> Vec<String> {
-    let mut walk = Walk { document, left: STEPS, told: Vec::new() };
+    let mut walk = Walk { document, left: STEPS, broken: 0, told: Some(Vec::new()) };
     if walk.visit(&document.root, &At { value, path: &Path::Whole, deep: 0 }).is_err() {
         return vec!["the schema asks for more work than any check may take".into()];
     }
-    walk.told
+    walk.told.unwrap_or_default()
 }
 
 impl<'a> Walk<'a> {
@@ -37,7 +37,7 @@ impl<'a> Walk<'a> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
             Value::Bool(false) => {
-                self.tell(at, "nothing may stand here");
+                self.broken(at, || "nothing may stand here".into());
                 return Ok(None);
             }
             _ => return Ok(Some(Seen::default())),
@@ -45,7 +45,9 @@ impl<'a> Walk<'a> {
         let mut seen = Seen::default();
         let mut fits = true;
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
-            let target = self.document.target(reference).ok_or(TooMuch)?;
+            let pointer = self.document.target(reference).ok_or(TooMuch)?;
+            self.spend(pointer.len() / 16)?;
+            let target = self.document.root.pointer(pointer).ok_or(TooMuch)?;
             fits &= self.within(target, at, &mut seen)?;
             if self.document.lone_references {
                 return Ok(fits.then_some(seen));
@@ -65,22 +67,30 @@ impl<'a> Walk<'a> {
         let inner = self.visit(schema, &at.same())?;
         let fits = inner.is_some();
         if let Some(inner) = inner.filter(|_| self.document.tracks) {
-            self.spend(inner.names.len() + inner.items.len())?;
-            seen.add(inner);
+            self.spend(inner.len())?;
+            seen.extend(inner);
         }
         Ok(fits)
     }
 
-    /// The same without telling what is wrong; what would have been told.
-    pub(super) fn tried(
-        &mut self,
-        schema: &'a Value,
-        at: &At<'a, '_>,
-    ) -> Result<Result<Seen<'a>, Vec<String>>, TooMuch> {
-        let told = std::mem::take(&mut self.told);
+    /// The same without telling what is wrong. Where the value does not fit: how many rules it breaks.
+    pub(super) fn tried(&mut self, schema: &'a Value, at: &At<'a, '_>) -> Result<Result<Seen<'a>, usize>, TooMuch> {
+        let told = self.told.take();
+        let before = std::mem::take(&mut self.broken);
         let fits = self.visit(schema, &at.same());
+        self.told = told;
+        let broken = std::mem::replace(&mut self.broken, before);
+        Ok(fits?.ok_or(broken))
+    }
+
+    /// What is wrong with a value that does not fit.
+    fn all_told(&mut self, schema: &'a Value, at: &At<'a, '_>) -> Result<Vec<String>, TooMuch> {
+        let told = self.told.replace(Vec::new());
+        let before = self.broken;
+        let fits = self.visit(schema, &at.same());
+        self.broken = before;
         let wrong = std::mem::replace(&mut self.told, told);
-        Ok(fits?.ok_or(wrong))
+        fits.map(|_| wrong.unwrap_or_default())
     }
 
     fn holds(&mut self, rule: Rule<'a>, at: &At<'a, '_>, seen: &mut Seen<'a>) -> Result<bool, TooMuch> {
@@ -93,20 +103,20 @@ impl<'a> Walk<'a> {
             "allOf" => rule.schemas().try_fold(true, |fits, schema| Ok(self.within(schema, at, seen)? && fits)),
             "anyOf" | "oneOf" => self.alternatives(rule, at, seen),
             "not" => match self.tried(rule.value, at)? {
-                Ok(_) => Ok(self.broken(at, &format!("{} is what it may not be (not)", shown(at.value)))),
+                Ok(_) => Ok(self.broken(at, || format!("{} is what it may not be (not)", shown(at.value)))),
                 Err(_) => Ok(true),
             },
             "if" => {
                 let branch = match self.tried(rule.value, at)? {
                     Ok(inner) => {
-                        seen.add(inner);
+                        seen.extend(inner);
                         "then"
                     }
                     Err(_) => "else",
                 };
                 rule.beside.get(branch).map_or(Ok(true), |schema| self.within(schema, at, seen))
             }
-            "type" | "enum" | "const" => Ok(self.kind(rule, at)),
+            "type" | "enum" | "const" => self.kind(rule, at),
             _ => match at.value {
                 Value::Object(map) => self.object(rule, at, map, seen),
                 Value::Array(items) => self.array(rule, at, items, seen),
@@ -119,16 +129,16 @@ impl<'a> Walk<'a> {
 
     fn alternatives(&mut self, rule: Rule<'a>, at: &At<'a, '_>, seen: &mut Seen<'a>) -> Result<bool, TooMuch> {
         let mut fitting = 0;
-        let mut nearest: Option<Vec<String>> = None;
+        let mut nearest: Option<(usize, &'a Value)> = None;
         for schema in rule.schemas() {
             match self.tried(schema, at)? {
                 Ok(inner) => {
                     fitting += 1;
-                    seen.add(inner);
+                    seen.extend(inner);
                 }
-                Err(wrong) => {
-                    if nearest.as_ref().is_none_or(|nearest| wrong.len() < nearest.len()) {
-                        nearest = Some(wrong);
+                Err(broken) => {
+                    if nearest.is_none_or(|(least, _)| broken < least) {
+                        nearest = Some((broken, schema));
                     }
                 }
             }
@@ -139,19 +149,21 @@ impl<'a> Walk<'a> {
         }
         match fitting {
             0 => {
-                let nearest = nearest.unwrap_or_default().join("; ");
-                let forms = rule.schemas().count();
-                Ok(self.broken(
-                    at,
-                    &format!(
-                        "{} has none of the {forms} forms that it may have ({}). The nearest says: {nearest}",
-                        shown(at.value),
-                        rule.keyword
-                    ),
-                ))
+                let nearest = match nearest {
+                    Some((_, schema)) if self.tells() => self.all_told(schema, at)?.join("; "),
+                    _ => String::new(),
+                };
+                let forms = rule.schemas().len();
+                Ok(self.broken(at, || {
+                    let what = shown(at.value);
+                    let keyword = rule.keyword;
+                    format!(
+                        "{what} has none of the {forms} forms that it may have ({keyword}). The nearest says: {nearest}"
+                    )
+                }))
             }
             2.. if rule.keyword == "oneOf" => {
-                Ok(self.broken(at, &format!("{} has {fitting} forms where it may have one (oneOf)", shown(at.value))))
+                Ok(self.broken(at, || format!("{} has {fitting} forms where it may have one (oneOf)", shown(at.value))))
             }
             _ => Ok(true),
         }
@@ -161,22 +173,44 @@ impl<'a> Walk<'a> {
     fn holds_for_the_rest(&mut self, rule: Rule<'a>, at: &At<'a, '_>, seen: &mut Seen<'a>) -> Result<bool, TooMuch> {
         match (rule.keyword, at.value) {
             ("unevaluatedProperties", Value::Object(map)) => {
+                self.spend(map.len())?;
                 let mut fits = true;
-                for (name, value) in
-                    map.iter().filter(|(name, _)| !seen.names.contains(name.as_str())).collect::<Vec<_>>()
-                {
+                for (name, value) in map {
+                    let key = Key::Name(name);
                     fits &= match rule.value {
+                        _ if seen.contains(&key) => true,
                         Value::Bool(false) => self.unknown(at, rule.beside, name),
-                        schema => self.property(schema, at, Property { name, value }, seen)?,
+                        schema => self.part(schema, at, Part { key, value }, seen)?,
                     };
                 }
                 Ok(fits)
             }
             ("unevaluatedItems", Value::Array(items)) => {
-                let rest: Vec<_> = items.iter().enumerate().filter(|(index, _)| !seen.items.contains(index)).collect();
-                self.items(rule.value, at, rest.into_iter(), seen)
+                self.spend(items.len())?;
+                let mut fits = true;
+                for (index, value) in items.iter().enumerate() {
+                    let key = Key::Index(index);
+                    fits &= seen.contains(&key) || self.part(rule.value, at, Part { key, value }, seen)?;
+                }
+                Ok(fits)
             }
             _ => Ok(true),
         }
+    }
+
+    /// Whether a part of the value fits a schema.
+    pub(super) fn part(
+        &mut self,
+        schema: &'a Value,
+        at: &At<'a, '_>,
+        part: Part<'a>,
+        seen: &mut Seen<'a>,
+    ) -> Result<bool, TooMuch> {
+        let path = Path::Part(at.path, part.key);
+        let fits = self.visit(schema, &at.inner(part.value, &path))?.is_some();
+        if self.document.tracks {
+            seen.insert(part.key);
+        }
+        Ok(fits)
     }
 }

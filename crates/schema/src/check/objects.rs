@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::walk::{At, Path, Property, Rule, Seen, TooMuch, Walk};
-use crate::value::{short, shown};
+use super::walk::{At, Key, Part, Path, Rule, Seen, TooMuch, Walk};
+use crate::value::{cost_of_text, short, shown};
 
 impl<'a> Walk<'a> {
     pub(super) fn object(
@@ -18,7 +18,7 @@ impl<'a> Walk<'a> {
             "properties" => {
                 for (name, schema) in rule.named() {
                     if let Some((name, value)) = map.get_key_value(name) {
-                        fits &= self.property(schema, at, Property { name, value }, seen)?;
+                        fits &= self.part(schema, at, Part { key: Key::Name(name), value }, seen)?;
                     }
                 }
             }
@@ -26,43 +26,41 @@ impl<'a> Walk<'a> {
                 for (pattern, schema) in rule.named() {
                     for (name, value) in map {
                         if self.matches(pattern, name)? {
-                            fits &= self.property(schema, at, Property { name, value }, seen)?;
+                            fits &= self.part(schema, at, Part { key: Key::Name(name), value }, seen)?;
                         }
                     }
                 }
             }
             "additionalProperties" => {
+                self.spend(map.len())?;
                 for (name, value) in map {
                     if self.is_named(rule.beside, name)? {
                         continue;
                     }
                     fits &= match rule.value {
                         Value::Bool(false) => self.unknown(at, rule.beside, name),
-                        schema => self.property(schema, at, Property { name, value }, seen)?,
+                        schema => self.part(schema, at, Part { key: Key::Name(name), value }, seen)?,
                     };
                 }
             }
             "propertyNames" => {
                 for name in map.keys() {
-                    let wrong = self.wrong_with_name(rule.value, name, at.deep)?;
-                    if !wrong.is_empty() {
-                        fits = self.broken(at, &format!("the name {name:?}: {}", wrong.join("; ")));
-                    }
+                    fits &= self.name(rule.value, at, name)?;
                 }
             }
             "required" => {
                 for name in rule.names().filter(|name| !map.contains_key(*name)) {
-                    fits = self.broken(at, &format!("{name:?} is missing"));
+                    fits = self.missing(at, name);
                 }
             }
             "dependentRequired" | "dependentSchemas" | "dependencies" => {
                 for (_, then) in rule.named().filter(|(name, _)| map.contains_key(*name)) {
                     match then {
                         Value::Array(names) => {
-                            let missing =
-                                names.iter().filter_map(Value::as_str).filter(|name| !map.contains_key(*name));
-                            for name in missing {
-                                fits = self.broken(at, &format!("{name:?} is missing"));
+                            self.spend(names.len())?;
+                            let names = names.iter().filter_map(Value::as_str);
+                            for name in names.filter(|name| !map.contains_key(*name)) {
+                                fits = self.missing(at, name);
                             }
                         }
                         schema => fits &= self.within(schema, at, seen)?,
@@ -76,34 +74,21 @@ impl<'a> Walk<'a> {
         Ok(fits)
     }
 
-    /// What is wrong with the name of a property. It is no part of the value, so it is walked by itself.
-    pub(super) fn wrong_with_name(
-        &mut self,
-        schema: &'a Value,
-        name: &str,
-        deep: usize,
-    ) -> Result<Vec<String>, TooMuch> {
-        let name = Value::from(name);
-        let mut walk = Walk { document: self.document, left: self.left, told: Vec::new() };
-        let fits = walk.visit(schema, &At { value: &name, path: &Path::Whole, deep: deep + 1 }).map(drop);
-        let (left, told) = (walk.left, walk.told);
-        self.left = left;
-        fits.map(|()| told)
+    fn missing(&mut self, at: &At<'_, '_>, name: &str) -> bool {
+        self.broken(at, || format!("{} is missing", shown(&name.into())))
     }
 
-    pub(super) fn property(
-        &mut self,
-        schema: &'a Value,
-        at: &At<'a, '_>,
-        property: Property<'a>,
-        seen: &mut Seen<'a>,
-    ) -> Result<bool, TooMuch> {
-        let path = Path::Name(at.path, property.name);
-        let fits = self.visit(schema, &at.inner(property.value, &path))?.is_some();
-        if self.document.tracks {
-            seen.names.insert(property.name);
-        }
-        Ok(fits)
+    /// Whether the name of a property fits a schema. It is no part of the value, so it is walked by itself.
+    fn name(&mut self, schema: &'a Value, at: &At<'a, '_>, name: &'a str) -> Result<bool, TooMuch> {
+        self.spend(cost_of_text(name))?;
+        let value = Value::from(name);
+        let told = self.tells().then(Vec::new);
+        let mut walk = Walk { document: self.document, left: self.left, broken: 0, told };
+        let fits =
+            walk.visit(schema, &At { value: &value, path: &Path::Whole, deep: at.deep + 1 }).map(|it| it.is_some());
+        let told = walk.told.unwrap_or_default();
+        self.left = walk.left;
+        Ok(fits? || self.broken(at, || format!("the name {}: {}", shown(&value), told.join("; "))))
     }
 
     /// Whether `properties` or `patternProperties` name a property.
@@ -122,11 +107,13 @@ impl<'a> Walk<'a> {
 
     pub(super) fn unknown(&mut self, at: &At<'_, '_>, keywords: &Map<String, Value>, name: &str) -> bool {
         const MOST: usize = 50;
-        let known = keywords.get("properties").and_then(Value::as_object).filter(|known| !known.is_empty());
-        let known = known.map_or(String::new(), |known| {
-            let names: Vec<String> = known.keys().take(MOST).map(|name| format!("{name:?}")).collect();
-            format!("; there are {}", short(&names.join(", ")))
-        });
-        self.broken(at, &format!("there is no property {}{known}", shown(&name.into())))
+        self.broken(at, || {
+            let known = keywords.get("properties").and_then(Value::as_object).filter(|known| !known.is_empty());
+            let known = known.map_or(String::new(), |known| {
+                let names: Vec<String> = known.keys().take(MOST).map(|name| shown(&name.as_str().into())).collect();
+                format!("; there are {}", short(&names.join(", ")))
+            });
+            format!("there is no property {}{known}", shown(&name.into()))
+        })
     }
 }

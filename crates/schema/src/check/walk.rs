@@ -6,10 +6,12 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::document::{Document, count};
-use crate::value::{short, shown};
+use crate::value::{cost_of_text, same_leaf, short, shown};
 
 /// As many violations are told.
 const MANY: usize = 16;
+/// Steps that it takes to write one of them.
+const COST_OF_TELLING: usize = 200;
 
 /// It takes more steps than there are.
 pub(super) struct TooMuch;
@@ -17,34 +19,31 @@ pub(super) struct TooMuch;
 /// What a schema has looked at in one value, if the value fits it.
 pub(super) type Fits<'a> = Result<Option<Seen<'a>>, TooMuch>;
 
-/// Properties and items that a schema says something about, and fit: what `unevaluatedProperties` and `unevaluatedItems`
+/// The parts of a value that a schema says something about, and fit: what `unevaluatedProperties` and `unevaluatedItems`
 /// leave alone. Empty where nobody asks.
-#[derive(Default)]
-pub(super) struct Seen<'a> {
-    pub(super) names: BTreeSet<&'a str>,
-    pub(super) items: BTreeSet<usize>,
-}
+pub(super) type Seen<'a> = BTreeSet<Key<'a>>;
 
-impl Seen<'_> {
-    pub(super) fn add(&mut self, other: Self) {
-        self.names.extend(other.names);
-        self.items.extend(other.items);
-    }
+/// What a part of a value is called in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key<'a> {
+    Name(&'a str),
+    Index(usize),
 }
 
 /// Where in the value a rule was broken.
 pub(super) enum Path<'a> {
     Whole,
-    Name(&'a Path<'a>, &'a str),
-    Item(&'a Path<'a>, usize),
+    Part(&'a Path<'a>, Key<'a>),
 }
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Path::Whole => Ok(()),
-            Path::Name(above, name) => write!(f, "{above}/{}", name.replace('~', "~0").replace('/', "~1")),
-            Path::Item(above, index) => write!(f, "{above}/{index}"),
+            Path::Part(above, Key::Name(name)) => {
+                write!(f, "{above}/{}", short(name).replace('~', "~0").replace('/', "~1"))
+            }
+            Path::Part(above, Key::Index(index)) => write!(f, "{above}/{index}"),
         }
     }
 }
@@ -68,51 +67,92 @@ impl<'a, 'p> At<'a, 'p> {
     }
 }
 
+/// A walk. It tells what is wrong, or only whether something is: most of what is tried (the forms of `anyOf`) is never told.
 pub(super) struct Walk<'a> {
     pub(super) document: &'a Document,
     pub(super) left: usize,
-    pub(super) told: Vec<String>,
+    /// How many rules were found to be broken.
+    pub(super) broken: usize,
+    /// What is told of them; `None` where nobody reads it.
+    pub(super) told: Option<Vec<String>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), TooMuch> {
         self.left = self.left.checked_sub(steps).ok_or(TooMuch)?;
         Ok(())
     }
 
-    /// Says what is wrong with a value.
-    pub(super) fn tell(&mut self, at: &At<'_, '_>, what: &str) {
-        if self.told.len() < MANY {
+    /// Notes that a value breaks a rule, and tells it with what `what` says. The value does not fit, so the answer is
+    /// `false`.
+    pub(super) fn broken(&mut self, at: &At<'_, '_>, what: impl FnOnce() -> String) -> bool {
+        self.broken += 1;
+        let Some(told) = &mut self.told else { return false };
+        if told.len() < MANY {
             let place = at.path.to_string();
-            self.told.push(if place.is_empty() {
-                short(what)
-            } else {
-                format!("at {}: {}", short(&place), short(what))
-            });
-        } else if self.told.len() == MANY {
-            self.told.push("and more".into());
+            let what = what();
+            told.push(if place.is_empty() { short(&what) } else { format!("at {}: {}", short(&place), short(&what)) });
+            self.left = self.left.saturating_sub(COST_OF_TELLING);
+        } else if told.len() == MANY {
+            told.push("and more".into());
         }
-    }
-
-    /// Says it, and that the value does not fit.
-    pub(super) fn broken(&mut self, at: &At<'_, '_>, what: &str) -> bool {
-        self.tell(at, what);
         false
     }
 
+    /// Whether one more thing that is wrong would be told.
+    pub(super) fn tells(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| told.len() < MANY)
+    }
+
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Result<bool, TooMuch> {
+        let pattern = self.document.pattern(pattern).ok_or(TooMuch)?;
+        self.spend(pattern.cost(text))?;
+        if let Some(matches) = pattern.is_match(text) {
+            return Ok(matches);
+        }
+        self.spend(pattern.patient_cost(text))?;
+        pattern.is_match_patiently(text).ok_or(TooMuch)
+    }
+
+    /// Whether two values are the same, at a cost that grows with what they have in common.
+    pub(super) fn same(&mut self, a: &Value, b: &Value) -> Result<bool, TooMuch> {
         self.spend(1)?;
-        self.document.matches(pattern, text).ok_or(TooMuch)
+        match (a, b) {
+            (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+                for (a, b) in a.iter().zip(b) {
+                    if !self.same(a, b)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Value::Object(a), Value::Object(b)) if a.len() == b.len() => {
+                for (name, a) in a {
+                    self.spend(cost_of_text(name))?;
+                    let Some(b) = b.get(name) else { return Ok(false) };
+                    if !self.same(a, b)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Value::String(a), Value::String(b)) => {
+                let long = a.len() == b.len();
+                self.spend(if long { cost_of_text(a) } else { 0 })?;
+                Ok(a == b)
+            }
+            _ => Ok(same_leaf(a, b)),
+        }
     }
 
     pub(super) fn at_least(&mut self, rule: Rule<'_>, at: &At<'_, '_>, found: usize, what: &str) -> bool {
         let least = count(rule.value).unwrap_or_default();
-        found >= least || self.broken(at, &format!("{} has {found} {what}, fewer than {least}", shown(at.value)))
+        found >= least || self.broken(at, || format!("{} has {found} {what}, fewer than {least}", shown(at.value)))
     }
 
     pub(super) fn at_most(&mut self, rule: Rule<'_>, at: &At<'_, '_>, found: usize, what: &str) -> bool {
         let most = count(rule.value).unwrap_or(usize::MAX);
-        found <= most || self.broken(at, &format!("{} has {found} {what}, more than {most}", shown(at.value)))
+        found <= most || self.broken(at, || format!("{} has {found} {what}, more than {most}", shown(at.value)))
     }
 }
 
@@ -138,12 +178,8 @@ impl<'a> Rule<'a> {
     }
 }
 
-pub(super) struct Property<'a> {
-    pub(super) name: &'a str,
-    pub(super) value: &'a Value,
-}
-
-pub(super) struct Item<'a> {
-    pub(super) index: usize,
+/// A part of a value.
+pub(super) struct Part<'a> {
+    pub(super) key: Key<'a>,
     pub(super) value: &'a Value,
 }

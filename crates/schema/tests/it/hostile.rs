@@ -79,3 +79,107 @@ fn long_lists_in_a_schema_count_as_work() {
     let value = json!(vec![json!({}); 1_000]);
     assert_eq!(told(&json!({"items": {"enum": names}}), &value), TOO_MUCH);
 }
+
+/// A schema that holds one value to the same schema many times over.
+fn many_times(schema: &Value) -> Value {
+    json!({"$defs": {"a": schema}, "allOf": vec![json!({"$ref": "#/$defs/a"}); 3_000]})
+}
+
+#[test]
+fn a_long_text_counts_as_work_every_time_it_is_gone_through() {
+    let text = "a".repeat(200_000);
+    for schema in [
+        json!({"pattern": "^a+$"}),
+        json!({"minLength": 3}),
+        json!({"maxLength": 3}),
+        json!({"const": text}),
+        json!({"enum": ["b", text]}),
+    ] {
+        assert_eq!(told(&many_times(&schema), &json!(text)), TOO_MUCH);
+        assert!(told(&schema, &json!(text)) != TOO_MUCH);
+    }
+    let names = json!({"propertyNames": {"minLength": 1}});
+    assert_eq!(told(&many_times(&names), &json!({text.as_str(): 1})), TOO_MUCH);
+    assert_eq!(told(&many_times(&json!({"uniqueItems": true})), &json!([text])), TOO_MUCH);
+    assert_eq!(told(&many_times(&json!({"const": {text.as_str(): 1}})), &json!({text.as_str(): 1})), TOO_MUCH);
+}
+
+#[test]
+fn many_properties_and_items_count_as_work_every_time_they_are_gone_through() {
+    let map: Map<String, Value> = (0..3_000).map(|number| (format!("n{number}"), json!(1))).collect();
+    let list = vec![json!(1); 3_000];
+    for schema in [
+        json!({"additionalProperties": false, "properties": map.keys().map(|name| (name.clone(), json!(true))).collect::<Map<_, _>>()}),
+        json!({"patternProperties": {"^n": true}, "unevaluatedProperties": false}),
+        json!({"propertyNames": true}),
+        json!({"items": true, "unevaluatedItems": false}),
+        json!({"contains": true}),
+    ] {
+        let value = if schema.to_string().contains("tems") || schema.get("contains").is_some() {
+            json!(list)
+        } else {
+            json!(map)
+        };
+        assert_eq!(told(&schema, &value), [""; 0]);
+        assert_eq!(told(&many_times(&schema), &value), TOO_MUCH);
+    }
+}
+
+#[test]
+fn steps_back_of_a_pattern_count_as_work_when_they_are_many() {
+    let value = json!(vec!["a".repeat(25) + "b"; 1_000]);
+    let many = json!({"items": {"pattern": r"^(a|aa)+\1!$"}});
+    assert_eq!(told(&many, &value), TOO_MUCH);
+    let few = json!({"items": {"pattern": r"^(?!main$)\w+$"}});
+    assert_eq!(told(&few, &value), [""; 0]);
+}
+
+#[test]
+fn patterns_have_a_length_and_a_weight_that_no_schema_exceeds() {
+    let patterns = |many: usize| (0..many).map(|number| json!({"pattern": format!("^{number}$")})).collect::<Vec<_>>();
+    assert_eq!(told(&json!({"anyOf": patterns(500)}), &json!("7")), [""; 0]);
+    let many = "its patterns are more, or longer, than those of a schema may be";
+    assert_eq!(refused(&json!({"anyOf": patterns(1_000)})), many);
+    let heavy = |many: usize| (0..many).map(|number| json!({"pattern": format!("^.{{1,4096}}{number}$")}));
+    assert_eq!(told(&json!({"anyOf": heavy(2).collect::<Vec<_>>()}), &json!("a1")), [""; 0]);
+    assert_eq!(refused(&json!({"anyOf": heavy(20).collect::<Vec<_>>()})), many);
+    assert_eq!(
+        refused(&json!({"pattern": "a".repeat(8_001)})),
+        "at /pattern: it is no pattern: it has more than 8000 bytes"
+    );
+    let nested = format!("(?={}{})", "(".repeat(3_000), ")".repeat(3_000));
+    assert!(refused(&json!({"pattern": nested})).starts_with("at /pattern: it is no pattern: "));
+}
+
+#[test]
+fn names_in_a_schema_may_be_long_but_not_what_refers_to_them() {
+    let name = "n".repeat(100_000);
+    let deep = (0..100).fold(json!({"type": "integer"}), |schema, _| json!({"properties": {name.as_str(): schema}}));
+    assert_eq!(told(&deep, &json!({name.as_str(): {"a": 1}})), [""; 0]);
+    let told = told(&deep, &json!({name.as_str(): {name.as_str(): 1}, "$defs": deep}));
+    assert!(told.iter().all(|told| told.chars().count() < 340), "{told:?}");
+    let by_place = json!({"$defs": {name.as_str(): true}, "$ref": format!("#/$defs/{name}")});
+    assert_eq!(refused(&by_place), "a reference in it has more than 1000 bytes");
+    let by_anchor = json!({"$defs": {name.as_str(): {"$anchor": "a"}}, "$ref": "#a"});
+    assert_eq!(refused(&by_anchor), "what it names with $anchor or $id lies at a place of more than 1000 bytes");
+}
+
+#[test]
+fn what_is_told_of_alternatives_in_alternatives_is_the_nearest_of_each_and_counts_as_work() {
+    let nested = (0..30).fold(json!({"type": "integer"}), |schema, _| json!({"anyOf": [{"type": "null"}, schema]}));
+    let of_text = told(&nested, &json!("a"));
+    assert!(
+        of_text[0].starts_with(
+            r#""a" has none of the 2 forms that it may have (anyOf). The nearest says: "a" is not of type null"#
+        ),
+        "{of_text:?}"
+    );
+    assert_eq!(of_text.len(), 1);
+    // Each level tells of sixteen places of the next: told without end, were it not for what telling costs.
+    let wide = |schema: &Value| json!({"anyOf": [{"allOf": vec![schema.clone(); 16]}]});
+    let defs: Map<String, Value> = (0..10)
+        .map(|level| (format!("d{level}"), wide(&json!({"$ref": format!("#/$defs/d{}", level + 1)}))))
+        .chain([("d10".to_owned(), json!(false))])
+        .collect();
+    assert_eq!(told(&json!({"$defs": defs, "$ref": "#/$defs/d0"}), &json!("a".repeat(1_000))), TOO_MUCH);
+}
