@@ -119,7 +119,7 @@ impl Agents {
         let mut phase = self.runtime.phase(&self.scope, trace);
         let at_rest = phase.wait_for(|phase| !matches!(phase, Phase::Running)).await?.clone();
         match at_rest {
-            Phase::Failed(problem) => Err(problem.into()),
+            Phase::Failed(problem) | Phase::Elsewhere(problem) => Err(problem.into()),
             at_rest => Ok(at_rest),
         }
     }

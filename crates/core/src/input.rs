@@ -374,4 +374,7 @@ pub struct Edit {
     /// Where the paths in them lead; see [`PlannedCall::places`].
     #[serde(default)]
     pub places: Vec<String>,
+    /// The hooks that changed what the approver gave, in order. Such arguments count only where rules allow them.
+    #[serde(default)]
+    pub changed_by: Vec<String>,
 }

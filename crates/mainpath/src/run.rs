@@ -4,7 +4,7 @@ use crate::event::{ActionPlanned, PendingCall, PendingQuestion, RunEvent, Stampe
 use crate::trace::Read;
 use crate::{Error, Trace};
 use futures_util::{Stream, StreamExt};
-use mainpath_core::EffectKey;
+use mainpath_core::{EffectKey, pending};
 use mainpath_runtime::run_stats::runs;
 use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Live, Mail, Phase, Waiting, Watcher, views};
@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// A run that is followed: a stream of [`RunEvent`]s that ends when the run does. Dropping it does not end the run.
@@ -23,9 +24,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Follows a trace from an event on, 1 being the first.
+    /// Follows what was begun for a trace, from an event on, 1 being the first.
     pub(crate) fn follow(trace: Trace, from: EventId) -> Run {
-        let following = Following::new(&trace, from);
+        let following = Following { drives: true, ..Following::new(&trace, from) };
+        Run::of(trace, following)
+    }
+
+    fn of(trace: Trace, following: Following) -> Run {
         let next = |mut following: Following| async move { following.next().await.map(|event| (event, following)) };
         let events = futures_util::stream::unfold(following, next);
         Run { trace, events: Box::pin(events.fuse()) }
@@ -87,9 +92,10 @@ impl Trace {
         self.go_on(Some(Mail::Rewind { after, parts: None })).await
     }
 
-    /// Follows the trace from an event on, 1 being the first, whoever drives it in this process.
+    /// Follows the trace from an event on, 1 being the first, whoever drives it: this host, or another program on the same store.
+    /// Ends when nobody does and it waits for nobody. Pieces of what is still coming are seen of what this host drives; of another, what its log says.
     pub fn watch(&self, from: EventId) -> Run {
-        Run::follow(self.clone(), from)
+        Run::of(self.clone(), Following::new(self, from))
     }
 
     /// How the last run ended. Errors: there was none, or one goes on.
@@ -116,7 +122,10 @@ impl Trace {
         if let Some(mail) = mail {
             runtime.send(scope, self.id(), &mail).await?;
         }
-        runtime.resume(scope, self.id());
+        // Whoever else drives it reads what was sent.
+        if self.host().at(self.id()).driver().await?.is_none() {
+            runtime.resume(scope, self.id());
+        }
         Ok(Run::follow(self.clone(), log.head + 1))
     }
 }
@@ -140,6 +149,9 @@ pub struct Outcome {
     pub tools: BTreeMap<String, u32>,
 }
 
+/// So often it is looked whether another program still drives a trace of which nothing new is heard.
+const LOOK: Duration = Duration::from_millis(250);
+
 struct Following {
     trace: Trace,
     watcher: Watcher,
@@ -157,6 +169,10 @@ struct Following {
     told: BTreeSet<CallId>,
     /// Calls that wait for an answer of which that was told.
     questions: BTreeSet<CallId>,
+    /// Where the log ends, as its store tells: for what another program drives.
+    heads: Option<watch::Receiver<EventId>>,
+    /// Whether what was begun is driven on here when whoever else drove it leaves off.
+    drives: bool,
     ended: bool,
 }
 
@@ -177,6 +193,8 @@ impl Following {
             asked: BTreeMap::new(),
             told: BTreeSet::new(),
             questions: BTreeSet::new(),
+            heads: None,
+            drives: false,
             ended: false,
         }
     }
@@ -200,11 +218,7 @@ impl Following {
         let phase = self.phases.borrow_and_update().clone();
         match phase {
             Phase::Running => {}
-            Phase::Idle => {
-                self.catch_up().await?;
-                self.ended = true;
-                return Ok(());
-            }
+            Phase::Idle | Phase::Elsewhere(_) => return self.elsewhere(phase).await,
             Phase::Failed(problem) => {
                 self.catch_up().await?;
                 self.queue.push_back(Err(Error::failed(problem)));
@@ -224,6 +238,38 @@ impl Following {
             live = self.watcher.next() => {
                 self.take(live?)
             }
+        }
+    }
+
+    /// Follows what this host does not drive, until nobody does.
+    async fn elsewhere(&mut self, phase: Phase) -> Result<(), Error> {
+        let host = self.trace.host().clone();
+        // Asked first: what was written before its driver went is read.
+        let is_driven = host.at(self.trace.id()).driver().await?.is_some();
+        self.catch_up().await?;
+        let waiting = Waiting::among(&pending(self.projector.state()));
+        waiting.iter().for_each(|one| self.ask(one));
+        if !self.queue.is_empty() {
+            return Ok(());
+        }
+        if !is_driven && waiting.is_empty() {
+            match self.drives && phase != Phase::Idle {
+                true => host.runtime().resume(host.scope(), self.trace.id()),
+                false => self.ended = true,
+            }
+            return Ok(());
+        }
+        let heads = match &mut self.heads {
+            Some(heads) => heads,
+            None => self.heads.insert(host.store().subscribe(host.scope(), self.trace.id())?),
+        };
+        if *heads.borrow_and_update() > self.last {
+            return Ok(());
+        }
+        tokio::select! {
+            changed = self.phases.changed() => changed.map_err(|_| Error::failed("the host has ended")),
+            changed = heads.changed() => changed.map_err(|_| Error::failed("the store has ended")),
+            () = tokio::time::sleep(LOOK) => Ok(()),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::shared::Shared;
 use crate::stream::hub::{Driving, Handle, Phase};
 use crate::stream::watcher::Watcher;
 use mainpath_core::InputKind;
-use mainpath_store::{Scope, TraceStore};
+use mainpath_store::{Scope, StoreError, TraceStore};
 use mainpath_types::{BadName, EventId, MailId, Millis, Principal, Spec, TenantId, TraceId, format_time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -171,7 +171,11 @@ impl Shared {
             let Parked { phase, wakes: seen } = match self.drive(&scope, &trace, &handle, driver.take()).await {
                 Ok(parked) => parked,
                 Err(error) => {
-                    let phase = Phase::Failed(self.config.vault.redact(&error.to_string()));
+                    let why = self.config.vault.redact(&error.to_string());
+                    let phase = match error {
+                        DriveError::Store(StoreError::Held { .. }) => Phase::Elsewhere(why),
+                        _ => Phase::Failed(why),
+                    };
                     Parked { phase, wakes: handle.wakes.load(Ordering::Acquire) }
                 }
             };

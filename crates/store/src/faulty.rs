@@ -5,7 +5,7 @@
 
 use crate::report::Report;
 use crate::store::{
-    Appended, Collected, Fut, Hold, Lease, Mail, Opened, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry,
+    Appended, Collected, Fut, Hold, Lease, Mail, Opened, Owner, ReadLog, Scope, Store, StoreError, Sweep, TraceEntry,
 };
 use crate::{Raw, Refused};
 use mainpath_types::{BlobHash, Event, EventId, MailId, TenantId, TraceId};
@@ -187,6 +187,10 @@ impl<S: Store> Store for Faulty<S> {
 
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError> {
         self.inner.subscribe(scope, trace)
+    }
+
+    fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>> {
+        self.inner.driver(scope, trace)
     }
 
     fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {

@@ -250,6 +250,10 @@ impl Store for MemoryStore {
         })
     }
 
+    fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>> {
+        ready(self.with(scope, trace, |row| Ok(row.owned.then_some(Owner::ThisProcess))))
+    }
+
     fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
         let posted = self.with(scope, trace, |row| {
             let body = one_line(&body)?;

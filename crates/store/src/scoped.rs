@@ -1,6 +1,6 @@
 //! A store as one tenant uses it, and as one trace does: what travels together is one value.
 
-use crate::{Fut, Mail, ReadLog, Report, Scope, Store, StoreError};
+use crate::{Fut, Mail, Owner, ReadLog, Report, Scope, Store, StoreError};
 use mainpath_types::{BlobHash, EventId, MailId, TraceId};
 
 /// A store as somebody uses it.
@@ -59,6 +59,11 @@ impl<'a> TraceStore<'a> {
     /// See [`Store::read`].
     pub fn read(&self, from: EventId) -> Fut<'a, Result<ReadLog, StoreError>> {
         self.store.read(self.scope, self.trace, from)
+    }
+
+    /// See [`Store::driver`].
+    pub fn driver(&self) -> Fut<'a, Result<Option<Owner>, StoreError>> {
+        self.store.driver(self.scope, self.trace)
     }
 
     /// See [`Store::mail`].

@@ -66,6 +66,10 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Io`].
     fn subscribe(&self, scope: &Scope, trace: &TraceId) -> Result<watch::Receiver<EventId>, StoreError>;
 
+    /// Who drives a trace at this moment, or stays with it while it waits, so that what is sent is read; `None`: nobody. Errors:
+    /// [`StoreError::NotFound`], [`StoreError::Io`].
+    fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>>;
+
     /// Puts an entry into the trace's mailbox, durable when it answers, and wakes the trace. Any process may do so. `body`
     /// is JSON text; line breaks between its tokens become spaces. The sender is the scope's principal. Errors:
     /// [`StoreError::NotFound`], [`StoreError::BadMail`], [`StoreError::Damaged`], [`StoreError::Io`].

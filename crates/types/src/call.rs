@@ -65,6 +65,9 @@ pub struct ApprovalGranted {
     /// Where the paths in them led when rules judged them; see [`PlannedCall::places`](crate::PlannedCall::places).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
+    /// The hooks that changed what the approver gave, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_by: Vec<String>,
     /// A rule that was made of the approval. It allows calls like this one for the rest of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,

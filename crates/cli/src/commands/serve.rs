@@ -136,7 +136,7 @@ impl Served {
         let (_, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
         let mut about = json!({"trace": trace, "cost_usd_micros": state.spent.cost, "turns": state.run.as_ref().map(|run| run.turns)});
         match phase {
-            Phase::Failed(problem) => {
+            Phase::Failed(problem) | Phase::Elsewhere(problem) => {
                 about["status"] = "failed".into();
                 about["problem"] = problem.into();
             }
@@ -195,7 +195,7 @@ fn rests(phase: &Phase) -> bool {
     match phase {
         Phase::Running => false,
         Phase::Parked(waiting) => waiting.iter().any(|one| *one != Waiting::Timer),
-        Phase::Idle | Phase::Failed(_) => true,
+        Phase::Idle | Phase::Failed(_) | Phase::Elsewhere(_) => true,
     }
 }
 

@@ -99,7 +99,7 @@ impl<'a> Follow<'a> {
             match phase {
                 Phase::Running => {}
                 Phase::Idle => break,
-                Phase::Failed(problem) => {
+                Phase::Failed(problem) | Phase::Elsewhere(problem) => {
                     self.catch_up(&mut watcher).await?;
                     return Err(Failure::error(problem));
                 }

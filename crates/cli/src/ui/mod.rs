@@ -17,6 +17,7 @@ pub mod stream;
 pub mod suggest;
 pub mod term;
 pub mod text;
+pub mod told;
 pub mod typed;
 pub mod whole;
 pub mod written;

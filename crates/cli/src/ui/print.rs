@@ -8,14 +8,15 @@ use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen;
 use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
+use crate::ui::told::{self, changed, changes, limits, plans, rest_of};
 use mainpath::core::EffectKey;
 use mainpath::runtime::Live;
 use mainpath::runtime::wire::Projector;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{
-    ApprovalGranted, BranchKind, CallId, CallResolved, Delta, Event, EventId, EventKind, GoalOp, MessageMode,
-    ModelError, ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing, Spent,
-    SummaryMode, TraceId, Verdict, text_of,
+    ApprovalGranted, BranchKind, CallId, CallResolved, Delta, Event, EventId, EventKind, MessageMode, ModelError,
+    ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing, Spent, SummaryMode,
+    TraceId, Verdict, text_of,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -77,65 +78,9 @@ pub struct Made {
     pub places: Vec<String>,
 }
 
-/// What is missing of an answer after what was streamed of it: the rest, or, where a piece is missing, all from there on.
-fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
-    if let Some(rest) = answer.strip_prefix(streamed) {
-        return rest;
-    }
-    // Some vendors stream more than they give in the end.
-    if streamed.len() >= answer.len() {
-        return "";
-    }
-    let same = streamed.char_indices().zip(answer.chars()).find(|((_, a), b)| a != b);
-    same.and_then(|((at, _), _)| answer.get(at..)).unwrap_or_default()
-}
-
-/// That hooks have changed the arguments of a call, and into which.
-pub fn changed(planned: &PlannedCall) -> Option<String> {
-    let arguments = planned.arguments.as_deref().filter(|_| !planned.changed_by.is_empty())?;
-    let hooks = planned.changed_by.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ");
-    Some(format!("arguments changed by hook {hooks}: {}", gist(arguments)))
-}
-
 /// Prints event lines.
 fn write_lines(lines: &[serde_json::Value]) -> std::io::Result<()> {
     lines.iter().try_for_each(|line| to_output(&foreign(&format!("{line}\n"))))
-}
-
-/// Limits that have changed, for people.
-fn limits(changed: &serde_json::Value) -> String {
-    let said = |value: &serde_json::Value| if value.is_null() { "no limit".into() } else { value.to_string() };
-    let changed = changed.as_object().into_iter().flatten().filter(|(name, _)| *name != "by");
-    let changed: Vec<String> =
-        changed.map(|(name, change)| format!("{name} {} → {}", said(&change["from"]), said(&change["to"]))).collect();
-    format!("limits changed: {}", changed.join(", "))
-}
-
-/// What somebody has done to a plan, in a few words.
-fn changes(ops: &[GoalOp]) -> &'static str {
-    let pins = |op: &GoalOp| matches!(op, GoalOp::Pin { .. });
-    let unpins = |op: &GoalOp| matches!(op, GoalOp::Unpin { .. });
-    match ops {
-        ops if ops.iter().all(pins) => "has pinned a sentence",
-        ops if ops.iter().all(unpins) => "has removed a pin",
-        ops if ops.iter().all(|op| pins(op) || unpins(op)) => "has changed the pins",
-        _ => "has changed the plan",
-    }
-}
-
-/// Whether an event changes the plan in a way that people are shown.
-fn plans(kind: &EventKind) -> bool {
-    match kind {
-        EventKind::GoalsChanged(_) => true,
-        EventKind::ModelFinished(data) => !data.goals.is_empty() && !begins_with_the_task(data),
-        _ => false,
-    }
-}
-
-/// Whether an answer changes the plan in no other way than that its work, which has none, counts for the task.
-pub fn begins_with_the_task(data: &ModelFinished) -> bool {
-    let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
-    !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
 }
 
 impl Printer {
@@ -284,9 +229,12 @@ impl Printer {
             EventKind::RunClosing(RunClosing { by: Some(by), why: Some(why), .. }) if !quiet => {
                 self.line("✗", &format!("{} stopped the run: {}", by.as_str(), short(why, 200)));
             }
-            EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(arguments), .. }) => {
+            EventKind::ApprovalGranted(ApprovalGranted { call, arguments: Some(arguments), changed_by, .. }) => {
                 if let Some(made) = self.calls.get_mut(call) {
                     made.arguments.clone_from(arguments);
+                }
+                if let Some(changed) = told::changed_by(arguments, changed_by).filter(|_| !quiet) {
+                    self.line("!", &changed);
                 }
             }
             EventKind::CallReopened(data) => {

@@ -1,8 +1,8 @@
 //! What a message says, in text.
 
 use crate::runs::attach::{Sizes, line};
-use crate::ui::print::changed;
 use crate::ui::text::{gist, number, plain, short};
+use crate::ui::told::changed;
 use mainpath::core::{Bodies, NodeKind, State, reminder, reopened_text, result_text};
 use mainpath::runtime::{Hydrated, is_look_back};
 use mainpath::types::{CallId, EventId, EventKind, ModelFinished, Part, Resolution};

@@ -145,6 +145,7 @@ pub(crate) fn approve(state: &State, id: CallId, by: &Principal, edit: Option<&E
         arguments: edit.map(|edit| edit.arguments.clone()),
         verdict: edit.map(|edit| edit.verdict.clone()),
         places: edit.map(|edit| edit.places.clone()).unwrap_or_default(),
+        changed_by: edit.map(|edit| edit.changed_by.clone()).unwrap_or_default(),
         rule: rule.map(Into::into),
     }
     .into())

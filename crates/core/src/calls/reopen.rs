@@ -42,6 +42,7 @@ pub(crate) fn decide(
         arguments: Some(edit.arguments.clone()),
         verdict: Some(edit.verdict.clone()),
         places: edit.places.clone(),
+        changed_by: edit.changed_by.clone(),
         rule: rule.map(Into::into),
     }
     .into())

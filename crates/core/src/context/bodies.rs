@@ -240,13 +240,16 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
     let note = match bodies.get(call.arguments) {
         // Its message says it.
         _ if is_reopened => None,
-        Some(EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), by, .. })) => {
-            Some(format!("[{by} approved this call with other arguments: {arguments}]"))
+        Some(EventKind::ApprovalGranted(ApprovalGranted { arguments: Some(arguments), by, changed_by, .. })) => {
+            Some(match changed_by.is_empty() {
+                true => format!("[{by} approved this call with other arguments: {arguments}]"),
+                false => changed(arguments),
+            })
         }
         Some(EventKind::ModelFinished(data)) => data
             .call(call.id.index)
             .and_then(|call| call.planned.arguments.as_ref())
-            .map(|arguments| format!("[The arguments of this call were changed by the owner's rules: {arguments}]")),
+            .map(|arguments| changed(arguments)),
         _ => None,
     };
     if let Some(note) = note {
@@ -256,6 +259,10 @@ fn result(state: &State, bodies: &dyn Bodies, call: &Call, event: EventId) -> Op
         parts.push(Part::text(told(repeated)));
     }
     Some(parts)
+}
+
+fn changed(arguments: &str) -> String {
+    format!("[The arguments of this call were changed by the owner's rules: {arguments}]")
 }
 
 fn shorten(part: &mut Part, most: usize) {

@@ -165,7 +165,8 @@ fn a_call_runs_where_its_paths_led_when_its_arguments_were_judged() {
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
     for other in [vec!["/work/other".to_string()], vec![]] {
         let mut agent = asked.clone();
-        let edit = Edit { arguments: "{}".into(), verdict: verdict.clone(), places: other.clone() };
+        let edit =
+            Edit { arguments: "{}".into(), verdict: verdict.clone(), places: other.clone(), changed_by: Vec::new() };
         agent.takes(approve(Some(edit)));
         assert_eq!(places(&agent), other);
     }
@@ -178,7 +179,7 @@ fn edited_arguments_run_under_their_fresh_verdict_and_the_model_is_told() {
         InputKind::Approve {
             call: call("2.0"),
             by: user(),
-            edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec![] }),
+            edit: Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec![], changed_by: Vec::new() }),
             rule: None,
         }
     };

@@ -36,7 +36,12 @@ fn life() -> Vec<Event> {
     let linked = PlannedCall { places: vec!["/work/real".into()], ..planned("bash", Decision::Ask) };
     agent.calls(&[linked, problem, allowed("write"), allowed("read"), allowed("read")]);
     let verdict = Verdict { decision: Decision::Ask, rule: "fresh".into(), reason: String::new() };
-    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: vec!["/work/other".into()] });
+    let edit = Some(Edit {
+        arguments: "{\"x\":1}".into(),
+        verdict,
+        places: vec!["/work/other".into()],
+        changed_by: Vec::new(),
+    });
     let first = agent.state().turn_calls()[0].id;
     agent.takes(InputKind::Approve { call: first, by: user(), edit, rule: None });
     agent.now = 3_200;

@@ -8,7 +8,7 @@ use mainpath_types::*;
 /// Somebody approves a call that was denied; rules say this of it now.
 fn approves(id: &str, decision: Decision) -> InputKind {
     let verdict = Verdict { decision, rule: "test.now".into(), reason: "by the test".into() };
-    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: Vec::new() });
+    let edit = Some(Edit { arguments: "{\"x\":1}".into(), verdict, places: Vec::new(), changed_by: Vec::new() });
     InputKind::Approve { call: call(id), by: user(), edit, rule: None }
 }
 

@@ -1,6 +1,6 @@
 //! The events of a run: typed, with the names and the JSON that the command prints.
 
-use crate::support::{COUNT, Place};
+use crate::support::{COUNT, Place, WRITE};
 use mainpath::event::RunEvent;
 use mainpath::prelude::*;
 use mainpath::trace::ExportFormat;
@@ -132,6 +132,50 @@ async fn a_watcher_goes_on_from_an_event() {
     let all = names(1).await;
     let from = all[all.len() / 2].0;
     assert_eq!(names(from).await, all.iter().filter(|(id, _)| *id >= from).copied().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_watcher_follows_what_another_host_drives() {
+    let place = Place::new(WRITE);
+    let mut run = place.agent().await.start("Write it.").await.unwrap();
+    // Another host on the same data: it never drives, and sees the same.
+    let watcher = place.host().await.trace(run.trace().id()).await.unwrap();
+    let watched = tokio::spawn(async move {
+        let (mut run, mut seen) = (watcher.watch(1), Vec::new());
+        while let Some(event) = run.next().await {
+            let event = event.unwrap();
+            seen.extend(event.id().map(|id| (id, event.name())));
+            if let RunEvent::ApprovalRequired(call) = event {
+                call.approve().await.unwrap();
+            }
+        }
+        (seen, watcher.outcome().await.unwrap().answer)
+    });
+    let mut told = Vec::new();
+    while let Some(event) = run.next().await {
+        let event = event.unwrap();
+        told.extend(event.id().map(|id| (id, event.name())));
+    }
+    let (seen, answer) = watched.await.unwrap();
+    assert_eq!((seen, answer.as_str()), (told, "Done."));
+    assert_eq!(std::fs::read_to_string(place.work().join("new.txt")).unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn what_is_said_to_a_trace_that_another_host_drives_is_answered_there() {
+    let place = Place::new(COUNT);
+    let mut run = place.agent().await.start("Count the words.").await.unwrap();
+    let other = place.host().await.trace(run.trace().id()).await.unwrap();
+    let mut also = Some(other);
+    let mut said = None;
+    while let Some(event) = run.next().await {
+        event.unwrap();
+        if let Some(other) = also.take() {
+            said = Some(other.say("And now?").await.unwrap());
+        }
+    }
+    let outcome = said.unwrap().outcome().await.unwrap();
+    assert_eq!((outcome.answer.as_str(), outcome.is_said), ("Still three.", true));
 }
 
 struct AskPerson;

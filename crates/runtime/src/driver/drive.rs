@@ -123,21 +123,7 @@ impl Driver {
     /// Parks the trace: what it waits for, and its next time given to the scheduler.
     fn park(&self) -> Phase {
         let pending = self.machine.pending().unwrap_or_default();
-        let waiting: Vec<Waiting> = pending
-            .keys()
-            .filter_map(|key| match key {
-                EffectKey::Approval(call) => Some(Waiting::Approval(*call)),
-                EffectKey::Answer(call) => Some(Waiting::Answer(*call)),
-                EffectKey::Child(call) => Some(Waiting::Child(*call)),
-                EffectKey::Timer(_) => Some(Waiting::Timer),
-                EffectKey::Model(_)
-                | EffectKey::Tool(..)
-                | EffectKey::Kill(..)
-                | EffectKey::Probe(..)
-                | EffectKey::Hooks(_)
-                | EffectKey::Summary(_) => None,
-            })
-            .collect();
+        let waiting = Waiting::among(&pending);
         if let Some(Timer { at, .. }) = self.timer {
             self.shared.config.scheduler.wake_at(&self.scope.tenant, self.lease.trace(), at);
         }

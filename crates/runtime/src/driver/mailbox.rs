@@ -155,7 +155,9 @@ impl Driver {
         }
         let planned = gate.check(tool.as_deref().unwrap_or_default(), &arguments);
         let planned = gate.with_hooks(&context.hooks(), planned, &arguments).await;
-        let arguments = planned.arguments.unwrap_or(arguments);
+        // A hook that was asked about these arguments before gives them as they are.
+        let changed = planned.arguments.filter(|changed| !is_same(changed, &arguments));
+        let changed_by = if changed.is_some() { planned.changed_by } else { Vec::new() };
         let denied = |reason: String| Verdict { decision: Decision::Deny, rule: "builtin.arguments".into(), reason };
         let places: Vec<String> = planned.places.iter().map(|place| self.shared.config.vault.redact(place)).collect();
         let verdict = match planned.verdict {
@@ -164,6 +166,12 @@ impl Driver {
                 "By links the paths lead to {}, which nobody has approved; name that place itself.",
                 places.join(" and ")
             )),
+            // Whoever approved the others has not seen these.
+            Some(verdict) if verdict.decision == Decision::Ask && changed.is_some() => {
+                let (hooks, now) = (changed_by.join(", "), changed.as_deref().unwrap_or_default());
+                let reason = format!("Hook {hooks} changed the arguments to {now}, which nobody has approved.");
+                return Ok(Edit { arguments, verdict: denied(reason), places, changed_by: Vec::new() });
+            }
             // It changes nothing outside the trace, and has no effect to make up for.
             Some(_) if reopens && tool.as_deref().is_some_and(|tool| gate.is_internal(tool)) => {
                 denied("A call that changes nothing outside the trace is not made later.".into())
@@ -171,6 +179,12 @@ impl Driver {
             Some(verdict) => verdict,
             None => denied(planned.problem.unwrap_or_default()),
         };
-        Ok(Edit { arguments, verdict, places })
+        Ok(Edit { arguments: changed.unwrap_or(arguments), verdict, places, changed_by })
     }
+}
+
+/// Whether two texts are the same JSON.
+fn is_same(one: &str, other: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    one == other || read(one).is_some_and(|value| read(other) == Some(value))
 }

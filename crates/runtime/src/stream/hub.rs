@@ -1,9 +1,9 @@
 //! What a process knows of a trace that it drives or watches: who wakes it, where it stands, and what watchers are told.
 
-use mainpath_core::EffectKey;
-use mainpath_core::Input;
+use mainpath_core::{Effect, EffectKey, Input};
 use mainpath_tools::{Processes, Snapshot};
 use mainpath_types::{CallId, Delta, Event, FileChange};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, broadcast, oneshot, watch};
@@ -34,6 +34,8 @@ pub enum Phase {
     Running,
     /// It is parked: only people, children or times can wake it.
     Parked(Vec<Waiting>),
+    /// Somebody else drives it, in another process or with another store. One line for people says who.
+    Elsewhere(String),
     /// It could not be driven on. One line for people; what is in the log is safe.
     Failed(String),
 }
@@ -49,6 +51,27 @@ pub enum Waiting {
     Child(CallId),
     /// A time.
     Timer,
+}
+
+impl Waiting {
+    /// What of this others have to do.
+    pub fn among(pending: &BTreeMap<EffectKey, Effect>) -> Vec<Waiting> {
+        pending
+            .keys()
+            .filter_map(|key| match key {
+                EffectKey::Approval(call) => Some(Waiting::Approval(*call)),
+                EffectKey::Answer(call) => Some(Waiting::Answer(*call)),
+                EffectKey::Child(call) => Some(Waiting::Child(*call)),
+                EffectKey::Timer(_) => Some(Waiting::Timer),
+                EffectKey::Model(_)
+                | EffectKey::Tool(..)
+                | EffectKey::Kill(..)
+                | EffectKey::Probe(..)
+                | EffectKey::Hooks(_)
+                | EffectKey::Summary(_) => None,
+            })
+            .collect()
+    }
 }
 
 /// What this process knows of a trace that it drives or watches.

@@ -278,6 +278,17 @@ impl Store for FilesStore {
         self.inner.watchers.subscribe(&scope.tenant, trace)
     }
 
+    fn driver(&self, scope: &Scope, trace: &TraceId) -> Fut<'_, Result<Option<Owner>, StoreError>> {
+        let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
+        blocking(move || match owner::owner(&inner, &scope.tenant, &trace)? {
+            // Where a file system cannot lock folders, nobody can stay with one.
+            None => Ok(follow::is_followed(&inner.layout, &scope.tenant, &trace)
+                .is_ok_and(|is| is)
+                .then_some(Owner::Unnamed)),
+            owner => Ok(owner),
+        })
+    }
+
     fn post(&self, scope: &Scope, trace: &TraceId, urgent: bool, body: String) -> Fut<'_, Result<MailId, StoreError>> {
         let (inner, scope, trace) = (Arc::clone(&self.inner), scope.clone(), trace.clone());
         blocking(move || {

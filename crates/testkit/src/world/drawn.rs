@@ -62,6 +62,7 @@ impl World {
         let by = Principal::local_user();
         let places = self.places();
         let edit = |decision| Edit {
+            changed_by: Vec::new(),
             arguments: "{\"edited\":true}".into(),
             verdict: Verdict { decision, rule: "sim.edit".into(), reason: String::new() },
             places,

@@ -1,0 +1,64 @@
+//! What changes of calls, limits, plans and answers are told in a line.
+
+use crate::ui::text::{gist, plain};
+use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall};
+
+/// What is missing of an answer after what was streamed of it: the rest, or, where a piece is missing, all from there on.
+pub fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
+    if let Some(rest) = answer.strip_prefix(streamed) {
+        return rest;
+    }
+    // Some vendors stream more than they give in the end.
+    if streamed.len() >= answer.len() {
+        return "";
+    }
+    let same = streamed.char_indices().zip(answer.chars()).find(|((_, a), b)| a != b);
+    same.and_then(|((at, _), _)| answer.get(at..)).unwrap_or_default()
+}
+
+/// That hooks have changed the arguments of a call, and into which.
+pub fn changed(planned: &PlannedCall) -> Option<String> {
+    changed_by(planned.arguments.as_deref()?, &planned.changed_by)
+}
+
+/// That hooks have changed arguments, and into which.
+pub fn changed_by(arguments: &str, by: &[String]) -> Option<String> {
+    let hooks = by.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ");
+    (!by.is_empty()).then(|| format!("arguments changed by hook {hooks}: {}", gist(arguments)))
+}
+
+/// Limits that have changed, for people.
+pub fn limits(changed: &serde_json::Value) -> String {
+    let said = |value: &serde_json::Value| if value.is_null() { "no limit".into() } else { value.to_string() };
+    let changed = changed.as_object().into_iter().flatten().filter(|(name, _)| *name != "by");
+    let changed: Vec<String> =
+        changed.map(|(name, change)| format!("{name} {} → {}", said(&change["from"]), said(&change["to"]))).collect();
+    format!("limits changed: {}", changed.join(", "))
+}
+
+/// What somebody has done to a plan, in a few words.
+pub fn changes(ops: &[GoalOp]) -> &'static str {
+    let pins = |op: &GoalOp| matches!(op, GoalOp::Pin { .. });
+    let unpins = |op: &GoalOp| matches!(op, GoalOp::Unpin { .. });
+    match ops {
+        ops if ops.iter().all(pins) => "has pinned a sentence",
+        ops if ops.iter().all(unpins) => "has removed a pin",
+        ops if ops.iter().all(|op| pins(op) || unpins(op)) => "has changed the pins",
+        _ => "has changed the plan",
+    }
+}
+
+/// Whether an event changes the plan in a way that people are shown.
+pub fn plans(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::GoalsChanged(_) => true,
+        EventKind::ModelFinished(data) => !data.goals.is_empty() && !begins_with_the_task(data),
+        _ => false,
+    }
+}
+
+/// Whether an answer changes the plan in no other way than that its work, which has none, counts for the task.
+pub fn begins_with_the_task(data: &ModelFinished) -> bool {
+    let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
+    !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
+}
