@@ -1,6 +1,6 @@
 //! Why an input was refused. A refused input has changed nothing.
 
-use mainpath_types::{CallId, EventKind, MailId, Millis, Seq};
+use mainpath_types::{CallId, EventKind, MailId, Millis, Seq, Verdict};
 
 /// Why an input was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,8 +39,8 @@ pub enum Refusal {
     #[error("call {0} is in another attempt than {1}")]
     WrongAttempt(CallId, u32),
     /// A call that was denied is denied by a rule now as well.
-    #[error("call {0} is now denied by the rule {1}; approving cannot override a rule")]
-    StillDenied(CallId, String),
+    #[error("call {0} is now denied by the rule {rule}, which no approval overrides: {reason}", rule = .1.rule, reason = .1.reason)]
+    StillDenied(CallId, Box<Verdict>),
     /// The call does not wait for that.
     #[error("call {0} is not waiting for that")]
     NotWaiting(CallId),

@@ -7,7 +7,7 @@ use crate::words::spaced;
 use mainpath_runtime::run_stats::RunStats;
 use mainpath_types::{Millis, TraceId};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Result, Transaction, ffi, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -38,7 +38,14 @@ const TABLES: &str = "
 
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     // For its owner only, before SQLite makes it for everybody; what it keeps beside it has the same mode.
-    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let _ = OpenOptions::new().create_new(true).append(true).mode(0o600).open(path);
+    // A pipe would keep SQLite waiting for ever.
+    if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+        return Err(rusqlite::Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_NOTADB),
+            Some("it is not a file".into()),
+        ));
+    }
     prepared(Connection::open(path)?)
 }
 

@@ -6,6 +6,7 @@
 
 use crate::{Error, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError};
+use mainpath_store::open_regular;
 use mainpath_types::{Decision, RuleText, RunRules};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -168,18 +169,12 @@ fn add(policy: &mut Policy, layer: Layer, file: &Path) -> Result<bool, Error> {
 /// A file's text, or `None` if there is none. Errors: it is too large, no text, no file, or cannot be read.
 fn read(file: &Path) -> Result<Option<String>, Error> {
     let bad = |why: String| Error::failed(format!("{} cannot be used: {why}", file.display()));
-    let known = match std::fs::metadata(file) {
-        Ok(known) => known,
+    let mut bytes = Vec::new();
+    match open_regular(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)) {
+        Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(bad(error.to_string())),
-    };
-    // A pipe in a strange repository would keep the one who opens it waiting.
-    if !known.is_file() {
-        return Err(bad("it is not a file".into()));
     }
-    let mut bytes = Vec::new();
-    let opened = std::fs::File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    opened.map_err(|error| bad(error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
         return Err(bad("it is larger than 1 MiB".into()));
     }

@@ -20,8 +20,12 @@ async fn main() -> Result<ExitCode, Failed> {
     let config: McpConfig = toml::from_str(&format!("[servers.c]\nprefix = \"c_\"\nurl = {url:?}\n"))?;
     let here = std::env::current_dir()?;
     let servers = Servers::read(&config, Path::new("config"), Path::new("/nowhere"), None)?;
-    let around =
-        Around { workspace: here.clone(), variables: Arc::new(|_| None), starter: Arc::new(Unconfined::default()) };
+    let around = Around {
+        workspace: here.clone(),
+        variables: Arc::new(|_| None),
+        starter: Arc::new(Unconfined::default()),
+        redact: Arc::new(str::to_string),
+    };
     let tools = Tools::new();
     let mcp = Mcp::start(tools.clone(), servers, SEARCH_ABOVE, around, &|_| true, |line| eprintln!("{line}")).await;
     if let Some(State::Failed(why)) = mcp.states().first().map(|server| &server.state) {

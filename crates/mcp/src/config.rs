@@ -127,6 +127,10 @@ type Entries = (Vec<(String, Entry)>, Vec<String>);
 fn entries(file: &Path) -> Result<Option<Entries>, String> {
     let bad = |why: String| format!("{}: {why}", file.display());
     let mut text = String::new();
+    // A pipe in a strange repository would keep the one who opens it waiting.
+    if std::fs::metadata(file).is_ok_and(|known| !known.is_file()) {
+        return Err(bad("it is not a file".into()));
+    }
     match std::fs::File::open(file) {
         Ok(open) => {
             let read = open.take(FILE_BYTES + 1).read_to_string(&mut text);

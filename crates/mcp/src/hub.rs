@@ -84,6 +84,7 @@ impl Mcp {
         is_trusted: &(dyn Fn(&Configured) -> bool + Sync),
         notice: impl Fn(&str) + Send + Sync + 'static,
     ) -> Mcp {
+        let redact = Arc::clone(&around.redact);
         let mut states: Vec<ServerState> = Vec::new();
         let mut used: Vec<(usize, Arc<Server>)> = Vec::new();
         for configured in servers {
@@ -103,7 +104,10 @@ impl Mcp {
             search_above,
             known: Mutex::default(),
             changed: watch::Sender::new(0),
-            notice: Box::new(notice),
+            notice: Box::new({
+                let redact = Arc::clone(&redact);
+                move |line| notice(&redact(line))
+            }),
         });
         let mut tasks = tokio::task::JoinSet::new();
         for (place, (at, server)) in used.into_iter().enumerate() {
@@ -114,7 +118,10 @@ impl Mcp {
             if let Ok((at, state)) = done
                 && let Some(entry) = states.get_mut(at)
             {
-                entry.state = state;
+                entry.state = match state {
+                    State::Failed(why) => State::Failed(redact(&why)),
+                    other => other,
+                };
             }
         }
         Mcp { shared, states }

@@ -35,7 +35,12 @@ pub struct Around {
     pub variables: Arc<Variables>,
     /// How processes are started.
     pub starter: Arc<dyn Starter>,
+    /// Takes secrets out of what people are told of a server: its address and its last words may hold some.
+    pub redact: Arc<Redact>,
 }
+
+/// Takes secrets out of a text.
+pub type Redact = dyn Fn(&str) -> String + Send + Sync;
 
 /// A connection that came about.
 pub(crate) struct Link {
@@ -143,7 +148,7 @@ async fn attempt(server: &Configured, around: &Around, mode: ClientLifecycleMode
                     "it wants an authorization: put it in the headers, such as Authorization = \"Bearer ${TOKEN}\"";
                 Err(Attempt::Unusable(text.into()))
             }
-            Err(error) => Err(Attempt::Refused(crate::clean::line(&cause(&error), 300))),
+            Err(error) => Err(Attempt::Refused(crate::clean::line(&without_query(&cause(&error)), 300))),
         }
     }
 }
@@ -198,6 +203,21 @@ fn http(
     let config =
         StreamableHttpClientTransportConfig::with_uri(url).custom_headers(headers).max_sse_event_size(MESSAGE_BYTES);
     Ok((crate::http::client(&parsed)?, config))
+}
+
+/// An error without what an address in it has behind its path: there are keys in queries.
+fn without_query(error: &str) -> String {
+    error
+        .split_inclusive([' ', '(', ')'])
+        .map(|word| match (word.starts_with("http"), word.find('?')) {
+            (true, Some(at)) => format!(
+                "{}{}",
+                word.get(..at).unwrap_or_default(),
+                word.get(word.trim_end_matches([' ', '(', ')']).len()..).unwrap_or_default()
+            ),
+            _ => word.into(),
+        })
+        .collect()
 }
 
 /// What happened, rather than what it stopped.

@@ -35,6 +35,7 @@ pub mod log;
 pub mod memory;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 mod raw;
+mod regular;
 mod report;
 pub mod scheduler;
 mod scoped;
@@ -50,6 +51,7 @@ pub use log::read_file;
 pub use memory::MemoryStore;
 #[cfg(any(feature = "faults", feature = "conformance"))]
 pub use raw::Raw;
+pub use regular::{open_regular, read_regular, read_regular_text};
 pub use report::Report;
 pub use scheduler::{LocalScheduler, Scheduler};
 pub use scoped::{ScopedStore, TraceStore};

@@ -5,7 +5,7 @@ use crate::args::output::OutputArgs;
 use crate::args::point::{PointArgs, seq};
 use crate::commands::restore::{FilesArgs, before_going_on, held};
 use crate::exit::{Exit, Failure};
-use crate::runs::go_on::{go_on, keep_mode};
+use crate::runs::go_on::{go_on, keep_mode_of};
 use crate::ui::out::out;
 use clap::Args;
 use mainpath::Installation;
@@ -88,9 +88,11 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&trace).await?;
-    keep_mode(&mut args.agent, &log, &state);
     let of = app.logs.of(&trace, &log, &state, &bodies);
     let after = of.point(args.point.point())?;
+    if task.is_none() {
+        keep_mode_of(&mut args.agent, &log, &state, after);
+    }
     if after != Seq(0) && !state.tree.is_on_path(state.tree.head, after) {
         // A message of a side branch has no fork either.
         of.reached(after)?;
@@ -117,8 +119,8 @@ pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
     let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
-    keep_mode(&mut args.agent, &log, &state);
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("{trace} has no messages yet")))?;
+    keep_mode_of(&mut args.agent, &log, &state, after);
     go_on(&app, &trace, &args.agent, &args.output, Some(Mail::Rewind { after, parts: None })).await
 }
 
@@ -128,13 +130,15 @@ pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&from).await?;
     let of = app.logs.of(&from, &log, &state, &bodies);
-    keep_mode(&mut args.agent, &log, &state);
     let PointArgs { to, turn, goal } = args.point;
     let at = match state.tree.head {
         Some(head) if to.is_none() && turn.is_none() && goal.is_none() => head,
         _ => of.point(args.point.point())?,
     };
     of.reached(at)?;
+    if args.task.is_none() {
+        keep_mode_of(&mut args.agent, &log, &state, at);
+    }
     if at == Seq(0) && args.task.is_none() && !args.no_run {
         return Err(Failure::usage("a fork before the first message needs a task"));
     }

@@ -19,7 +19,7 @@ use mainpath::policy::is_asked_by_default;
 use mainpath::runtime::{Mail, Runtime};
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
-use mainpath::types::{ApprovalMode, ERASED, FinishReason, MailId, TraceId};
+use mainpath::types::{ApprovalMode, ERASED, Event, EventKind, FinishReason, MailId, Seq, Spec, TraceId};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,7 +54,26 @@ pub async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> 
 pub fn keep_mode(agent: &mut AgentArgs, log: &ReadLog, state: &State) {
     let open = state.run.as_ref().map(|_| state.counts.runs);
     let Some(spec) = spec_of(log) else { return };
-    let holds = spec.mode_for.is_none_or(|run| open == Some(run));
+    keep(agent, spec, open);
+}
+
+/// The same for who has an earlier message answered again: what its owner allowed for that run, not for what came after it.
+pub fn keep_mode_of(agent: &mut AgentArgs, log: &ReadLog, state: &State, message: Seq) {
+    let Some(said) = state.tree.node(message).map(|node| node.event) else { return };
+    let finished = |event: &Event| matches!(event.kind, EventKind::RunFinished(_));
+    let run = log.events.iter().filter(|event| finished(event) && event.id < said).count() + 1;
+    let until = log.events.iter().position(|event| finished(event) && event.id > said).unwrap_or(log.events.len());
+    let then = log.events.iter().take(until).rev().find_map(|event| match &event.kind {
+        EventKind::SpecChanged(data) => Some(&*data.spec),
+        _ => None,
+    });
+    if let Some(spec) = then {
+        keep(agent, spec, u32::try_from(run).ok());
+    }
+}
+
+fn keep(agent: &mut AgentArgs, spec: &Spec, run: Option<u32>) {
+    let holds = spec.mode_for.is_none_or(|only| run == Some(only));
     agent.yes |= !agent.park && holds && spec.mode == ApprovalMode::Yes;
     agent.park |= !agent.yes && spec.mode == ApprovalMode::Ask;
 }

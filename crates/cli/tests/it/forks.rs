@@ -238,3 +238,29 @@ fn a_fork_says_where_it_really_is_and_a_side_branch_has_none() {
     place.run(&["rewind", &trace, &prompt, "Again."]).fails(2, "belongs to a side branch");
     place.run(&["fork", &trace, "--at", &prompt, "Again."]).fails(2, "belongs to a side branch");
 }
+
+#[test]
+fn what_yes_allowed_holds_for_its_own_task_and_for_no_other() {
+    let place = Place::new();
+    let server = scripted(vec![
+        bash("echo 1 >> effects"),
+        Answer::text("No."),
+        bash("echo 2 >> effects"),
+        Answer::text("Done."),
+    ]);
+    place.run_on(&server, &["First."]);
+    let trace = place.trace();
+    let done = place.run(&["run", "--trace", &trace, "--yes", "Second."]);
+    assert_eq!((done.code, place.text("effects").as_str()), (0, "2\n"), "{done:#?}");
+    let second = place.events(&trace).iter().filter_map(|event| event["data"]["seq"].as_u64()).max().unwrap();
+    for (args, makes) in [
+        (vec!["rewind", &trace, "1", "Another."], ""),
+        (vec!["fork", &trace, "--at", "1", "Another."], ""),
+        (vec!["fork", &trace, "--at", "1"], ""),
+        (vec!["rewind", &trace, "1"], ""),
+    ] {
+        let server = scripted(vec![bash("echo again >> effects"), Answer::text("Done.")]);
+        let done = place.run(&[&args[..], &["-m", &server.model()]].concat());
+        assert!(done.code == 0 && place.text("effects") == format!("2\n{makes}"), "{args:?}: {done:#?}, {second}");
+    }
+}

@@ -147,3 +147,56 @@ fn what_a_hook_has_changed_is_shown_with_its_name() {
     assert!(done.err.contains(line), "{done:#?}");
     assert!(place.ok(&["show"]).contains(line), "{}", place.ok(&["show"]));
 }
+
+/// A hook that changes one command alone.
+const SWAPS: &str = r#"grep -q '"command":"echo six' && echo '{"arguments": {"command": "touch swapped"}}'; exit 0"#;
+
+#[test]
+fn what_a_hook_makes_of_approved_arguments_runs_only_where_rules_allow_it() {
+    let place = with_hook(SWAPS, "on = [\"before_tool\"]\ntools = [\"bash\"]");
+    let server = scripted(vec![bash("echo five > effects"), Answer::text("Done.")]);
+    place.run(&["run", "--park", "-m", &server.model(), "Do it."]);
+    place.ok(&["approve", "--arguments", r#"{"command": "echo six > effects"}"#]);
+    let done = place.run(&["resume", "--park"]);
+    assert!(done.code == 0 && place.text("effects").is_empty() && !place.work.join("swapped").exists(), "{done:#?}");
+    let granted = granted(&place);
+    // What was approved is on record, and what the hook would have made of it.
+    assert_eq!(granted["data"]["arguments"], r#"{"command": "echo six > effects"}"#);
+    let why = "Hook guard changed the arguments to {\"command\":\"touch swapped\"}, which nobody has approved. Approve those instead.";
+    assert_eq!(granted["data"]["verdict"]["reason"], why);
+    assert!(told(&server).contains("which nobody has approved"), "{}", told(&server));
+}
+
+#[test]
+fn what_a_hook_makes_of_approved_arguments_is_told_where_rules_allow_it() {
+    let place = with_hook(SWAPS, "on = [\"before_tool\"]\ntools = [\"bash\"]");
+    let server = scripted(vec![bash("echo five > effects"), Answer::text("Done.")]);
+    place.run(&["run", "--park", "--allow", "bash(touch *)", "-m", &server.model(), "Do it."]);
+    place.ok(&["approve", "--arguments", r#"{"command": "echo six > effects"}"#]);
+    let done = place.run(&["resume", "--park"]);
+    assert!(done.code == 0 && place.work.join("swapped").exists(), "{done:#?}");
+    assert!(done.err.contains("arguments changed by hook guard: touch swapped"), "{done:#?}");
+    let granted = granted(&place);
+    assert_eq!(granted["data"]["changed_by"], serde_json::json!(["guard"]));
+    assert!(told(&server).contains("were changed by the owner's rules"), "{}", told(&server));
+}
+
+#[test]
+fn a_denied_call_is_made_after_all_with_what_its_hook_makes_of_it_once_that_is_approved() {
+    let script = r#"echo '{"arguments": {"command": "echo mild > effects"}}'"#;
+    let place = with_hook(script, "on = [\"before_tool\"]\ntools = [\"bash\"]");
+    let server = scripted(vec![bash("echo wild > effects"), Answer::text("No."), Answer::text("Done.")]);
+    place.run(&["run", "-m", &server.model(), "Do it."]);
+    place.ok(&["approve", "--call", "2.0"]);
+    let done = place.run(&["resume"]);
+    let why = "Hook guard changed the arguments to {\"command\":\"echo mild > effects\"}, which nobody has approved.";
+    assert!(done.err.contains(why) && place.text("effects").is_empty(), "{done:#?}");
+    place.ok(&["approve", "--call", "2.0", "--arguments", r#"{"command": "echo mild > effects"}"#]);
+    let done = place.run(&["resume"]);
+    assert_eq!((done.code, place.text("effects").as_str()), (0, "mild\n"), "{done:#?}");
+}
+
+/// The approval that the log has.
+fn granted(place: &Place) -> serde_json::Value {
+    place.events(&place.trace()).into_iter().find(|event| event["type"] == "approval_granted").unwrap()
+}

@@ -33,6 +33,7 @@ mod mcp_serve;
 mod messages;
 mod models;
 mod optional_tools;
+mod pipes;
 mod plan;
 mod policy;
 mod pty;

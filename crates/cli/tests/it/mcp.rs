@@ -297,3 +297,22 @@ fn what_a_server_is_given_is_kept_out_of_prompts_and_logs() {
     let log = String::from_utf8(place.log(&place.trace())).unwrap();
     assert!(!log.contains("hunter2") && !log.contains("swordfish"));
 }
+
+#[test]
+fn secrets_of_a_servers_address_and_of_its_last_words_are_not_told() {
+    let place = Place::new();
+    let said = r#"echo "no such key: $KEY" >&2; exit 1"#;
+    place.config(&format!(
+        "[mcp.servers.away]\nurl = \"http://127.0.0.1:1/mcp?key=${{FOO_API_KEY}}\"\n\
+         [mcp.servers.path]\nurl = \"http://127.0.0.1:1/${{FOO_API_KEY}}/mcp?also=open-in-the-file\"\n\
+         [mcp.servers.here]\ncommand = \"sh\"\nargs = [\"-c\", {said:?}]\nenv = {{ KEY = \"${{FOO_API_KEY}}\" }}\n"
+    ));
+    for args in [&["mcp", "list"][..], &["run", "-m", "scripted", "Hi."], &["doctor"]] {
+        let mut command = place.command(args);
+        command.env("FOO_API_KEY", "SECRETVAL-0123456789");
+        let done = finish(command, None);
+        let told = format!("{}{}", done.out, done.err);
+        assert!(!told.contains("SECRETVAL") && !told.contains("open-in-the-file"), "{args:?}: {told}");
+        assert!(args[0] == "doctor" || told.contains("http://127.0.0.1:1/mcp"), "{args:?}: {told}");
+    }
+}

@@ -34,7 +34,7 @@ pub(crate) fn decide(
         return Err(Refusal::OffPath(id.seq));
     }
     if edit.verdict.decision == Decision::Deny {
-        return Err(Refusal::StillDenied(id, edit.verdict.rule.clone()));
+        return Err(Refusal::StillDenied(id, edit.verdict.clone().into()));
     }
     Ok(ApprovalGranted {
         call: id,

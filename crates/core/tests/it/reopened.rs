@@ -74,7 +74,8 @@ fn so_is_one_that_a_person_denied_or_that_nobody_decided_on() {
 #[test]
 fn an_approval_changes_no_rule_and_reaches_only_what_is_on_the_path() {
     let mut agent = denied();
-    agent.refuses(approves("2.0", Decision::Deny), Refusal::StillDenied(call("2.0"), "test.now".into()));
+    let still = Box::new(Verdict { decision: Decision::Deny, rule: "test.now".into(), reason: "by the test".into() });
+    agent.refuses(approves("2.0", Decision::Deny), Refusal::StillDenied(call("2.0"), still));
     let without = InputKind::Approve { call: call("2.0"), by: user(), edit: None, rule: None };
     agent.refuses(without, Refusal::AlreadyResolved(call("2.0")));
     agent.takes(rewind(1, Some("another way")));

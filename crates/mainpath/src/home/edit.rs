@@ -1,6 +1,7 @@
 //! Changing a file that people write themselves: whole or not at all.
 
 use crate::Error;
+use mainpath_store::read_regular_text;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use std::path::Path;
 /// returns, and that the file cannot be read or written.
 pub fn rewrite(file: &Path, change: impl FnOnce(String) -> Result<String, Error>) -> Result<(), Error> {
     let bad = |error: io::Error| Error::failed(format!("{} cannot be written: {error}", file.display()));
-    let old = match std::fs::read_to_string(file) {
+    let old = match read_regular_text(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(bad(error)),

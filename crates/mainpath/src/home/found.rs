@@ -5,6 +5,7 @@ use super::place::Home;
 use super::toolbox::Unready;
 use crate::Error;
 use mainpath_runtime::Vault;
+use mainpath_store::read_regular_text;
 use mainpath_tools::Tools;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl Home {
 
     fn placed(&self, checked: Result<(), (usize, String)>) -> Result<(), Error> {
         checked.map_err(|(at, problem)| {
-            let text = std::fs::read_to_string(&self.config_file).unwrap_or_default();
+            let text = read_regular_text(&self.config_file).unwrap_or_default();
             wrong(&self.config_file, &text, at, &problem)
         })
     }
@@ -85,7 +86,7 @@ fn owners_alone(place: &Path) -> Result<(), Error> {
 }
 
 fn read(file: &Path) -> Result<(ConfigFile, Vault), Error> {
-    let text = match std::fs::read_to_string(file) {
+    let text = match read_regular_text(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", file.display()))),
@@ -105,7 +106,7 @@ fn what_is_right(file: &Path) -> (ConfigFile, Vault) {
         Some((config, forms))
     };
     let mut sections: toml::Table =
-        std::fs::read_to_string(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default();
+        read_regular_text(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default();
     sections.retain(|name, value| {
         parsed(&toml::Table::from_iter([(name.to_string(), value.clone())]).to_string()).is_some()
     });

@@ -4,6 +4,7 @@ use crate::Error;
 #[cfg(feature = "home")]
 use mainpath_mcp::McpConfig;
 use mainpath_runtime::Vault;
+use mainpath_store::read_regular;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub(super) fn environment(is_key: impl Fn(&str) -> bool) -> impl Iterator<Item =
 /// be drawn.
 pub(super) fn handle_key(data: &Path) -> Result<[u8; 32], Error> {
     let file = data.join("handles.key");
-    let read = || match std::fs::read(&file) {
+    let read = || match read_regular(&file) {
         Ok(bytes) => <[u8; 32]>::try_from(bytes).map(Some).map_err(|bytes| {
             let size = bytes.len();
             Error::failed(format!(

@@ -1,6 +1,6 @@
 //! The MCP servers that a host is given by hand.
 
-use super::caged::Caged;
+use super::caged::{Caged, redact};
 use crate::Error;
 use mainpath_mcp::{Around, Entry, Mcp, SEARCH_ABOVE, Servers, State};
 use mainpath_runtime::Vault;
@@ -30,7 +30,8 @@ pub(crate) async fn start_all(servers: Vec<(String, Entry)>, with: ByHand<'_>) -
     let servers = Servers::given(servers, Path::new("this host")).map_err(Error::invalid)?;
     let workspace = std::env::current_dir()?;
     let starter = Arc::new(Caged::new(with.launcher, with.vault, &workspace, with.protected));
-    let around = Around { workspace, variables: Arc::new(|name| std::env::var(name).ok()), starter };
+    let around =
+        Around { workspace, variables: Arc::new(|name| std::env::var(name).ok()), starter, redact: redact(with.vault) };
     let mcp = Mcp::start(with.tools.clone(), servers, SEARCH_ABOVE, around, &|_| true, |_| {}).await;
     for server in mcp.states() {
         if let State::Failed(why) = &server.state {

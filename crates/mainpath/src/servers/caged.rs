@@ -1,12 +1,13 @@
 //! How MCP servers are started here: each in a cage, with the bounds that its entry says.
 
-use mainpath_mcp::{Process, Start, Started, Starter};
+use mainpath_mcp::{Process, Redact, Start, Started, Starter};
 use mainpath_runtime::Vault;
 use mainpath_sandbox::{Cage, How, Launcher};
 use mainpath_tools::Fut;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Starts processes in cages around a workspace.
 pub struct Caged {
@@ -35,6 +36,12 @@ impl Starter for Caged {
             process: Box::new(Running(talking.process)),
         })
     }
+}
+
+/// How secrets are taken out of what people are told of servers.
+pub fn redact(vault: &Vault) -> Arc<Redact> {
+    let vault = vault.clone();
+    Arc::new(move |text| vault.redact(text))
 }
 
 struct Running(mainpath_sandbox::Process);

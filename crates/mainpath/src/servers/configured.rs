@@ -1,6 +1,6 @@
 //! The servers of an installation: connected before a run begins, asked about where they are not trusted, their changes passed on.
 
-use super::caged::Caged;
+use super::caged::{Caged, redact};
 use crate::agent::{tools_now, without_denied};
 use crate::{Error, Installation, Logs, launcher, spec_of};
 use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
@@ -80,6 +80,7 @@ pub async fn start(
         workspace: workspace.into(),
         variables: Arc::new(move |name| std::env::var(name).ok().or_else(|| secrets.get(name).cloned())),
         starter: Arc::new(Caged::new(launcher::own(), &app.vault, workspace, app.logs.home.protected())),
+        redact: redact(&app.vault),
     };
     let above = app.logs.home.config.mcp.search_above.unwrap_or(SEARCH_ABOVE);
     let is_trusted = |server: &Configured| trusted.contains(&server.name);

@@ -55,6 +55,7 @@ impl World {
             workspace: root,
             variables: Arc::new(|name| std::env::var(name).ok()),
             starter: Arc::new(Unconfined { hidden: vec!["CARGO_MANIFEST_DIR".into()] }),
+            redact: Arc::new(str::to_string),
         };
         let above = config.search_above.unwrap_or(mainpath_mcp::SEARCH_ABOVE);
         let notice = move |line: &str| heard.lock().unwrap().push(line.into());

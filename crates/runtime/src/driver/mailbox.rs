@@ -169,7 +169,9 @@ impl Driver {
             // Whoever approved the others has not seen these.
             Some(verdict) if verdict.decision == Decision::Ask && changed.is_some() => {
                 let (hooks, now) = (changed_by.join(", "), changed.as_deref().unwrap_or_default());
-                let reason = format!("Hook {hooks} changed the arguments to {now}, which nobody has approved.");
+                let reason = format!(
+                    "Hook {hooks} changed the arguments to {now}, which nobody has approved. Approve those instead."
+                );
                 return Ok(Edit { arguments, verdict: denied(reason), places, changed_by: Vec::new() });
             }
             // It changes nothing outside the trace, and has no effect to make up for.

@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, make_dir_durably, open_or_make, sync_dir, write_whole};
 use crate::checks::{blob_hash, check_blob, hash_text};
+use crate::regular::read_regular;
 use crate::store::StoreError;
 use mainpath_types::{BlobHash, TenantId};
 use rustix::fs::{FlockOperation, flock};
@@ -64,7 +65,7 @@ pub(crate) fn check(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Resu
 
 pub(crate) fn get(layout: &Layout, tenant: &TenantId, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
     let path = folder(layout, tenant, hash).join(hash.as_str());
-    match std::fs::read(&path) {
+    match read_regular(&path) {
         Ok(bytes) => check_blob(&path.display().to_string(), hash, bytes),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(StoreError::NoBlob { hash: hash.clone() }),
         Err(e) => Err(StoreError::io(format!("read {}", path.display()), e)),

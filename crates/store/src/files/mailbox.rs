@@ -4,6 +4,7 @@ use super::layout::{Layout, open_or_make};
 use super::read::{last_line, tail};
 use crate::checks::one_line;
 use crate::log::last_read;
+use crate::regular::{open_regular, read_regular};
 use crate::store::{Damage, Mail, Scope, StoreError};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -101,7 +102,7 @@ pub(crate) fn read(
     layout.existing_log(tenant, trace)?;
     let path = layout.trace(tenant, trace).join("mailbox.jsonl");
     let reading = |e: io::Error| StoreError::io(format!("read {}", path.display()), e);
-    let file = match File::open(&path) {
+    let file = match open_regular(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(reading(e)),
@@ -156,7 +157,7 @@ pub(crate) struct Checked {
 /// Checks a mailbox, line by line; none is as good as an empty one. Errors: it cannot be read.
 pub(crate) fn check(path: &Path) -> Result<Checked, StoreError> {
     let mut checked = Checked::default();
-    let bytes = match std::fs::read(path) {
+    let bytes = match read_regular(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(checked),
         bytes => bytes.map_err(|e| StoreError::io(format!("read {}", path.display()), e))?,
     };

@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, write_whole};
 use crate::checks::check_name;
+use crate::regular::read_regular;
 use crate::store::StoreError;
 use mainpath_types::{TenantId, TraceId};
 use std::fs::DirBuilder;
@@ -37,7 +38,7 @@ pub(crate) fn get(
     check_name(name)?;
     layout.existing_log(tenant, trace)?;
     let path = layout.trace(tenant, trace).join(name);
-    match std::fs::read(&path) {
+    match read_regular(&path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(e) => Err(StoreError::io(format!("read {}", path.display()), e)),
