@@ -52,7 +52,7 @@ pub use host::Host;
 pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
-pub use run::{Outcome, Run};
+pub use run::{Outcome, Run, Status};
 pub use trace::{Trace, spec_of};
 
 // What the library is made of, so that a program needs no other crate of it.
@@ -77,7 +77,7 @@ pub use mainpath_types as types;
 pub mod prelude {
     pub use crate::{
         Agent, AgentOptions, Error, ErrorKind, Host, LimitOptions, Outcome, PendingCall, PendingQuestion, Run,
-        RunEvent, Trace, launcher_main,
+        RunEvent, Status, Trace, launcher_main,
     };
     pub use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, tool_fn};
     pub use mainpath_types::{Access, ApprovalMode, EffectClass, FinishReason, ToolOutput, TraceId};

@@ -1,16 +1,16 @@
 //! The logs and where they lie: all that looking takes. Models, tools and rules are not loaded for it
 //! (`Installation`).
 
-use crate::trace::{Read, ReadTrace};
+use crate::trace::{Read, ReadTrace, long_answer};
 use crate::{Error, ErrorKind, Home};
-use mainpath_core::{Bodies, Log, State};
+use mainpath_core::{Log, State};
 use mainpath_providers::Registry;
 use mainpath_runtime::views::last_known;
-use mainpath_runtime::{Hydrated, Mail, post};
+use mainpath_runtime::{Mail, post};
 #[cfg(feature = "home")]
 use mainpath_store::Options;
 use mainpath_store::{FilesStore, Owner, ReadLog, Scope, ScopedStore, Store, StoreError, TraceStore};
-use mainpath_types::{Event, EventKind, MailId, Part, TraceId, text_of};
+use mainpath_types::{Event, MailId, TraceId};
 use std::sync::Arc;
 
 /// What commands look at.
@@ -154,19 +154,7 @@ impl Logs {
 
     /// The text of an answer that is too long for its event; `None` of all other events, and where it is not at hand.
     pub async fn long_answer(&self, event: &Event) -> Option<String> {
-        let is_long = |part: &Part| matches!(part, Part::StoredText { .. });
-        match &event.kind {
-            EventKind::ModelFinished(data) if data.parts.iter().any(is_long) => {}
-            _ => return None,
-        }
-        let mut log = Log::default();
-        log.extend([event]);
-        let mut whole = Hydrated::new(&log);
-        whole.load(self.scoped(), event.id).await.ok()?;
-        match whole.get(event.id) {
-            Some(EventKind::ModelFinished(data)) => Some(text_of(&data.parts)),
-            _ => None,
-        }
+        long_answer(self.scoped(), event).await
     }
 
     /// What is kept of a trace.

@@ -45,5 +45,6 @@ pub use prompt::texts::Hydrated;
 pub use runtime::{Runtime, new_trace_id, post};
 pub use secrets::Vault;
 pub use stream::hub::{Live, Phase, Waiting};
+pub use stream::streamed::{Streamed, rest_of};
 pub use stream::watcher::Watcher;
 pub use stream::wire;

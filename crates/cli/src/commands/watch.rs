@@ -66,8 +66,8 @@ pub async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             }
         }
         // What it is a piece of has been shown by now, unless it is over.
-        if let Some(HeardPiece { of, delta }) = heard.take().filter(|piece| is_open(&state, piece.of))
-            && !printed(printer.print(&Live::Delta { of: of.effect(), delta }))?
+        if let Some(HeardPiece { of, nth, delta }) = heard.take().filter(|piece| is_open(&state, piece.of))
+            && !printed(printer.print(&Live::Delta { of: of.effect(), nth, delta }))?
         {
             return Ok(Exit::Ok);
         }

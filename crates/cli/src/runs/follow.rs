@@ -161,7 +161,7 @@ impl<'a> Follow<'a> {
                     self.watchers.look();
                 }
             }
-            Live::Delta { of, delta } => self.watchers.tell(of, delta),
+            Live::Delta { of, nth, delta } => self.watchers.tell(of, *nth, delta),
             Live::Notice(_) => {}
         }
         if let Live::Event(event) = live

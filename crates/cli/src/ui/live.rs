@@ -21,6 +21,8 @@ const LONGEST: usize = 4096;
 pub struct HeardPiece {
     /// What it comes from.
     pub of: Source,
+    /// How many came before it.
+    pub nth: u32,
     /// The piece.
     pub delta: Delta,
 }
@@ -71,7 +73,7 @@ impl Watchers {
     }
 
     /// Tells them of a piece.
-    pub fn tell(&mut self, of: &EffectKey, delta: &Delta) {
+    pub fn tell(&mut self, of: &EffectKey, nth: u32, delta: &Delta) {
         let of = match of {
             EffectKey::Model(request) => Source::Model(*request),
             EffectKey::Tool(call, attempt) => Source::Tool(*call, *attempt),
@@ -80,7 +82,7 @@ impl Watchers {
         if self.pipes.is_empty() {
             return;
         }
-        let Ok(mut line) = serde_json::to_string(&HeardPiece { of, delta: delta.clone() }) else { return };
+        let Ok(mut line) = serde_json::to_string(&HeardPiece { of, nth, delta: delta.clone() }) else { return };
         line.push('\n');
         if line.len() <= LONGEST {
             // One that is full loses the piece, and one that has gone is not told again.

@@ -8,10 +8,10 @@ use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen;
 use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
-use crate::ui::told::{self, changed, changes, limits, plans, rest_of};
+use crate::ui::told::{self, changed, changes, limits, plans};
 use mainpath::core::EffectKey;
-use mainpath::runtime::Live;
 use mainpath::runtime::wire::Projector;
+use mainpath::runtime::{Live, Streamed, rest_of};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{
     ApprovalGranted, BranchKind, CallId, CallResolved, Delta, Event, EventId, EventKind, MessageMode, ModelError,
@@ -33,7 +33,7 @@ pub struct Printer {
     /// Whether what people say is shown: who gave the task knows it.
     shows_words: bool,
     /// What of the present answer has been streamed.
-    streamed: String,
+    streamed: Streamed,
     /// The last answer that was streamed as a whole.
     pub shown: String,
     /// The text of the answer that comes next, where it is too long for its event.
@@ -93,7 +93,7 @@ impl Printer {
             shows_words: false,
             face,
             flow: Flow::new(face),
-            streamed: String::new(),
+            streamed: Streamed::default(),
             shown: String::new(),
             long: None,
             calls: HashMap::new(),
@@ -139,9 +139,10 @@ impl Printer {
                 }
                 written?;
             }
-            Live::Delta { of, delta } if self.json => self.program_delta(of, delta)?,
+            Live::Delta { of, nth, delta } if !self.streamed.take(of, *nth, delta) => {}
+            Live::Delta { of, delta, .. } if self.json => self.program_delta(of, delta)?,
             Live::Notice(_) if self.json => {}
-            Live::Delta { of, delta } => match (of, delta) {
+            Live::Delta { of, delta, .. } => match (of, delta) {
                 (EffectKey::Tool(call, _), Delta::ToolOutput { text, .. }) => {
                     let text = plain(text);
                     let now = self.heard.entry(*call).or_default().push(&text);
@@ -161,7 +162,6 @@ impl Printer {
     fn delta(&mut self, delta: &Delta) {
         match delta {
             Delta::Text { text } => {
-                self.streamed.push_str(text);
                 self.raw(&plain(text));
             }
             Delta::ToolOutput { text, .. } => self.aside(&plain(text)),
@@ -201,7 +201,7 @@ impl Printer {
                 let next = if self.branch.is_none() { " Retrying." } else { "" };
                 self.branch.get_or_insert(BranchKind::Repair);
                 self.tries.0 = 0;
-                self.streamed.clear();
+                self.streamed = Streamed::default();
                 if !quiet {
                     self.line("!", &format!("invalid answer from the model: {}{next}", data.problem));
                 }
@@ -224,7 +224,7 @@ impl Printer {
                 if let Some(next) = next.filter(|_| !quiet) {
                     self.line("!", &format!("{}; {next}", data.error.message));
                 }
-                self.streamed.clear();
+                self.streamed = Streamed::default();
             }
             EventKind::RunClosing(RunClosing { by: Some(by), why: Some(why), .. }) if !quiet => {
                 self.line("✗", &format!("{} stopped the run: {}", by.as_str(), short(why, 200)));
@@ -318,7 +318,7 @@ impl Printer {
 
     /// The end of an answer. What was streamed of it may have lost its end, or a piece where it came faster than it was read.
     fn answer(&mut self, data: &ModelFinished, answer: &str, quiet: bool) {
-        let streamed = std::mem::take(&mut self.streamed);
+        let streamed = self.streamed.end(data.request).unwrap_or_default();
         let rest = rest_of(&streamed, answer);
         if !quiet && !rest.is_empty() {
             let text = plain(rest);

@@ -3,19 +3,6 @@
 use crate::ui::text::{gist, plain};
 use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall};
 
-/// What is missing of an answer after what was streamed of it: the rest, or, where a piece is missing, all from there on.
-pub fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
-    if let Some(rest) = answer.strip_prefix(streamed) {
-        return rest;
-    }
-    // Some vendors stream more than they give in the end.
-    if streamed.len() >= answer.len() {
-        return "";
-    }
-    let same = streamed.char_indices().zip(answer.chars()).find(|((_, a), b)| a != b);
-    same.and_then(|((at, _), _)| answer.get(at..)).unwrap_or_default()
-}
-
 /// That hooks have changed the arguments of a call, and into which.
 pub fn changed(planned: &PlannedCall) -> Option<String> {
     changed_by(planned.arguments.as_deref()?, &planned.changed_by)

@@ -116,6 +116,6 @@ impl Agent {
         };
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
         runtime.start(scope, &id, spec, Mail::message(task)).await?;
-        Ok(Run::follow(Trace::new(self.host.clone(), id), 1))
+        Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

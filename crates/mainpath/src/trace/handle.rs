@@ -4,14 +4,14 @@ use super::export::{Export, ExportFormat, ExportLayout};
 use super::read::{Read, ReadTrace};
 use crate::sessions::Held;
 use crate::{Error, ErrorKind, Host};
-use mainpath_core::{Call, State, is_denied};
+use mainpath_core::{Call, CallState, State, is_denied};
 use mainpath_providers::history::HistoryFormat;
 use mainpath_runtime::import::{Extent, conversation};
 use mainpath_runtime::replay::{Replayed, replay};
 use mainpath_runtime::run_stats::{RunStats, runs};
-use mainpath_runtime::{Mail, RuntimeError, new_trace_id, verify, views};
+use mainpath_runtime::{Mail, Phase, RuntimeError, new_trace_id, verify, views};
 use mainpath_store::{Report, StoreError};
-use mainpath_types::{CallId, Event, EventId, MailId, Message, MessageMode, Seq, TraceId};
+use mainpath_types::{CallId, Event, EventId, EventKind, MailId, Message, MessageMode, Seq, TraceId};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -73,9 +73,11 @@ impl Trace {
         self.send(Mail::Stop).await
     }
 
-    /// Ends one running call; the agent goes on.
+    /// Ends one running call; the agent goes on. Errors: it does not run.
     pub async fn interrupt(&self, call: CallId) -> Result<(), Error> {
-        self.send(Mail::Interrupt { call }).await
+        let runs =
+            |call: &Call| matches!(call.state, CallState::Started | CallState::Cancelling(_) | CallState::Probing);
+        self.decide(call, "does not run", runs, Mail::Interrupt { call }).await
     }
 
     /// Copies the trace up to a message. The copy goes its own way.
@@ -86,36 +88,79 @@ impl Trace {
         Ok(Trace::new(self.host.clone(), id))
     }
 
-    /// Approves a call as it stands. One that was denied is made after all. Errors: there is no such call.
+    /// Approves a call as it stands. One that was denied is made after all. Returns when whoever drives the trace has read it. Errors:
+    /// there is no such call, it waits for no approval, or it was decided on meanwhile.
     pub async fn approve(&self, call: CallId) -> Result<(), Error> {
         self.approve_as(call, None).await
     }
 
-    /// Approves a call with other arguments, as JSON text. Rules judge them afresh.
+    /// Approves a call with other arguments, as JSON text. Rules judge them afresh. Errors: as [`Trace::approve`]'s, or the tool does
+    /// not take such arguments; then nothing is decided.
     pub async fn approve_with(&self, call: CallId, arguments: impl Into<String>) -> Result<(), Error> {
         self.approve_as(call, Some(arguments.into())).await
     }
 
     async fn approve_as(&self, call: CallId, arguments: Option<String>) -> Result<(), Error> {
         let read = self.look().await?;
-        match is_denied(self.call(&read, call)?) {
-            true => self.send(Mail::Reopen { call, arguments }).await,
-            false => self.send(Mail::Approve { call, arguments, rule: None }).await,
+        let row = self.call(&read, call)?;
+        let (reopens, tool) = (is_denied(row), row.tool.as_deref());
+        if let (Some(arguments), Some(tool)) = (&arguments, tool) {
+            let known = self.host.tools().resolve(tool).is_some();
+            let taken = if known { self.host.tools().arguments(tool, arguments).map(drop) } else { Ok(()) };
+            taken.map_err(|problem| Error::invalid(format!("wrong arguments for {tool}: {problem}")))?;
         }
+        let mail = match reopens {
+            true => Mail::Reopen { call, arguments },
+            false => Mail::Approve { call, arguments, rule: None },
+        };
+        let waits = |call: &Call| call.state == CallState::Asked || is_denied(call);
+        self.decide(call, "waits for no approval", waits, mail).await
     }
 
     /// Denies a call; the model is told why. A denial wins over an approval as long as the call has not started. Errors: there is no
-    /// such call.
+    /// such call, or it has started or ended.
     pub async fn deny(&self, call: CallId, reason: Option<String>) -> Result<(), Error> {
-        self.call(&self.look().await?, call)?;
-        self.send(Mail::Deny { call, reason }).await
+        let waits = |call: &Call| call.state == CallState::Asked || call.is_approved_only();
+        self.decide(call, "cannot be denied any more", waits, Mail::Deny { call, reason }).await
     }
 
     /// Answers a call of a tool that asks a person ([`EffectClass::AskPerson`](mainpath_types::EffectClass::AskPerson)). Errors:
-    /// there is no such call.
+    /// there is no such call, or it has its answer.
     pub async fn answer(&self, call: CallId, text: impl Into<String>) -> Result<(), Error> {
-        self.call(&self.look().await?, call)?;
-        self.send(Mail::Answer { call, text: text.into() }).await
+        let waits = |call: &Call| !matches!(call.state, CallState::Done(_));
+        self.decide(call, "waits for no answer", waits, Mail::Answer { call, text: text.into() }).await
+    }
+
+    /// Sends a decision on a call that stands as it must, and waits until whoever drives the trace has read it. Errors: what `not` says
+    /// of the call, or the decision was refused.
+    async fn decide(&self, call: CallId, not: &str, fits: impl Fn(&Call) -> bool, mail: Mail) -> Result<(), Error> {
+        let read = self.look().await?;
+        let row = self.call(&read, call)?;
+        if !fits(row) {
+            let state = serde_json::to_string(&row.state).unwrap_or_default();
+            return Err(Error::new(ErrorKind::Refused, format!("call {call} {not}: {}", state.trim_matches('"'))));
+        }
+        let (runtime, scope) = (self.host.runtime(), self.host.scope());
+        let id = runtime.send(scope, &self.id, &mail).await?;
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            for event in self.events(read.log.head + 1).await? {
+                match event.kind {
+                    EventKind::MailRefused(refused) if event.mail == Some(id) => {
+                        return Err(Error::new(ErrorKind::Refused, refused.problem));
+                    }
+                    _ if event.mail == Some(id) => return Ok(()),
+                    _ => {}
+                }
+            }
+            let is_driven_here = *runtime.phase(scope, &self.id).borrow() == Phase::Running;
+            if !is_driven_here && self.host.at(&self.id).driver().await?.is_none() {
+                // It waits for whoever goes on with the trace.
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     fn call<'a>(&self, read: &'a Read, call: CallId) -> Result<&'a Call, Error> {

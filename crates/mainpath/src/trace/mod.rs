@@ -20,7 +20,7 @@ pub use export::{Export, ExportFormat, ExportLayout};
 pub use handle::Trace;
 pub use plan::{Sent, goals_sent};
 pub use point::Point;
-pub(crate) use read::Read;
+pub(crate) use read::{Read, long_answer};
 pub use read::{ReadTrace, spec_of};
 pub use restore::{Restore, RestoreTo, Restored};
 pub use tree::TreeMessage;

@@ -1,9 +1,10 @@
 //! A trace that was read.
 
 use crate::Error;
-use mainpath_core::{Log, State, apply};
-use mainpath_store::{ReadLog, Scope, Store, TraceStore};
-use mainpath_types::{EventKind, Spec, TraceId};
+use mainpath_core::{Bodies, Log, State, apply};
+use mainpath_runtime::Hydrated;
+use mainpath_store::{ReadLog, Scope, ScopedStore, Store, TraceStore};
+use mainpath_types::{Event, EventKind, Part, Spec, TraceId, text_of};
 
 /// A trace that was read: where it lies, its log, and the state that the log makes.
 #[derive(Clone, Copy)]
@@ -44,6 +45,23 @@ impl Read {
         let mut bodies = Log::default();
         bodies.extend(&log.events);
         Ok(Read { log, state, bodies })
+    }
+}
+
+/// The text of an answer that is too long for its event; `None` for all others.
+pub(crate) async fn long_answer(store: ScopedStore<'_>, event: &Event) -> Option<String> {
+    let is_long = |part: &Part| matches!(part, Part::StoredText { .. });
+    match &event.kind {
+        EventKind::ModelFinished(data) if data.parts.iter().any(is_long) => {}
+        _ => return None,
+    }
+    let mut log = Log::default();
+    log.extend([event]);
+    let mut whole = Hydrated::new(&log);
+    whole.load(store, event.id).await.ok()?;
+    match whole.get(event.id) {
+        Some(EventKind::ModelFinished(data)) => Some(text_of(&data.parts)),
+        _ => None,
     }
 }
 

@@ -10,5 +10,6 @@ mod events;
 mod examples;
 mod mcp;
 mod operations;
+mod runs;
 mod support;
 mod tools_and_rules;

@@ -17,6 +17,8 @@ pub enum Live {
     Delta {
         /// The effect that it comes from.
         of: EffectKey,
+        /// How many pieces of this effect came before it: where one is missing, what follows is no whole text.
+        nth: u32,
         /// The piece.
         delta: Delta,
     },

@@ -4,5 +4,6 @@ pub(crate) mod hub;
 pub(crate) mod live;
 pub(crate) mod notices;
 pub(crate) mod pieces;
+pub(crate) mod streamed;
 pub(crate) mod watcher;
 pub mod wire;

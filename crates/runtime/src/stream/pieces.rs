@@ -14,11 +14,13 @@ pub(crate) struct Pieces {
     of: EffectKey,
     /// The texts under way, each with a piece of it that says which one it is. Calls may be written beside one another.
     flows: Vec<(Delta, Flow)>,
+    /// How many pieces there have been, seen or not.
+    count: u32,
 }
 
 impl Pieces {
     pub fn new(vault: &Vault, handle: &Arc<Handle>, of: EffectKey) -> Pieces {
-        Pieces { vault: vault.clone(), handle: Arc::clone(handle), of, flows: Vec::new() }
+        Pieces { vault: vault.clone(), handle: Arc::clone(handle), of, flows: Vec::new(), count: 0 }
     }
 
     /// Hands a piece on, redacted, but for an end that waits.
@@ -43,6 +45,7 @@ impl Pieces {
         };
         let Some((_, flow)) = self.flows.get_mut(at) else { return };
         if !self.handle.is_watched() {
+            self.count = self.count.saturating_add(1);
             return flow.pass(&piece);
         }
         *text_of(&mut delta) = flow.push(&self.vault, &piece);
@@ -65,9 +68,10 @@ impl Pieces {
         self.tell(delta);
     }
 
-    fn tell(&self, mut delta: Delta) {
+    fn tell(&mut self, mut delta: Delta) {
         if !text_of(&mut delta).is_empty() || names(&delta) {
-            self.handle.tell(Live::Delta { of: self.of, delta });
+            self.handle.tell(Live::Delta { of: self.of, nth: self.count, delta });
+            self.count = self.count.saturating_add(1);
         }
     }
 }

@@ -1,0 +1,132 @@
+//! Following a run: its events as they happen, and how it ended.
+
+mod bound;
+mod following;
+mod outcome;
+mod pending;
+
+pub use outcome::{Outcome, Status};
+
+use crate::event::RunEvent;
+use crate::trace::Read;
+use crate::{Error, Trace};
+use bound::Bound;
+use following::Following;
+use futures_util::{Stream, StreamExt};
+use mainpath_runtime::Mail;
+use mainpath_types::{EventId, Part, Seq};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+/// A run that is followed: a stream of [`RunEvent`]s that ends when the run does. Dropping it does not end the run.
+///
+/// [`Agent::start`](crate::Agent::start), [`Trace::say`] and the like give the run that answers what was said, whatever else goes on in
+/// the trace; [`Trace::watch`] gives all that happens, until nothing goes on any more.
+pub struct Run {
+    trace: Trace,
+    events: Pin<Box<dyn Stream<Item = Result<RunEvent, Error>> + Send>>,
+    /// The event with which the run ended; `None` while it has not, and where it never began.
+    finished: Arc<OnceLock<EventId>>,
+    /// Whether it is one run, or all that happens.
+    is_one: bool,
+}
+
+impl Run {
+    /// Follows what was begun for a trace, from an event on, 1 being the first.
+    pub(crate) fn follow(trace: Trace, from: EventId, bound: Bound) -> Run {
+        let finished = Arc::new(OnceLock::new());
+        let following = Following::new(&trace, from, bound, Arc::clone(&finished));
+        let next = |mut following: Following| async move { following.next().await.map(|event| (event, following)) };
+        let events = futures_util::stream::unfold(following, next);
+        Run { trace, events: Box::pin(events.fuse()), finished, is_one: bound != Bound::All }
+    }
+
+    /// The first run of a trace.
+    pub(crate) fn first(trace: Trace) -> Run {
+        Run::follow(trace, 1, Bound::Next)
+    }
+
+    /// The trace that it is a run of: everything that can be done to it.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The next event; `None` when the run has ended. While a call waits for an approval, so does this. An error is the last thing
+    /// that comes. Cancel safe.
+    pub async fn next(&mut self) -> Option<Result<RunEvent, Error>> {
+        self.events.next().await
+    }
+
+    /// Waits until the run has ended, and gives how. It waits as long as calls wait for approvals: give those from the events, or
+    /// from another task. Errors: what was said was refused, the run could not be driven on, or its log cannot be read.
+    pub async fn outcome(self) -> Result<Outcome, Error> {
+        self.outcome_with(|_| {}).await
+    }
+
+    /// The same; each event is given to `on_event` as it happens.
+    pub async fn outcome_with(mut self, mut on_event: impl FnMut(&RunEvent)) -> Result<Outcome, Error> {
+        while let Some(event) = self.next().await {
+            on_event(&event?);
+        }
+        match self.finished.get() {
+            Some(finished) => self.trace.outcome_at(*finished).await,
+            None if self.is_one => Err(self.trace.unfinished().await?),
+            None => self.trace.outcome().await,
+        }
+    }
+}
+
+impl Stream for Run {
+    type Item = Result<RunEvent, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.as_mut().poll_next(context)
+    }
+}
+
+impl Trace {
+    /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done.
+    pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
+        self.go_on(Some(Mail::message(text))).await
+    }
+
+    /// Goes on after a crash, a stop, a limit or an approval, and follows that.
+    pub async fn resume(&self) -> Result<Run, Error> {
+        let state = self.look().await?.state;
+        let unread = self.host().at(self.id()).mail(state.log.mail.upto).await?;
+        let goes_on = state.run.is_some() || !state.queues.is_empty() || !unread.is_empty();
+        self.go_on((!goes_on && state.tree.head.is_some()).then_some(Mail::Continue)).await
+    }
+
+    /// Goes back to a message and says something else from there. 0 is before the first.
+    pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
+        self.go_on(Some(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) })).await
+    }
+
+    /// Goes back to a message and has it answered again.
+    pub async fn regenerate(&self, after: Seq) -> Result<Run, Error> {
+        self.go_on(Some(Mail::Rewind { after, parts: None })).await
+    }
+
+    /// Follows the trace from an event on, 1 being the first, whoever drives it: this host, or another program on the same store.
+    /// Ends when nobody does and it waits for nobody. Pieces of what is still coming are seen of what this host drives; of another, what its log says.
+    pub fn watch(&self, from: EventId) -> Run {
+        Run::follow(self.clone(), from, Bound::All)
+    }
+
+    async fn go_on(&self, mail: Option<Mail>) -> Result<Run, Error> {
+        let Read { log, state, .. } = self.look().await?;
+        let (runtime, scope) = (self.host().runtime(), self.host().scope());
+        let bound = match mail {
+            Some(mail) => Bound::Mail(runtime.send(scope, self.id(), &mail).await?),
+            None if state.run.is_some() => Bound::Run(state.counts.runs),
+            None => Bound::Next,
+        };
+        // Whoever else drives it reads what was sent.
+        if self.host().at(self.id()).driver().await?.is_none() {
+            runtime.resume(scope, self.id());
+        }
+        Ok(Run::follow(self.clone(), log.head + 1, bound))
+    }
+}

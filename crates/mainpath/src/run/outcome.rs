@@ -1,0 +1,134 @@
+//! How a run ended, and how a trace stands.
+
+use crate::trace::Read;
+use crate::{Error, ErrorKind, Trace};
+use mainpath_core::{Log, State, apply, pending};
+use mainpath_runtime::run_stats::runs;
+use mainpath_runtime::{Waiting, views};
+use mainpath_types::{Event, EventId, EventKind, FinishReason, Micros, ModelError, Usage};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Its number in the trace, from 1.
+    pub run: u32,
+    /// Why.
+    pub reason: FinishReason,
+    /// The model's answer, or a stand-in that says what was done, what blocks and what to do next.
+    pub answer: String,
+    /// Whether the model said it.
+    pub is_said: bool,
+    /// How the model's server failed, where the run ended for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ModelError>,
+    /// Model turns.
+    pub turns: u64,
+    /// What its model calls used.
+    pub usage: Usage,
+    /// What they cost, in millionths.
+    pub cost: Micros,
+    /// How often each tool was called.
+    pub tools: BTreeMap<String, u32>,
+}
+
+/// How a trace stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing goes on, and no run has ended: it was imported, cleared, or has no task yet.
+    Idle,
+    /// A run goes on; somebody drives it, here or in another program.
+    Running,
+    /// A run waits for people, children or a time, and for nothing else.
+    Waiting(Vec<Waiting>),
+    /// A run is open and nobody drives it: whoever did was killed. [`Trace::resume`] goes on with it.
+    Interrupted,
+    /// The last run has ended.
+    Ended(FinishReason),
+}
+
+impl Trace {
+    /// How the last run ended. Errors: there was none, or one goes on; the line says which.
+    pub async fn outcome(&self) -> Result<Outcome, Error> {
+        let read = self.look().await?;
+        match self.ended(&read).await? {
+            Some(outcome) => Ok(outcome),
+            None => Err(self.unfinished().await?),
+        }
+    }
+
+    /// How it stands.
+    pub async fn status(&self) -> Result<Status, Error> {
+        let state = self.look().await?.state;
+        if state.run.is_none() {
+            return Ok(state.ended.reason.map_or(Status::Idle, Status::Ended));
+        }
+        let pending = pending(&state);
+        let waiting = Waiting::among(&pending);
+        if !waiting.is_empty() && waiting.len() == pending.len() {
+            return Ok(Status::Waiting(waiting));
+        }
+        Ok(match self.host().at(self.id()).driver().await? {
+            Some(_) => Status::Running,
+            None => Status::Interrupted,
+        })
+    }
+
+    /// How the run ended that this event ends.
+    pub(super) async fn outcome_at(&self, finished: EventId) -> Result<Outcome, Error> {
+        let mut read = self.look().await?;
+        read.log.events.retain(|event| event.id <= finished);
+        read.state = State::new(self.id().clone());
+        read.log.events.iter().for_each(|event| apply(&mut read.state, event));
+        read.bodies = Log::default();
+        read.bodies.extend(&read.log.events);
+        self.ended(&read).await?.ok_or_else(|| Error::failed(format!("event {finished} ends no run")))
+    }
+
+    /// Why there is no outcome.
+    pub(super) async fn unfinished(&self) -> Result<Error, Error> {
+        let id = self.id();
+        Ok(match self.status().await? {
+            Status::Running => Error::new(ErrorKind::Busy, format!("a run of trace {id} goes on")),
+            Status::Waiting(_) => {
+                Error::new(ErrorKind::Refused, format!("trace {id} waits for a decision or an answer"))
+            }
+            Status::Interrupted => {
+                Error::new(ErrorKind::Refused, format!("trace {id} was interrupted in a run: resume it"))
+            }
+            Status::Idle => Error::new(ErrorKind::Refused, format!("trace {id} has no run that ended")),
+            Status::Ended(reason) => Error::new(
+                ErrorKind::Refused,
+                format!(
+                    "no run answered that yet: the last run of trace {id} ended for {reason:?}, and what was said waits"
+                ),
+            ),
+        })
+    }
+
+    async fn ended(&self, Read { log, state, bodies }: &Read) -> Result<Option<Outcome>, Error> {
+        let ending = views::ending(self.host().at(self.id()).scoped(), state, bodies).await?;
+        let Some(ending) = ending else { return Ok(None) };
+        let stats = runs(self.id(), &log.events).pop().unwrap_or_default();
+        let spent = stats.counts.spent();
+        Ok(Some(Outcome {
+            run: stats.run,
+            reason: ending.reason,
+            answer: ending.answer,
+            is_said: ending.is_said,
+            error: (ending.reason == FinishReason::ModelError).then(|| last_failure(&log.events)).flatten(),
+            turns: stats.counts.turns.count,
+            usage: spent.usage,
+            cost: spent.cost,
+            tools: stats.counts.tools.iter().map(|(name, tool)| (name.clone(), tool.calls)).collect(),
+        }))
+    }
+}
+
+fn last_failure(events: &[Event]) -> Option<ModelError> {
+    events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::ModelFailed(data) => Some(data.error.clone()),
+        _ => None,
+    })
+}

@@ -1,0 +1,78 @@
+//! The calls of a run that wait for people, as its events tell of them.
+
+use crate::event::{ActionPlanned, PendingCall, PendingQuestion, RunEvent, Stamped};
+use crate::{Error, Trace};
+use mainpath_core::State;
+use mainpath_runtime::wire::Projector;
+use mainpath_types::{CallId, LOG_VERSION, Millis, Verdict, format_time};
+use std::collections::BTreeMap;
+
+impl Trace {
+    /// The calls that wait for an approval, in their order: what a person has to decide on.
+    pub async fn approvals(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
+        let (mut projector, mut calls) = (Projector::new(self.id().clone()), Known::default());
+        for event in self.events(1).await? {
+            for line in projector.project(&event) {
+                let _ = calls.note(&RunEvent::read(line)?, self);
+            }
+        }
+        Ok(calls.asked.into_values().collect())
+    }
+}
+
+/// What is known of calls.
+#[derive(Default)]
+pub(super) struct Known {
+    planned: BTreeMap<CallId, ActionPlanned>,
+    verdicts: BTreeMap<CallId, Verdict>,
+    /// Calls that were asked about, as they will run.
+    asked: BTreeMap<CallId, Stamped<PendingCall>>,
+}
+
+impl Known {
+    /// Notes what an event tells. An approval that is asked for is given back with its verdict, and belongs to `trace` then.
+    pub fn note(&mut self, event: &RunEvent, trace: &Trace) -> Option<CallId> {
+        match event {
+            RunEvent::ActionPlanned(planned) => {
+                self.planned.insert(planned.call, (*planned.data).clone());
+            }
+            RunEvent::ActionValidated(validated) => {
+                self.verdicts.insert(validated.call, validated.verdict.clone());
+            }
+            RunEvent::ApprovalRequired(pending) => {
+                let call = pending.call;
+                let mut pending = pending.clone();
+                pending.data.verdict = self.verdicts.get(&call).cloned();
+                pending.data.trace = Some(trace.clone());
+                self.asked.insert(call, pending);
+                return Some(call);
+            }
+            RunEvent::ApprovalGranted(granted) => drop(self.asked.remove(&granted.call)),
+            RunEvent::ApprovalDenied(denied) => drop(self.asked.remove(&denied.call)),
+            RunEvent::ObservationRecorded(observation) => drop(self.asked.remove(&observation.call())),
+            _ => {}
+        }
+        None
+    }
+
+    /// A call that waits for an approval.
+    pub fn approval(&self, call: CallId) -> Option<Stamped<PendingCall>> {
+        self.asked.get(&call).cloned()
+    }
+
+    /// A call that waits for an answer.
+    pub fn question(&self, call: CallId, state: &State, trace: &Trace) -> Option<Stamped<PendingQuestion>> {
+        let ActionPlanned { tool, arguments, .. } = self.planned.get(&call)?.clone();
+        let now: Millis = (trace.host().runtime().config().clock)();
+        Some(Stamped {
+            v: LOG_VERSION,
+            ts: format_time(now),
+            trace_id: state.trace.clone(),
+            run_id: format!("{}/{}", state.trace, state.counts.runs),
+            turn: state.counts.turns,
+            id: None,
+            mail: None,
+            data: Box::new(PendingQuestion { call, tool, arguments, trace: Some(trace.clone()) }),
+        })
+    }
+}
