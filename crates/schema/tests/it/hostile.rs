@@ -158,6 +158,15 @@ fn every_step_of_look_around_counts_as_work() {
 }
 
 #[test]
+fn a_large_pattern_counts_as_little_work_where_it_matches_at_once_and_else_by_its_size() {
+    let texts = json!(vec!["x".repeat(4_096); 200]);
+    assert_eq!(told(&json!({"items": {"pattern": "^.{1,4096}$"}}), &texts), [""; 0]);
+    let large = json!({"pattern": "(?:a|b)*a(?:a|b){200}[cd]"});
+    assert_eq!(told(&large, &json!("abaab".repeat(40))).len(), 1);
+    assert_eq!(told(&large, &json!("abaab".repeat(200_000))), TOO_MUCH);
+}
+
+#[test]
 fn a_pattern_with_look_around_is_read_and_matched_on_an_ordinary_stack() {
     let nested = |levels: usize| json!({"pattern": format!("{}a{}", "(?=(?:".repeat(levels), ")*)".repeat(levels))});
     assert_eq!(refused(&nested(60)), "at /pattern: it is no pattern: its groups are nested more than 100 deep");

@@ -30,6 +30,7 @@ fn digits_and_characters_of_words_are_ascii() {
     holds(r"^[\W\d]$", &["é", "7"], &["a"]);
     holds(r"\bb", &["éb", "a b"], &["ab"]);
     holds(r"^.\Bé$", &["éé", "-é"], &["aé"]);
+    holds(r"(?:[^\w]|\B)", &["_\u{a0}a", "aa"], &["a"]);
     // What was accepted, as it was written.
     for (pattern, text) in [(r"^(?=.)\d+$", "١٢٣"), (r"^(?!x)\w+$", "é"), (r"^(?!.*\.\.)[\w/.-]+$", "ünï")] {
         assert_eq!(told(&json!({"pattern": pattern}), &json!(text)).len(), 1, "{pattern}");
