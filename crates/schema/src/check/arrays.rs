@@ -76,6 +76,7 @@ impl<'a> Walk<'a> {
             let key = Key::Index(index);
             if self.tried(rule.value, &at.inner(item, &Path::Part(at.path, key)))?.is_ok() {
                 fitting += 1;
+                self.spend(key.cost())?;
                 seen.insert(key);
             }
         }

@@ -67,8 +67,7 @@ impl<'a> Walk<'a> {
         let inner = self.visit(schema, &at.same())?;
         let fits = inner.is_some();
         if let Some(inner) = inner.filter(|_| self.document.tracks) {
-            self.spend(inner.len())?;
-            seen.extend(inner);
+            self.add(seen, inner)?;
         }
         Ok(fits)
     }
@@ -109,7 +108,7 @@ impl<'a> Walk<'a> {
             "if" => {
                 let branch = match self.tried(rule.value, at)? {
                     Ok(inner) => {
-                        seen.extend(inner);
+                        self.add(seen, inner)?;
                         "then"
                     }
                     Err(_) => "else",
@@ -134,7 +133,7 @@ impl<'a> Walk<'a> {
             match self.tried(schema, at)? {
                 Ok(inner) => {
                     fitting += 1;
-                    seen.extend(inner);
+                    self.add(seen, inner)?;
                 }
                 Err(broken) => {
                     if nearest.is_none_or(|(least, _)| broken < least) {
@@ -209,6 +208,7 @@ impl<'a> Walk<'a> {
         let path = Path::Part(at.path, part.key);
         let fits = self.visit(schema, &at.inner(part.value, &path))?.is_some();
         if self.document.tracks {
+            self.spend(part.key.cost())?;
             seen.insert(part.key);
         }
         Ok(fits)

@@ -17,6 +17,7 @@ impl<'a> Walk<'a> {
         match rule.keyword {
             "properties" => {
                 for (name, schema) in rule.named() {
+                    self.spend(cost_of_text(name))?;
                     if let Some((name, value)) = map.get_key_value(name) {
                         fits &= self.part(schema, at, Part { key: Key::Name(name), value }, seen)?;
                     }

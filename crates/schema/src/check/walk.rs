@@ -30,6 +30,16 @@ pub(super) enum Key<'a> {
     Index(usize),
 }
 
+impl Key<'_> {
+    /// Steps that it takes to put it among others, to which it is compared.
+    pub(super) fn cost(self) -> usize {
+        match self {
+            Key::Name(name) => cost_of_text(name),
+            Key::Index(_) => 1,
+        }
+    }
+}
+
 /// Where in the value a rule was broken.
 pub(super) enum Path<'a> {
     Whole,
@@ -83,6 +93,13 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Adds what a schema has seen to what others have. Every part counts: schemas in each other hand it on and on.
+    pub(super) fn add(&mut self, seen: &mut Seen<'a>, more: Seen<'a>) -> Result<(), TooMuch> {
+        self.spend(more.iter().map(|key| key.cost()).sum())?;
+        seen.extend(more);
+        Ok(())
+    }
+
     /// Notes that a value breaks a rule, and tells it with what `what` says. The value does not fit, so the answer is
     /// `false`.
     pub(super) fn broken(&mut self, at: &At<'_, '_>, what: impl FnOnce() -> String) -> bool {
@@ -106,12 +123,7 @@ impl<'a> Walk<'a> {
 
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Result<bool, TooMuch> {
         let pattern = self.document.pattern(pattern).ok_or(TooMuch)?;
-        self.spend(pattern.cost(text))?;
-        if let Some(matches) = pattern.is_match(text) {
-            return Ok(matches);
-        }
-        self.spend(pattern.patient_cost(text))?;
-        pattern.is_match_patiently(text).ok_or(TooMuch)
+        pattern.is_match(text, &mut self.left).ok_or(TooMuch)
     }
 
     /// Whether two values are the same, at a cost that grows with what they have in common.

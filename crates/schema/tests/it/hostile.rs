@@ -135,6 +135,96 @@ fn steps_back_of_a_pattern_count_as_work_when_they_are_many() {
 }
 
 #[test]
+fn every_step_of_look_around_counts_as_work() {
+    let text = "c".repeat(70_000);
+    for pattern in [
+        r"^(?:(?!.*[bd][xy][a-z]).)*Q",
+        // Without a single step back.
+        r"^(?:(?=.*c).)*Q",
+        r"^(?:(?=(.*)).)*Q\1",
+        r"(?=(c+)+$)b",
+        r"(?<=.*x.*)Q",
+        r"(.*)\1Q",
+        r"(?=c)(?:c??)*?Q",
+    ] {
+        assert_eq!(told(&json!({"pattern": pattern}), &json!(text)), TOO_MUCH, "{pattern}");
+    }
+    // One look over a long text is no more work than its length.
+    let long = json!("c".repeat(1_000_000));
+    assert_eq!(told(&json!({"pattern": r"^(?!.*\.\.)[\w/.-]+$"}), &long), [""; 0]);
+    assert_eq!(told(&many_times(&json!({"pattern": r"^(?!.*\.\.)[\w/.-]+$"})), &long), TOO_MUCH);
+    let short = json!(vec!["feature/branch.name"; 100_000]);
+    assert_eq!(told(&json!({"items": {"pattern": r"^(?!main$)[\w/.-]+$"}}), &short), [""; 0]);
+}
+
+#[test]
+fn a_large_pattern_counts_as_little_work_where_it_matches_at_once_and_else_by_its_size() {
+    let texts = json!(vec!["x".repeat(4_096); 200]);
+    assert_eq!(told(&json!({"items": {"pattern": "^.{1,4096}$"}}), &texts), [""; 0]);
+    let large = json!({"pattern": "(?:a|b)*a(?:a|b){200}[cd]"});
+    assert_eq!(told(&large, &json!("abaab".repeat(40))).len(), 1);
+    assert_eq!(told(&large, &json!("abaab".repeat(200_000))), TOO_MUCH);
+}
+
+#[test]
+fn a_pattern_with_look_around_is_read_and_matched_on_an_ordinary_stack() {
+    let nested = |levels: usize| json!({"pattern": format!("{}a{}", "(?=(?:".repeat(levels), ")*)".repeat(levels))});
+    assert_eq!(refused(&nested(60)), "at /pattern: it is no pattern: its groups are nested more than 100 deep");
+    let within = json!({"pattern": format!("{}a{}", "(?=".repeat(100), ")".repeat(100))});
+    let deep = (0..95).fold(within, |schema, _| json!({"allOf": [schema]}));
+    assert_eq!(told(&deep, &json!("a")), [""; 0]);
+    assert_eq!(told(&deep, &json!("b")).len(), 1);
+    // More to go back to than may be kept.
+    assert_eq!(told(&json!({"pattern": r"^(?=a)(?:a|b)*$"}), &json!("a".repeat(2_000_000))), TOO_MUCH);
+}
+
+#[test]
+fn sets_of_characters_take_a_bounded_memory() {
+    let large = "at /pattern: it is no pattern: its sets of characters take too much memory";
+    for one in [r"\p{L}", r"[\p{L}]", r"(?i:\W)"] {
+        let many = |times: usize| json!({"pattern": format!("(?=a){}", one.repeat(times))});
+        assert_eq!(told(&many(5), &json!("")).len(), 1, "{one}");
+        assert_eq!(refused(&many(1_000)), large, "{one}");
+    }
+}
+
+#[test]
+fn what_schemas_in_each_other_have_seen_counts_as_work_every_time_it_is_handed_on() {
+    let zeros = json!(vec![0; 300_000]);
+    let seeing = json!({"items": true, "unevaluatedItems": false});
+    let nested = |how: fn(Value) -> Value, levels: usize| (0..levels).fold(seeing.clone(), |schema, _| how(schema));
+    let ways: [fn(Value) -> Value; 4] = [
+        |schema| json!({"anyOf": [schema]}),
+        |schema| json!({"oneOf": [schema]}),
+        |schema| json!({"allOf": [schema]}),
+        |schema| json!({"if": schema}),
+    ];
+    for how in ways {
+        assert_eq!(told(&nested(how, 95), &json!([0, 0])), [""; 0], "{}", nested(how, 1));
+        assert_eq!(told(&nested(how, 95), &zeros), TOO_MUCH, "{}", nested(how, 1));
+    }
+    let next = |name: &str| (0..55).fold(json!({"$ref": name}), |schema, _| json!({"anyOf": [schema]}));
+    let chained = json!({
+        "$defs": {"a": next("#/$defs/b"), "b": next("#/$defs/c"), "c": next("#/$defs/d"), "d": seeing},
+        "$ref": "#/$defs/a",
+    });
+    assert_eq!(told(&chained, &zeros), TOO_MUCH);
+}
+
+#[test]
+fn long_names_count_as_work_every_time_they_are_compared() {
+    let name = |number: usize| format!("{}{number}", "n".repeat(100_000));
+    let map: Map<String, Value> = (0..40).map(|number| (name(number), json!(0))).collect();
+    let seeing = json!({"additionalProperties": true, "unevaluatedProperties": false});
+    let nested = (0..95).fold(seeing.clone(), |schema, _| json!({"anyOf": [schema]}));
+    assert_eq!(told(&seeing, &json!(map)), [""; 0]);
+    assert_eq!(told(&nested, &json!(map)), TOO_MUCH);
+    let named = json!({"properties": {name(0): true, name(7): true}});
+    assert_eq!(told(&named, &json!(map)), [""; 0]);
+    assert_eq!(told(&many_times(&named), &json!(map)), TOO_MUCH);
+}
+
+#[test]
 fn patterns_have_a_length_and_a_weight_that_no_schema_exceeds() {
     let patterns = |many: usize| (0..many).map(|number| json!({"pattern": format!("^{number}$")})).collect::<Vec<_>>();
     assert_eq!(told(&json!({"anyOf": patterns(500)}), &json!("7")), [""; 0]);

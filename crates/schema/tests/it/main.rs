@@ -4,6 +4,7 @@
 
 mod hostile;
 mod oracle;
+mod patterns;
 mod rules;
 
 use mainpath_schema::Schema;
