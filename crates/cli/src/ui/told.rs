@@ -1,7 +1,7 @@
 //! What changes of calls, limits, plans and answers are told in a line.
 
 use crate::ui::text::{gist, plain};
-use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall};
+use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall, ResolveCause};
 
 /// What is missing of an answer after what was streamed of it: the rest, or, where a piece is missing, all from there on.
 pub fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
@@ -14,6 +14,27 @@ pub fn rest_of<'a>(streamed: &str, answer: &'a str) -> &'a str {
     }
     let same = streamed.char_indices().zip(answer.chars()).find(|((_, a), b)| a != b);
     same.and_then(|((at, _), _)| answer.get(at..)).unwrap_or_default()
+}
+
+/// Why a call ended as it did, where neither its output nor anybody's reason says so.
+pub fn why_ended(cause: ResolveCause) -> Option<&'static str> {
+    Some(match cause {
+        ResolveCause::ApprovalExpired => "nobody answered in time",
+        ResolveCause::Closing => "the run ended before it started",
+        ResolveCause::Steer => "a new message came first",
+        ResolveCause::TurnCap => "too many calls in one turn (max_calls_per_turn)",
+        ResolveCause::CallBudget => "the calls of this run are used up (max_calls)",
+        ResolveCause::ToolCap => "its calls of this run are used up (max_calls of the tool)",
+        ResolveCause::LastAnswer => "only a final answer was asked for",
+        ResolveCause::Summary => "only a summary was asked for",
+        ResolveCause::Timeout => "its time limit was reached",
+        ResolveCause::Crash => "Mainpath was restarted while it ran",
+        ResolveCause::Result
+        | ResolveCause::DeniedByPerson
+        | ResolveCause::DeniedByRule
+        | ResolveCause::Stopped
+        | ResolveCause::Uncertain => return None,
+    })
 }
 
 /// That hooks have changed the arguments of a call, and into which.
