@@ -57,11 +57,13 @@ fn misused(error: &clap::Error) -> Exit {
         let _ = error.print();
         return if is_help { Exit::Usage } else { Exit::Ok };
     }
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(number) = negative(error) {
-        eprintln!("mainpath: {number} is negative; give 0 or more");
+        let before = words.iter().position(|word| word == number).and_then(|at| words.get(at.checked_sub(1)?));
+        let flag = before.filter(|word| word.starts_with("--")).map(|flag| format!("{flag}: ")).unwrap_or_default();
+        eprintln!("mainpath: {}{number} is negative; give 0 or more", ui::text::plain(&flag));
         return Exit::Usage;
     }
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(line) = ui::suggest::told(error, &words) {
         eprintln!("mainpath: {}", ui::text::plain(&mainpath::home::hidden(&line)));
         return Exit::Usage;

@@ -53,12 +53,17 @@ impl Installation {
         let sources = Sources::new(home);
         let launcher = launcher::own();
         let (client, secret) = (Client::new(&home.config.net), |name: &str| home.secret(name));
-        let build = |hook: &HookEntry| hook.build(&launcher, &client, &secret);
-        let hooks: Result<Hooks, String> = home.config.hooks.iter().map(build).collect();
-        let build = |hook: &ContextHookEntry| hook.build(&launcher, &client, &secret);
-        let context: Result<Vec<_>, String> = home.config.context_hooks.iter().map(build).collect();
-        let hooks = hooks.and_then(|hooks| Ok(hooks.with_context(context?)));
-        let hooks = hooks.map_err(|why| Error::failed(format!("{}: {why}", home.config_file.display())))?;
+        home.check_values()?;
+        let build = |hook: &HookEntry| {
+            let built = hook.build(&launcher, &client, &secret);
+            built.map_err(|why| home.wrong_at(hook.name.span().start, why))
+        };
+        let hooks = home.config.hooks.iter().map(build).collect::<Result<Hooks, Error>>()?;
+        let build = |hook: &ContextHookEntry| {
+            let built = hook.build(&launcher, &client, &secret);
+            built.map_err(|why| home.wrong_at(hook.name.span().start, why))
+        };
+        let hooks = hooks.with_context(home.config.context_hooks.iter().map(build).collect::<Result<Vec<_>, Error>>()?);
         home.check_hooks()?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
@@ -142,7 +147,8 @@ impl Installation {
     /// The same for a run whose rules have just been loaded: whoever first asks for them gets these.
     pub fn runtime_under(&self, checked: impl Into<Option<Checked>>) -> Result<Runtime, Error> {
         if let Some(Unready { name, why }) = self.unready.first() {
-            return Err(Error::failed(format!("{}, [tools.{name}]: {why}", self.logs.home.config_file.display())));
+            let wrong = Error::failed(format!("[tools.{name}]: {why}"));
+            return Err(self.logs.home.wrong_in(&["tools", name], &wrong));
         }
         let (sources, checked) = (self.sources.clone(), Mutex::new(checked.into()));
         Ok(Runtime::new(Config {

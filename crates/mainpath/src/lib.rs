@@ -33,6 +33,8 @@ mod host;
 mod installation;
 mod launcher;
 mod logs;
+#[cfg(feature = "home")]
+mod rule_names;
 pub mod rules;
 mod run;
 #[cfg(feature = "mcp")]
@@ -52,6 +54,8 @@ pub use host::Host;
 pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
+#[cfg(feature = "home")]
+pub use rule_names::RuleNames;
 pub use run::{Outcome, Run, Status};
 pub use trace::{Trace, spec_of};
 

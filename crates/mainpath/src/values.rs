@@ -17,7 +17,7 @@ pub fn dollars(text: &str) -> Result<Micros, Error> {
     format!("{whole}{rest:0<6}").parse().map_err(|_| wrong())
 }
 
-/// A time such as `90s`, `10m` or `90` for seconds.
+/// A time such as `90s` or `10m`.
 pub fn duration(text: &str) -> Result<Duration, Error> {
     let time = any_duration(text)?;
     if time.is_zero() { Err(Error::invalid("it must be longer than 0")) } else { Ok(time) }
@@ -25,13 +25,14 @@ pub fn duration(text: &str) -> Result<Duration, Error> {
 
 /// The same, also of no length.
 fn any_duration(text: &str) -> Result<Duration, Error> {
-    if text.bytes().all(|b| b.is_ascii_digit()) {
-        text.parse()
-            .map(Duration::from_secs)
-            .map_err(|error: std::num::ParseIntError| Error::invalid(error.to_string()))
-    } else {
-        humantime::parse_duration(text).map_err(|_| Error::invalid("write a time such as 90s, 10m, 24h or 7d"))
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        // Whoever means days must not get seconds.
+        return match text.trim_start_matches('0') {
+            "" => Ok(Duration::ZERO),
+            n => Err(Error::invalid(format!("it has no unit; write {n}s, {n}m, {n}h or {n}d"))),
+        };
     }
+    humantime::parse_duration(text).map_err(|_| Error::invalid("write a time such as 90s, 10m, 24h or 7d"))
 }
 
 /// A time limit such as `90s` or `10m`; 0, or 0 of any unit, for none.

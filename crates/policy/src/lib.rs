@@ -37,4 +37,4 @@ pub use pattern::{AddressRule, Folders};
 pub use policy::Policy;
 pub use rule::{Layer, Rule};
 pub use sample::sample;
-pub use tool_names::ToolNames;
+pub use tool_names::{ToolNames, check_rule_tool};

@@ -45,15 +45,44 @@ impl ToolNames {
         if self.text.starts_with(LATER) || known.iter().any(|tool| self.matches(tool)) {
             return Ok(());
         }
-        let near = known.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
-        let near = near.map(|name| (strsim::damerau_levenshtein(name, &self.text), name)).min();
-        let most = if self.text.len() < 5 { 1 } else { 2 };
-        let hint = match near {
-            Some((distance, name)) if distance <= most => format!("did you mean {name:?}?"),
-            _ => "`mainpath tools` lists the tools; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
-        };
+        let hint = self.near(known).map_or_else(
+            || "`mainpath tools` lists the tools; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
+            |name| format!("did you mean {name:?}?"),
+        );
         Err(format!("there is no tool {:?}; {hint}", self.text))
     }
+
+    fn near<'t>(&self, known: Vec<&'t str>) -> Option<&'t str> {
+        let near = known.into_iter().chain(TOOL_ALIASES.iter().map(|(alias, _)| *alias));
+        let (distance, name) = near.map(|name| (strsim::damerau_levenshtein(name, &self.text), name)).min()?;
+        let most = if self.text.len() < 5 { 1 } else { 2 };
+        (distance <= most).then_some(name)
+    }
+
+    /// Whether it may mean a tool whose name begins like this.
+    fn may_begin(&self, prefix: &str) -> bool {
+        let letters = self.text.split(['*', '?', '[', '{', '!']).next().unwrap_or_default();
+        letters.starts_with(prefix) || letters.len() < self.text.len() && prefix.starts_with(letters)
+    }
+}
+
+/// Holds a rule's pattern, such as `bash(git *)`, to the tools that there are: these, all that Mainpath can have, and those that a server
+/// brings, whose names begin with one of `prefixes`. Errors: it names none of them; what may have been meant.
+pub fn check_rule_tool(pattern: &str, tools: &[&str], prefixes: &[&str]) -> Result<(), String> {
+    let name = pattern.split('(').next().unwrap_or_default();
+    // What cannot be read is another check's to tell.
+    let Ok(names) = name.parse::<ToolNames>() else { return Ok(()) };
+    if prefixes.iter().chain([&LATER]).any(|prefix| names.may_begin(prefix)) {
+        return Ok(());
+    }
+    let is_program = names.text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+    names.check(tools.iter().copied()).map_err(|problem| {
+        let known = tools.iter().copied().chain(OWN_TOOLS).collect();
+        match is_program && names.near(known).is_none() {
+            true => format!("there is no tool {0:?}; for the program write bash({0} *)", names.text),
+            false => problem,
+        }
+    })
 }
 
 #[cfg(test)]
@@ -84,5 +113,43 @@ mod tests {
         for text in ["", "a b", "bash(x)", "[a"] {
             assert!(text.parse::<ToolNames>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_rule_that_names_no_tool_is_told_and_a_program_by_the_rule_for_it() {
+        let told = |pattern: &str| check_rule_tool(pattern, &["process_stop", "count_words"], &["notes_"]).err();
+        let program = |name: &str| Some(format!("there is no tool {name:?}; for the program write bash({name} *)"));
+        for name in ["wc", "rm", "ssh", "docker-compose"] {
+            assert_eq!((told(name), told(&format!("{name}(*)"))), (program(name), program(name)));
+        }
+        assert_eq!(
+            told("delete_file"),
+            Some(
+                "there is no tool \"delete_file\"; `mainpath tools` lists the tools; those of MCP servers are called \
+                 mcp__SERVER__TOOL, and * stands for any letters"
+                    .into()
+            )
+        );
+        assert_eq!(
+            told("proces_stop"),
+            Some("there is no tool \"proces_stop\"; did you mean \"process_stop\"?".into())
+        );
+        for known in [
+            "bash",
+            "execute_bash(git *)",
+            "web_fetch",
+            "count_words(text=x)",
+            "process_*",
+            "*",
+            "mcp__github__*",
+            "m*",
+            "*github*",
+            "notes_read",
+            "note*",
+            "write(src/**)",
+        ] {
+            assert_eq!(told(known), None, "{known}");
+        }
+        assert!(told("nosuch*").is_some() && told("notesread").is_some());
     }
 }

@@ -7,7 +7,7 @@ use crate::args::rules::RuleArgs;
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use mainpath::agent::{PromptOptions, Sampling};
-use mainpath::types::{Access, ApprovalMode, BudgetMode, Effort, FileAccess, Micros, Profile, Protocol, Recovery};
+use mainpath::types::{Access, ApprovalMode, BudgetMode, Effort, Micros, Profile, Protocol, Recovery};
 use mainpath::values::{dollars, time_limit};
 use mainpath::{AgentOptions, LimitOptions};
 use std::path::Path;
@@ -174,11 +174,12 @@ fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
 }
 
 /// `--mode`
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeArg {
+    /// Read files; everything else is asked
+    Ask,
     /// Read files, and run commands that cannot change anything
     ReadOnly,
-    #[default]
     /// Change files in the workspace, and run commands that cannot change anything else
     WorkspaceWrite,
     /// Everything that no rule denies; commands run without a sandbox
@@ -188,19 +189,10 @@ pub enum ModeArg {
 impl From<ModeArg> for Access {
     fn from(arg: ModeArg) -> Access {
         match arg {
+            ModeArg::Ask => Access::Ask,
             ModeArg::ReadOnly => Access::ReadOnly,
             ModeArg::WorkspaceWrite => Access::WorkspaceWrite,
             ModeArg::Full => Access::Full,
-        }
-    }
-}
-
-impl From<ModeArg> for FileAccess {
-    fn from(arg: ModeArg) -> FileAccess {
-        match arg {
-            ModeArg::ReadOnly => FileAccess::ReadOnly,
-            ModeArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
-            ModeArg::Full => FileAccess::Full,
         }
     }
 }

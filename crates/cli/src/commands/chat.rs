@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::go_on::go_on;
+use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
 use crate::runs::task::Task;
@@ -52,7 +53,7 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
     if !is_attended() {
         return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
     }
-    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let run = RunArgs { agent: args.agent, ..RunArgs::default() };
     let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
     if !args.new {
@@ -160,8 +161,12 @@ impl Chat<'_> {
                 Typed::Steer(text) | Typed::Next(text) => text,
                 // A short yes is an answer to the agent.
                 Typed::Late => line,
-                Typed::Unknown(word) | Typed::Bare(word) => {
-                    eprintln!("{} has no effect here; /help lists the commands", plain(&word));
+                Typed::Unknown(word) => {
+                    eprintln!("there is no command {}; /help lists the commands", plain(&word));
+                    continue;
+                }
+                Typed::Bare(word) => {
+                    eprintln!("{word} needs a text: {word} TEXT");
                     continue;
                 }
                 Typed::Esc | Typed::Compact(_) | Typed::Pin(_) => {

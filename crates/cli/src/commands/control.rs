@@ -176,7 +176,9 @@ async fn say(args: SayArgs, mode: MessageMode, when: &str) -> Result<Exit, Failu
     }
     logs.send(&trace, &Mail::say(mode, text)).await?;
     if driven_elsewhere(&logs, &trace)? {
-        out(&format!("{trace} {when}"))?;
+        let is_asked =
+            mode == MessageMode::Steer && state.turn_calls().iter().any(|call| call.state == CallState::Asked);
+        out(&format!("{trace} {}", if is_asked { "reads it now and skips the open call" } else { when }))?;
     } else {
         out(&format!("queued; {trace} is not running: mainpath resume {trace}"))?;
     }

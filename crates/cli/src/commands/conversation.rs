@@ -9,9 +9,9 @@ use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::go_on::go_on;
 use crate::runs::held::{mirror, tell};
+use crate::runs::rules::opened;
 use crate::runs::task::{Task, has_input, message, read_all};
 use crate::ui::text::{plain, were};
-use mainpath::Installation;
 use mainpath::agent;
 use mainpath::agent::choose_model;
 use mainpath::media::check;
@@ -28,7 +28,7 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     let (name, mut messages) = messages_of(Some(file), None)?;
     check_attached(&name, &mut messages)?;
     let task = task(&args, file)?;
-    let app = Installation::open()?.with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let held = args.session.as_ref().map(|_| Held::new(&app.logs)).transpose()?;
     let mut session = None;
     if let (Some(held), Some(name)) = (&held, &args.session) {

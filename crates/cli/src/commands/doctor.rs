@@ -3,32 +3,38 @@
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::plain;
-use mainpath::Installation;
 use mainpath::agent::find_model;
-use mainpath::runtime::Models;
+use mainpath::providers::Registry;
+use mainpath::runtime::{EnvModels, Models, Vault};
 use mainpath::sandbox::Launcher;
+use mainpath::{Error, Installation, Logs};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// `mainpath doctor`
 pub async fn doctor() -> Result<Exit, Failure> {
-    let app = Installation::look()?;
+    let Looked { logs, models, vault, wrong } = look()?;
+    let home = &logs.home;
     let mut fine = true;
     let mut say = |good: bool, text: String| {
         fine &= good;
         out(&format!("{} {}", if good { "ok  " } else { "FAIL" }, plain(&text)))
     };
     say(true, format!("mainpath {} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS))?;
-    match sync_time(&app.logs.home.data) {
-        Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", app.logs.home.data.display())),
-        Err(error) => say(false, format!("data in {} cannot be written: {error}", app.logs.home.data.display())),
+    let file = if home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
+    match wrong {
+        None => say(true, format!("configuration {}{file}", home.config_file.display())),
+        Some(wrong) => say(false, format!("configuration: {}; no agent starts until you fix that", wrong.message())),
     }?;
-    let config = if app.logs.home.config_file.exists() { "" } else { " (no file yet; defaults apply)" };
-    say(true, format!("configuration {}{config}", app.logs.home.config_file.display()))?;
-    let chosen = find_model(None, &app.logs.home, app.models.registry()).await;
-    match chosen.map(|chosen| (app.models.find(&chosen.model), chosen)) {
+    match sync_time(&home.data) {
+        Ok(micros) => say(true, format!("data in {}; a synced write takes {micros} µs", home.data.display())),
+        Err(error) => say(false, format!("data in {} cannot be written: {error}", home.data.display())),
+    }?;
+    let chosen = find_model(None, home, models.registry()).await;
+    match chosen.map(|chosen| (models.find(&chosen.model), chosen)) {
         None => out("warn no model is set up; mainpath models lists them, mainpath demo shows how a run looks"),
         Some((Ok(_), chosen)) => say(
             true,
@@ -37,7 +43,7 @@ pub async fn doctor() -> Result<Exit, Failure> {
         Some((Err(problem), chosen)) => say(false, format!("model {}: {problem}", chosen.model)),
     }?;
     // One that JSON writes otherwise is there twice.
-    let names: BTreeSet<&str> = app.vault.names().collect();
+    let names: BTreeSet<&str> = vault.names().collect();
     let known = if names.is_empty() { "none".to_string() } else { names.into_iter().collect::<Vec<_>>().join(", ") };
     say(true, format!("secrets kept out of logs and prompts: {known}"))?;
     let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"].into_iter().find(|shell| Path::new(shell).exists());
@@ -60,6 +66,29 @@ pub async fn doctor() -> Result<Exit, Failure> {
         )?;
     }
     Ok(if fine { Exit::Ok } else { Exit::Error })
+}
+
+/// What there is to look at, also where the configuration is wrong.
+struct Looked {
+    logs: Logs,
+    models: Arc<EnvModels>,
+    vault: Vault,
+    wrong: Option<Error>,
+}
+
+/// What can be read. Errors: there are no folders.
+fn look() -> Result<Looked, Failure> {
+    let wrong = match Installation::look() {
+        Ok(app) => {
+            let wrong = app.runtime().err();
+            return Ok(Looked { logs: app.logs, models: app.models, vault: app.vault, wrong });
+        }
+        Err(wrong) => Some(wrong),
+    };
+    let logs = Logs::look(|_| {})?;
+    let registry = logs.home.registry().unwrap_or_else(|_| Registry::bundled().clone());
+    let vault = logs.home.vault(&registry)?;
+    Ok(Looked { logs, models: Arc::new(EnvModels::new(Arc::new(registry))), vault, wrong })
 }
 
 fn sync_time(folder: &Path) -> std::io::Result<u128> {

@@ -7,14 +7,14 @@ use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::plain;
 use clap::{Args, Subcommand, ValueEnum};
-use mainpath::Home;
 use mainpath::agent;
-use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Rule, Rules, explain, sample};
+use mainpath::policy::{CallFacts, Explanation, Folders, Layer, Policy, Rule, Rules, explain, sample};
 use mainpath::rules::{Sources, project_file, read_files, untrusted};
 use mainpath::tools::{Tools, Workspace};
 use mainpath::types::{ApprovalMode, Decision, Destination, Origin, RunRules};
+use mainpath::{Home, RuleNames};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `mainpath policy`
@@ -143,9 +143,9 @@ pub async fn policy(args: PolicyArgs) -> Result<Exit, Failure> {
 /// `mainpath policy check`
 fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
-    let policy = Sources::new(home).load(&folder.display().to_string(), &args.rules.read()?)?;
-    let workspace = Workspace::new(&folder, home.protected())?;
     let (tools, _) = home.toolbox();
+    let policy = named(home, &tools, &folder, &args.rules)?;
+    let workspace = Workspace::new(&folder, home.protected())?;
     let mut facts = facts(&tools, &args.call, args.arguments.as_deref(), &workspace, policy.folders())?;
     facts.origins = args.origin.into_iter().map(Into::into).collect();
     facts.destinations = from_text(&facts.arguments, &args.from_text)?;
@@ -167,6 +167,15 @@ fn check(home: &Home, args: PolicyCheckArgs) -> Result<Exit, Failure> {
         Decision::Ask => Exit::ApprovalNeeded,
         Decision::Deny => Exit::Denied,
     })
+}
+
+/// The rules that hold in a folder; says which rules of files name no tool. Errors: one of the command line names none, among others.
+fn named(home: &Home, tools: &Tools, folder: &Path, args: &RuleArgs) -> Result<Policy, Failure> {
+    let (names, rules) = (RuleNames::new(home, tools, folder, None), args.read()?);
+    names.check(&rules)?;
+    let policy = Sources::new(home).load(&folder.display().to_string(), &rules)?;
+    names.warnings(&policy).iter().for_each(|line| eprintln!("! {}", plain(line)));
+    Ok(policy)
 }
 
 /// The arguments that hold these values, as if somebody's text had named them. Errors: no argument holds one.
@@ -254,7 +263,7 @@ fn show(call: &str, found: &Explanation) -> Result<(), Failure> {
 /// `mainpath policy list`
 fn list(home: &Home, args: PolicyListArgs) -> Result<Exit, Failure> {
     let folder = agent::workspace(args.workspace.as_deref())?;
-    let policy = Sources::new(home).load(&folder.display().to_string(), &args.rules.read()?)?;
+    let policy = named(home, &home.toolbox().0, &folder, &args.rules)?;
     for rule in policy.rules() {
         out(&if args.json { as_json(rule).to_string() } else { plain(&as_line(rule)) })?;
     }

@@ -6,7 +6,6 @@ use crate::traces::past;
 use crate::ui::out::out;
 use crate::ui::text::{gist, plain, short, were};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::agent::REACHING;
 use mainpath::policy::{Breach, Budget, CallFacts, Checks, Folders, Policy, Rules, judge};
 use mainpath::sandbox::Launcher;
@@ -16,8 +15,9 @@ use mainpath::types::{
     Verdict,
 };
 use mainpath::types::{Micros, Origin};
+use mainpath::{Installation, RuleNames};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `mainpath policy replay`
@@ -78,7 +78,10 @@ struct From<'a> {
 
 /// `mainpath policy replay`
 pub async fn replay(args: PolicyReplayArgs) -> Result<Exit, Failure> {
-    let app = Installation::look()?.with_rules(args.rules.read()?);
+    let rules = args.rules.read()?;
+    let app = Installation::look()?;
+    RuleNames::new(&app.logs.home, &app.tools, Path::new("."), None).check(&rules)?;
+    let app = app.with_rules(rules);
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, ..) = app.logs.read(&trace).await?;
     let tools = app.tools.clone();

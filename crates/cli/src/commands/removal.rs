@@ -21,6 +21,7 @@ use mainpath::types::{Millis, Seq, TraceId};
 use mainpath::values::duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// `mainpath rm`
@@ -131,7 +132,7 @@ pub async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     let ms = |time: Duration| Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX);
     // What the command line says takes the place of all that the configuration says.
     let (older_than, keep) = match (args.older_than, args.keep) {
-        (None, None) => (rule.older_than.map(|time| time.0), rule.keep),
+        (None, None) => (rule.older_than.map(|time| time.0), rule.keep.map(NonZeroUsize::get)),
         (older_than, keep) => (older_than.map(ms), keep),
     };
     let traces = logs.store.list(&logs.scope).await?;

@@ -6,9 +6,9 @@ use crate::args::point::{PointArgs, seq};
 use crate::commands::restore::{FilesArgs, before_going_on, held};
 use crate::exit::{Exit, Failure};
 use crate::runs::go_on::{go_on, keep_mode_of};
+use crate::runs::rules::opened;
 use crate::ui::out::out;
 use clap::Args;
-use mainpath::Installation;
 use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::Part;
@@ -85,7 +85,7 @@ pub struct ForkArgs {
 /// `mainpath rewind`
 pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     let task = args.read().map_err(Failure::usage)?;
-    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let trace = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&trace).await?;
     let of = app.logs.of(&trace, &log, &state, &bodies);
@@ -107,6 +107,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
     if before_going_on(&app, &trace, of, after, args.files, args.output.json).await? {
         return Ok(Exit::Ok);
     }
+    held(&app.logs, &trace)?;
     if task.is_none() && !args.output.json {
         eprintln!("· no task given, so the model answers message {after} of {trace} again");
     }
@@ -116,7 +117,7 @@ pub async fn rewind(mut args: RewindArgs) -> Result<Exit, Failure> {
 
 /// `mainpath regenerate`
 pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state, _) = app.logs.read(&trace).await?;
     let after = state.tree.head.ok_or_else(|| Failure::error(format!("{trace} has no messages yet")))?;
@@ -126,7 +127,7 @@ pub async fn regenerate(mut args: RegenerateArgs) -> Result<Exit, Failure> {
 
 /// `mainpath fork`
 pub async fn fork(mut args: ForkArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let from = app.logs.find(Some(&args.trace)).await?;
     let (log, state, bodies) = app.logs.read(&from).await?;
     let of = app.logs.of(&from, &log, &state, &bodies);

@@ -7,11 +7,11 @@ use crate::commands::{conversation, elsewhere};
 use crate::exit::{Exit, Failure};
 use crate::runs::go_on::{closed, go_on, keep_mode};
 use crate::runs::held::mirror;
+use crate::runs::rules::opened;
 use crate::runs::start::begin;
 use crate::runs::task::task;
 use crate::traces::mail::{says_first, unread};
 use clap::Args;
-use mainpath::Installation;
 use mainpath::runtime::{Mail, new_trace_id};
 use mainpath::sessions::Held;
 use mainpath::store::scheduler::system_clock;
@@ -35,7 +35,7 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
         return conversation::run(args, &file).await;
     }
     let task = task(args.task.as_deref())?;
-    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let Some(name) = &args.session else { return begin(&app, &args, task, None).await };
     let held = Held::new(&app.logs)?;
     elsewhere::adopt_unknown(&app, &held, name, &args.agent).await?;
@@ -54,7 +54,7 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
-    let app = Installation::open()?.with_waits(&args.agent.options()?.limits).with_rules(args.agent.rules.read()?);
+    let app = opened(&args.agent)?;
     let trace = app.logs.find(args.trace.as_deref()).await?;
     let (log, state) = closed(&app, &trace).await?;
     if let Some(say) = says_first(&app.logs, &log, &state).await? {

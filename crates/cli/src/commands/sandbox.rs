@@ -1,13 +1,13 @@
 //! `mainpath sandbox`: a command in a cage, in place of this very process.
 
-use crate::args::agent::{ModeArg, NetworkArg};
+use crate::args::agent::NetworkArg;
 use crate::exit::Failure;
 use crate::ui::text::plain;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mainpath::Home;
 use mainpath::agent::workspace;
 use mainpath::sandbox::{Cage, How, run_here, secret_variables};
-use mainpath::types::Confinement;
+use mainpath::types::{Confinement, FileAccess};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -21,13 +21,35 @@ pub struct SandboxArgs {
     pub workspace: Option<PathBuf>,
     /// What the command may do to files
     #[arg(long, value_enum, default_value_t)]
-    pub mode: ModeArg,
+    pub mode: FilesArg,
     /// Whether the command may use the network
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub network: NetworkArg,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+/// `--mode`
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilesArg {
+    /// Read files
+    ReadOnly,
+    /// Change files in the workspace
+    #[default]
+    WorkspaceWrite,
+    /// Whatever you may
+    Full,
+}
+
+impl From<FilesArg> for FileAccess {
+    fn from(arg: FilesArg) -> FileAccess {
+        match arg {
+            FilesArg::ReadOnly => FileAccess::ReadOnly,
+            FilesArg::WorkspaceWrite => FileAccess::WorkspaceWrite,
+            FilesArg::Full => FileAccess::Full,
+        }
+    }
 }
 
 /// The codes that shells and coreutils use for what went wrong before the command began.

@@ -3,6 +3,7 @@
 
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
+use crate::runs::rules::opened;
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
 use crate::ui::text::plain;
@@ -15,7 +16,7 @@ use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath::servers::{self, PassingOn};
 use mainpath::store::scheduler::system_clock;
 use mainpath::tools::Fut;
-use mainpath::types::{ApprovalMode, BadCallId, CallId, TraceId};
+use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +27,7 @@ use std::time::Duration;
 pub async fn serve(args: AgentArgs) -> Result<Exit, Failure> {
     // What an agent starts must not be able to approve what an agent does.
     person_only("serve runs")?;
-    let app = Installation::open()?.with_waits(&args.options()?.limits).with_rules(args.rules.read()?);
+    let app = opened(&args)?;
     let workspace = agent::workspace(args.workspace.as_deref())?;
     let tell = |line: &str| eprintln!("! {}", plain(line));
     let mcp = servers::connect(&app, &workspace, args.mcp_config.as_deref(), None, tell).await?;
@@ -133,8 +134,16 @@ impl Served {
 
     async fn stands(&self, trace: &TraceId) -> Result<Value, String> {
         let phase = self.runtime.phase(&self.app.logs.scope, trace).borrow().clone();
-        let (_, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
-        let mut about = json!({"trace": trace, "cost_usd_micros": state.spent.cost, "turns": state.run.as_ref().map(|run| run.turns)});
+        let (log, state, bodies) = self.app.logs.read(trace).await.map_err(said)?;
+        let ended = || {
+            let finished = |event: &Event| match &event.kind {
+                EventKind::RunFinished(data) => Some(data.turns),
+                _ => None,
+            };
+            log.events.iter().rev().find_map(finished)
+        };
+        let turns = state.run.as_ref().map(|run| run.turns).or_else(ended);
+        let mut about = json!({"trace": trace, "cost_usd_micros": state.spent.cost, "turns": turns});
         match phase {
             Phase::Failed(problem) | Phase::Elsewhere(problem) => {
                 about["status"] = "failed".into();

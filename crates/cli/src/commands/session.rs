@@ -214,16 +214,18 @@ async fn change(command: SessionCommand) -> Result<Exit, Failure> {
             out(&format!("{} points to {trace}", session.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Rm(args) => {
-            match held.sessions.get(&args.name) {
+            let trace = match held.sessions.get(&args.name) {
                 Err(error @ SessionError::Unknown(_)) => return elsewhere::remove(&held, &args.name, error).await,
                 Err(error @ SessionError::BadName(_)) => return Err(error.into()),
                 // A pointer that is damaged goes as well.
-                _ => {}
-            }
+                Err(_) => None,
+                Ok(session) => session.trace.filter(|trace| app.logs.is_there(trace)),
+            };
             // As long as the mirror cannot be reached, the session is there to try again.
             held.place.remove(&args.name).await?;
             held.sessions.remove(&args.name)?;
-            out(&format!("{} is removed; its trace is kept", args.name)).map(|()| Exit::Ok)
+            let kept = trace.map(|trace| format!("; its trace {trace} is kept")).unwrap_or_default();
+            out(&format!("{} is removed{kept}", args.name)).map(|()| Exit::Ok)
         }
         SessionCommand::Prepare(args) => {
             let mut session = match held.sessions.get(&args.name) {

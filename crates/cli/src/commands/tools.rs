@@ -2,11 +2,12 @@
 
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
+use crate::ui::suggest::nearest;
 use crate::ui::text::{count, plain, short};
 use clap::Args;
 use mainpath::home::{Home, OPTIONAL, Optional, ToolLimit, Unready};
 use mainpath::tools::{Rate, ToolDoc, Tools};
-use mainpath::types::ToolSpec;
+use mainpath::types::{TOOL_ALIASES, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,7 +42,13 @@ pub async fn tools(args: ToolsArgs) -> Result<Exit, Failure> {
             let own = tools.resolve(name).unwrap_or_else(|| name.clone());
             let Some(found) = listed.remove_entry(&own).or_else(|| wanted.remove_entry(&own)) else {
                 let known: Vec<&str> = listed.keys().chain(wanted.keys()).map(String::as_str).collect();
-                return Err(Failure::usage(format!("there is no tool {name:?}; there are: {}", known.join(", "))));
+                let aliases = TOOL_ALIASES.iter().map(|(alias, _)| *alias);
+                let near = nearest(name, known.iter().copied().chain(aliases));
+                let hint = near.map_or_else(
+                    || format!("there are: {}", known.join(", ")),
+                    |near| format!("did you mean {near}? mainpath tools lists all"),
+                );
+                return Err(Failure::usage(format!("there is no tool {name:?}; {hint}")));
             };
             wanted.extend([found]);
         }

@@ -12,14 +12,16 @@ use crate::ui::say::to_output;
 use crate::ui::term::ink::Face;
 use crate::ui::term::markdown::Markdown;
 use crate::ui::term::{screen, spinner};
-use crate::ui::text::plain;
+use crate::ui::text::{money, number, plain};
 use crate::ui::written::written;
 use mainpath::Installation;
 use mainpath::core::{Bodies, Help, State, lacking, what_helps};
 use mainpath::runtime::{Live, Mail, Phase, Runtime, Waiting, Watcher, views};
 use mainpath::spec_of;
 use mainpath::store::Store;
-use mainpath::types::{ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, Seq, Spec, TraceId};
+use mainpath::types::{
+    ApprovalGranted, CallId, CallResolved, EventId, EventKind, FinishReason, Seq, Spec, TraceId, Usage,
+};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
 use std::time::Instant;
@@ -267,7 +269,14 @@ impl<'a> Follow<'a> {
             };
             let why = failure.as_ref().map_or(ended, |failure| plain(&failure.message).replace('\n', " "));
             let why = why.trim_end_matches(['.', ' ']);
-            eprintln!("mainpath: {why}; {}", next(&state, &bodies, spec_of(&log)));
+            let turns = log.events.iter().rev().find_map(|event| match &event.kind {
+                EventKind::RunFinished(data) => Some(data.turns),
+                _ => None,
+            });
+            match too_dear(&state, end.reason).filter(|_| turns == Some(0)) {
+                Some(line) => eprintln!("mainpath: {}: {line}", end.reason.words()),
+                None => eprintln!("mainpath: {why}; {}", next(&state, &bodies, spec_of(&log))),
+            }
         }
         if let Some(error) = self.unheard.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             return Err(self.unwritten(error));
@@ -308,7 +317,10 @@ impl<'a> Follow<'a> {
 /// What to do after a run has ended without an answer.
 fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
     let trace = &state.trace;
-    let larger = format!("continue with a larger window: mainpath resume {trace} --model MODEL");
+    let larger = match is_limited(state) {
+        true => format!("raise max_context_chars: mainpath resume {trace} --max-context-chars N (0: no limit)"),
+        false => format!("continue with a larger window: mainpath resume {trace} --model MODEL"),
+    };
     match what_helps(state, bodies) {
         Help::GoOn => format!("continue with mainpath resume {trace}"),
         Help::Approve(call) => {
@@ -324,7 +336,10 @@ fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
         Help::Shorten => format!(
             "mainpath compact {trace} or mainpath rewind {trace}, then mainpath resume {trace}; or start over with /clear in the run"
         ),
-        Help::Window => format!("instructions and tools alone are larger than the window: use fewer, or {larger}"),
+        Help::Window => {
+            let what = if is_limited(state) { "max_context_chars" } else { "the window" };
+            format!("instructions and tools alone are larger than {what}: use fewer, or {larger}")
+        }
         Help::Smaller { message, after, .. } => {
             let instead = match after {
                 None => "mainpath run \"TASK\"".into(),
@@ -335,6 +350,38 @@ fn next(state: &State, bodies: &dyn Bodies, spec: Option<&Spec>) -> String {
                  or {larger}"
             )
         }
+    }
+}
+
+/// Whether a request is held to the owner's limit in characters, at four a token, and not to the model's window.
+fn is_limited(state: &State) -> bool {
+    let Some(spec) = state.coming_spec() else { return false };
+    let model = spec.model();
+    let leaves = u64::from(model.context_window.saturating_sub(model.reserved_output));
+    spec.limits.context_chars.is_some_and(|most| u64::from(most) / 4 < model.scale.estimated(leaves))
+}
+
+/// What the first request of a run would take, where a budget did not even allow that.
+fn too_dear(state: &State, reason: FinishReason) -> Option<String> {
+    let (spec, trace) = (state.coming_spec()?, &state.trace);
+    let (limits, model) = (&spec.limits, spec.model());
+    let input = model.scale.real(state.request_tokens());
+    let output = u64::from(model.reserved_output);
+    match reason {
+        FinishReason::TokenBudget => Some(format!(
+            "the first request needs up to {} tokens ({} for the answer), and max_tokens is {}; raise it: mainpath resume {trace} --max-tokens N",
+            number(input.saturating_add(output)),
+            number(output),
+            number(limits.tokens?)
+        )),
+        FinishReason::MoneyBudget => {
+            let cost = model.price.cost(&Usage { input, output, ..Usage::default() });
+            let (cost, most) = (money(cost), money(limits.money?));
+            Some(format!(
+                "the first request may cost up to {cost}, and max_cost is {most}; raise it: mainpath resume {trace} --max-cost DOLLARS"
+            ))
+        }
+        _ => None,
     }
 }
 

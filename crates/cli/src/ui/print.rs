@@ -8,7 +8,7 @@ use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen;
 use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, gist, pins_went, plain, short, span, spent, were, wrapped};
-use crate::ui::told::{self, changed, changes, limits, plans};
+use crate::ui::told::{self, changed, changes, limits, plans, why_ended};
 use mainpath::core::EffectKey;
 use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
@@ -382,14 +382,19 @@ impl Printer {
                 let end = data.output.as_ref().and_then(|output| output.command.as_ref()?.exit_code);
                 let end = end.filter(|_| self.face.moves && is_heard);
                 let said = end.map_or_else(|| short(&said, 200), |code| format!("exit code {code}"));
-                self.line("✗", &format!("{name} failed{took}: {said}"));
+                let why = why_ended(data.cause).map(|why| format!("{why}: ")).unwrap_or_default();
+                self.line("✗", &format!("{name} failed{took}: {why}{said}"));
             }
             Resolution::Denied => {
-                let why = data.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                let why = data.reason.as_deref().or(why_ended(data.cause));
+                let why = why.map(|reason| format!(": {reason}")).unwrap_or_default();
                 self.line("✗", &format!("{name} was denied{}", short(&why, 200)));
             }
-            Resolution::Skipped => self.line("✗", &format!("{name} was skipped")),
-            Resolution::Interrupted => self.line("✗", &format!("{name} was interrupted")),
+            Resolution::Skipped | Resolution::Interrupted => {
+                let how = if data.resolution == Resolution::Skipped { "skipped" } else { "interrupted" };
+                let why = why_ended(data.cause).map(|why| format!(": {why}")).unwrap_or_default();
+                self.line("✗", &format!("{name} was {how}{why}"));
+            }
             Resolution::Unknown => self.line("✗", &format!("{name}: unknown whether it took effect")),
         }
         for notice in data.output.iter().flat_map(|output| &output.notices) {

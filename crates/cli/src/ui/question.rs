@@ -36,13 +36,34 @@ const HELP: &str = "  y          allow this call
 /// They stand behind so many columns.
 const HANG: usize = 13;
 
-/// The same in a line.
-const WORDS: &str = "  y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ";
-
 /// Whether a call is asked about for no more than that it changes files of the folder.
 fn changes_files_here(made: &Made) -> bool {
     let by_default = made.verdict.as_ref().is_some_and(is_asked_by_default);
     by_default && made.places.is_empty() && made.offer.as_deref().is_some_and(is_for_files_here)
+}
+
+/// The rules that a call can be allowed by besides: by which letters.
+fn rules(made: &Made) -> &'static [&'static str] {
+    match made.offer.is_some() {
+        true if changes_files_here(made) => &["t", "f", "w"],
+        true => &["t", "w"],
+        false => &[],
+    }
+}
+
+/// The letters that a question about a call takes, in a line.
+fn letters(made: &Made) -> String {
+    let rules: String = rules(made).iter().map(|letter| format!("{letter}, ")).collect();
+    format!("y, n, {rules}e and the new command or arguments, a, d, l or ?")
+}
+
+/// What they mean, a line each.
+fn meanings(made: &Made) -> impl Iterator<Item = &'static str> {
+    let offered = rules(made);
+    HELP.lines().filter(move |line| {
+        let letter = line.split_whitespace().next().unwrap_or_default();
+        !matches!(letter, "t" | "f" | "w") || offered.contains(&letter)
+    })
 }
 
 /// How many of these lines fit.
@@ -149,7 +170,8 @@ impl Follow<'_> {
 
     /// Asks again for one of the words.
     pub fn ask_again(&self) {
-        self.ask(WORDS);
+        let made = self.asked.map(|call| self.printer.call(call)).unwrap_or_default();
+        self.ask(&format!("  {}: ", letters(&made)));
     }
 
     /// Nothing is asked any more.
@@ -184,12 +206,12 @@ impl Follow<'_> {
                 return Ok(None);
             }
             Said::Help => {
-                HELP.lines().for_each(|line| tell(line, HANG));
+                meanings(&made).for_each(|line| tell(line, HANG));
                 self.ask_for_word("", &made);
                 return Ok(None);
             }
             Said::Unclear => {
-                self.ask(WORDS);
+                self.ask_again();
                 return Ok(None);
             }
             _ if allows && self.unseen > 0 => {
@@ -198,11 +220,11 @@ impl Follow<'_> {
                 return Ok(None);
             }
             Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
-                self.ask("  no narrow rule can cover this call; y, n, e, a, d or l: ");
+                self.ask(&format!("  no narrow rule can cover this call; {}: ", letters(&made)));
                 return Ok(None);
             }
             Said::Files if !changes_files_here(&made) => {
-                self.ask("  f does not cover this call; y, n, e, a, d or l: ");
+                self.ask(&format!("  f does not cover this call; {}: ", letters(&made)));
                 return Ok(None);
             }
             Said::Files => self.with_rule(call, Some(EVERY_FILE_HERE.into())),

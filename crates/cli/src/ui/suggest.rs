@@ -3,6 +3,7 @@
 use crate::commands::Cli;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
+use std::error::Error;
 
 /// What other programs call these commands.
 const OTHER_WORDS: [(&str, &str); 26] = [
@@ -65,15 +66,59 @@ pub fn told(error: &clap::Error, words: &[String]) -> Option<String> {
             Some(format!("{path} has no command {wrong:?}{hint} {path} --help"))
         }
         ErrorKind::UnknownArgument => {
-            let wrong = text(ContextKind::InvalidArg).filter(|wrong| wrong.starts_with('-'))?;
+            let wrong = text(ContextKind::InvalidArg)?;
             let (at, path) = at(&root, words);
+            if !wrong.starts_with('-') {
+                let said = at.get_positionals().find(|one| SENTENCES.contains(&one.get_id().as_str()))?;
+                let name = said.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+                return Some(format!(
+                    "{path} takes one {name}, and {wrong:?} is one word too many; put the {name} in quotes"
+                ));
+            }
             let name = wrong.trim_start_matches('-').split('=').next().unwrap_or_default();
-            let longs = at.get_arguments().filter_map(|one| one.get_long());
-            let hint = nearest(name, longs).map_or_else(String::new, |near| format!("; did you mean --{near}?"));
+            let longs: Vec<&str> = at.get_arguments().filter_map(|one| one.get_long()).collect();
+            let near = nearest(name, longs.iter().copied());
+            // One that only lacks a letter is as near as one with another letter.
+            let far = |long: &str| strsim::damerau_levenshtein(name, long);
+            let is_near = |long: &&str| {
+                near.is_some_and(|near| near == *long || far(long) == far(near) && long.len() > name.len())
+            };
+            let meant: Vec<String> = longs.iter().copied().filter(is_near).map(|near| format!("--{near}")).collect();
+            let hint = if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) };
             let dash = if wrong.starts_with("--") { "" } else { "; put -- before words that begin with a dash" };
             Some(format!("{path} has no option {wrong}{hint}{dash} (see {path} --help)"))
         }
+        ErrorKind::ValueValidation => {
+            let (arg, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+            let why = match error.source()?.to_string() {
+                why if NO_NUMBER.contains(&why.as_str()) => "expected a whole number, 0 or more".into(),
+                why if why.starts_with("number too large") => "the number is too large".into(),
+                why => why,
+            };
+            Some(format!("invalid value '{value}' for '{}': {why}", as_written(at(&root, words).0, &arg, words)))
+        }
         _ => None,
+    }
+}
+
+/// What the standard library says of a text that is no number.
+const NO_NUMBER: [&str; 2] = ["invalid digit found in string", "cannot parse integer from empty string"];
+
+/// The arguments that are whole sentences.
+const SENTENCES: [&str; 2] = ["task", "text"];
+
+/// The option by the name by which it was given, if that is another one.
+fn as_written(at: &Command, arg: &str, words: &[String]) -> String {
+    let long = arg.trim_start_matches('-').split(' ').next().unwrap_or_default();
+    let option = at.get_arguments().find(|one| one.get_long() == Some(long));
+    let names = option.and_then(|one| one.get_all_aliases()).unwrap_or_default();
+    let is_given = |name: &&str| {
+        let flag = format!("--{name}");
+        words.iter().any(|word| word.split('=').next() == Some(&flag))
+    };
+    match names.into_iter().find(is_given) {
+        Some(name) => arg.replacen(long, name, 1),
+        None => arg.into(),
     }
 }
 

@@ -1,7 +1,28 @@
 //! What changes of calls, limits, plans and answers are told in a line.
 
 use crate::ui::text::{gist, plain};
-use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall};
+use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall, ResolveCause};
+
+/// Why a call ended as it did, where neither its output nor anybody's reason says so.
+pub fn why_ended(cause: ResolveCause) -> Option<&'static str> {
+    Some(match cause {
+        ResolveCause::ApprovalExpired => "nobody answered in time",
+        ResolveCause::Closing => "the run ended before it started",
+        ResolveCause::Steer => "a new message came first",
+        ResolveCause::TurnCap => "too many calls in one turn (max_calls_per_turn)",
+        ResolveCause::CallBudget => "the calls of this run are used up (max_calls)",
+        ResolveCause::ToolCap => "its calls of this run are used up (max_calls of the tool)",
+        ResolveCause::LastAnswer => "only a final answer was asked for",
+        ResolveCause::Summary => "only a summary was asked for",
+        ResolveCause::Timeout => "its time limit was reached",
+        ResolveCause::Crash => "Mainpath was restarted while it ran",
+        ResolveCause::Result
+        | ResolveCause::DeniedByPerson
+        | ResolveCause::DeniedByRule
+        | ResolveCause::Stopped
+        | ResolveCause::Uncertain => return None,
+    })
+}
 
 /// That hooks have changed the arguments of a call, and into which.
 pub fn changed(planned: &PlannedCall) -> Option<String> {

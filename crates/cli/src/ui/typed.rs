@@ -73,7 +73,11 @@ impl Follow<'_> {
         let (mail, told) = match read(line) {
             Typed::Empty => return Ok(false),
             Typed::Steer(text) => {
-                (said(MessageMode::Steer, text), "steering: applied when the current tool finishes".to_string())
+                let when = match self.asked {
+                    Some(_) => "steering: read now; the call in question is skipped",
+                    None => "steering: applied when the current tool finishes",
+                };
+                (said(MessageMode::Steer, text), when.to_string())
             }
             Typed::Next(text) => {
                 (said(MessageMode::FollowUp, text), "queued; use /steer TEXT to redirect the run now".into())
@@ -103,7 +107,7 @@ impl Follow<'_> {
                 return Ok(false);
             }
             Typed::Unknown(word) => {
-                self.say(&format!("there is no {word}; /help lists the commands"));
+                self.say(&format!("there is no command {word}; /help lists the commands"));
                 return Ok(false);
             }
             Typed::Late => {

@@ -201,17 +201,24 @@ fn a_configuration_that_cannot_be_understood_is_named_by_file_and_line() {
     for (text, words) in cases {
         let place = Place::new();
         place.config(text);
-        for args in [&["run", "--model", "scripted", "x"][..], &["doctor"]] {
-            place.run(args).fails(1, words);
-        }
+        place.run(&["run", "--model", "scripted", "x"]).fails(1, words);
+        // Who looks for what is wrong is told the rest as well.
+        let doctor = place.run(&["doctor"]);
+        let lines: Vec<&str> = doctor.out.lines().collect();
+        assert!(lines[1].starts_with("FAIL configuration: ") && lines[1].contains(words), "{doctor:#?}");
+        assert_eq!((doctor.code, doctor.err.as_str(), doctor.out.matches("FAIL").count()), (1, "", 1), "{doctor:#?}");
+        assert!(lines.iter().any(|line| line.starts_with("ok   bash runs under ")), "{doctor:#?}");
         assert!(place.traces().is_empty());
     }
     let place = Place::new();
     std::fs::create_dir_all(place.home.join("config.toml")).unwrap();
-    place.run(&["doctor"]).fails(1, "config.toml cannot be read: ");
+    place.run(&["run", "x"]).fails(1, "config.toml cannot be read: ");
+    assert!(place.run(&["doctor"]).out.contains("\nFAIL configuration: "));
     std::fs::remove_dir(place.home.join("config.toml")).unwrap();
     std::fs::write(place.home.join("config.toml"), b"model = \"\xff\"").unwrap();
-    place.run(&["doctor"]).fails(1, "config.toml cannot be read: ");
+    place.run(&["run", "x"]).fails(1, "config.toml cannot be read: ");
+    let doctor = place.run(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains("config.toml cannot be read: "), "{doctor:#?}");
 }
 
 #[test]
@@ -297,7 +304,9 @@ fn a_trace_that_another_process_runs_is_left_to_it() {
     let (trace, pid) = (place.trace(), first.child.id());
     // Without --yes, which would change what the run may do.
     for args in [&["resume", &trace][..], &["run", "--trace", &trace, "More."], &["rewind", &trace, "1"]] {
-        place.run(args).fails(1, &format!("process {pid}"));
+        let done = place.run(args);
+        done.fails(1, &format!("process {pid}"));
+        assert!(!done.err.contains("answers message"), "it says what it will not do: {done:#?}");
     }
     std::fs::write(place.work.join("go"), "").unwrap();
     let done = first.end();

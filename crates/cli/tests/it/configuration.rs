@@ -15,7 +15,7 @@ left out. `mainpath config` shows the value of every key and where it comes from
 before the file. [`examples/config.toml`](../examples/config.toml) has every key once; `mainpath schema ConfigFile` is the JSON
 Schema for editors. Models and their prices have [files of their own](models.md), rules too ([control.md](control.md)).
 
-Times are written like `90s`, `10m`, `12h` or `30d`; rates like `10/1m`, ten in a minute. Where a *name of a secret* belongs, the
+Times have a unit: `90s`, `10m`, `12h` or `30d`; rates are written like `10/1m`, ten in a minute. Where a *name of a secret* belongs, the
 secret itself is a variable of the environment or an entry of `[secrets]`; `{{secret:NAME}}` stands for one in headers and
 variables. In `[limits]`, 0 is no limit.
 

@@ -287,9 +287,42 @@ fn the_shares_and_the_limit_in_characters_are_the_owners() {
     assert_eq!((&context["most"], &context["full"]), (&json!(5_000), &json!(4_000)));
     assert_eq!(context["sections"]["summary"]["share"], json!(1_500));
     place.config("[shares]\nsummary = 30\nfoo = 3\n");
-    place.run(&["doctor"]).fails(1, "config.toml, line 3: unknown field `foo`, expected one of `system`, `summary`");
+    place
+        .run(&["run", "-m", "scripted", "x"])
+        .fails(1, "config.toml, line 3: unknown field `foo`, expected one of `system`, `summary`");
     place.config("[shares]\nsummary = 60\n");
-    place.run_on(&server, &["Go."]).fails(2, "10 + 60 + 50 + 20 is 140; together they may be at most 100");
+    let words = "config.toml, line 1: [shares]: 10 + 60 + 50 + 20 is 140; together they may be at most 100";
+    place.run_on(&server, &["Go."]).fails(1, words);
+}
+
+#[test]
+fn whoever_has_set_the_limit_that_nothing_fits_is_told_to_raise_it() {
+    let server = scripted(vec![Answer::text("Never asked.")]);
+    let place = Place::new();
+    place.config("max_context_chars = 2000\n");
+    let done = place.run_on(&server, &["Go."]);
+    let told = format!(
+        "the run ended: context full; instructions and tools alone are larger than max_context_chars: use fewer, or raise \
+         max_context_chars: mainpath resume {} --max-context-chars N (0: no limit)",
+        place.trace()
+    );
+    assert_eq!((done.code, done.own_lines()), (4, vec![told.as_str()]), "{done:#?}");
+    // A budget that does not allow even one request.
+    let place = Place::new();
+    place.config("context_window = 32768\n[limits]\nmax_tokens = 4000\n");
+    let done = place.run_on(&server, &["Go."]);
+    let line = done.own_lines()[0].to_string();
+    let (begin, end) = line.split_once(" tokens (").unwrap();
+    let needed: u32 =
+        begin.strip_prefix("tokens used up: the first request needs up to ").unwrap().replace(',', "").parse().unwrap();
+    let told = format!(
+        "2,048 for the answer), and max_tokens is 4,000; raise it: mainpath resume {} --max-tokens N",
+        place.trace()
+    );
+    assert_eq!((done.code, done.own_lines().len(), end), (4, 1, told.as_str()), "{done:#?}");
+    let enough = needed.to_string();
+    let done = place.run(&["resume", "--max-tokens", &enough]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Never asked.\n"), "{done:#?}");
 }
 
 #[test]

@@ -25,6 +25,33 @@ fn mistyped_words_are_told_with_what_may_have_been_meant() {
             "mainpath session has no command \"lsit\"; did you mean mainpath session list? All commands: mainpath session --help",
         ),
         (&["config", "modle"], "config.toml has no key \"modle\"; did you mean model?"),
+        (
+            &["run", "--modl", "x", "y"],
+            "mainpath run has no option --modl; did you mean --model or --mode? (see mainpath run --help)",
+        ),
+        (&["tools", "bahs"], "there is no tool \"bahs\"; did you mean bash? mainpath tools lists all"),
+        (&["tools", "nosuch"], "there is no tool \"nosuch\"; there are: bash, edit_text_file, "),
+        (
+            &["fork", "x", "--at", "x"],
+            "invalid value 'x' for '--at <MESSAGE>': expected the number of a message, not \"x\"",
+        ),
+        (
+            &["rewind", "x", "--to=x"],
+            "invalid value 'x' for '--to <MESSAGE>': expected the number of a message, not \"x\"",
+        ),
+        (
+            &["run", "--max-turns", "many", "x"],
+            "invalid value 'many' for '--max-turns <N>': expected a whole number, 0 or more",
+        ),
+        (
+            &["run", "--max-turns", "99999999999", "x"],
+            "invalid value '99999999999' for '--max-turns <N>': 99999999999 is not in 0..=4294967295",
+        ),
+        (&["run", "--max-turns", "-1", "x"], "--max-turns: -1 is negative; give 0 or more"),
+        (
+            &["run", "Add", "a", "test"],
+            "mainpath run takes one TASK, and \"a\" is one word too many; put the TASK in quotes",
+        ),
     ] {
         place.run(args).fails(2, told);
     }

@@ -47,7 +47,7 @@ fn an_address_denies_what_it_is_told_of() {
     assert!(told(&server).contains("The hook guard failed: 127.0.0.1 could not be reached"), "{}", told(&server));
     assert_eq!(place.text("kept"), "kept\n");
     place.config(&format!("{config}command = [\"true\"]\n"));
-    place.run(&["doctor"]).fails(1, "the hook \"guard\" has both a command and a url; use one");
+    place.run(&["run", "-m", "scripted", "x"]).fails(1, "the hook \"guard\" has both a command and a url; use one");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_hook_that_cannot_be_one_is_told_with_its_place() {
         ("on = [\"run_end\"]\nonly = 1", "unknown field `only`"),
     ] {
         let place = with_hook("true", more);
-        place.run(&["doctor"]).fails(1, words);
+        place.run(&["run", "-m", "scripted", "x"]).fails(1, words);
         // Looking needs no hooks.
         assert_eq!(place.run(&["ls"]).code, 0);
     }
@@ -113,7 +113,7 @@ fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_wi
         ("[tool_limits.bash]\n[tool_limits.execute_bash]\n", "line 2: tool_limits: bash has two limits"),
     ] {
         place.config(config);
-        place.run(&["doctor"]).fails(1, words);
+        place.run(&["run", "-m", "scripted", "x"]).fails(1, words);
     }
     place.config("[tool_limits.mcp__x__y]\nmax_calls = 1\n[tool_limits.feishu_bot]\nmax_calls = 1\n");
     assert_eq!(place.run(&["ls"]).code, 0);
@@ -132,7 +132,7 @@ fn two_hooks_of_one_name_are_refused_with_the_place_of_the_second() {
     ] {
         place.config(&config);
         place.run(&["run", "-m", "scripted", "Do it."]).fails(1, words);
-        place.run(&["doctor"]).fails(1, words);
+        place.run(&["run", "-m", "scripted", "x"]).fails(1, words);
     }
 }
 

@@ -237,8 +237,12 @@ fn more_servers_come_with_a_file_for_one_run() {
     assert!(offered(&server, 0).contains(&"mcp__more__do".into()));
     let server = scripted(vec![Answer::text("Done.")]);
     place.run_on(&server, &["--mcp-config", "none.json", "Look."]).fails(2, "none.json: there is no such file");
+    place.config("[mcp.servers.a]\ncommand = \"/no/such/program\"\n");
+    let done = place.run_on(&server, &["Look."]);
+    let told = "! the MCP server \"a\" is not used: its program \"/no/such/program\" cannot start: No such file or directory (os error 2)\n";
+    assert!(done.code == 0 && done.err.contains(told), "{done:#?}");
     place.config("[mcp.servers.a]\ncommand = \"x\"\nsandbx = \"full\"\n");
-    place.run(&["doctor"]).fails(1, "unknown field `sandbx`");
+    place.run(&["run", "-m", "scripted", "x"]).fails(1, "unknown field `sandbx`");
 }
 
 #[test]

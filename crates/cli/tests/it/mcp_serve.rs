@@ -126,7 +126,11 @@ fn a_run_is_started_watched_decided_and_its_answer_fetched() {
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!((&ended["reason"], &ended["answer"]), (&json!("final"), &json!("It is done.")), "{ended}");
+    assert_eq!(
+        (&ended["reason"], &ended["answer"], &ended["turns"]),
+        (&json!("final"), &json!("It is done."), &json!(2)),
+        "{ended}"
+    );
     assert_eq!(place.text("effects"), "done\n");
     drop(client.input.take());
     assert_eq!(client.process.end().code, 0);

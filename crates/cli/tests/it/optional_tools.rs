@@ -31,5 +31,5 @@ fn json_transform_is_there_when_the_configuration_says_so() {
     let words = told(&server, 2);
     assert!(words.ends_with("at \"env\": there is no such filter."), "{words}");
     place.config("[tools]\njson_transfrom = true\n");
-    place.run(&["doctor"]).fails(1, "config.toml, line 2: unknown field `json_transfrom`");
+    place.run(&["run", "-m", "scripted", "x"]).fails(1, "config.toml, line 2: unknown field `json_transfrom`");
 }

@@ -264,11 +264,11 @@ fn a_context_hook_that_cannot_be_one_is_told_with_its_place() {
     let place = Place::new();
     for (entry, words) in [
         ("name = \"a b\"\ncommand = [\"true\"]", "the context hook \"a b\" needs a name of letters"),
-        ("name = \"a\"", "the context hook \"a\" has no command"),
+        ("name = \"a\"", "the context hook \"a\" needs a command or a url"),
         ("name = \"a\"\ncommand = [\"true\"]\non = []", "unknown field `on`"),
     ] {
         place.config(&format!("[[context_hooks]]\n{entry}\n"));
-        place.run(&["doctor"]).fails(1, words);
+        place.run(&["run", "-m", "scripted", "x"]).fails(1, words);
     }
 }
 

@@ -204,6 +204,42 @@ fn a_list_shows_every_rule_with_its_layer() {
 }
 
 #[test]
+fn a_rule_for_a_tool_that_there_is_not_is_refused_as_a_flag_and_told_of_a_file() {
+    let (place, server) = (Place::new(), scripted(vec![Answer::text("Done.")]));
+    let program = |name: &str| format!("there is no tool {name:?}; for the program write bash({name} *)");
+    for (flag, rule, told) in [
+        ("--deny", "wc", program("wc")),
+        ("--deny", "rm if origin = web", program("rm")),
+        ("--deny", "wc(*)", program("wc")),
+        ("--ask", "ssh", program("ssh")),
+        ("--allow", "nosuch(x)", program("nosuch")),
+        ("--deny", "delete_file", "there is no tool \"delete_file\"; `mainpath tools` lists the tools; ".into()),
+    ] {
+        place.run_on(&server, &[flag, rule, "Do it."]).fails(2, &format!("{flag}: {told}"));
+        place.run(&["policy", "check", flag, rule, "bash(ls)"]).fails(2, &format!("{flag}: {told}"));
+    }
+    assert_eq!((place.traces(), server.count()), (vec![], 0));
+    // All that there is, could be switched on, or may come with a server.
+    place.config(
+        "[[tools.external]]\nname = \"count_words\"\ndescription = \"Counts.\"\ninput_schema = { type = \"object\" }\n\
+         effect = \"read-only\"\ncommand = [\"true\"]\n[mcp.servers.notes]\ncommand = \"none\"\nprefix = \"notes_\"\n",
+    );
+    let known =
+        ["execute_bash(rm *)", "process_*", "web_fetch", "count_words", "mcp__github__*", "notes_read", "use_tool"];
+    let rules: Vec<&str> = known.iter().flat_map(|rule| ["--deny", rule]).collect();
+    assert_eq!(place.run(&[&["policy", "check"], &rules[..], &["bash(ls)"]].concat()).code, 5);
+    // A file may be for another machine, on which there are more tools.
+    let file = place.home.join("policy.toml");
+    write(&file, "\n[[rule]]\ndecision = \"deny\"\nmatch = [\"ssh\", \"bash(x *)\", \"count_words\"]\n");
+    let told = format!("! {}, line 2: {}", file.display(), program("ssh"));
+    for args in [&["run", "-m", &server.model(), "Do it."][..], &["policy", "check", "bash(ls)"], &["policy", "list"]] {
+        let done = place.run(args);
+        let lines: Vec<&str> = done.err.lines().filter(|line| line.contains("there is no tool")).collect();
+        assert_eq!(lines, [told.as_str()], "{done:#?}");
+    }
+}
+
+#[test]
 fn a_rule_that_is_wrong_is_named_before_anything_is_begun() {
     let place = Place::new();
     let server = scripted(vec![Answer::text("Never asked.")]);

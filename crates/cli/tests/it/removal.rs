@@ -171,6 +171,17 @@ fn a_purge_removes_by_rule_and_only_blobs_that_no_other_trace_names() {
     let dry = place.ok(&["purge", "--keep", "1", "--dry-run"]);
     assert!(dry.contains(&format!("{} would be removed", traces[0])), "{dry}");
     assert_eq!(place.traces().len(), 3);
+    // Days that were taken for seconds would be all traces.
+    for (rule, words) in [
+        ("older_than = \"2\"", "line 2: \"2\" is not a time: it has no unit; write 2s, 2m, 2h or 2d"),
+        ("keep = 0", "line 2: invalid value: integer `0`, expected a whole number, 1 or more"),
+    ] {
+        place.config(&format!("[retention]\n{rule}\n"));
+        place.run(&["purge", "--yes"]).fails(1, words);
+    }
+    place
+        .run(&["purge", "--older-than", "2", "--yes"])
+        .fails(2, "invalid value '2' for '--older-than <TIME>': it has no unit; write 2s, 2m, 2h or 2d");
     place.config("[retention]\nkeep = 1\nolder_than = \"1h\"\n");
     assert!(place.ok(&["purge", "--yes"]).contains("0 traces were removed"), "they are young");
     place

@@ -96,6 +96,8 @@ fn a_tool_that_is_not_there_or_is_named_twice_is_one_line_and_nothing_begins() {
         ),
         (&["--max-tokens", "-1"], "-1 is negative; give 0 or more"),
         (&["--timeout", "soon"], "write a time such as 90s, 10m, 24h or 7d"),
+        (&["--timeout", "2"], "invalid value '2' for '--timeout <TIME>': it has no unit; write 2s, 2m, 2h or 2d"),
+        (&["--rate", "bash=2/10"], "\"2/10\" is not a rate; write calls/time, such as \"10/1m\""),
         (&["--timeout", "5us"], "write at least 1ms, or 0 for no limit"),
         (&["--rate", "bash=2/10s", "--rate", "execute_bash=1/1s"], "--rate: bash is limited twice"),
         (&["--rate", "bsh=2/10s"], "--rate: there is no tool \"bsh\"; did you mean \"bash\"?"),
@@ -107,24 +109,68 @@ fn a_tool_that_is_not_there_or_is_named_twice_is_one_line_and_nothing_begins() {
         place.run_on(&server, &[args, &["Do it."]].concat()).fails(2, words);
     }
     for (config, words) in [
-        ("allowed_tools = [\"bsh\"]\n", "allowed_tools: there is no tool \"bsh\""),
+        ("\nallowed_tools = [\"bsh\"]\n", "config.toml, line 2: allowed_tools: there is no tool \"bsh\""),
+        (
+            "\nallowed_tools = []\n",
+            "config.toml, line 2: allowed_tools names no tool; name some, or leave it out for all",
+        ),
+        (
+            "allowed_tools = [\"web_fetch\"]\n",
+            "config.toml, line 1: allowed_tools: web_fetch is off here; to enable it see `mainpath tools web_fetch`",
+        ),
         ("temperature = 3\n", "line 1: expected a number from 0 to 2"),
-    ] {
-        place.config(config);
-        let done = place.run_on(&server, &["Do it."]);
-        assert!(done.code != 0 && done.err.contains(words), "{done:#?}");
-    }
-    for (config, words) in [
-        ("[limits]\nmax_turns = -1\n", "line 2: invalid value: integer `-1`"),
+        (
+            "model = \"scripted\"\n\n[shares]\nrecent = 90\n",
+            "config.toml, line 3: [shares]: 10 + 20 + 90 + 20 is 140; together they may be at most 100, and only system may be 0",
+        ),
+        ("\nprompt = \"reviewer\"\n", "config.toml, line 2: prompt: "),
+        (
+            "\n[[hooks]]\nname = \"x\"\non = [\"run_end\"]\n",
+            "config.toml, line 3: the hook \"x\" needs a command or a url",
+        ),
+        ("\n[hooks]\nname = \"x\"\n", "config.toml, line 2: there may be several of these; write [[hooks]]"),
+        (
+            "\n[tools.web_search]\nbackend = \"brave\"\n",
+            "config.toml, line 2: [tools.web_search]: set key to the name of the secret that holds the key",
+        ),
+        ("context_window = 0\n", "line 1: invalid value: integer `0`, expected a whole number, 1 or more"),
+        ("[retention]\nkeep = 0\n", "line 2: invalid value: integer `0`, expected a whole number, 1 or more"),
+        ("[retention]\nolder_than = \"2\"\n", "line 2: \"2\" is not a time: it has no unit; write 2s, 2m, 2h or 2d"),
+        ("modell = \"x\"\n", "line 1: unknown field `modell`; did you mean `model`?"),
+        ("[limits]\nmax_turns = -1\n", "line 2: invalid value: integer `-1`, expected a whole number, 0 or more"),
         ("[limits]\ntimeout = \"soon\"\n", "line 2: \"soon\" is not a time"),
         ("[limits]\nmax_cost = \"much\"\n", "line 2: expected an amount in dollars, such as 2 or 0.50"),
         ("[limits]\nturns = 3\n", "line 2: unknown field `turns`"),
-        ("[tool_limits.bash]\nmax_calls = 0\n", "line 2: invalid value: integer `0`, expected a nonzero u32"),
+        (
+            "[tool_limits.bash]\nmax_calls = 0\n",
+            "line 2: invalid value: integer `0`, expected a whole number, 1 or more",
+        ),
     ] {
         place.config(config);
         place.run_on(&server, &["Do it."]).fails(1, words);
     }
+    for (config, words) in [
+        ("\nfallback = [\"x\"]\n", "config.toml, line 2: unknown model \"x\"; the forms are: "),
+        (
+            "\n[mcp.servers.a]\nargs = [\"x\"]\n",
+            "config.toml, line 2: the MCP server \"a\": it needs a command or a url",
+        ),
+    ] {
+        place.config(config);
+        place.run_on(&server, &["Do it."]).fails(2, words);
+    }
     assert_eq!((place.traces(), server.requests().len()), (vec![], 0));
+}
+
+#[test]
+fn a_flag_goes_back_to_asking_where_the_configuration_allows_more() {
+    let (place, server) = (Place::new(), scripted(vec![bash("echo x > b.txt"), Answer::text("One.")]));
+    place.config("mode = \"workspace-write\"\n");
+    let done = place.run_on(&server, &["--mode", "ask", "Do it."]);
+    assert!(
+        done.code == 0 && done.err.contains("denied by builtin.headless") && place.text("b.txt").is_empty(),
+        "{done:#?}"
+    );
 }
 
 #[test]

@@ -229,11 +229,11 @@ fn what_is_wrong_in_redact_is_told_with_file_and_line() {
         ("paths = [\n  \"$.a\",\n  \"b\",\n]", 4, "redact.paths: the path \"b\" must begin with '$'"),
         ("patterns = [\"a(b\"]", 2, "redact.patterns: no regular expression: unclosed group"),
         ("off = [\"jvt\"]", 2, "redact.off: there is no kind \"jvt\" of secret; there are: aws-key, github-token, "),
-        ("path = []", 2, "unknown field `path`, expected one of `paths`, `patterns`, `off`"),
+        ("path = []", 2, "unknown field `path`; did you mean `paths`?"),
     ];
     for (text, line, problem) in cases {
         place.config(&format!("[redact]\n{text}\n"));
-        place.run(&["doctor"]).fails(1, &format!("{}, line {line}: {problem}", file.display()));
+        place.run(&["run", "-m", "scripted", "x"]).fails(1, &format!("{}, line {line}: {problem}", file.display()));
     }
 }
 

@@ -37,7 +37,10 @@ fn a_session_goes_on_where_it_was_and_begins_anew_after_its_time() {
     assert_eq!(shown(&prepared), [&["user: \"(what was said before is left out)\""], &said[1..]].concat());
     assert_eq!(json_of(&place.ok(&["session", "prepare", "chat", "--format", "gemini"]))[1]["role"], "model");
     // Its time is over at once.
-    place.ok(&["session", "rm", "chat"]);
+    let removed = place.ok(&["session", "rm", "chat"]);
+    assert_eq!(removed, format!("chat is removed; its trace {first} is kept\n"));
+    place.ok(&["session", "new", "silent"]);
+    assert_eq!(place.ok(&["session", "rm", "silent"]), "silent is removed\n");
     place.ok(&["session", "new", "chat", "--ttl", "1ms", "--trace", &first]);
     let done = place.run(&["session", "prepare", "chat"]);
     assert_eq!((done.code, done.out.as_str()), (0, "[\n]\n"), "{done:#?}");

@@ -286,9 +286,9 @@ fn every_call_has_its_question_and_nonsense_is_no_yes() {
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
     terminal.types("\n");
-    terminal.shows("y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ", 1);
+    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
     terminal.types("sure\n");
-    terminal.shows("y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ", 2);
+    terminal.shows("y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 2);
     assert_eq!(place.text("effects"), "");
     terminal.types("y\n");
     terminal.shows(QUESTION, 2);
@@ -518,7 +518,7 @@ fn what_is_typed_during_a_run_is_read_now_or_after_it() {
     terminal.types("y\n");
     terminal.shows("no question is open; ignored", 1);
     terminal.types("/stear x\n");
-    terminal.shows("there is no /stear; /help lists", 1);
+    terminal.shows("there is no command /stear; /help lists", 1);
     terminal.types("/next And this.\n");
     terminal.shows("queued; use /steer TEXT to redirect the run now", 1);
     terminal.types("And that.\n");
@@ -571,15 +571,37 @@ fn a_rewind_in_a_terminal_asks_about_the_files_and_shows_what_would_change() {
 }
 
 #[test]
+fn a_steer_from_elsewhere_takes_the_place_of_the_call_in_question() {
+    let (place, server) = one_call();
+    let terminal = Terminal::run(&place, &server);
+    terminal.shows(QUESTION, 1);
+    let trace = place.trace();
+    let said = place.ok(&["steer", &trace, "Leave it."]);
+    assert_eq!(said, format!("{trace} reads it now and skips the open call\n"));
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("effects").as_str()), (0, ""), "{screen:?}");
+    assert!(last_told(&server).contains("Leave it."), "{}", last_told(&server));
+}
+
+#[test]
 fn a_word_at_the_question_is_no_answer_to_it() {
     let (place, server) = one_call();
     let mut terminal = Terminal::run(&place, &server);
     terminal.shows(QUESTION, 1);
+    // Only what is offered has an explanation.
+    terminal.types("?\n");
+    terminal.shows("t          allow it, and calls like it (the rule above) in this trace", 1);
+    terminal.shows(QUESTION, 2);
+    assert!(!terminal.screen().contains("f          allow it"), "{}", terminal.screen());
+    terminal.types("f\n");
+    terminal.shows("f does not cover this call; y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
     terminal.types("/help\n");
-    terminal.shows("y, n, t, f, w, e and the new command or arguments, a, d, l or ?: ", 1);
+    terminal.shows("  y, n, t, w, e and the new command or arguments, a, d, l or ?: ", 1);
     assert_eq!(place.text("effects"), "");
     // It takes the place of what was asked for.
     terminal.types("/steer Leave it.\n");
+    terminal.shows("steering: read now; the call in question is skipped", 1);
+    terminal.shows("✗ bash was skipped: a new message came first", 1);
     let (code, screen) = terminal.end();
     assert_eq!((code, place.text("effects").as_str()), (0, ""), "{screen:?}");
     assert!(last_told(&server).contains("Leave it."), "{}", last_told(&server));

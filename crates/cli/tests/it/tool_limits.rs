@@ -31,6 +31,20 @@ fn a_tool_is_called_no_more_often_than_configured() {
 }
 
 #[test]
+fn a_person_is_told_why_a_call_was_skipped_or_ended() {
+    let told = |config: &str, command: &str, words: &str| {
+        let (place, server) = (Place::new(), scripted(vec![bash(command), bash(command), Answer::text("Done.")]));
+        place.config(config);
+        let done = place.run_on(&server, &["--yes", "Do it."]);
+        assert!(done.code == 0 && done.err.contains(words), "{words}: {done:#?}");
+    };
+    let cap = "[tool_limits.bash]\nmax_calls = 1\n";
+    told(cap, "echo one", "\n✗ bash was skipped: its calls of this run are used up (max_calls of the tool)\n");
+    let time = "[tool_limits.bash]\ntimeout = \"300ms\"\n";
+    told(time, "sleep 20", "s): its time limit was reached: [interrupted; the command and");
+}
+
+#[test]
 fn a_call_beyond_the_rate_waits_for_its_time() {
     let answers = vec![bash("echo one"), bash("echo two"), Answer::text("Done.")];
     let events = events("[tool_limits.bash]\nrate = \"1/700ms\"\n", answers);
@@ -52,6 +66,7 @@ fn an_approval_that_comes_too_late_is_a_denial() {
     place.run(&["approve"]).fails(1, "call 2.0 (bash: echo done >> effects) expired: nobody answered by ");
     let done = place.run(&["resume", "--park"]);
     assert_eq!((done.code, done.out.as_str(), place.text("effects").as_str()), (0, "Then not.\n", ""), "{done:#?}");
+    assert!(done.err.contains("✗ bash was denied: nobody answered in time\n"), "{done:#?}");
     let request = server.requests().pop().unwrap().body()["messages"].to_string();
     assert!(request.contains("Denied: nobody decided on this call in time."), "{request}");
 }

@@ -40,7 +40,9 @@ fn the_list_says_what_is_on_what_is_off_and_what_is_missing() {
         "[tools.http_request]\nallow = [\"GET,POST https://api.example.com/v1/**\"]\n",
     ];
     assert_eq!(told.map(|words| text.contains(words)), [true; 6], "{text}");
-    place.run(&["tools", "web_fech"]).fails(2, "there is no tool \"web_fech\"; there are: bash, edit_text_file");
+    place
+        .run(&["tools", "web_fech"])
+        .fails(2, "there is no tool \"web_fech\"; did you mean web_fetch? mainpath tools lists all");
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn what_is_wrong_in_the_configuration_is_told_with_its_place() {
     let at = |line: u32| format!("{}, line {line}: ", place.home.join("config.toml").display());
     for (text, line, words) in [
         ("[tools.web_fetch]\ncolour = 1\n", 2, "unknown field `colour`, expected one of `allow`"),
-        ("[tools.web_fetsch]\n", 1, "unknown field `web_fetsch`, expected one of"),
+        ("[tools.web_fetsch]\n", 1, "unknown field `web_fetsch`; did you mean `web_fetch`?"),
         (
             "[net]\nallow_private = [\n  \"127.0.0.1\"]\n",
             2,
@@ -125,6 +127,6 @@ fn what_is_wrong_in_the_configuration_is_told_with_its_place() {
         );
     }
     place.config("[tools.web_search]\nbackend = \"tavily\"\nkey = \"NO_SUCH\"\n");
-    let told = format!("{}, [tools.web_search]: NO_SUCH is not set", place.home.join("config.toml").display());
+    let told = format!("{}[tools.web_search]: NO_SUCH is not set", at(1));
     place.run(&["run", "--model", "scripted", "x"]).fails(1, &told);
 }

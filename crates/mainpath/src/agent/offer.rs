@@ -1,7 +1,6 @@
 //! Which tools a run is offered: those that its caller allows, without those of which a rule denies every call.
 
-use crate::Error;
-use crate::home::ConfigFile;
+use crate::{Error, Home};
 use mainpath_policy::{Policy, ToolNames};
 use mainpath_runtime::is_look_back;
 use mainpath_tools::Tools;
@@ -13,16 +12,16 @@ const MCP: &str = "mcp__";
 pub const REACHING: [&str; 2] = ["find_tools", "use_tool"];
 
 /// The tools that the caller or the configuration names; none for all. Errors: one that there is not, or that is named twice.
-pub(super) fn allowed(given: &[String], config: &ConfigFile, tools: &Tools) -> Result<Vec<String>, Error> {
+pub(super) fn allowed(given: &[String], home: &Home, tools: &Tools) -> Result<Vec<String>, Error> {
     let is_given = !given.is_empty();
-    let named = if is_given { given.to_vec() } else { config.allowed_tools.clone() };
+    let named = if is_given { given.to_vec() } else { home.config.allowed_tools.clone().unwrap_or_default() };
     let (specs, hidden) = (tools.specs(), tools.hidden());
     let known = || specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
     let mut seen = Vec::new();
     for text in &named {
         let wrong = |why: String| match is_given {
             true => Error::of_field("tools", format_args!(": {why}")),
-            false => Error::invalid(format!("allowed_tools: {why}")),
+            false => home.wrong_in(&["allowed_tools"], &Error::failed(format!("allowed_tools: {why}"))),
         };
         let read: ToolNames = text.parse().map_err(wrong)?;
         read.check(known()).map_err(wrong)?;

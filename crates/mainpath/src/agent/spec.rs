@@ -13,7 +13,8 @@ use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{GoalTool, Tool};
-use mainpath_types::{ApprovalMode, Fallback, Limits, Profile, Protocol, RunMode, Shares, Spec};
+use mainpath_types::{ApprovalMode, Fallback, Limits, Profile, Protocol, RunMode, Spec};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 /// The most of a window that is kept free for one answer, in tokens: the limits of many models are far above what an agent's
@@ -58,7 +59,7 @@ pub fn spec(
 ) -> Result<Spec, Error> {
     let config = &basis.home.config;
     let profile = given.profile.or(config.profile).unwrap_or_default();
-    let mut limits = configured(profile, config)?;
+    let mut limits = configured(profile, config);
     set_limits(&mut limits, &given.limits);
     let mut spec = Spec {
         tools: Vec::new(),
@@ -78,7 +79,7 @@ pub fn spec(
     };
     relate(&mut spec.relations, &given.relations);
     set_about(&mut spec, given, basis.home)?;
-    spec.allowed_tools = allowed(&given.tools, config, basis.tools)?;
+    spec.allowed_tools = allowed(&given.tools, basis.home, basis.tools)?;
     offer_tools(&mut spec, given, basis)?;
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
@@ -116,7 +117,11 @@ fn set_about(spec: &mut Spec, given: &AgentOptions, home: &Home) -> Result<(), E
     }
     let prompt = file.clone().or(usual(&config.prompt).filter(|_| system.is_none()));
     if let Some(name) = prompt {
-        spec.system_prompt = Some(read_prompt(&name, home)?);
+        let read = read_prompt(&name, home);
+        spec.system_prompt = Some(read.map_err(|error| match file {
+            Some(_) => error,
+            None => home.wrong_in(&["prompt"], &Error::failed(format!("prompt{}", error.problem()))),
+        })?);
         spec.prompt_name = Some(name);
     } else if let Some(text) = system.clone().or(usual(&config.system_prompt)) {
         (spec.system_prompt, spec.prompt_name) = (Some(text), None);
@@ -137,16 +142,16 @@ fn read_prompt(name: &str, home: &Home) -> Result<String, Error> {
         .map_err(|error| Error::of_field("prompt.file", format_args!(": {} cannot be read: {error}", file.display())))
 }
 
-/// The limits of a profile, and over them those of the configuration. Errors: its shares are more than the whole.
-fn configured(profile: Profile, config: &ConfigFile) -> Result<Limits, Error> {
+/// The limits of a profile, and over them those of the configuration.
+fn configured(profile: Profile, config: &ConfigFile) -> Limits {
     let mut limits = profile.limits();
     limits.inject_every = config.inject_every.or(limits.inject_every).filter(|turns| *turns > 0);
     limits.summary = config.summary.unwrap_or(limits.summary);
     limits.finished_goals = config.finished_goals.unwrap_or(limits.finished_goals);
     limits.context_chars = config.max_context_chars.or(limits.context_chars);
-    limits.shares = shares(config.shares.all())?;
+    limits.shares = config.shares.all();
     config.limits.set(&mut limits);
-    Ok(limits)
+    limits
 }
 
 /// The spec of an earlier run in a workspace with these rules, with what the caller changes. `None` if nothing changes.
@@ -164,7 +169,7 @@ pub fn changed(
     if given.tools.is_empty() && !given.single_call {
         new.tools = tools_now(old, basis.tools);
     } else {
-        new.allowed_tools = allowed(&given.tools, &basis.home.config, basis.tools)?;
+        new.allowed_tools = allowed(&given.tools, basis.home, basis.tools)?;
         offer_tools(&mut new, given, basis)?;
     }
     without_denied(&mut new, policy);
@@ -174,7 +179,7 @@ pub fn changed(
     if let Some(profile) = given.profile {
         let fresh = Spec::new("", profile);
         (new.profile, new.text, new.protocol) = (fresh.profile, fresh.text, fresh.protocol);
-        new.limits = configured(new.profile, &basis.home.config)?;
+        new.limits = configured(new.profile, &basis.home.config);
     }
     if let Some(model) = &given.model {
         set_model(&mut new, model.clone(), given, basis);
@@ -229,7 +234,11 @@ fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(
     }
     let named = if sampling.fallback.is_empty() { &basis.home.config.fallback } else { &sampling.fallback };
     if spec.fallback.is_empty() || !sampling.fallback.is_empty() {
-        named.iter().try_for_each(|model| check_model(model, basis.models))?;
+        let checked = named.iter().try_for_each(|model| check_model(model, basis.models));
+        checked.map_err(|error| match sampling.fallback.is_empty() {
+            true => basis.home.wrong_in(&["fallback"], &error),
+            false => error,
+        })?;
         spec.fallback = named.iter().map(|model| on(model.clone(), spec.profile, given, basis)).collect();
     }
     Ok(())
@@ -316,7 +325,7 @@ fn priced(spec: &Spec, basis: Basis<'_>) -> Result<(), Error> {
 
 /// The window, and the part of it that is kept free for the answer.
 pub fn sizes(facts: &ModelFacts, config: &ConfigFile) -> (u32, u32) {
-    let window = config.context_window.unwrap_or(facts.context_window);
+    let window = config.context_window.map_or(facts.context_window, NonZeroU32::get);
     let reserved = facts.output_limit.min(MOST_RESERVED).min(window / 4);
     (window, config.reserved_output.unwrap_or(reserved))
 }
@@ -330,15 +339,4 @@ fn instructions(workspace: &Path) -> String {
          words: what you did, what you found, and what is left.",
         workspace.display()
     )
-}
-
-/// Shares that a request can have. Errors: they are more than all of it, or leave nothing to what is said.
-fn shares(shares: Shares) -> Result<Shares, Error> {
-    let Shares { system, summary, recent, current } = shares;
-    let sum: u32 = [system, summary, recent, current].into_iter().map(u32::from).sum();
-    if sum > 100 || recent == 0 || current == 0 || summary == 0 {
-        let wrong = format!("[shares] of the configuration: {system} + {summary} + {recent} + {current} is {sum}");
-        return Err(Error::invalid(format!("{wrong}; together they may be at most 100, and only system may be 0")));
-    }
-    Ok(shares)
 }

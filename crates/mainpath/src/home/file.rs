@@ -19,7 +19,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 #[cfg(feature = "home")]
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use toml::Spanned;
 
 /// `config.toml`.
@@ -37,7 +37,7 @@ pub struct ConfigFile {
     /// How long it may be silent within its answer.
     pub idle_timeout: Option<Time>,
     /// The model's window in tokens, whatever is known of it.
-    pub context_window: Option<u32>,
+    pub context_window: Option<NonZeroU32>,
     /// The most tokens of an answer.
     pub reserved_output: Option<u32>,
     /// What may happen unasked; without it only reading does.
@@ -47,14 +47,14 @@ pub struct ConfigFile {
     /// Whether all files of the workspace are kept before every command.
     pub snapshots: bool,
     /// The tools that agents may use; all where nothing is said.
-    pub allowed_tools: Vec<String>,
+    pub allowed_tools: Option<Vec<String>>,
     /// Whether calls that rules allow run by themselves; they do, without it.
     pub auto_execute_tools: Option<bool>,
     /// The sampling temperature.
     pub temperature: Option<Temperature>,
-    /// The system text in the place of Mainpath's own.
+    /// The system text in the place of Mainpath's own. `prompt` comes before it.
     pub system_prompt: Option<String>,
-    /// The system text too, as the name of a file in `prompts/` beside `config.toml`.
+    /// The system text too, as the name of a file in `prompts/` beside `config.toml`. It comes before `system_prompt`.
     pub prompt: Option<String>,
     /// For whom agents work.
     pub uid: Option<String>,
@@ -75,7 +75,7 @@ pub struct ConfigFile {
     pub summary: Option<SummaryMode>,
     /// When the messages of finished goals are left out.
     pub finished_goals: Option<Finished>,
-    /// Characters of a request, at four a token.
+    /// Characters of a request, at four a token. The key of the same name in `[limits]` comes before it.
     pub max_context_chars: Option<u32>,
     /// The shares of a request's sections, in hundredths.
     pub shares: SharesConfig,
@@ -112,7 +112,7 @@ pub struct Retention {
     /// Traces that did not change for so long, such as `30d`.
     pub older_than: Option<Time>,
     /// All but so many of the newest.
-    pub keep: Option<usize>,
+    pub keep: Option<NonZeroUsize>,
 }
 
 /// `[shares]`: those that are not named have their usual size.
@@ -130,6 +130,18 @@ pub struct SharesConfig {
 }
 
 impl SharesConfig {
+    /// Errors: they are more than all of a request, or leave nothing to what is said.
+    #[cfg(feature = "home")]
+    fn check(self) -> Result<(), String> {
+        let Shares { system, summary, recent, current } = self.all();
+        let sum: u32 = [system, summary, recent, current].into_iter().map(u32::from).sum();
+        if sum > 100 || recent == 0 || current == 0 || summary == 0 {
+            let wrong = format!("[shares]: {system} + {summary} + {recent} + {current} is {sum}");
+            return Err(format!("{wrong}; together they may be at most 100, and only system may be 0"));
+        }
+        Ok(())
+    }
+
     /// The shares of a request.
     pub fn all(self) -> Shares {
         let usual = Shares::default();
@@ -235,6 +247,15 @@ impl ConfigFile {
             }
         }
         Ok(())
+    }
+
+    /// What is set and can never hold. Errors: the key, and what is wrong with it.
+    pub(super) fn check_values(&self) -> Result<(), (&'static [&'static str], String)> {
+        if self.allowed_tools.as_ref().is_some_and(Vec::is_empty) {
+            let wrong = "allowed_tools names no tool; name some, or leave it out for all";
+            return Err((&["allowed_tools"], wrong.into()));
+        }
+        self.shares.check().map_err(|wrong| (&["shares"] as &[&str], wrong))
     }
 
     /// Holds the names of hooks and limits to the tools that there are. Errors: where in the file one stands that means none, in

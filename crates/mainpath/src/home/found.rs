@@ -1,6 +1,7 @@
 //! The home of this machine's installation: found, read, and held to what it may say.
 
 use super::file::ConfigFile;
+use super::mistakes;
 use super::place::Home;
 use super::toolbox::Unready;
 use crate::Error;
@@ -45,6 +46,16 @@ impl Home {
             }
         };
         Ok((Home { data, config_file, config, forms }, wrong))
+    }
+
+    /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.
+    pub fn check_values(&self) -> Result<(), Error> {
+        self.config.check_values().map_err(|(key, problem)| self.wrong_in(key, &Error::failed(problem)))
+    }
+
+    /// What is wrong at a byte of the configuration.
+    pub(crate) fn wrong_at(&self, at: usize, problem: String) -> Error {
+        self.placed(Err((at, problem))).err().unwrap_or_else(|| Error::failed(""))
     }
 
     /// No two hooks of the configuration have one name. Errors: file, line and what is wrong.
@@ -92,8 +103,10 @@ fn read(file: &Path) -> Result<(ConfigFile, Vault), Error> {
         Err(error) => return Err(Error::failed(format!("{} cannot be read: {error}", file.display()))),
     };
     let wrong = |at: usize, problem: &str| wrong(file, &text, at, problem);
-    let config: ConfigFile =
-        toml::from_str(&text).map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
+    let config: ConfigFile = toml::from_str(&text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        wrong(at, &mistakes::in_words(error.message(), text.get(at..).unwrap_or_default()))
+    })?;
     let forms = config.redact.forms().map_err(|(at, problem)| wrong(at, &problem))?;
     Ok((config, forms))
 }

@@ -132,7 +132,7 @@ impl Called<'_> {
                 Ok(post) => Ok(Runner::Address { post, limit: self.timeout }),
                 Err(why) => Err(format!("cannot be called: {why}")),
             },
-            (None, true) => Err("has no command".into()),
+            (None, true) => Err("needs a command or a url".into()),
             (Some(_), false) => Err("has both a command and a url; use one".into()),
         }
     }

@@ -6,7 +6,7 @@ use mainpath_types::{BudgetMode, Limits, Micros, Millis, Recovery};
 use serde::Deserialize;
 use std::time::Duration;
 
-/// `[limits]` in `config.toml`: what the flags of the same names set. 0 means no limit.
+/// `[limits]`: what the flags of the same names set. 0 means no limit.
 #[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
@@ -16,7 +16,7 @@ pub struct LimitsConfig {
     max_calls: Option<u32>,
     /// Tool calls in one answer of the model; further ones are skipped.
     max_calls_per_turn: Option<u32>,
-    /// Characters of one request.
+    /// Characters of one request. It comes before the key of the same name at the top.
     max_context_chars: Option<u32>,
     /// Tokens of a run, in and out.
     max_tokens: Option<u64>,

@@ -10,6 +10,8 @@ mod hidden;
 #[cfg(feature = "home")]
 mod hooks;
 pub(crate) mod limits;
+#[cfg(feature = "home")]
+mod mistakes;
 mod place;
 mod secrets;
 mod sessions;

@@ -9,6 +9,7 @@ use mainpath_runtime::Vault;
 use mainpath_types::TraceId;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use toml::de::{DeTable, DeValue};
 
 /// The folders and the configuration of this installation.
 pub struct Home {
@@ -43,6 +44,13 @@ impl Home {
         let timeouts =
             Timeouts { first_byte: or(first_byte_timeout, usual.first_byte), idle: or(idle_timeout, usual.idle) };
         Ok(registry.with_timeouts(timeouts))
+    }
+
+    /// What is wrong with a key of the configuration, in a line with its place in the file.
+    pub(crate) fn wrong_in(&self, key: &[&str], error: &Error) -> Error {
+        let text = std::fs::read_to_string(&self.config_file).unwrap_or_default();
+        let line = line_of(&text, key).map_or_else(String::new, |line| format!(", line {line}"));
+        Error::new(error.kind(), format!("{}{line}: {}", self.config_file.display(), error.message()))
     }
 
     /// The value of a secret, by its name: from the environment, else from the configuration.
@@ -81,4 +89,19 @@ impl Home {
     pub fn demo_workspace(&self, trace: &TraceId) -> PathBuf {
         std::env::temp_dir().join(format!("mainpath-demo-{trace}"))
     }
+}
+
+/// The line in which a key of a file stands; of a key that is not there, that of the part that it would be in.
+fn line_of(text: &str, key: &[&str]) -> Option<usize> {
+    let file = DeTable::parse(text).ok()?;
+    let (mut table, mut at) = (file.get_ref(), None);
+    for part in key {
+        let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
+        at = Some(name.span().start);
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    text.get(..at?).map(|before| before.matches('\n').count() + 1)
 }

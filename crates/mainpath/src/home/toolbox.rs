@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// `[tools]` in `config.toml`. A tool is off until its part is there.
+/// `[tools]`: tools that are off until their part is there.
 #[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolsConfig {

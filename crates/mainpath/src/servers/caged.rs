@@ -28,12 +28,13 @@ impl Starter for Caged {
     fn start(&self, start: &Start) -> io::Result<Started> {
         let cage = Cage::new(start.confinement, &self.workspace, self.own.clone());
         let words: Vec<&OsStr> = start.words.iter().map(|word| word.as_os_str()).collect();
+        let program = start.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let talking = self.launcher.command(&words, &start.folder, &start.id, &cage, &start.env)?;
         Ok(Started {
             input: Box::new(talking.stdin),
             output: Box::new(talking.stdout),
             errors: Box::new(talking.stderr),
-            process: Box::new(Running(talking.process)),
+            process: Box::new(Running { process: talking.process, program }),
         })
     }
 }
@@ -44,18 +45,23 @@ pub fn redact(vault: &Vault) -> Arc<Redact> {
     Arc::new(move |text| vault.redact(text))
 }
 
-struct Running(mainpath_sandbox::Process);
+struct Running {
+    process: mainpath_sandbox::Process,
+    /// How its program is called, for people.
+    program: String,
+}
 
 impl Process for Running {
     fn refusal(mut self: Box<Self>) -> Fut<'static, Option<String>> {
         Box::pin(async move {
-            self.0.launcher_done().await;
-            match self.0.ended().await.ok()?.how {
+            self.process.launcher_done().await;
+            match self.process.ended().await.ok()?.how {
                 How::Refused(why) => {
                     Some(format!("its sandbox cannot be made: {why}; mainpath doctor says what is missing"))
                 }
                 How::Failed(number) => {
-                    Some(format!("its program cannot start: {}", io::Error::from_raw_os_error(number)))
+                    let why = io::Error::from_raw_os_error(number);
+                    Some(format!("its program {:?} cannot start: {why}", self.program))
                 }
                 How::Exit(_) | How::Signal(_) | How::StillRunning | How::Lost => None,
             }

@@ -3,7 +3,7 @@
 use super::caged::{Caged, redact};
 use crate::agent::{tools_now, without_denied};
 use crate::{Error, Installation, Logs, launcher, spec_of};
-use mainpath_mcp::{Around, Configured, Mcp, SEARCH_ABOVE, Servers, State, Trust};
+use mainpath_mcp::{Around, Configured, Entry, Mcp, SEARCH_ABOVE, Servers, State, Trust};
 use mainpath_runtime::{Mail, Runtime};
 use mainpath_store::{Scope, Store};
 use mainpath_types::{Spec, TraceId};
@@ -12,7 +12,17 @@ use std::sync::Arc;
 
 /// Which servers there are for a workspace. Errors: what is wrong with a file of the person's own.
 pub fn read(logs: &Logs, workspace: &Path, run_file: Option<&Path>) -> Result<Servers, Error> {
-    Servers::read(&logs.home.config.mcp, &logs.home.config_file, workspace, run_file).map_err(Error::invalid)
+    let (config, file) = (&logs.home.config.mcp, &logs.home.config_file);
+    Servers::read(config, file, workspace, run_file).map_err(|problem| {
+        // One of the configuration has a line.
+        let is_wrong =
+            |(name, entry): &(&String, &Entry)| Servers::given([((*name).clone(), (*entry).clone())], file).is_err();
+        let begin = format!("{}: ", file.display());
+        match (config.servers.iter().find(is_wrong), problem.strip_prefix(&begin)) {
+            (Some((name, _)), Some(rest)) => logs.home.wrong_in(&["mcp", "servers", name], &Error::invalid(rest)),
+            _ => Error::invalid(problem),
+        }
+    })
 }
 
 /// Whom the person trusts.

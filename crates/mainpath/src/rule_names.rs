@@ -1,0 +1,75 @@
+//! Whether the rules of a run name tools that there are: a rule for a tool that there is not would hold for nothing.
+
+use crate::agent::REACHING;
+use crate::home::OPTIONAL;
+use crate::{Error, Home};
+use mainpath_mcp::Servers;
+use mainpath_policy::{Folders, Layer, Policy, check_rule_tool};
+use mainpath_tools::Tools;
+use mainpath_types::{Decision, RunRules};
+use std::path::Path;
+
+/// The names that rules may have of tools in a workspace.
+pub struct RuleNames {
+    names: Vec<String>,
+    /// How the names begin of the tools of MCP servers that have a prefix of their own.
+    prefixes: Vec<String>,
+}
+
+impl RuleNames {
+    /// Those of these tools, of all that can be switched on, and of the MCP servers of the workspace and of a run's file.
+    pub fn new(home: &Home, tools: &Tools, workspace: &Path, run_file: Option<&Path>) -> RuleNames {
+        // What is wrong with a file of servers is told where they are connected.
+        let read = Servers::read(&home.config.mcp, &home.config_file, workspace, run_file);
+        let servers = read.map(|read| read.servers).unwrap_or_default();
+        RuleNames {
+            names: known(home, tools),
+            prefixes: servers.iter().map(|server| server.prefix()).filter(|prefix| !prefix.is_empty()).collect(),
+        }
+    }
+
+    /// Checks the rules that a caller gives one by one. Errors: the list of one that names no tool, and what may have been meant.
+    pub fn check(&self, rules: &RunRules) -> Result<(), Error> {
+        let RunRules { allow, ask, deny, .. } = rules;
+        let lists = [
+            (Decision::Allow, "rules.allow", allow),
+            (Decision::Ask, "rules.ask", ask),
+            (Decision::Deny, "rules.deny", deny),
+        ];
+        for (decision, field, texts) in lists {
+            let mut policy = Policy::new(Folders::default());
+            texts.iter().try_for_each(|text| policy.add_rule(decision, text))?;
+            for pattern in policy.rules().iter().flat_map(|rule| &rule.matches) {
+                self.known(pattern).map_err(|problem| Error::of_field(field, format_args!(": {problem}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rules of files that name no tool, in a line each: file, line, and what may have been meant.
+    pub fn warnings(&self, policy: &Policy) -> Vec<String> {
+        let of_people = policy.rules().iter().filter(|rule| rule.layer != Layer::Builtin);
+        let placed = of_people.filter_map(|rule| rule.place.as_ref().map(|place| (rule, place)));
+        let wrong = placed.flat_map(|(rule, (file, line))| {
+            let problems = rule.matches.iter().filter_map(|pattern| self.known(pattern).err());
+            problems.map(move |problem| format!("{file}, line {line}: {problem}"))
+        });
+        wrong.collect()
+    }
+
+    fn known(&self, pattern: &str) -> Result<(), String> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).chain(REACHING).collect();
+        let prefixes: Vec<&str> = self.prefixes.iter().map(String::as_str).collect();
+        check_rule_tool(pattern, &names, &prefixes)
+    }
+}
+
+/// The tools that an installation has and could have.
+fn known(home: &Home, tools: &Tools) -> Vec<String> {
+    let mut names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
+    names.extend(tools.hidden());
+    names.extend(OPTIONAL.iter().map(|tool| tool.name.into()));
+    // Also those that cannot be used just now.
+    names.extend(home.config.tools.external.iter().map(|tool| tool.name.clone()));
+    names
+}
