@@ -1,5 +1,6 @@
 //! A call's arguments: the schema that the model sees, and the way from its JSON text to a tool's own type.
 
+use crate::unique::unique_json;
 use crate::{Problem, Schema};
 use mainpath_types::json_kind;
 use schemars::JsonSchema;
@@ -45,7 +46,7 @@ impl Arguments {
     pub fn parse(&self, tool: &str, text: &str) -> Result<Value, Problem> {
         let value = match text.trim().is_empty() {
             true => Value::Object(Map::new()),
-            false => serde_json::from_str(text).map_err(|error| {
+            false => unique_json(text).map_err(|error| {
                 invalid(format!("The arguments of {tool} are not valid JSON: {error}. Send one JSON object."))
             })?,
         };

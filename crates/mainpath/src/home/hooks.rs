@@ -5,7 +5,7 @@ use super::units::{Time, ToolNamesText};
 use mainpath_net::{Client, Place, Post, Program, Secret, SecretTexts, WebAddress, went_wrong};
 use mainpath_runtime::{ContextHook, Hook, HookPoint, HookRunner, NamedContextHook, OnFailure};
 use mainpath_sandbox::{Cage, How, Launcher};
-use mainpath_tools::Fut;
+use mainpath_tools::{Fut, unique_json};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -181,7 +181,8 @@ impl HookRunner for Runner {
             if bytes.trim_ascii().is_empty() {
                 return Ok(Value::Null);
             }
-            serde_json::from_slice(&bytes).map_err(|error| format!("its answer is not JSON: {error}"))
+            let text = str::from_utf8(&bytes).map_err(|_| "its answer is not UTF-8 text".to_string())?;
+            unique_json(text).map_err(|error| format!("its answer is not JSON: {error}"))
         })
     }
 }

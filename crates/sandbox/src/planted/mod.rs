@@ -72,11 +72,17 @@ impl Planted {
 }
 
 fn listed(names: &[String]) -> String {
-    let shown = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown = names.iter().take(MOST_NAMES).map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MOST_NAMES) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+/// A name without line breaks: what comes after one could be taken for a line of ours.
+fn on_one_line(name: &str) -> String {
+    let spelled = |c: char| if c.is_control() { format!("<U+{:04X}>", u32::from(c)) } else { c.to_string() };
+    name.chars().map(spelled).collect()
 }
 
 /// Something that other programs run or obey.
