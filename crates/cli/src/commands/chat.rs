@@ -6,7 +6,7 @@ use crate::commands::trial;
 use crate::exit::{Exit, Failure};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
-use crate::runs::go_on::go_on;
+use crate::runs::go_on::{go_on, to_resume};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
@@ -23,7 +23,7 @@ use mainpath::Installation;
 use mainpath::agent;
 use mainpath::agent::{check_model, find_model};
 use mainpath::runtime::Mail;
-use mainpath::types::{MessageMode, TraceId};
+use mainpath::types::{FinishReason, MessageMode, TraceId};
 use std::path::Path;
 
 /// `mainpath chat`
@@ -63,8 +63,9 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
     chat.stay().await
 }
 
-/// How an open run goes on in the chat.
+/// How an open run goes on in the chat, and how one that ended without an answer does.
 const ENTER: &str = "press Enter to continue, or type a message, which is read after it";
+const AGAIN: &str = "press Enter to continue it, or type what to do instead";
 
 /// What a conversation was left with.
 struct Open {
@@ -74,6 +75,14 @@ struct Open {
     line: String,
     /// Whether it waits for a decision.
     is_asked: bool,
+    /// Whether its run has ended: a message is read at once.
+    is_over: bool,
+}
+
+impl Open {
+    fn told(&self) -> String {
+        format!("{}; {}", self.what, if self.is_over { AGAIN } else { ENTER })
+    }
 }
 
 /// A conversation.
@@ -122,7 +131,7 @@ impl Chat<'_> {
         }
         eprintln!("/help lists the commands; Ctrl-D leaves");
         if let Some(open) = self.open().await? {
-            eprintln!("{}; {ENTER}", open.what);
+            eprintln!("{}", open.told());
         }
         Ok(())
     }
@@ -135,7 +144,7 @@ impl Chat<'_> {
             let text = match typed::read(&line) {
                 Typed::Empty => {
                     if self.open().await?.is_some() {
-                        let done = self.go_on(None).await;
+                        let done = self.again().await;
                         if let Some(exit) = self.left(done).await? {
                             return Ok(exit);
                         }
@@ -174,7 +183,7 @@ impl Chat<'_> {
                     continue;
                 }
             };
-            if let Some(open) = self.open().await? {
+            if let Some(open) = self.open().await?.filter(|open| !open.is_over) {
                 eprintln!("{}; your message is read after that", open.what);
             }
             let done = self.say(text).await;
@@ -186,7 +195,7 @@ impl Chat<'_> {
         if let Some(trace) = &self.trace {
             eprintln!("trace {trace}; to continue: mainpath in this folder");
         }
-        let Some(open) = open else { return Ok(Exit::Ok) };
+        let Some(open) = open.filter(|open| !open.is_over) else { return Ok(Exit::Ok) };
         eprintln!("{}", open.line);
         Ok(if open.is_asked { Exit::ApprovalNeeded } else { Exit::Ok })
     }
@@ -220,8 +229,18 @@ impl Chat<'_> {
     async fn open(&self) -> Result<Option<Open>, Failure> {
         let Some(trace) = &self.trace else { return Ok(None) };
         let (_, state, bodies) = self.app.logs.read(trace).await?;
-        if state.run.is_none() || self.app.logs.is_driven(trace)? {
+        if self.app.logs.is_driven(trace)? {
             return Ok(None);
+        }
+        if state.run.is_none() {
+            let reason = state.ended.reason.filter(|_| to_resume(&state).is_some());
+            return Ok(reason.map(|reason| {
+                let what = match reason {
+                    FinishReason::Stopped => "the last run was stopped".into(),
+                    other => format!("the last run ended without an answer ({})", other.words()),
+                };
+                Open { line: what.clone(), what, is_asked: false, is_over: true }
+            }));
         }
         let asked = asked(&self.app.logs, &state, &bodies).await?;
         Ok(Some(match asked.first() {
@@ -229,11 +248,13 @@ impl Chat<'_> {
                 what: call.standing_in_words(),
                 line: call.line(trace),
                 is_asked: call.standing == Standing::Open,
+                is_over: false,
             },
             None => Open {
                 what: "the last run was interrupted".into(),
                 line: format!("the last run was interrupted; to continue it: mainpath resume {trace}"),
                 is_asked: false,
+                is_over: false,
             },
         }))
     }
@@ -250,6 +271,13 @@ impl Chat<'_> {
         self.run.agent.model = asked;
         self.trace = self.last().await?;
         done
+    }
+
+    /// Continues what is left open.
+    async fn again(&mut self) -> Result<Exit, Failure> {
+        let Some(trace) = &self.trace else { return Ok(Exit::Ok) };
+        let (_, state, _) = self.app.logs.read(trace).await?;
+        self.go_on(to_resume(&state)).await
     }
 
     /// Continues the conversation.
@@ -269,10 +297,10 @@ impl Chat<'_> {
             }
         };
         let Some(open) = self.open().await? else { return Ok(None) };
-        if exit == Exit::Interrupted {
+        if exit == Exit::Interrupted && !open.is_over {
             return Ok(Some(exit));
         }
-        eprintln!("{}; {ENTER}", open.what);
+        eprintln!("{}", open.told());
         Ok(None)
     }
 }

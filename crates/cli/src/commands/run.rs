@@ -5,14 +5,14 @@ use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::commands::{conversation, elsewhere};
 use crate::exit::{Exit, Failure};
-use crate::runs::go_on::{closed, go_on, keep_mode};
+use crate::runs::go_on::{closed, go_on, keep_mode, to_resume};
 use crate::runs::held::mirror;
 use crate::runs::rules::opened;
 use crate::runs::start::begin;
 use crate::runs::task::task;
 use crate::traces::mail::{says_first, unread};
 use clap::Args;
-use mainpath::runtime::{Mail, new_trace_id};
+use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::FinishReason;
@@ -49,9 +49,6 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
     done
 }
 
-/// What a model is told whose answer was cut off.
-const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it broke off.";
-
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = opened(&args.agent)?;
@@ -61,24 +58,12 @@ pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
         return Err(Failure::error(say));
     }
     keep_mode(&mut args.agent, &log, &state);
-    let mail = match (&state.run, state.ended.reason, state.tree.head) {
-        // A conversation from elsewhere in which a person has the last word.
-        (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
-        (Some(_), ..) | (None, None, _) => None,
-        (None, Some(FinishReason::Final), _)
-            if state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() =>
-        {
-            let how = format!(
-                "trace {trace} ended with its final answer; continue with mainpath run --trace {trace} \"TASK\""
-            );
-            return Err(Failure::error(how));
-        }
-        (None, Some(FinishReason::Final), _) => None,
-        // What it said is said: it is told to go on with it.
-        (None, Some(FinishReason::MaxOutput), Some(_)) => Some(Mail::message(GO_ON)),
-        // After a limit, a stop or a failure: the model goes on from where it was.
-        (None, Some(_), Some(_)) => Some(Mail::Continue),
-        (None, Some(_), None) => None,
-    };
+    let is_final = state.run.is_none() && state.ended.reason == Some(FinishReason::Final);
+    if is_final && state.queues.is_empty() && unread(&app.logs, &trace, &state).await?.is_empty() {
+        let how =
+            format!("trace {trace} ended with its final answer; continue with mainpath run --trace {trace} \"TASK\"");
+        return Err(Failure::error(how));
+    }
+    let mail = to_resume(&state);
     go_on(&app, &trace, &args.agent, &args.output, mail).await
 }

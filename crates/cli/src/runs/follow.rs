@@ -100,6 +100,7 @@ impl<'a> Follow<'a> {
             let phase = phases.borrow_and_update().clone();
             match phase {
                 Phase::Running => {}
+                Phase::Idle if self.heard_late().await? => continue,
                 Phase::Idle => break,
                 Phase::Failed(problem) | Phase::Elsewhere(problem) => {
                     self.catch_up(&mut watcher).await?;
@@ -154,6 +155,17 @@ impl<'a> Follow<'a> {
         self.catch_up(&mut watcher).await?;
         drop(edge);
         self.finish().await
+    }
+
+    /// Sends what was typed before the run had ended, and could not be heard any more: it is not lost. Whether there was anything.
+    async fn heard_late(&mut self) -> Result<bool, Failure> {
+        if !self.attended || self.asked.is_some() {
+            return Ok(false);
+        }
+        let Some(line) = self.lines.typed_already().await else { return Ok(false) };
+        self.typed(&line).await?;
+        self.runtime.resume(&self.app.logs.scope, &self.trace);
+        Ok(true)
     }
 
     async fn print(&mut self, live: &Live) {

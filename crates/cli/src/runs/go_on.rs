@@ -49,6 +49,22 @@ pub async fn unread_stop(app: &Installation, trace: &TraceId, state: &State) -> 
     Ok(mail.into_iter().find(|entry| !state.log.mail.has(entry.id) && is_stop(&entry.body)).map(|entry| entry.id))
 }
 
+/// What a model is told whose answer was cut off.
+const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it broke off.";
+
+/// What is to be said so that a trace goes on from where it is; nothing, where it does so by itself or has ended with its answer.
+pub fn to_resume(state: &State) -> Option<Mail> {
+    match (&state.run, state.ended.reason, state.tree.head) {
+        // A conversation from elsewhere in which a person has the last word.
+        (None, None, Some(_)) if state.queues.is_empty() && !state.tree.is_answered() => Some(Mail::Continue),
+        (Some(_), ..) | (None, None, _) | (None, Some(FinishReason::Final), _) | (None, Some(_), None) => None,
+        // What it said is said: it is told to go on with it.
+        (None, Some(FinishReason::MaxOutput), Some(_)) => Some(Mail::message(GO_ON)),
+        // After a limit, a stop or a failure: the model goes on from where it was.
+        (None, Some(_), Some(_)) => Some(Mail::Continue),
+    }
+}
+
 /// Who goes on with the same task is still allowed what its owner allowed beforehand, for all of it or for a run that is still open;
 /// and where calls waited for a person, they wait again.
 pub fn keep_mode(agent: &mut AgentArgs, log: &ReadLog, state: &State) {

@@ -48,6 +48,11 @@ impl Lines {
         self.ended |= line.is_none();
         line
     }
+
+    /// One that was typed already; `None` where none was.
+    pub async fn typed_already(&mut self) -> Option<String> {
+        TYPED.lock().await.as_mut().and_then(|from| from.try_recv().ok())
+    }
 }
 
 fn read_lines(send: &Sender) {

@@ -238,3 +238,35 @@ fn before_there_is_a_model_lines_are_broken_between_words_too() {
     terminal.shows("✗ unknown model \"nothing\"; the forms are:\r\n  PROVIDER:MODEL", 1);
     terminal.types("\n");
 }
+
+#[test]
+fn enter_continues_a_run_that_was_stopped_also_the_next_day() {
+    let place = Place::new();
+    let server = scripted(vec![bash("sleep 100"), bash("sleep 101"), Answer::text("The end.")]);
+    let mut terminal = bare(&place, &[("MAINPATH_MODEL", &server.model())]);
+    terminal.shows("a new conversation in", 1);
+    terminal.types("Do it.\r");
+    for stops in 1..=2 {
+        terminal.shows("[l]ater, [?]:", stops);
+        terminal.types("yes\r");
+        terminal.shows("[?]: yes", stops);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        terminal.types("\u{3}");
+        let hint = "the last run was stopped; press Enter to continue it, or type what to do instead\r\n";
+        terminal.shows(hint, stops);
+        if stops == 2 {
+            // The next day.
+            terminal.types("\u{4}");
+            assert_eq!(terminal.end().0, 0);
+            terminal = bare(&place, &[("MAINPATH_MODEL", &server.model())]);
+            terminal.shows(hint, 1);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        terminal.types("\r");
+    }
+    terminal.shows("The end.", 1);
+    assert_eq!(place.traces().len(), 1);
+    terminal.shows("■ final", 1);
+    terminal.types("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+}

@@ -13,6 +13,8 @@ pub const PROMPT: &str = "› ";
 const WHY: &str = "  no, because (Enter: no reason; Esc: back to the question): ";
 /// A key that comes sooner after its question was meant for something else.
 const GRACE: Duration = Duration::from_millis(400);
+/// An Enter that comes so soon after what follows an answer was typed behind that answer.
+const SOON: Duration = Duration::from_secs(1);
 /// So much of a text is shown around the cursor, in bytes.
 const SHOWN: usize = 2_000;
 /// So many rows of it.
@@ -71,7 +73,7 @@ impl Entry {
                 self.swallows = true;
                 Some(Given::Said { text: c.to_string(), shown: format!("{}{c}", self.prompt) })
             }
-            Key::Enter if swallows && self.line.text().is_empty() => None,
+            Key::Enter if swallows && asked < SOON && self.line.text().is_empty() => None,
             Key::Enter => {
                 let prompt = self.asked().to_string();
                 let said = self.line.take();
@@ -204,8 +206,10 @@ mod tests {
     fn an_enter_behind_a_key_that_answered_belongs_to_it() {
         let mut entry = asked();
         entry.press(Key::Char('y'), true, LATER);
-        assert_eq!(entry.press(Key::Enter, true, LATER), None);
-        assert_eq!(entry.press(Key::Enter, true, LATER), said("", "  sure? "));
+        assert_eq!(entry.press(Key::Enter, true, GRACE), None);
+        assert_eq!(entry.press(Key::Enter, true, GRACE), said("", "  sure? "));
+        entry.press(Key::Char('y'), true, LATER);
+        assert_eq!(entry.press(Key::Enter, true, LATER), said("", "  sure? "), "one that comes later is meant");
     }
 
     #[test]
