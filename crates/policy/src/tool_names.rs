@@ -50,7 +50,7 @@ impl ToolNames {
         let most = if self.text.len() < 5 { 1 } else { 2 };
         let hint = match near {
             Some((distance, name)) if distance <= most => format!("did you mean {name:?}?"),
-            _ => "`mainpath tools` lists the tools; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
+            _ => "those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
         };
         Err(format!("there is no tool {:?}; {hint}", self.text))
     }
@@ -78,7 +78,10 @@ mod tests {
         let wrong = |text: &str| names(text).check(["process_stop"]).unwrap_err();
         assert_eq!(wrong("bsh"), "there is no tool \"bsh\"; did you mean \"bash\"?");
         assert_eq!(wrong("proces_stop"), "there is no tool \"proces_stop\"; did you mean \"process_stop\"?");
-        assert!(wrong("nosuch").starts_with("there is no tool \"nosuch\"; `mainpath tools` lists the tools"));
+        assert_eq!(
+            wrong("nosuch"),
+            "there is no tool \"nosuch\"; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters"
+        );
         assert!(wrong("nosuch*").starts_with("there is no tool \"nosuch*\""));
         assert_eq!((names("execute_bash").one(), names("b*").one()), (Some("bash"), None));
         for text in ["", "a b", "bash(x)", "[a"] {
