@@ -36,7 +36,7 @@ pub use error::RuntimeError;
 pub use gate::schema::check_schema;
 pub use history::verify::verify;
 pub use history::{artifacts, erase, files, import, replay, run_stats, telemetry, views};
-pub use internal::registry::is_look_back;
+pub use internal::registry::{is_look_back, look_back_tools};
 pub use mail::Mail;
 pub use models::{EnvModels, Models};
 pub use prompt::notes::framed_notes;

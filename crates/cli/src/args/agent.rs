@@ -110,7 +110,7 @@ impl AgentArgs {
             access: self.mode.map(Access::from),
             network: self.network.map(|network| network == NetworkArg::Allow),
             snapshots: self.snapshots,
-            tools: about.tools.iter().flat_map(|list| names(list)).collect(),
+            tools: (!about.tools.is_empty()).then(|| about.tools.iter().flat_map(|list| names(list)).collect()),
             ask_always: about.no_auto_execute,
             single_call: about.call,
             mcp_config: self.mcp_config.clone(),

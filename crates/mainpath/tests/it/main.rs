@@ -10,5 +10,6 @@ mod events;
 mod examples;
 mod mcp;
 mod operations;
+mod starting;
 mod support;
 mod tools_and_rules;
