@@ -81,8 +81,25 @@ impl From<Error> for Failure {
         };
         let flag = error.field().and_then(|field| FLAGS.iter().find(|(known, _)| *known == field));
         let message = flag.map_or_else(|| error.message().into(), |(_, flag)| format!("{flag}{}", error.problem()));
-        Failure { exit, message }
+        Failure { exit, message: advised(message) }
     }
+}
+
+/// What the library says, with what to do about it by this command.
+fn advised(line: String) -> String {
+    let off = line.strip_suffix(" is off here").and_then(|before| before.rsplit(' ').next());
+    let advice = if let Some(tool) = off {
+        format!("to enable it see `mainpath tools {tool}`")
+    } else if line.contains("there is no tool ") && line.ends_with("* stands for any letters") {
+        "`mainpath tools` lists the tools".into()
+    } else if line.starts_with("there is no trace ") && !line.contains(';') {
+        "`mainpath ls` lists the traces".into()
+    } else if line == "there are no traces yet" {
+        "start one with `mainpath run \"TASK\"`".into()
+    } else {
+        return line;
+    };
+    format!("{line}; {advice}")
 }
 
 /// The flags that set the fields of the host library.
@@ -122,13 +139,13 @@ impl From<PlaceError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        Failure::error(error.to_string())
+        Failure::error(advised(error.to_string()))
     }
 }
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Failure {
-        Failure::error(error.to_string())
+        Failure::error(advised(error.to_string()))
     }
 }
 
@@ -143,4 +160,27 @@ pub fn logs() -> Result<Logs, Failure> {
     let passed_over =
         |wrong: &Error| eprintln!("! {}; no agent starts until you fix that", plain(&hidden(wrong.message())));
     Ok(Logs::look(passed_over)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_library_says_gets_the_command_that_helps_and_nothing_else_does() {
+        for (line, advice) in [
+            ("there is no trace x", "; `mainpath ls` lists the traces"),
+            ("there are no traces yet", "; start one with `mainpath run \"TASK\"`"),
+            ("--tools: web_fetch is off here", "; to enable it see `mainpath tools web_fetch`"),
+            (
+                "allowed_tools: there is no tool \"x\"; …, and * stands for any letters",
+                "; `mainpath tools` lists the tools",
+            ),
+            ("there is no tool \"bsh\"; did you mean \"bash\"?", ""),
+            ("there is no trace x; `mainpath ls` lists the traces", ""),
+            ("no space left", ""),
+        ] {
+            assert_eq!(advised(line.into()), format!("{line}{advice}"));
+        }
+    }
 }

@@ -17,9 +17,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The launcher that stands between a tool's process and us.
-    if let Some(code) = mainpath::launcher_main() {
-        return code;
-    }
+    mainpath::launcher_main();
     // What applies the filters of `json_transform`: see `mainpath::tools::filter_main`.
     if std::env::args_os().nth(1).is_some_and(|word| word == "__filter") {
         return mainpath::tools::filter_main();

@@ -29,7 +29,11 @@ pub async fn approve_over_http() -> Result<String, Error> {
     std::fs::write(folder.path().join("script.toml"), SCRIPT)?;
     let host = Host::builder().in_memory().build().await?;
     let model = format!("scripted:{}", folder.path().join("script.toml").display());
-    let mut run = host.agent(model).workspace(folder.path()).start("Write the report").await?;
+    // A server says where its agents work, and keeps the notes of that folder out of their system text.
+    let prompt = PromptOptions { ignore_agents_md: true, ..PromptOptions::default() };
+    let options = AgentOptions { workspace: Some(folder.path().into()), prompt, ..AgentOptions::default() };
+    let agent = host.agent(model).options(options);
+    let mut run = agent.start("Write the report").await?;
 
     let waiting = Waiting::default();
     let listener = TcpListener::bind("127.0.0.1:0").await?;

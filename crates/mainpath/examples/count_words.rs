@@ -10,6 +10,7 @@ struct Words {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
+    launcher_main();
     let model = std::env::args().nth(1).unwrap_or_else(|| "anthropic:claude-sonnet-4-5".into());
     let count = tool_fn("count_words", "Counts the words of a text.", |words: Words| async move {
         words.text.split_whitespace().count().to_string()

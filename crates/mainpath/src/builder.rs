@@ -26,10 +26,15 @@ impl Host {
 /// Puts a host together.
 pub struct HostBuilder {
     place: Place,
+    /// Those that come with Mainpath, or what takes their place.
     tools: Tools,
+    /// Those that were added one by one.
+    added: Tools,
     registry: Registry,
     models: Vec<(String, Arc<dyn Provider>)>,
-    vault: Vault,
+    secrets: Vec<(String, String)>,
+    /// Keys of providers, by their names.
+    keys: Vec<(String, String)>,
     hooks: Vec<Hook>,
     launcher: Option<Launcher>,
     clock: fn() -> Millis,
@@ -54,9 +59,11 @@ impl Default for HostBuilder {
         HostBuilder {
             place: Place::Nowhere,
             tools: Tools::kernel().with_internal(),
+            added: Tools::new(),
             registry: Registry::bundled().clone(),
             models: Vec::new(),
-            vault: Vault::default(),
+            secrets: Vec::new(),
+            keys: Vec::new(),
             hooks: Vec::new(),
             launcher: None,
             clock: system_clock,
@@ -88,7 +95,7 @@ impl HostBuilder {
     /// Adds a tool to those that come with Mainpath: a [`Tool`](mainpath_tools::Tool), or what [`tool_fn`](mainpath_tools::tool_fn)
     /// makes. One of the same name is replaced.
     pub fn tool(mut self, tool: impl IntoTool) -> HostBuilder {
-        if let Err(problem) = tool.put_into(&self.tools) {
+        if let Err(problem) = tool.put_into(&self.added) {
             self.problem.get_or_insert(Error::invalid(problem.text));
         }
         self
@@ -111,7 +118,8 @@ impl HostBuilder {
 
     /// Makes the policy itself: its rules take the place of all others, those of Mainpath, of files and of [`HostBuilder::rules`]
     /// among them. It is asked whenever the rules of an agent are needed, with its workspace and the rules that it was started
-    /// with.
+    /// with. What an agent itself [denies](crate::Agent::deny) or [asks](crate::Agent::ask) about is added to what it makes; what the
+    /// agent allows is not.
     pub fn policy(
         mut self,
         make: impl Fn(&Path, &RunRules) -> Result<Policy, Error> + Send + Sync + 'static,
@@ -120,7 +128,8 @@ impl HostBuilder {
         self
     }
 
-    /// These tools alone. `Tools::new()` has none; the internal ones, with which agents plan and look back, are added.
+    /// These tools in the place of those that come with Mainpath. `Tools::new()` has none; the internal ones, with which agents plan
+    /// and look back, are added, and so is what [`HostBuilder::tool`] adds, before or after.
     pub fn only_tools(self, tools: Tools) -> HostBuilder {
         HostBuilder { tools: tools.with_internal(), ..self }
     }
@@ -136,9 +145,17 @@ impl HostBuilder {
         self
     }
 
-    /// Secrets to keep out of logs, streams and prompts, by name and value.
-    pub fn secrets(self, secrets: impl IntoIterator<Item = (String, String)>) -> HostBuilder {
-        HostBuilder { vault: self.vault.with_secrets(secrets), ..self }
+    /// The key of a provider, such as `anthropic`, for all its models. Its key is then never taken from the environment, and like all
+    /// secrets it is kept out of logs, streams and prompts.
+    pub fn api_key(mut self, provider: impl Into<String>, key: impl Into<String>) -> HostBuilder {
+        self.keys.push((provider.into(), key.into().trim().into()));
+        self
+    }
+
+    /// Secrets to keep out of logs, streams and prompts, by name and value; values of less than 8 bytes are none.
+    pub fn secrets(mut self, secrets: impl IntoIterator<Item = (String, String)>) -> HostBuilder {
+        self.secrets.extend(secrets);
+        self
     }
 
     /// Adds a hook that is asked or told at points of a run.
@@ -189,22 +206,30 @@ impl HostBuilder {
             Place::Store(store, scheduler) => (elsewhere()?, store, scheduler),
         };
         let home = kept.home();
-        let models = Arc::new(EnvModels::new(Arc::new(self.registry)));
+        let mut models = EnvModels::new(Arc::new(self.registry));
+        for (provider, key) in &self.keys {
+            check_key(provider, key, models.registry())?;
+            models = models.with_key(provider, key);
+        }
+        let models = Arc::new(models);
         self.models.into_iter().for_each(|(name, provider)| models.add(&name, provider));
-        let sources = Sources::new(home).with_host(self.rules)?.with_instead(self.policy);
+        let keys = self.keys.into_iter().map(|(provider, key)| (format!("{provider}-api-key"), key));
+        let vault = Vault::new(self.secrets.into_iter().chain(keys));
+        self.tools.put_all(&self.added);
         let launcher = self.launcher.unwrap_or_else(launcher::own);
         #[cfg(feature = "mcp")]
         let with =
-            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &self.vault, protected: home.protected() };
+            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: home.protected() };
         #[cfg(feature = "mcp")]
         let servers = start_all(self.servers, with).await?;
+        let sources = Sources::new(home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
         let policies = sources.clone();
         let runtime = Runtime::new(Config {
             store,
             scheduler,
             tools: self.tools,
             models: Arc::clone(&models) as Arc<dyn mainpath_runtime::Models>,
-            vault: self.vault,
+            vault,
             launcher,
             protected: home.protected(),
             policies: Arc::new(move |spec: &Spec| {
@@ -224,4 +249,22 @@ impl HostBuilder {
         };
         Ok(inner.into())
     }
+}
+
+/// Whether a provider can be given this key. Errors: there is no such provider, it takes no key, or this is none.
+fn check_key(provider: &str, key: &str, registry: &Registry) -> Result<(), Error> {
+    let Some(profile) = registry.provider(provider) else {
+        let known: Vec<&str> = registry.providers().iter().map(|known| known.name.as_str()).collect();
+        return Err(Error::invalid(format!(
+            "api_key: there is no provider {provider:?}; they are: {}",
+            known.join(", ")
+        )));
+    };
+    if profile.key_variables.is_empty() {
+        return Err(Error::invalid(format!("api_key: {provider} takes no key")));
+    }
+    if key.is_empty() {
+        return Err(Error::invalid(format!("api_key: the key of {provider} is empty")));
+    }
+    Ok(())
 }

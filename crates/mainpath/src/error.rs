@@ -3,6 +3,7 @@
 #[cfg(feature = "home")]
 use mainpath_index::IndexError;
 use mainpath_policy::PolicyError;
+use mainpath_providers::UnknownModel;
 use mainpath_runtime::RuntimeError;
 use mainpath_sessions::{PlaceError, SessionError};
 use mainpath_store::StoreError;
@@ -21,7 +22,7 @@ pub enum ErrorKind {
     NotFound,
     /// Somebody else works on the trace, or it runs already.
     Busy,
-    /// The trace cannot do that as it stands.
+    /// The trace cannot do that as it stands: one that is there already cannot be started, among others.
     Refused,
     /// Anything else: the configuration, a file, the store.
     Failed,
@@ -94,9 +95,20 @@ impl From<RuntimeError> for Error {
     fn from(error: RuntimeError) -> Error {
         match error {
             RuntimeError::Store(error) => error.into(),
+            RuntimeError::Exists(_) => Error::new(ErrorKind::Refused, error.to_string()),
             RuntimeError::Refused(refusal) => Error::new(ErrorKind::Refused, refusal.to_string()),
             RuntimeError::Trace(problem) => Error::failed(problem),
         }
+    }
+}
+
+impl From<UnknownModel> for Error {
+    fn from(error: UnknownModel) -> Error {
+        let kind = match &error {
+            UnknownModel::NoKey { .. } => ErrorKind::Auth,
+            _ => ErrorKind::Invalid,
+        };
+        Error::new(kind, error.to_string())
     }
 }
 

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "home")]
 use crate::Installation;
-use crate::agent::{Basis, check_model};
+use crate::agent::Basis;
 use crate::rules::Sources;
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
@@ -104,7 +104,7 @@ impl Host {
 
     pub(crate) fn check_model(&self, model: &str) -> Result<(), Error> {
         // Those that were added by hand are in no registry.
-        if self.inner.models.has(model) { Ok(()) } else { check_model(model, self.inner.models.registry()) }
+        if self.inner.models.has(model) { Ok(()) } else { Ok(self.inner.models.resolve(model).map(drop)?) }
     }
 
     pub(crate) fn basis<'a>(&'a self, rules: &'a RunRules) -> Basis<'a> {

@@ -79,10 +79,18 @@ pub use mainpath_types as types;
 
 /// What most programs need.
 pub mod prelude {
+    pub use crate::agent::{PromptOptions, Sampling};
+    #[cfg(feature = "mcp")]
+    pub use crate::servers::McpServer;
+    pub use crate::trace::{Erase, ExportFormat, ExportLayout, Point, Restore, RestoreTo};
     pub use crate::{
-        Agent, AgentOptions, Error, ErrorKind, Host, LimitOptions, Outcome, PendingCall, PendingQuestion, Run,
-        RunEvent, Status, Trace, launcher_main,
+        Agent, AgentOptions, Error, ErrorKind, Host, HostBuilder, LimitOptions, Outcome, PendingCall, PendingQuestion,
+        Run, RunEvent, Status, Trace, launcher_main,
     };
-    pub use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, tool_fn};
-    pub use mainpath_types::{Access, ApprovalMode, EffectClass, FinishReason, ToolOutput, TraceId};
+    pub use mainpath_policy::{Folders, Policy};
+    pub use mainpath_providers::Provider;
+    pub use mainpath_tools::{Fut, IntoTool, Json, Tool, ToolContext, ToolDoc, Tools, Touches, tool_fn, tool_fn_with};
+    pub use mainpath_types::{
+        Access, ApprovalMode, CallId, Decision, EffectClass, EventId, FinishReason, Seq, ToolOutput, TraceId,
+    };
 }

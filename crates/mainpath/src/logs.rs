@@ -67,8 +67,7 @@ impl Logs {
             let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
             let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
             let newest = newest.or_else(lost);
-            return newest
-                .ok_or_else(|| Error::failed("there are no traces yet; start one with `mainpath run \"TASK\"`"));
+            return newest.ok_or_else(|| Error::failed("there are no traces yet"));
         };
         // Looked at by its name alone: there may be a great many.
         let names = self.store.names(&self.scope)?.into_iter();
@@ -83,10 +82,7 @@ impl Logs {
         }
         match found.len() {
             1 => Ok(found.swap_remove(0)),
-            0 => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("there is no trace {wanted:?}; `mainpath ls` lists the traces"),
-            )),
+            0 => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {wanted:?}"))),
             n => {
                 // Their names begin with the time.
                 found.sort_unstable();

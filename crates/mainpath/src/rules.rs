@@ -7,8 +7,9 @@
 use crate::{Error, Home};
 use mainpath_policy::{Folders, Layer, Policy, PolicyError};
 use mainpath_store::open_regular;
+use mainpath_tools::Tools;
 use mainpath_types::{Decision, RuleText, RunRules};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -50,12 +51,13 @@ impl Sources {
         }
     }
 
-    /// The same with the rules of a host. Errors: text, line, what is wrong.
-    pub(crate) fn with_host(mut self, rules: Vec<RuleText>) -> Result<Sources, Error> {
+    /// The same with the rules of a host, which has these tools. Errors: text, line, what is wrong.
+    pub(crate) fn with_host(mut self, rules: Vec<RuleText>, tools: &Tools) -> Result<Sources, Error> {
         let mut policy = Policy::builtin(Folders::default()).map_err(|error| Error::invalid(error.to_string()))?;
         for RuleText { name, text } in &rules {
             policy.add_file(Layer::User, name, text).map_err(|error| Error::invalid(error.to_string()))?;
         }
+        check_arguments(&policy, Layer::User, tools)?;
         self.host = rules;
         Ok(self)
     }
@@ -67,8 +69,13 @@ impl Sources {
 
     /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
+        let RunRules { allow, ask, deny, .. } = run;
         if let Some(make) = &self.instead {
-            return make(Path::new(workspace), run);
+            let mut policy = make(Path::new(workspace), run)?;
+            // What its caller denies, or wants to be asked about, nobody takes away.
+            add_all(&mut policy, Decision::Ask, ask)?;
+            add_all(&mut policy, Decision::Deny, deny)?;
+            return Ok(policy);
         }
         let home = std::env::var("HOME").unwrap_or_default();
         // Paths are judged by the place that they lead to.
@@ -96,9 +103,8 @@ impl Sources {
         for RuleText { name, text } in &run.files {
             policy.add_file(Layer::Run, name, text).map_err(bad)?;
         }
-        let RunRules { allow, ask, deny, .. } = run;
         for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
-            texts.iter().try_for_each(|text| policy.add_rule(decision, text))?;
+            add_all(&mut policy, decision, texts)?;
         }
         Ok(policy)
     }
@@ -141,6 +147,30 @@ impl Sources {
         let Some(text) = read(&file)? else { return Ok(BTreeMap::new()) };
         serde_json::from_str(&text).map_err(|error| Error::failed(format!("{}: {error}", file.display())))
     }
+}
+
+/// Adds single rules of a run. Errors: what is wrong with one.
+fn add_all(policy: &mut Policy, decision: Decision, rules: &[String]) -> Result<(), Error> {
+    Ok(rules.iter().try_for_each(|rule| policy.add_rule(decision, rule))?)
+}
+
+/// Holds the single rules that an agent is given in code to the tools that there are. Errors: one cannot be read, or is about an
+/// argument that its tool does not have.
+pub(crate) fn check_given(rules: &RunRules, tools: &Tools) -> Result<(), Error> {
+    let RunRules { allow, ask, deny, .. } = rules;
+    let mut policy = Policy::new(Folders::default());
+    for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
+        add_all(&mut policy, decision, texts)?;
+    }
+    check_arguments(&policy, Layer::Run, tools)
+}
+
+/// Holds the rules of a layer to the arguments of the tools that there are. Errors: a rule is about an argument that its tool does
+/// not have.
+fn check_arguments(policy: &Policy, layer: Layer, tools: &Tools) -> Result<(), Error> {
+    let specs = tools.specs();
+    let schemas: Vec<(&str, &Value)> = specs.iter().map(|tool| (tool.name.as_str(), &tool.input_schema)).collect();
+    Ok(policy.check_arguments(layer, &schemas)?)
 }
 
 /// Where a project keeps its rules.

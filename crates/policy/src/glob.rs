@@ -78,6 +78,14 @@ impl Glob {
         Ok(Glob::Pattern(Arc::new(Lazy { read: glob, compiled: OnceLock::new() })))
     }
 
+    /// The one text that matches, if nothing in the pattern is special.
+    pub fn one(&self) -> Option<&str> {
+        match self {
+            Glob::Literal(plain) => Some(plain),
+            Glob::Plain(_) | Glob::Name(_) | Glob::Pattern(_) => None,
+        }
+    }
+
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         match self {

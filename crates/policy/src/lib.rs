@@ -14,6 +14,7 @@ mod file;
 mod glob;
 mod grant;
 mod judge;
+mod known_arguments;
 mod narrow;
 mod part;
 mod pattern;

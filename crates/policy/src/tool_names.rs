@@ -46,7 +46,7 @@ impl ToolNames {
             return Ok(());
         }
         let hint = self.near(known).map_or_else(
-            || "`mainpath tools` lists the tools; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
+            || "those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters".into(),
             |name| format!("did you mean {name:?}?"),
         );
         Err(format!("there is no tool {:?}; {hint}", self.text))
@@ -107,7 +107,10 @@ mod tests {
         let wrong = |text: &str| names(text).check(["process_stop"]).unwrap_err();
         assert_eq!(wrong("bsh"), "there is no tool \"bsh\"; did you mean \"bash\"?");
         assert_eq!(wrong("proces_stop"), "there is no tool \"proces_stop\"; did you mean \"process_stop\"?");
-        assert!(wrong("nosuch").starts_with("there is no tool \"nosuch\"; `mainpath tools` lists the tools"));
+        assert_eq!(
+            wrong("nosuch"),
+            "there is no tool \"nosuch\"; those of MCP servers are called mcp__SERVER__TOOL, and * stands for any letters"
+        );
         assert!(wrong("nosuch*").starts_with("there is no tool \"nosuch*\""));
         assert_eq!((names("execute_bash").one(), names("b*").one()), (Some("bash"), None));
         for text in ["", "a b", "bash(x)", "[a"] {

@@ -3,6 +3,7 @@
 use crate::driver::error::DriveError;
 use mainpath_core::Refusal;
 use mainpath_store::StoreError;
+use mainpath_types::TraceId;
 
 /// Why something could not be done. One line for people each.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,9 @@ pub enum RuntimeError {
     /// The agent said no.
     #[error("{0}")]
     Refused(Refusal),
+    /// A trace was to be begun under an id that another one has, or is just being given.
+    #[error("there is a trace {0} already; it was not begun again, and nothing was added to it")]
+    Exists(TraceId),
     /// The trace cannot be driven.
     #[error("{0}")]
     Trace(String),
@@ -23,6 +27,7 @@ impl From<DriveError> for RuntimeError {
         match error {
             DriveError::Store(error) => RuntimeError::Store(error),
             DriveError::Refused(refusal) => RuntimeError::Refused(refusal),
+            DriveError::Exists(trace) => RuntimeError::Exists(trace),
             DriveError::Unwritable(_) | DriveError::TakenOver | DriveError::Spec(_) => {
                 RuntimeError::Trace(error.to_string())
             }

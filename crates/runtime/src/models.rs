@@ -1,6 +1,6 @@
 //! Which models there are.
 
-use mainpath_providers::{Provider, Registry};
+use mainpath_providers::{Provider, Registry, UnknownModel};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,9 +15,12 @@ pub trait Models: Send + Sync + 'static {
     }
 }
 
-/// The models of a registry, with addresses and keys from the environment's variables. A model is made once.
+/// The models of a registry, with addresses and keys from the environment's variables, and keys that were given by hand. A model is
+/// made once.
 pub struct EnvModels {
     registry: Arc<Registry>,
+    /// Keys that were given by hand, by the provider's name.
+    keys: HashMap<String, String>,
     made: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
 
@@ -31,7 +34,24 @@ impl Default for EnvModels {
 impl EnvModels {
     /// The models of this registry.
     pub fn new(registry: Arc<Registry>) -> EnvModels {
-        EnvModels { registry, made: Mutex::default() }
+        EnvModels { registry, keys: HashMap::new(), made: Mutex::default() }
+    }
+
+    /// The same with the key of a provider, whose key is then never taken from the environment.
+    pub fn with_key(mut self, provider: &str, key: &str) -> EnvModels {
+        self.keys.insert(provider.into(), key.into());
+        self
+    }
+
+    /// A model of the registry. Errors: there is none of this name, or it lacks its key.
+    pub fn resolve(&self, model: &str) -> Result<Arc<dyn Provider>, UnknownModel> {
+        let provider = model.trim().split_once(':').map_or("", |(provider, _)| provider);
+        let given = self.keys.get(provider).zip(self.registry.provider(provider));
+        let variable = |name: &str| match given {
+            Some((key, profile)) if profile.key_variables.iter().any(|known| known == name) => Some(key.clone()),
+            _ => std::env::var(name).ok(),
+        };
+        self.registry.resolve(model, &variable)
     }
 
     /// The registry.
@@ -50,17 +70,13 @@ impl EnvModels {
     }
 }
 
-fn env(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
 impl Models for EnvModels {
     fn find(&self, model: &str) -> Result<Arc<dyn Provider>, String> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = made.get(model) {
             return Ok(Arc::clone(provider));
         }
-        let provider = self.registry.resolve(model, &env).map_err(|error| error.to_string())?;
+        let provider = self.resolve(model).map_err(|error| error.to_string())?;
         made.insert(model.into(), Arc::clone(&provider));
         Ok(provider)
     }

@@ -48,7 +48,9 @@ impl Runtime {
         Runtime { shared, _listener: Arc::new(Listener(listener)) }
     }
 
-    /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself.
+    /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself. Errors: what of the
+    /// spec cannot be used, nothing can be written, or there is a trace of this id ([`RuntimeError::Exists`]); of several that are begun
+    /// at once under one id, one is.
     pub async fn start(
         &self,
         scope: &Scope,
@@ -62,9 +64,13 @@ impl Runtime {
         prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
         let handle = self.shared.handle(&scope.tenant, trace);
         let Some(driving) = Driving::begin(&handle) else {
-            return Err(RuntimeError::Trace(format!("trace {trace} is running already")));
+            return Err(RuntimeError::Exists(trace.clone()));
         };
-        let driver = self.first(scope, trace, spec, message, &handle).await?;
+        let driver = match self.first(scope, trace, spec, message, &handle).await {
+            // Whoever has it has begun it, or is about to.
+            Err(DriveError::Store(StoreError::Held { .. })) => return Err(RuntimeError::Exists(trace.clone())),
+            driver => driver?,
+        };
         drop(prepared);
         handle.phase.send_replace(Phase::Running);
         self.shared.spawn(scope.tenant.clone(), trace.clone(), handle, driving, Some(Box::new(driver)));

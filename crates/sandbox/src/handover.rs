@@ -12,6 +12,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
+/// What is missing where the program that was started as a launcher is none.
+pub(crate) const UNANSWERED: &str = "the launcher did not answer: call mainpath::launcher_main() first in main";
+
 /// No plan is longer.
 const LONGEST: usize = 16 << 20;
 

@@ -9,7 +9,8 @@
 //! # The socket
 //! From the owner, first a forecast or none, and the plan (see `handover.rs`), then: the byte `T` asks for an end with a short
 //! grace; closing asks for an end at once.
-//! To the owner, one line, after which nothing of the command runs any more (`left` counts processes of other users,
+//! To the owner, first the byte `L` as soon as the program has found that it is a launcher (not from one that a zygote bears), and at
+//! the end one line, after which nothing of the command runs any more (`left` counts processes of other users,
 //! which the launcher may not end; `ended` those that it had to end after the command itself had finished):
 //! ```text
 //! exit CODE by itself|asked ended N left N
@@ -44,6 +45,9 @@ pub(crate) const SUPPORT: &str = "__support";
 /// The word with which the zygote is started: what bears launchers before there are plans for them.
 pub(crate) const ZYGOTE: &str = "__zygote";
 
+/// The first byte to the owner: this program is a launcher.
+pub(crate) const ANSWER: u8 = b'L';
+
 /// The exit status when the owner has gone; nobody is left to read it but whoever looks at the process table.
 const OWNER_GONE: u8 = 107;
 /// The exit status of a first process whose cage was made ahead and does not hold. No command's: nobody else sees it.
@@ -54,19 +58,68 @@ const USAGE: u8 = 2;
 /// The launcher's `main`. Its standard input must be the socket, over which it is told what to run.
 pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let word = args.into_iter().next();
+    match threads() {
+        // What it does is for a process with one thread.
+        2.. => in_child(word),
+        _ => serve(word, true),
+    }
+    .into()
+}
+
+/// The same; ends the process with its exit code.
+pub fn launcher_exit(args: impl IntoIterator<Item = OsString>) -> ! {
+    let word = args.into_iter().next();
+    let code = if threads() > 1 { in_child(word) } else { serve(word, true) };
+    std::process::exit(code.into())
+}
+
+/// Does what the word says. `bears`: whether it may be a zygote, whose launchers are children of its own parent.
+fn serve(word: Option<OsString>, bears: bool) -> u8 {
     if word.as_ref().is_some_and(|word| word == SUPPORT) {
         crate::support::report();
-        return ExitCode::SUCCESS;
+        return 0;
     }
     if !is_socket(rustix::stdio::stdin()) {
         eprintln!("mainpath-launch is started by Mainpath itself, which tells it over a socket what to run");
-        return ExitCode::from(USAGE);
+        return USAGE;
     }
     let done = match word.is_some_and(|word| word == ZYGOTE) {
-        true => bear(),
-        false => take_over(),
+        true if !bears => return USAGE,
+        true => answer().and_then(|()| bear()),
+        false => answer().and_then(|()| take_over()),
     };
-    done.unwrap_or(OWNER_GONE).into()
+    done.unwrap_or(OWNER_GONE)
+}
+
+/// Tells the owner that this program is a launcher.
+fn answer() -> io::Result<()> {
+    rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdin(), &[ANSWER]))?;
+    Ok(())
+}
+
+/// How many threads this process has.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
+}
+
+/// Does it in a child, which has one thread whatever this process has: `main` may begin in a runtime that has started its
+/// threads. This process ends with the child, the child with this process, and this process with its owner.
+fn in_child(word: Option<OsString>) -> u8 {
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    match sys::fork() {
+        Ok(Some(child)) => {
+            let code = wait_for(child).ok().flatten().and_then(|code| u8::try_from(code).ok());
+            code.unwrap_or(OWNER_GONE)
+        }
+        Ok(None) => {
+            let _ = set_parent_process_death_signal(Some(Signal::KILL));
+            std::process::exit(serve(word, false).into());
+        }
+        Err(error) => {
+            eprintln!("the launcher cannot start: {error}");
+            USAGE
+        }
+    }
 }
 
 /// Bears a launcher for every socket that comes over standard input, as a child of the owner's, and tells its number (four

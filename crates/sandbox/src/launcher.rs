@@ -13,7 +13,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -59,12 +58,7 @@ impl Launcher {
     pub fn support(&self) -> Support {
         let ask = || {
             let Some(program) = &self.program else { return Support::unknown(io::Error::other(NO_LAUNCHER)) };
-            let asked = std::process::Command::new(&program.path)
-                .args(&program.args)
-                .arg(SUPPORT)
-                .stdin(Stdio::null())
-                .output();
-            asked.map_or_else(Support::unknown, |output| Support::parse(&String::from_utf8_lossy(&output.stdout)))
+            pool::answer_of(program, SUPPORT).map_or_else(Support::unknown, |report| Support::parse(&report))
         };
         self.support.get_or_init(ask).clone()
     }
@@ -142,8 +136,8 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// What an embedding program is told that has no launcher.
-const NO_LAUNCHER: &str = "this program has no launcher, so it starts no processes; begin its main with \
-    `if let Some(code) = mainpath::launcher_main() { return code; }`, or give its host a launcher";
+const NO_LAUNCHER: &str = "this program has no launcher, so it starts no processes; call mainpath::launcher_main() first in \
+    main, or give its host a launcher";
 
 /// What all ways of starting have in common.
 struct Start<'a> {

@@ -59,7 +59,7 @@ pub use cage::Cage;
 pub use ended::{Ended, How};
 pub use here::run_here;
 pub use home::secret_variables;
-pub use launch::launcher_main;
+pub use launch::{launcher_exit, launcher_main};
 pub use launcher::{Launcher, Process, Running, Talking};
 pub use planted::Planted;
 pub use seatbelt::profile;

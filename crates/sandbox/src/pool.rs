@@ -7,19 +7,21 @@
 //! unused. All of them end with this process.
 
 use crate::forecast::Forecast;
-use crate::handover::{self, Streams};
-use crate::launch::ZYGOTE;
+use crate::handover::{self, Streams, UNANSWERED};
+use crate::launch::{ANSWER, ZYGOTE};
 use crate::limits;
 use crate::plan::Plan;
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The program of a launcher and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,14 @@ pub(crate) struct Started {
 }
 
 impl Started {
+    /// Whether it says that it is a launcher.
+    fn answers(&self) -> bool {
+        let mut answer = [0];
+        let read =
+            self.control.set_read_timeout(Some(LONGEST_START)).and_then(|()| (&self.control).read_exact(&mut answer));
+        read.is_ok() && answer == [ANSWER] && self.control.set_read_timeout(None).is_ok()
+    }
+
     /// Without its socket it ends.
     fn end(self) {
         drop(self.control);
@@ -168,14 +178,63 @@ impl Zygote {
     }
 }
 
-/// Starts the program: a launcher that waits for its plan, or what the word makes of it.
+/// How long a program may take to say that it is a launcher.
+const LONGEST_START: Duration = Duration::from_secs(20);
+/// So much of what it says instead is told, in bytes.
+const LONGEST_WORDS: usize = 400;
+
+/// Starts the program: a launcher that waits for its plan, or what the word makes of it. Errors: it is no launcher, and what it said.
 fn launch(program: &Program, word: Option<&str>) -> io::Result<Started> {
     let (control, theirs) = UnixStream::pair()?;
+    // A pipe would have to be read for as long as the launcher lives.
+    let mut said = File::from(memfd_create("launcher", MemfdFlags::CLOEXEC)?);
     let mut command = Command::new(&program.path);
     command.args(&program.args).args(word).env_clear().current_dir("/").stdin(OwnedFd::from(theirs));
-    let launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let launcher = command.stdout(Stdio::null()).stderr(said.try_clone()?).spawn()?;
+    // It holds the other end of the socket.
+    drop(command);
     let pid = i32::try_from(launcher.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
-    Ok(Started { launcher: Born(pid), control })
+    let started = Started { launcher: Born(pid), control };
+    if started.answers() {
+        return Ok(started);
+    }
+    // It may be anything, and go on for ever.
+    let _ = kill_process(pid, Signal::KILL);
+    started.end();
+    Err(io::Error::other(unanswered(&mut said)))
+}
+
+/// What the program prints about itself when it is started with this word. Errors: it cannot be started, or does not end.
+pub(crate) fn answer_of(program: &Program, word: &str) -> io::Result<String> {
+    let mut printed = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
+    let mut command = Command::new(&program.path);
+    command.args(&program.args).arg(word).stdin(Stdio::null()).stdout(printed.try_clone()?).stderr(Stdio::null());
+    let mut asked = command.spawn()?;
+    let until = Instant::now() + LONGEST_START;
+    while asked.try_wait()?.is_none() {
+        if Instant::now() > until {
+            asked.kill()?;
+            asked.wait()?;
+            return Err(io::Error::other(UNANSWERED));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut answer = Vec::new();
+    printed.rewind()?;
+    printed.read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// That a program is no launcher, and what it said.
+fn unanswered(said: &mut File) -> String {
+    let mut words = Vec::new();
+    let read = said.rewind().and_then(|()| said.take(LONGEST_WORDS as u64).read_to_end(&mut words));
+    let words = String::from_utf8_lossy(&words);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    match read.is_ok() && !words.is_empty() {
+        true => format!("{UNANSWERED}; it said: {}", words.join(" ")),
+        false => UNANSWERED.into(),
+    }
 }
 
 /// Takes a launcher that is about to end, so that nobody need wait for it and nothing of it stays in the process table.

@@ -2,6 +2,7 @@
 
 use crate::cage::Bounds;
 use crate::ended::How;
+use crate::handover::UNANSWERED;
 use crate::home::Places;
 use crate::init::{start_init, wait_for};
 use crate::inside::restrict;
@@ -45,7 +46,7 @@ impl Support {
     }
 
     pub(crate) fn unknown(error: io::Error) -> Support {
-        let text = format!("the launcher could not be started: {error}");
+        let text = format!("commands cannot be confined: {error}");
         Support { parts: vec![Part { name: "launcher".into(), needed: true, present: false, text }] }
     }
 
@@ -53,7 +54,7 @@ impl Support {
     pub(crate) fn parse(report: &str) -> Support {
         let parts: Vec<Part> = report.lines().filter_map(Part::parse).collect();
         match parts.is_empty() {
-            true => Support::unknown(io::Error::other("it does not know what this machine has")),
+            true => Support::unknown(io::Error::other(UNANSWERED)),
             false => Support { parts },
         }
     }

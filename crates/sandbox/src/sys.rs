@@ -35,6 +35,15 @@ pub fn fork_into(namespaces: u64, cgroup: Option<BorrowedFd<'_>>) -> io::Result<
     Ok(i32::try_from(checked(pid)?).ok().and_then(Pid::from_raw))
 }
 
+/// Forks as the C library does it, which takes care of its own locks: other threads may go on in this process, the child has one.
+/// Gives its number, and `None` in the child.
+pub fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: a plain call. The child goes on with the thread that called, and uses nothing that another thread may have locked but
+    // the allocator, of which the C library takes care.
+    let pid = unsafe { libc::fork() };
+    Ok(i32::try_from(checked(pid.into())?).ok().and_then(Pid::from_raw))
+}
+
 /// Forks a sibling: a child of this process's parent, which may wait for it and whose death it can be told of. Gives its number,
 /// and `None` in it. To be called by a process with one thread.
 pub fn fork_beside() -> io::Result<Option<Pid>> {

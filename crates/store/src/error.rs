@@ -7,7 +7,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No such trace.
-    #[error("there is no trace {trace}; `mainpath ls` lists the traces")]
+    #[error("there is no trace {trace}")]
     NotFound {
         /// Which.
         trace: TraceId,

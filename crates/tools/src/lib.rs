@@ -20,7 +20,7 @@
 //! `filter`. Crates that add tools list theirs on their first page.
 //!
 //! # A tool
-//! Of a closure: [`tool_fn`]. With all that a tool can say of itself:
+//! Of a closure: [`tool_fn`], [`tool_fn_with`]. With all that a tool can say of itself:
 //! ```
 //! use mainpath_tools::{Fut, Tool, ToolContext, ToolDoc, Tools};
 //! use mainpath_types::{EffectClass, ToolOutput};
@@ -86,7 +86,7 @@ mod workspace;
 mod write;
 
 pub use bash::Bash;
-pub use closure::{FnTool, IntoOutput, IntoTool, tool_fn};
+pub use closure::{FnTool, IntoOutput, IntoTool, Json, tool_fn, tool_fn_with};
 pub use context::ToolContext;
 pub use edit::EditTextFile;
 #[cfg(feature = "transform")]

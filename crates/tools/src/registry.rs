@@ -145,6 +145,13 @@ impl Tools {
         Ok(())
     }
 
+    /// Adds all tools of another registry, as they are there now; those of the same name are replaced.
+    pub fn put_all(&self, others: &Tools) {
+        // Copied first: both may be one registry.
+        let others: Vec<_> = others.entries().iter().map(|(name, entry)| (name.clone(), Arc::clone(entry))).collect();
+        self.tools.write().unwrap_or_else(PoisonError::into_inner).extend(others);
+    }
+
     /// Takes a tool out. Says whether it was there.
     pub fn remove(&self, name: &str) -> bool {
         self.tools.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()

@@ -110,7 +110,7 @@ impl AgentArgs {
             access: self.mode.map(Access::from),
             network: self.network.map(|network| network == NetworkArg::Allow),
             snapshots: self.snapshots,
-            tools: about.tools.iter().flat_map(|list| names(list)).collect(),
+            tools: (!about.tools.is_empty()).then(|| about.tools.iter().flat_map(|list| names(list)).collect()),
             ask_always: about.no_auto_execute,
             single_call: about.call,
             mcp_config: self.mcp_config.clone(),
@@ -169,7 +169,7 @@ fn schema(file: &Path) -> Result<serde_json::Value, Failure> {
     let bad = |why: String| Failure::usage(format!("the output schema {} cannot be used: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
     let schema = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON: {error}")))?;
-    mainpath::runtime::check_schema(&schema).map_err(bad)?;
+    mainpath::runtime::check_schema(&schema).map_err(|error| bad(error.to_string()))?;
     Ok(schema)
 }
 

@@ -2,6 +2,7 @@
 
 use super::options::{AgentOptions, LimitOptions};
 use super::spec::{spec, workspace};
+use crate::rules::check_given;
 use crate::{Error, Host, Run, Trace};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
@@ -40,9 +41,10 @@ impl Agent {
         self
     }
 
-    /// The tools that it may use: names, aliases and patterns. Without it, all that the host has.
+    /// The tools that it may use: names, aliases and patterns. Without it, all that the host has; with an empty list none but those
+    /// that look back into its own conversation.
     pub fn tools<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Agent {
-        self.options.tools = names.into_iter().map(Into::into).collect();
+        self.options.tools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -64,13 +66,13 @@ impl Agent {
         self
     }
 
-    /// Always asks about calls.
+    /// Always asks about calls, also under a [policy in code](crate::HostBuilder::policy).
     pub fn ask(mut self, rule: impl Into<String>) -> Agent {
         self.rules.ask.push(rule.into());
         self
     }
 
-    /// Denies calls, whatever else allows them.
+    /// Denies calls, whatever else allows them: also under a [policy in code](crate::HostBuilder::policy).
     pub fn deny(mut self, rule: impl Into<String>) -> Agent {
         self.rules.deny.push(rule.into());
         self
@@ -88,7 +90,8 @@ impl Agent {
         self
     }
 
-    /// The id of its trace. Without it, one is drawn.
+    /// The id of its trace. Without it, one is drawn. A trace that is there already is never started again: say more to it by
+    /// [`Host::trace`] and [`Trace::say`].
     pub fn trace_id(mut self, id: TraceId) -> Agent {
         self.trace = Some(id);
         self
@@ -97,6 +100,7 @@ impl Agent {
     /// The spec that its trace begins with. Errors: what cannot be used, in words for its author.
     pub fn spec(&self) -> Result<Spec, Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
+        check_given(&self.rules, self.host.tools())?;
         let policy = self.host.policy(&folder.display().to_string(), &self.rules)?;
         let mut spec =
             spec(&self.options, self.host.basis(&self.rules), self.model.clone(), &folder, &policy, self.approvals)?;
@@ -105,7 +109,8 @@ impl Agent {
     }
 
     /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
-    /// Errors: what cannot be used, no key for the model, or nothing can be written.
+    /// Errors: what cannot be used, no key for the model, nothing can be written, or there is a trace of this id already
+    /// ([`ErrorKind::Refused`](crate::ErrorKind::Refused)); of several that are started at once under one id, one is.
     pub async fn start(self, task: impl Into<String>) -> Result<Run, Error> {
         let spec = self.spec()?;
         self.host.check_model(&self.model)?;

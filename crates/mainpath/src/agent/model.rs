@@ -1,7 +1,7 @@
 //! Which model an agent uses when it is not told.
 
-use crate::{Error, ErrorKind, Home};
-use mainpath_providers::{Registry, UnknownModel};
+use crate::{Error, Home};
+use mainpath_providers::Registry;
 
 /// A chosen model.
 pub struct Chosen {
@@ -56,9 +56,5 @@ pub async fn find_model(flag: Option<&str>, home: &Home, registry: &Registry) ->
 
 /// Whether there can be such a model. Errors: no such name, or no key for it.
 pub fn check_model(model: &str, registry: &Registry) -> Result<(), Error> {
-    match registry.resolve(model, &env) {
-        Ok(_) => Ok(()),
-        Err(error @ UnknownModel::NoKey { .. }) => Err(Error::new(ErrorKind::Auth, error.to_string())),
-        Err(error) => Err(Error::invalid(error.to_string())),
-    }
+    Ok(registry.resolve(model, &env).map(drop)?)
 }

@@ -2,7 +2,7 @@
 
 use crate::{Error, Home};
 use mainpath_policy::{Policy, ToolNames};
-use mainpath_runtime::is_look_back;
+use mainpath_runtime::{is_look_back, look_back_tools};
 use mainpath_tools::Tools;
 use mainpath_types::{Origin, RunMode, Spec, ToolSpec};
 
@@ -11,10 +11,15 @@ const MCP: &str = "mcp__";
 /// What reaches the tools of MCP servers where they are many.
 pub const REACHING: [&str; 2] = ["find_tools", "use_tool"];
 
-/// The tools that the caller or the configuration names; none for all. Errors: one that there is not, or that is named twice.
-pub(super) fn allowed(given: &[String], home: &Home, tools: &Tools) -> Result<Vec<String>, Error> {
-    let is_given = !given.is_empty();
-    let named = if is_given { given.to_vec() } else { home.config.allowed_tools.clone().unwrap_or_default() };
+/// The tools that the caller or the configuration names; an empty list stands for all. A caller who names none has those that
+/// look back, by name: a spec without names allows all tools. Errors: one that there is not, or that is named twice.
+pub(super) fn allowed(given: Option<&[String]>, home: &Home, tools: &Tools) -> Result<Vec<String>, Error> {
+    let is_given = given.is_some();
+    let named = match given {
+        Some([]) => return Ok(look_back_tools().map(String::from).collect()),
+        Some(given) => given.to_vec(),
+        None => home.config.allowed_tools.clone().unwrap_or_default(),
+    };
     let (specs, hidden) = (tools.specs(), tools.hidden());
     let known = || specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str);
     let mut seen = Vec::new();
@@ -30,7 +35,7 @@ pub(super) fn allowed(given: &[String], home: &Home, tools: &Tools) -> Result<Ve
             return Err(wrong(format!("{own} is named twice")));
         }
         if read.one().is_some() && !own.starts_with(MCP) && !known().any(|tool| tool == own) {
-            return Err(wrong(format!("{own} is off here; to enable it see `mainpath tools {own}`")));
+            return Err(wrong(format!("{own} is off here")));
         }
         seen.push(own);
     }

@@ -18,8 +18,9 @@ pub struct AgentOptions {
     pub network: Option<bool>,
     /// Copy all files that git would track before every command.
     pub snapshots: bool,
-    /// The tools that it may use: names, aliases and patterns. Empty: all.
-    pub tools: Vec<String>,
+    /// The tools that it may use: names, aliases and patterns. Empty: none but those that look back into its own conversation. `None`:
+    /// as the configuration says, and all where that says nothing.
+    pub tools: Option<Vec<String>>,
     /// Ask about every call, even if a rule allows it.
     pub ask_always: bool,
     /// Make one call of the model, without tools.

@@ -79,7 +79,7 @@ pub fn spec(
     };
     relate(&mut spec.relations, &given.relations);
     set_about(&mut spec, given, basis.home)?;
-    spec.allowed_tools = allowed(&given.tools, basis.home, basis.tools)?;
+    spec.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
     offer_tools(&mut spec, given, basis)?;
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
@@ -166,10 +166,10 @@ pub fn changed(
     (new.mode, new.mode_for) = (mode.mode, mode.run);
     new.rules = old.rules.clone().with(basis.rules);
     set_about(&mut new, given, basis.home)?;
-    if given.tools.is_empty() && !given.single_call {
+    if given.tools.is_none() && !given.single_call {
         new.tools = tools_now(old, basis.tools);
     } else {
-        new.allowed_tools = allowed(&given.tools, basis.home, basis.tools)?;
+        new.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
         offer_tools(&mut new, given, basis)?;
     }
     without_denied(&mut new, policy);

@@ -13,7 +13,7 @@ use mainpath_mcp::McpConfig;
 use mainpath_net::Reach;
 use mainpath_policy::ToolNames;
 #[cfg(feature = "home")]
-use mainpath_runtime::Vault;
+use mainpath_runtime::{BadForm, Vault};
 use mainpath_types::{Access, Finished, Profile, Shares, SummaryMode};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -173,7 +173,7 @@ impl Redact {
     /// The vault that it asks for. Errors: where in the file something is wrong, in bytes, and what.
     #[cfg(feature = "home")]
     pub(super) fn forms(&self) -> Result<Vault, (usize, String)> {
-        type Add = fn(Vault, &str) -> Result<Vault, String>;
+        type Add = fn(Vault, &str) -> Result<Vault, BadForm>;
         let lists: [(&str, &[Spanned<String>], Add); 3] = [
             ("paths", &self.paths, Vault::with_path),
             ("patterns", &self.patterns, Vault::with_pattern),

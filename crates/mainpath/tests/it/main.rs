@@ -11,5 +11,6 @@ mod examples;
 mod mcp;
 mod operations;
 mod runs;
+mod starting;
 mod support;
 mod tools_and_rules;

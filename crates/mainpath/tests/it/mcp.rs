@@ -2,7 +2,7 @@
 
 use crate::support::Place;
 use mainpath::prelude::*;
-use mainpath::servers::McpServer;
+use mainpath::sandbox::Launcher;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
@@ -96,4 +96,31 @@ async fn a_server_that_cannot_be_used_keeps_the_host_from_being_built() {
     let no_launcher = build(started).await;
     assert_eq!(no_launcher.kind(), ErrorKind::Failed);
     assert!(no_launcher.message().contains("\"birds\""), "{no_launcher}");
+    assert!(no_launcher.message().contains("call mainpath::launcher_main() first in main"), "{no_launcher}");
+}
+
+#[tokio::test]
+async fn a_program_whose_main_does_other_things_first_is_told_so_with_what_it_said_instead() {
+    let other = Launcher::new("/bin/sh", vec!["-c".into(), "echo 'error: unexpected argument' >&2; exit 2".into()]);
+    let started = McpServer { command: Some("cat".into()), ..McpServer::default() };
+    let host = Host::builder().in_memory().launcher(other.clone()).mcp_server("birds", started);
+    let error = host.build().await.unwrap_err();
+    let missing = "the launcher did not answer: call mainpath::launcher_main() first in main; it said: error: unexpected \
+                   argument";
+    assert_eq!(
+        error.message(),
+        format!("the MCP server \"birds\" cannot be used: its program \"cat\" cannot start: {missing}")
+    );
+    let script = "[[turn]]\ncalls = [{ tool = \"bash\", args = { command = \"true\" } }]\n[[turn]]\nfinal = \"No.\"\n";
+    let place = Place::new(script);
+    let host = Host::builder().in_memory().launcher(other).build().await.unwrap();
+    // Where nothing can be confined, commands are asked about.
+    let mut run = host.agent(place.model()).workspace(place.work()).start("Do it.").await.unwrap();
+    while let Some(event) = run.next().await {
+        if let RunEvent::ApprovalRequired(call) = event.unwrap() {
+            call.approve().await.unwrap();
+        }
+    }
+    let said = serde_json::to_string(&run.trace().messages().await.unwrap()).unwrap();
+    assert!(said.contains(&format!("The command could not be started: {missing}.")), "{said}");
 }

@@ -46,6 +46,11 @@ impl ArgumentPattern {
 }
 
 impl ArgumentPattern {
+    /// The argument, by its path.
+    pub fn path(&self) -> &[String] {
+        &self.path
+    }
+
     /// Whether it is about this argument.
     pub fn is_of(&self, argument: &str) -> bool {
         self.path.iter().map(String::as_str).eq(argument.split('.'))

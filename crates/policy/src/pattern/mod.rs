@@ -143,6 +143,15 @@ impl Pattern {
             }
     }
 
+    /// The arguments that it compares, each by its path, with the tool's own name; `None` where it is about something else, or about
+    /// tools by a pattern for names.
+    pub fn arguments(&self) -> Option<impl Iterator<Item = (&str, &[String])>> {
+        match (&self.what, self.tool.one()) {
+            (What::Arguments(patterns), Some(tool)) => Some(patterns.iter().map(move |pattern| (tool, pattern.path()))),
+            _ => None,
+        }
+    }
+
     /// Whether it is about calls of just these tools, not about what any tool may do.
     pub fn names_tool(&self) -> bool {
         self.scope == Scope::Tool

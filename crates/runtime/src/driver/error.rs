@@ -2,6 +2,7 @@
 
 use mainpath_core::Refusal;
 use mainpath_store::StoreError;
+use mainpath_types::TraceId;
 
 /// Why a trace cannot be driven on.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +11,8 @@ pub(crate) enum DriveError {
     Store(#[from] StoreError),
     #[error("{0}")]
     Refused(#[from] Refusal),
+    #[error("there is a trace {0} already")]
+    Exists(TraceId),
     #[error("the log cannot be written ({0}); nothing acknowledged is lost; fix that, then resume the trace")]
     Unwritable(String),
     #[error("the log was taken over by another process")]

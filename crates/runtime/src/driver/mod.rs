@@ -109,7 +109,7 @@ struct Task {
 }
 
 impl Driver {
-    /// Takes the trace and folds its log.
+    /// Takes the trace and folds its log. `create`: there is to be none of this id yet.
     pub async fn open(
         shared: Arc<Shared>,
         handle: Arc<Handle>,
@@ -118,6 +118,10 @@ impl Driver {
         create: bool,
     ) -> Result<Driver, DriveError> {
         let Opened { lease, log } = shared.config.store.lease(&scope, trace, create).await?;
+        if create && !log.events.is_empty() {
+            lease.release();
+            return Err(DriveError::Exists(trace.clone()));
+        }
         writable(&log)?;
         let machine = Machine::fold(trace.clone(), &log.events);
         shared.drivers.fetch_add(1, Ordering::Relaxed);

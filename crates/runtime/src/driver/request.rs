@@ -92,10 +92,9 @@ impl Driver {
             }
         }
         for blob in gone.into_iter().flatten().filter(|blob| self.gone.insert(blob.clone())) {
-            let trace = self.lease.trace();
             self.handle.tell(Live::Notice(format!(
-                "a part of the conversation is lost (blob {blob}): the model is told so in its place; mainpath verify {trace} names \
-                 what is lost"
+                "a part of the conversation is lost (blob {blob}): the model is told so in its place; verifying the trace \
+                 names what is lost"
             )));
         }
         // All that the prefix holds need not be kept twice.

@@ -8,10 +8,13 @@ use crate::stream::hub::Live;
 use crate::stream::live::LiveTurn;
 use crate::stream::pieces::Pieces;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use mainpath_core::{EffectKey, Estimate, InputKind, Reply, ReplyCall};
 use mainpath_providers::Call;
 use mainpath_types::{Delta, ModelError, ModelErrorKind};
 use serde_json::json;
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -56,7 +59,9 @@ pub(crate) async fn call_model(
         }
     };
     let call = Call { body, head: &asked.head, request };
-    let answer = asked.provider.call(call, &mut tell).await;
+    // The model may be anybody's own. What it was telling is not used any more when it has panicked.
+    let answer = AssertUnwindSafe(async { asked.provider.call(call, &mut tell).await }).catch_unwind().await;
+    let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic)));
     pieces.end();
     match answer {
         Ok(mut reply) => {
@@ -147,6 +152,13 @@ pub(crate) async fn finished(task: AbortOnDropHandle<InputKind>) -> InputKind {
             Err(_) => std::future::pending().await,
         },
     }
+}
+
+/// A model that panicked has failed, and would do so again.
+fn panicked(panic: &(dyn Any + Send)) -> ModelError {
+    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    let message = format!("the model panicked: {}", text.unwrap_or("it did not say why"));
+    ModelError { kind: ModelErrorKind::BadRequest, message, status: None, retry_after_ms: None }
 }
 
 /// A fallback that cannot be used here (its key is missing, say) has failed like one that refuses the request.

@@ -3,9 +3,14 @@
 use mainpath_tools::Schema;
 use serde_json::Value;
 
-/// Whether a value is a JSON Schema that answers can be held to. Errors: what is wrong with it, one line for people.
-pub fn check_schema(schema: &Value) -> Result<(), String> {
-    Schema::new(schema).map(drop)
+/// Why a JSON Schema cannot be used, in one line for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadSchema(String);
+
+/// Whether a value is a JSON Schema that answers can be held to. Errors: what is wrong with it.
+pub fn check_schema(schema: &Value) -> Result<(), BadSchema> {
+    Schema::new(schema).map(drop).map_err(BadSchema)
 }
 
 /// A schema that final answers are held to.

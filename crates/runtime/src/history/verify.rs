@@ -12,6 +12,6 @@ pub async fn verify(trace: TraceStore<'_>) -> Result<Report, StoreError> {
     if report.damage.is_none() {
         report.faults.extend(views::missing_end(report.events, known));
     }
-    report.unchecked.push("the views: `mainpath replay --dry-run` compares them with the log".into());
+    report.unchecked.push("the views: a replay without changes compares them with the log".into());
     Ok(report)
 }

@@ -22,6 +22,11 @@ pub fn is_look_back(tool: &str) -> bool {
     matches!(purpose(tool), Some(Purpose::LookBack | Purpose::ShowMore))
 }
 
+/// The names of the tools of which [`is_look_back`] holds.
+pub fn look_back_tools() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().map(InternalTool::name).filter(|name| is_look_back(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

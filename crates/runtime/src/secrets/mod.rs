@@ -32,4 +32,4 @@ mod vault;
 pub(crate) use entering::is_json;
 pub(crate) use flow::{Flow, Kind};
 pub(crate) use vault::Granted;
-pub use vault::Vault;
+pub use vault::{BadForm, Vault};

@@ -12,6 +12,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Why a form of secrets cannot be used, in words for its author.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadForm(String);
+
 /// The secrets that are known by name, and the forms in which others are found. Cheap to clone.
 #[derive(Clone)]
 pub struct Vault(Arc<Known>);
@@ -136,9 +141,10 @@ impl Vault {
     }
 
     /// The same without a kind of secret. Errors: there is no such kind.
-    pub fn without(mut self, kind: &str) -> Result<Vault, String> {
+    pub fn without(mut self, kind: &str) -> Result<Vault, BadForm> {
         if !Vault::kinds().contains(&kind) {
-            return Err(format!("there is no kind {kind:?} of secret; there are: {}", Vault::kinds().join(", ")));
+            let known = Vault::kinds().join(", ");
+            return Err(BadForm(format!("there is no kind {kind:?} of secret; there are: {known}")));
         }
         let known = Arc::make_mut(&mut self.0);
         known.anchors.retain(|anchor| anchor.kind() != kind);
@@ -147,16 +153,16 @@ impl Vault {
     }
 
     /// The same, and what matches this regular expression is a secret. Errors: it is none, in words.
-    pub fn with_pattern(mut self, pattern: &str) -> Result<Vault, String> {
-        let own = Own::new(pattern)?;
+    pub fn with_pattern(mut self, pattern: &str) -> Result<Vault, BadForm> {
+        let own = Own::new(pattern).map_err(BadForm)?;
         Arc::make_mut(&mut self.0).own.push(Arc::new(own));
         Ok(self)
     }
 
     /// The same, and in the arguments and the JSON outputs of tools the values at this place, such as `$..password`, are left
     /// out. Errors: it is no path, in words.
-    pub fn with_path(mut self, path: &str) -> Result<Vault, String> {
-        let field = Field::new(path)?;
+    pub fn with_path(mut self, path: &str) -> Result<Vault, BadForm> {
+        let field = Field::new(path).map_err(BadForm)?;
         let known = Arc::make_mut(&mut self.0);
         known.fields = known.fields.iter().cloned().chain([field]).collect();
         Ok(self)

@@ -156,10 +156,30 @@ fn this_machine_has_every_part_of_the_sandbox_that_is_needed() {
     assert!(support.can_confine());
 }
 
+#[tokio::test]
+async fn a_program_that_does_something_else_than_to_launch_is_told_what_is_missing_with_what_it_said() {
+    let world = World::new();
+    let start = |script: &str| {
+        let launcher = Launcher::new("/bin/sh", vec!["-c".into(), script.into()]);
+        let words = [OsStr::new("true")];
+        let started = launcher.start(&words, &world.workspace, "t/1", &world.cage(FileAccess::WorkspaceWrite));
+        started.map(drop).unwrap_err().to_string()
+    };
+    let missing = "the launcher did not answer: call mainpath::launcher_main() first in main";
+    assert_eq!(start("exit 2"), missing);
+    assert_eq!(start("echo on standard output"), missing);
+    assert_eq!(
+        start("echo 'error: no such option:' >&2; echo '  __launch' >&2; exit 2"),
+        format!("{missing}; it said: error: no such option: __launch")
+    );
+}
+
 #[test]
 fn a_program_that_is_no_launcher_confines_nothing() {
     for program in ["/bin/false", "/bin/echo", "/no/such/program"] {
         let support = Launcher::new(program, vec![]).support();
         assert!(!support.can_confine() && support.missing().is_some(), "{program}: {support:?}");
+        let is_told = support.missing().is_some_and(|why| why.contains("call mainpath::launcher_main() first in main"));
+        assert_eq!(is_told, program != "/no/such/program", "{support:?}");
     }
 }

@@ -222,7 +222,7 @@ async fn errors_say_what_and_where() {
     let error = FilesStore::open(&file, Options::default()).unwrap_err().to_string();
     assert!(error.starts_with(&format!("cannot open the data directory {}: ", file.display())), "{error}");
     let missing = home.store.lease(&Scope::local(), &trace(), false).await.unwrap_err();
-    assert_eq!(missing.to_string(), "there is no trace t; `mainpath ls` lists the traces");
+    assert_eq!(missing.to_string(), "there is no trace t");
     let lease = home.store.lease(&Scope::local(), &trace(), true).await.unwrap().lease;
     let held = home.store.lease(&Scope::local(), &trace(), true).await.unwrap_err();
     assert_eq!(held.to_string(), "trace t is being run by this process; stop it there, or wait until it is done");
