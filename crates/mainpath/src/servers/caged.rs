@@ -2,9 +2,9 @@
 
 use mainpath_mcp::{Process, Redact, Start, Started, Starter};
 use mainpath_runtime::Vault;
-use mainpath_sandbox::{Cage, How, Launcher};
+use mainpath_sandbox::{Cage, How, Launcher, secret_variables};
 use mainpath_tools::Fut;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Caged {
 impl Caged {
     /// Around this workspace, with Mainpath's own folders out of reach and no secret in the environment.
     pub fn new(launcher: Launcher, vault: &Vault, workspace: &Path, own: Vec<PathBuf>) -> Caged {
-        let launcher = launcher.hide_env(vault.names().map(String::from));
+        let launcher = launcher.hide_env(vault.names().map(OsString::from).chain(secret_variables()));
         Caged { launcher, workspace: workspace.into(), own }
     }
 }

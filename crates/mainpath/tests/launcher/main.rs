@@ -18,6 +18,13 @@ final = "Made."
 #[tokio::main(flavor = "multi_thread", worker_threads = 8)]
 async fn main() -> Result<(), Error> {
     mainpath::launcher_main();
+    if std::env::var_os("GUARDED_API_KEY").is_none() {
+        // Again, with a secret in the environment.
+        let own = std::env::current_exe()?;
+        let again = std::process::Command::new(own).env("GUARDED_API_KEY", "sesame-0123456789").status()?;
+        std::process::exit(again.code().unwrap_or(1));
+    }
+    a_server_is_given_no_secret_of_the_environment().await;
     let folder = tempfile::tempdir()?;
     std::fs::create_dir(folder.path().join("work"))?;
     std::fs::write(folder.path().join("script.toml"), SCRIPT)?;
@@ -38,4 +45,12 @@ async fn main() -> Result<(), Error> {
     assert!(!folder.path().join("out").exists(), "{said}");
     println!("commands of a program with threads start and are held: ok");
     Ok(())
+}
+
+async fn a_server_is_given_no_secret_of_the_environment() {
+    let says = "echo \"key: $GUARDED_API_KEY, home: $HOME\" >&2; exit 1";
+    let args = vec!["-c".into(), says.into()];
+    let server = McpServer { command: Some("sh".into()), args, ..McpServer::default() };
+    let error = Host::builder().in_memory().mcp_server("nosy", server).build().await.unwrap_err();
+    assert!(error.message().contains("it said: key: , home: /"), "{error}");
 }
