@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(
             told("delete_file"),
             Some(
-                "there is no tool \"delete_file\"; `mainpath tools` lists the tools; those of MCP servers are called \
+                "there is no tool \"delete_file\"; those of MCP servers are called \
                  mcp__SERVER__TOOL, and * stands for any letters"
                     .into()
             )

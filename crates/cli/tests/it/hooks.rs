@@ -108,7 +108,7 @@ fn a_hook_and_a_limit_take_aliases_and_patterns_and_a_name_of_no_tool_is_told_wi
         ),
         (
             "\n[tool_limits.nosuch]\nmax_calls = 1\n",
-            "config.toml, line 2: tool_limits: there is no tool \"nosuch\"; `mainpath tools`",
+            "config.toml, line 2: tool_limits: there is no tool \"nosuch\"; those of MCP servers",
         ),
         ("[tool_limits.bash]\n[tool_limits.execute_bash]\n", "line 2: tool_limits: bash has two limits"),
     ] {

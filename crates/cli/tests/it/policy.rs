@@ -213,7 +213,7 @@ fn a_rule_for_a_tool_that_there_is_not_is_refused_as_a_flag_and_told_of_a_file()
         ("--deny", "wc(*)", program("wc")),
         ("--ask", "ssh", program("ssh")),
         ("--allow", "nosuch(x)", program("nosuch")),
-        ("--deny", "delete_file", "there is no tool \"delete_file\"; `mainpath tools` lists the tools; ".into()),
+        ("--deny", "delete_file", "there is no tool \"delete_file\"; those of MCP servers".into()),
     ] {
         place.run_on(&server, &[flag, rule, "Do it."]).fails(2, &format!("{flag}: {told}"));
         place.run(&["policy", "check", flag, rule, "bash(ls)"]).fails(2, &format!("{flag}: {told}"));

@@ -14,7 +14,7 @@ use bound::Bound;
 use following::Following;
 use futures_util::{Stream, StreamExt};
 use mainpath_runtime::Mail;
-use mainpath_types::{EventId, Part, Seq};
+use mainpath_types::{CallId, EventId, Part, Seq};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -88,25 +88,40 @@ impl Stream for Run {
 impl Trace {
     /// Says something and follows what comes of it: a new run, or the one that goes on, which reads it when it is done.
     pub async fn say(&self, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Some(Mail::message(text))).await
+        self.go_on(Mail::message(text)).await
     }
 
-    /// Goes on after a crash, a stop, a limit or an approval, and follows that.
+    /// Goes on after a crash, a stop, a limit or an approval, and follows that. Errors: nothing is left to do, which may be since
+    /// another has gone on meanwhile; [`Trace::outcome`] says how that ended.
     pub async fn resume(&self) -> Result<Run, Error> {
-        let state = self.look().await?.state;
-        let unread = self.host().at(self.id()).mail(state.log.mail.upto).await?;
-        let goes_on = state.run.is_some() || !state.queues.is_empty() || !unread.is_empty();
-        self.go_on((!goes_on && state.tree.head.is_some()).then_some(Mail::Continue)).await
+        let Read { log, state, .. } = self.look().await?;
+        if state.run.is_some() {
+            return self.driven_on(log.head + 1, Bound::Run(state.counts.runs)).await;
+        }
+        // Looked for after the log was read: what comes of it comes after that.
+        if let Some(last) = self.host().at(self.id()).mail(state.log.mail.upto).await?.last() {
+            return self.driven_on(log.head + 1, Bound::Mail(last.id)).await;
+        }
+        match state.queues.is_empty() && state.tree.head.is_some() {
+            true => self.go_on(Mail::Continue).await,
+            false => self.driven_on(log.head + 1, Bound::Next).await,
+        }
+    }
+
+    /// Has a call that was denied made after all, as [`Trace::approve`] does, and follows the run that this begins. Errors: there is no
+    /// such call, or it was not denied.
+    pub async fn reopen(&self, call: CallId) -> Result<Run, Error> {
+        self.go_on(Mail::Reopen { call, arguments: None }).await
     }
 
     /// Goes back to a message and says something else from there. 0 is before the first.
     pub async fn rewind(&self, after: Seq, text: impl Into<String>) -> Result<Run, Error> {
-        self.go_on(Some(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) })).await
+        self.go_on(Mail::Rewind { after, parts: Some(vec![Part::text(text)]) }).await
     }
 
     /// Goes back to a message and has it answered again.
     pub async fn regenerate(&self, after: Seq) -> Result<Run, Error> {
-        self.go_on(Some(Mail::Rewind { after, parts: None })).await
+        self.go_on(Mail::Rewind { after, parts: None }).await
     }
 
     /// Follows the trace from an event on, 1 being the first, whoever drives it: this host, or another program on the same store.
@@ -115,18 +130,18 @@ impl Trace {
         Run::follow(self.clone(), from, Bound::All)
     }
 
-    async fn go_on(&self, mail: Option<Mail>) -> Result<Run, Error> {
-        let Read { log, state, .. } = self.look().await?;
-        let (runtime, scope) = (self.host().runtime(), self.host().scope());
-        let bound = match mail {
-            Some(mail) => Bound::Mail(runtime.send(scope, self.id(), &mail).await?),
-            None if state.run.is_some() => Bound::Run(state.counts.runs),
-            None => Bound::Next,
-        };
+    async fn go_on(&self, mail: Mail) -> Result<Run, Error> {
+        let from = self.look().await?.log.head + 1;
+        let sent = self.host().runtime().send(self.host().scope(), self.id(), &mail).await?;
+        self.driven_on(from, Bound::Mail(sent)).await
+    }
+
+    /// Follows what another drives, or this host does from now on.
+    async fn driven_on(&self, from: EventId, bound: Bound) -> Result<Run, Error> {
         // Whoever else drives it reads what was sent.
         if self.host().at(self.id()).driver().await?.is_none() {
-            runtime.resume(scope, self.id());
+            self.host().runtime().resume(self.host().scope(), self.id());
         }
-        Ok(Run::follow(self.clone(), log.head + 1, bound))
+        Ok(Run::follow(self.clone(), from, bound))
     }
 }

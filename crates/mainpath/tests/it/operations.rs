@@ -114,10 +114,11 @@ async fn a_call_that_was_denied_is_made_after_all_when_it_is_approved() {
     }
     let (trace, call) = (run.trace().clone(), call.unwrap());
     assert!(!place.work().join("new.txt").exists());
-    trace.approve(call).await.unwrap();
-    trace.resume().await.unwrap().outcome().await.unwrap();
+    trace.reopen(call).await.unwrap().outcome().await.unwrap();
     assert_eq!(std::fs::read_to_string(place.work().join("new.txt")).unwrap(), "hello");
     let missing = "99.0".parse().unwrap();
+    let again = trace.reopen(call).await.unwrap().outcome().await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::Refused);
     assert_eq!(trace.approve(missing).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(trace.deny(missing, None).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
