@@ -64,8 +64,26 @@ pub fn line_feeds(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A file's front matter as it is written, and what follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontMatter<'t> {
+    /// Its fields, in their order; none where the file has no front matter.
+    pub entries: Vec<Entry>,
+    /// What follows it.
+    pub body: &'t str,
+    /// What is off.
+    pub findings: Vec<Finding>,
+}
+
 /// Takes a skill's file apart, with line feeds as line ends ([`line_feeds`]). It never fails: what is off is among the findings.
 pub fn read_text(text: &str) -> SkillText<'_> {
+    let FrontMatter { entries, body, mut findings } = front_matter(text);
+    SkillText { front: read_entries(&entries, &mut findings), body, findings }
+}
+
+/// Takes any file with front matter apart, with line feeds as line ends. It never fails: what is no YAML is read line by line, and what is
+/// off is among the findings.
+pub fn front_matter(text: &str) -> FrontMatter<'_> {
     let mut findings = Vec::new();
     let without_mark = text.strip_prefix('\u{feff}');
     if without_mark.is_some() {
@@ -81,26 +99,24 @@ pub fn read_text(text: &str) -> SkillText<'_> {
             false => "it does not begin with front matter (a line with ---)",
         };
         findings.push(Finding::warning(Some(1), what));
-        return SkillText { front: Front::default(), body: text, findings };
+        return FrontMatter { entries: Vec::new(), body: text, findings };
     };
     if by_fences(text).is_some_and(|fenced| fenced.front != parts.front) {
         findings.push(Finding::warning(None, "--- inside its front matter; other programs end the front matter there"));
     }
-    let front = match yaml::parse(parts.front) {
-        Ok(Document { root: Some(Node { value: Value::Map(entries), .. }), .. }) => {
-            read_entries(&entries, &mut findings)
-        }
+    let entries = match yaml::parse(parts.front) {
+        Ok(Document { root: Some(Node { value: Value::Map(entries), .. }), .. }) => entries,
         Ok(_) => {
             findings.push(Finding::warning(Some(1), "its front matter has no fields (name: …)"));
-            Front::default()
+            Vec::new()
         }
         Err(At { line, text }) => {
             let text = format!("its front matter is not YAML: {text}; read line by line instead");
             findings.push(Finding::warning(Some(line), text));
-            read_entries(&line_by_line(parts.front), &mut findings)
+            line_by_line(parts.front)
         }
     };
-    SkillText { front, body: parts.body, findings }
+    FrontMatter { entries, body: parts.body, findings }
 }
 
 /// Front matter between two lines that are `---`: what people mean.
@@ -226,7 +242,8 @@ fn line_by_line(front: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let node = |line: usize, text: &str| Node { line, column: 0, value: Value::Text(text.into()) };
     for (number, line) in (1..).zip(front.lines()) {
-        let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let is_name = |name: &&str| !name.is_empty() && name.chars().all(is_letter);
         let field = line.split_once(':').filter(|(name, _)| is_name(name));
         match (field, entries.last_mut()) {
             (Some((name, text)), _) => {
