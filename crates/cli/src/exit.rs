@@ -1,5 +1,6 @@
 //! Exit codes, and errors as one line.
 
+use crate::commands::agents::quoted;
 use crate::ui::text::plain;
 use mainpath::home::hidden;
 use mainpath::named_sessions::{PlaceError, SessionError};
@@ -94,6 +95,11 @@ fn advised(line: String) -> String {
         "`mainpath tools` lists the tools".into()
     } else if line.starts_with("there is no trace ") && !line.contains(';') {
         "`mainpath ls` lists the traces".into()
+    } else if let Some(rest) =
+        line.strip_prefix("the preset ").filter(|_| line.contains(" comes with this repository, and "))
+    {
+        let name = quoted(rest.split(" (").next().unwrap_or_default());
+        return format!("{line}; read it with `mainpath agents show {name}`, then `mainpath agents trust {name}`");
     } else if line == "there are no traces yet" {
         "start one with `mainpath run \"TASK\"`".into()
     } else {

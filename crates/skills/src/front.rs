@@ -71,13 +71,15 @@ pub struct FrontMatter<'t> {
     pub entries: Vec<Entry>,
     /// What follows it.
     pub body: &'t str,
+    /// Whether it could be read as YAML, not only line by line.
+    pub is_yaml: bool,
     /// What is off.
     pub findings: Vec<Finding>,
 }
 
 /// Takes a skill's file apart, with line feeds as line ends ([`line_feeds`]). It never fails: what is off is among the findings.
 pub fn read_text(text: &str) -> SkillText<'_> {
-    let FrontMatter { entries, body, mut findings } = front_matter(text);
+    let FrontMatter { entries, body, mut findings, .. } = front_matter(text);
     SkillText { front: read_entries(&entries, &mut findings), body, findings }
 }
 
@@ -99,12 +101,14 @@ pub fn front_matter(text: &str) -> FrontMatter<'_> {
             false => "it does not begin with front matter (a line with ---)",
         };
         findings.push(Finding::warning(Some(1), what));
-        return FrontMatter { entries: Vec::new(), body: text, findings };
+        return FrontMatter { entries: Vec::new(), body: text, is_yaml: false, findings };
     };
     if by_fences(text).is_some_and(|fenced| fenced.front != parts.front) {
         findings.push(Finding::warning(None, "--- inside its front matter; other programs end the front matter there"));
     }
-    let entries = match yaml::parse(parts.front) {
+    let parsed = yaml::parse(parts.front);
+    let is_yaml = parsed.is_ok();
+    let entries = match parsed {
         Ok(Document { root: Some(Node { value: Value::Map(entries), .. }), .. }) => entries,
         Ok(_) => {
             findings.push(Finding::warning(Some(1), "its front matter has no fields (name: …)"));
@@ -116,7 +120,7 @@ pub fn front_matter(text: &str) -> FrontMatter<'_> {
             line_by_line(parts.front)
         }
     };
-    FrontMatter { entries, body: parts.body, findings }
+    FrontMatter { entries, body: parts.body, is_yaml, findings }
 }
 
 /// Front matter between two lines that are `---`: what people mean.
@@ -154,7 +158,7 @@ fn read_entries(entries: &[Entry], findings: &mut Vec<Finding>) -> Front {
             "description" => front.description = front.description.take().or(text),
             "license" => front.license = front.license.take().or(text),
             "compatibility" => front.compatibility = front.compatibility.take().or(text),
-            "allowed-tools" if front.allowed_tools.is_empty() => front.allowed_tools = tools(value),
+            "allowed-tools" if front.allowed_tools.is_empty() => front.allowed_tools = tool_list(value),
             "metadata" if front.metadata.is_empty() => front.metadata = metadata(value),
             DISABLE_MODEL_INVOCATION => {
                 let says = text.as_deref().and_then(truth);
@@ -204,7 +208,7 @@ pub(crate) fn effect(said: &str) -> Option<EffectClass> {
 }
 
 /// `Read, Bash(git add:*)`, `Read Bash(git add:*)` or a list of such.
-fn tools(value: &Node) -> Vec<String> {
+pub fn tool_list(value: &Node) -> Vec<String> {
     let items: Vec<&str> = match &value.value {
         Value::List(items) => items.iter().filter_map(text_of).collect(),
         _ => text_of(value).into_iter().collect(),

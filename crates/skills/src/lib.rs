@@ -34,7 +34,9 @@ pub use builtin::BUILTIN;
 pub use catalogue::{Catalogue, Listed, Shown};
 pub use excerpt::Excerpt;
 pub use finding::{Finding, Severity, is_valid};
-pub use front::{DISABLE_MODEL_INVOCATION, EFFECT, Front, FrontMatter, SkillText, front_matter, line_feeds, read_text};
+pub use front::{
+    DISABLE_MODEL_INVOCATION, EFFECT, Front, FrontMatter, SkillText, front_matter, line_feeds, read_text, tool_list,
+};
 pub use index::{Known, METADATA_BYTES, MOST_SKILLS, NoSkill, Skills};
 pub use open::Problem;
 pub use roots::{Layer, Places, Root, roots};
