@@ -1,7 +1,6 @@
 //! Exit codes, and errors as one line.
 
-use crate::commands::agents::quoted;
-use crate::ui::text::plain;
+use crate::ui::text::{plain, quoted};
 use mainpath::home::hidden;
 use mainpath::named_sessions::{PlaceError, SessionError};
 use mainpath::runtime::RuntimeError;
@@ -184,6 +183,10 @@ mod tests {
             ),
             ("there is no tool \"bsh\"; did you mean \"bash\"?", ""),
             ("there is no trace x; `mainpath ls` lists the traces", ""),
+            (
+                "the preset my own (/w/x.md) comes with this repository, and you have not trusted it",
+                "; read it with `mainpath agents show 'my own'`, then `mainpath agents trust 'my own'`",
+            ),
             ("no space left", ""),
         ] {
             assert_eq!(advised(line.into()), format!("{line}{advice}"));

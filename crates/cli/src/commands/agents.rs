@@ -4,7 +4,7 @@ use crate::commands::models::dollars;
 use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
-use crate::ui::text::{plain, short};
+use crate::ui::text::{plain, quoted, short};
 use clap::{Args, Subcommand};
 use mainpath::Installation;
 use mainpath::agent;
@@ -100,11 +100,6 @@ fn standing(listed: &Listed, description: &str) -> String {
         (Standing::Faulty, _) => "faulty: it cannot be used".into(),
         _ => description.into(),
     }
-}
-
-/// A name as it is typed.
-pub fn quoted(name: &str) -> String {
-    if name.contains(' ') { format!("'{name}'") } else { name.into() }
 }
 
 /// What is wrong with an agent, what of it has no effect, and what it hides.

@@ -238,13 +238,13 @@ impl Reading<'_> {
             Value::List(items) => items.iter().map(|item| (item.line, tool_list(item))).collect(),
             _ => vec![(value.line, tool_list(value))],
         };
-        if items.iter().all(|(_, words)| words.is_empty()) {
-            return self.fault(value, &format!("{written} names no tool; write [] for none, or leave the line out"));
-        }
         if let Value::List(items) = &value.value
             && let Some(odd) = items.iter().find(|item| !matches!(item.value, Value::Text(_)))
         {
             return self.fault(odd, &format!("{written}: expected names of tools"));
+        }
+        if items.iter().all(|(_, words)| words.is_empty()) {
+            return self.fault(value, &format!("{written} names no tool; write [] for none, or leave the line out"));
         }
         for (line, words) in items {
             for text in words {

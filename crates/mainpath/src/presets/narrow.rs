@@ -53,7 +53,8 @@ mod tests {
             ("mcp__x__*", "*", "mcp__x__*"),
             ("mcp__x__*", "mcp__y__*", ""),
             ("g*", "*p", "grep"),
-            ("g???", "g*", "glob grep"),
+            ("g???", "g*", "g???"),
+            ("g???", "*r*", "grep"),
             ("bash", "g*", ""),
             ("bash", "execute_bash", "execute_bash"),
         ] {
