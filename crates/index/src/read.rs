@@ -62,6 +62,7 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         model: spec.map(|spec| spec.model.clone()).unwrap_or_default(),
         workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(),
         task: task.unwrap_or_default(),
+        agent: spec.and_then(|spec| spec.preset.as_ref()).map(|preset| preset.name.clone()),
     };
     Some(Found { row, stamp, live, said, runs: runs(trace, &log.events) })
 }

@@ -33,6 +33,7 @@ mod host;
 mod installation;
 mod launcher;
 mod logs;
+pub mod presets;
 #[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
@@ -54,6 +55,7 @@ pub use host::Host;
 pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
+pub use presets::{Preset, Presets};
 #[cfg(feature = "home")]
 pub use rule_names::RuleNames;
 pub use run::{Outcome, Run, Status};
@@ -73,6 +75,7 @@ pub use mainpath_providers as providers;
 pub use mainpath_runtime as runtime;
 pub use mainpath_sandbox as sandbox;
 pub use mainpath_sessions as named_sessions;
+pub use mainpath_skills as skills;
 pub use mainpath_store as store;
 pub use mainpath_tools as tools;
 pub use mainpath_types as types;

@@ -109,6 +109,9 @@ impl EventKind {
                     data.spec.instructions = ERASED.into();
                 }
                 wipe_text(&mut data.spec.system_prompt);
+                if let Some(preset) = data.spec.preset.as_mut().filter(|preset| !preset.instructions.is_empty()) {
+                    preset.instructions = ERASED.into();
+                }
                 wipe_text(&mut data.spec.name);
                 data.spec.output_schema = data.spec.output_schema.take().map(|_| true.into());
             }

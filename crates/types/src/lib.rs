@@ -7,6 +7,7 @@
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
 mod access;
+mod applied_preset;
 mod call;
 mod context;
 mod erasure;
@@ -31,6 +32,7 @@ mod turning;
 mod usage;
 
 pub use access::*;
+pub use applied_preset::*;
 pub use call::*;
 pub use context::*;
 pub use erasure::*;

@@ -97,7 +97,7 @@ fn json_of(row: &Row) -> Value {
     json!({
         "trace_id": row.trace, "status": row.status, "finish_reason": row.reason, "turns": row.turns, "tokens": row.tokens,
         "cost_micros": row.cost, "about": row.about, "modified": format_time(row.modified), "created": format_time(row.created),
-        "model": row.model, "workspace": row.workspace, "task": row.task,
+        "model": row.model, "workspace": row.workspace, "task": row.task, "agent": row.agent,
     })
 }
 

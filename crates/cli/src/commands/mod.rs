@@ -1,5 +1,6 @@
 //! The commands: each is registered once, below, in the order of `mainpath --help`. Its arguments and its code are in one file.
 
+pub mod agents;
 pub mod chat;
 pub mod compare;
 pub mod config;
@@ -137,6 +138,8 @@ commands! {
     Sandbox(sandbox::SandboxArgs) |_args| => Err(Failure::usage("the sandbox starts before anything else"));
     /// List the tools: what they do, their limits and schemas, and how to enable the rest
     Tools(tools::ToolsArgs) |args| => tools::tools(args).await;
+    /// List, show and trust agents: presets with their tools, limits and instructions
+    Agents(agents::AgentsArgs) |args| => agents::agents(&args);
     /// List, trust and test MCP servers, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;

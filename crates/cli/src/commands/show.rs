@@ -133,6 +133,9 @@ async fn path(
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
     }
+    if let Some(preset) = spec.and_then(|spec| spec.preset.as_ref()) {
+        out(&format!("agent   {}", plain(&preset.name)))?;
+    }
     out(&format!(
         "tokens  {}",
         spent(Spent { usage: state.spent.usage, cost: state.spent.cost, about: state.spent.about })

@@ -4,6 +4,7 @@ pub mod attach;
 pub mod demo;
 pub mod driven;
 pub mod follow;
+pub mod given;
 pub mod go_on;
 pub mod held;
 pub mod rules;

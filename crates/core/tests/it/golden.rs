@@ -82,7 +82,16 @@ fn life() -> Vec<Event> {
     let mut agent = finish(agent);
     let limits = Limits { inject_every: Some(1), ..no_limits() };
     let hooks = vec!["news".to_string()];
-    agent.takes(InputKind::SetSpec { spec: Box::new(Spec { context_hooks: hooks, ..spec(limits, 4_000) }), by: None });
+    let preset = AppliedPreset {
+        name: "explore".into(),
+        source: "builtin".into(),
+        skills: Some(vec!["planning".into()]),
+        instructions: "Only look.".into(),
+    };
+    let rules = RunRules { deny: vec!["bash".into()], commands: vec![vec!["git *".into()]], ..RunRules::default() };
+    let relations = Relations { agent_type: Some("explore".into()), ..Relations::default() };
+    let reader = Spec { context_hooks: hooks, preset: Some(preset), rules, relations, ..spec(limits, 4_000) };
+    agent.takes(InputKind::SetSpec { spec: Box::new(reader), by: None });
     agent.says(MessageMode::Message, "once more");
     let planned = PlannedCall { answer: Some("the plan in short".into()), ..allowed("read") };
     let step = Step { id: Some("s1".into()), title: Some("a step".into()), ..Step::default() };

@@ -12,9 +12,11 @@ mod spec;
 pub use basis::Basis;
 pub use builder::Agent;
 pub use model::{Chosen, check_model, choose_model, env, find_model};
+pub(crate) use notes::repository_root;
 pub use offer::REACHING;
 #[cfg(feature = "home")]
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
 
 pub use spec::{ModeFor, changed, sizes, spec, workspace};
+pub(crate) use spec::{with_model, with_words};

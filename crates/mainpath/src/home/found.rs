@@ -45,7 +45,7 @@ impl Home {
                 (config, forms, Some(wrong))
             }
         };
-        Ok((Home { data, config_file, config, forms }, wrong))
+        Ok((Home { data, config_file, config, person: var("HOME"), forms }, wrong))
     }
 
     /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.

@@ -10,6 +10,7 @@ mod events;
 mod examples;
 mod mcp;
 mod operations;
+mod presets;
 mod runs;
 mod starting;
 mod support;
