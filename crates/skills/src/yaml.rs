@@ -13,44 +13,51 @@ const DEEPEST: usize = 245;
 
 /// A value, and where it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub struct Node {
     /// The line, from 1.
     pub line: usize,
     /// The column, from 0.
     pub column: usize,
+    /// What it is.
     pub value: Value,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A scalar.
     Text(String),
     /// `=` or `<<` without quotes: types of their own in YAML 1.1, so not text for StrictYAML.
     Special(&'static str),
     /// `*name`. What it stands for is never looked up.
     Alias,
+    /// A list.
     List(Vec<Node>),
+    /// A mapping, in the order of the text.
     Map(Vec<Entry>),
 }
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: Node,
+    /// What it stands for.
     pub value: Node,
 }
 
 /// Something at a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct At {
+pub struct At {
     /// The line, from 1.
     pub line: usize,
+    /// What, in a few words.
     pub text: String,
 }
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Document {
+pub struct Document {
     /// Nothing for an empty text.
     pub root: Option<Node>,
     /// What StrictYAML does not allow.
@@ -65,7 +72,7 @@ struct Open {
 }
 
 /// Reads front matter. Errors: it is no YAML.
-pub(crate) fn parse(text: &str) -> Result<Document, At> {
+pub fn parse(text: &str) -> Result<Document, At> {
     let mut document = Document::default();
     document.refused.extend(odd_characters(text));
     document.refused.extend(odd_beginning(text));
