@@ -1,0 +1,6 @@
+//! Tests with real folders, files and processes.
+
+mod files;
+mod finding;
+mod support;
+mod writing;
