@@ -6,7 +6,9 @@ use crate::find::{Found, Query, Terms, searched};
 use crate::folder::{Stamp, unreadable};
 use crate::read::{Contents, read_text};
 use mainpath_skills::{Problem, words};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, Transaction, TransactionBehavior, params, params_from_iter};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, Result, Transaction, TransactionBehavior, params, params_from_iter,
+};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
@@ -20,7 +22,9 @@ const VERSION: i64 = 1;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// So many entries are looked at closely, by tags and by words each.
-const CANDIDATES: i64 = 50;
+const CANDIDATES: i64 = 30;
+/// So many places of words are ranked; the words that most entries have say the least and are left out first.
+const PLACES: i64 = 1_000;
 
 const TABLES: &str = "
     CREATE TABLE file(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, len INTEGER NOT NULL, at INTEGER NOT NULL, inode INTEGER NOT NULL,
@@ -39,6 +43,7 @@ const TABLES: &str = "
     CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL);
     CREATE VIRTUAL TABLE word USING fts5(status, text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
     INSERT INTO word(word, rank) VALUES('rank', 'bm25(0.0, 1.0)');
+    CREATE VIRTUAL TABLE word_count USING fts5vocab(word, row);
 ";
 
 pub(crate) struct Cache {
@@ -135,7 +140,7 @@ fn prepared(mut db: Connection) -> Result<Connection> {
 }
 
 fn drop_all(db: &Connection) -> Result<()> {
-    for table in ["file", "entry", "broken", "tag", "tag_word", "tagged", "mark", "word"] {
+    for table in ["file", "entry", "broken", "tag", "tag_word", "tagged", "mark", "word_count", "word"] {
         db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
     Ok(())
@@ -371,9 +376,32 @@ fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMa
 }
 
 fn by_words(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<Vec<i64>> {
-    let quoted: Vec<String> = terms.all.iter().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
+    let words = telling(db, &terms.all)?;
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
     let said = format!("text : ({})", quoted.join(" OR "));
     let said = if with_waiting { said } else { format!("status : accepted AND {said}") };
     let mut query = db.prepare_cached("SELECT rowid FROM word WHERE word MATCH ?1 ORDER BY rank LIMIT ?2")?;
     query.query_map(params![said, CANDIDATES], |row| row.get(0))?.collect()
+}
+
+/// Those of these words that entries have, the rare ones first, as many as can be ranked in a moment.
+fn telling(db: &Connection, words: &[String]) -> Result<Vec<String>> {
+    let mut count = db.prepare_cached("SELECT doc FROM word_count WHERE term = ?1")?;
+    let mut counted: Vec<(i64, &String)> = Vec::new();
+    for word in words {
+        if let Some(entries) = count.query_row([word], |row| row.get(0)).optional()? {
+            counted.push((entries, word));
+        }
+    }
+    counted.sort_unstable();
+    let mut room = PLACES;
+    let fits = |(entries, _): &&(i64, &String)| {
+        let is_first = room == PLACES;
+        room -= entries;
+        is_first || room >= 0
+    };
+    Ok(counted.iter().take_while(fits).map(|(_, word)| (*word).clone()).collect())
 }

@@ -10,19 +10,23 @@ use crate::write::{name_of_status, tame, text_of, with_field};
 use mainpath_skills::{Problem, open_file_in, open_folder, read_whole};
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, open, statat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 /// So many files are read at most, the first ones in the order of their names.
 pub const MOST_FILES: usize = 50_000;
+/// A folder whose last change is so long ago cannot have changed since without another time.
+const SETTLED: Duration = Duration::from_secs(2);
+/// From so many files on two threads look at them.
+const MANY: usize = 1_000;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether it is done.
@@ -36,6 +40,13 @@ const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 pub struct Experiences {
     folder: PathBuf,
     cache: Mutex<Cache>,
+    listed: Mutex<Option<Listed>>,
+}
+
+/// The names in a folder that has not changed since.
+struct Listed {
+    changed: SystemTime,
+    names: Arc<Vec<CString>>,
 }
 
 /// What is to be changed of an entry.
@@ -64,7 +75,11 @@ impl Experiences {
     /// The entries of a folder, which need not be there yet, with a cache beside it: a file that is made where it can be, and made again
     /// where it is damaged. Errors: SQLite cannot be used at all.
     pub fn open(folder: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Result<Experiences, ExperienceError> {
-        Ok(Experiences { folder: folder.into(), cache: Mutex::new(Cache::open(&cache.into())?) })
+        Ok(Experiences {
+            folder: folder.into(),
+            cache: Mutex::new(Cache::open(&cache.into())?),
+            listed: Mutex::default(),
+        })
     }
 
     /// Where the entries are.
@@ -74,7 +89,7 @@ impl Experiences {
 
     /// Whether there is a file that could hold an entry. Reads nothing.
     pub fn is_empty(&self) -> bool {
-        stamps(&self.folder).is_ok_and(|stamps| stamps.is_empty())
+        stamps(&self.folder, &self.listed).is_ok_and(|stamps| stamps.is_empty())
     }
 
     /// Everything that is there, in the order of the files' names. Errors: the folder or the cache cannot be read.
@@ -197,7 +212,7 @@ impl Experiences {
 
     /// The cache as the files are now.
     fn fresh(&self) -> Result<MutexGuard<'_, Cache>, ExperienceError> {
-        let stamps = stamps(&self.folder).map_err(|error| self.io(error))?;
+        let stamps = stamps(&self.folder, &self.listed).map_err(|error| self.io(error))?;
         let mut cache = self.cache();
         let folder = open_folder(&self.folder);
         let read = |stamp: &Stamp| -> Result<String, Problem> {
@@ -276,20 +291,54 @@ struct Read {
     entry: Entry,
 }
 
-/// The files that may hold entries, in the order of their names. What begins with a dot is something else.
-fn stamps(folder: &Path) -> io::Result<Vec<Stamp>> {
+/// The files that may hold entries, in the order of their names.
+fn stamps(folder: &Path, listed: &Mutex<Option<Listed>>) -> io::Result<Vec<Stamp>> {
     let handle = match open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(Vec::new()),
         handle => handle?,
     };
-    let mut found = Vec::new();
-    for file in Dir::read_from(&handle)? {
+    let changed = File::from(handle.try_clone()?).metadata()?.modified()?;
+    let mut listed = listed.lock().unwrap_or_else(PoisonError::into_inner);
+    let names = match listed.take() {
+        Some(known) if known.changed == changed => known.names,
+        _ => Arc::new(names(&handle)?),
+    };
+    // What changes within one tick of the clock has one time.
+    let settled = changed.elapsed().is_ok_and(|ago| ago > SETTLED);
+    *listed = settled.then(|| Listed { changed, names: Arc::clone(&names) });
+    drop(listed);
+    if names.len() < MANY {
+        return stamps_of(&handle, &names);
+    }
+    // Looking at each takes nearly all of the time, and none of it needs another.
+    let (first, second) = names.split_at(names.len() / 2);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| stamps_of(&handle, second));
+        let mut found = stamps_of(&handle, first)?;
+        found.extend(second.join().unwrap_or_else(|_| Err(io::Error::other("a thread has died")))?);
+        Ok(found)
+    })
+}
+
+/// The names of the files that may hold entries. What begins with a dot is something else.
+fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names: Vec<CString> = Vec::new();
+    for file in Dir::read_from(folder)? {
         let file = file?;
         let name = file.file_name().to_bytes();
-        if name.starts_with(b".") || !name.ends_with(b".md") {
-            continue;
+        if !name.starts_with(b".") && name.ends_with(b".md") {
+            names.push(file.file_name().into());
         }
-        let stat = match statat(&handle, file.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+    }
+    names.sort_unstable();
+    names.truncate(MOST_FILES);
+    Ok(names)
+}
+
+fn stamps_of(folder: &OwnedFd, names: &[CString]) -> io::Result<Vec<Stamp>> {
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let stat = match statat(folder, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
             // Gone meanwhile.
             Err(Errno::NOENT) => continue,
             stat => stat?,
@@ -298,18 +347,15 @@ fn stamps(folder: &Path) -> io::Result<Vec<Stamp>> {
         if kind == FileType::Directory {
             continue;
         }
-        let at =
-            stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        let second = stat.st_mtime.saturating_mul(1_000_000_000);
         found.push(Stamp {
-            name: String::from_utf8_lossy(name).into_owned(),
+            name: String::from_utf8_lossy(name.to_bytes()).into_owned(),
             len: stat.st_size,
-            at,
+            at: second.saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
             inode: i64::try_from(stat.st_ino).unwrap_or(i64::MAX),
             is_file: kind == FileType::RegularFile,
         });
     }
-    found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    found.truncate(MOST_FILES);
     Ok(found)
 }
 

@@ -27,6 +27,8 @@ pub mod agent;
 mod builder;
 mod error;
 pub mod event;
+#[cfg(feature = "home")]
+pub mod experience;
 pub mod home;
 mod host;
 #[cfg(feature = "home")]

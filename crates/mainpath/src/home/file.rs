@@ -99,6 +99,8 @@ pub struct ConfigFile {
     /// MCP servers.
     #[cfg(feature = "home")]
     pub mcp: McpConfig,
+    /// What agents learned from earlier work.
+    pub experience: ExperienceConfig,
     /// How long traces are kept.
     pub retention: Retention,
     /// What sessions are like where nothing else is said.
@@ -113,6 +115,18 @@ pub struct Retention {
     pub older_than: Option<Time>,
     /// All but so many of the newest.
     pub keep: Option<NonZeroUsize>,
+}
+
+/// `[experience]`: what agents learned from earlier work.
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExperienceConfig {
+    /// Whether agents are shown experiences and have the tools for them. Without it, where there are any.
+    pub enabled: Option<bool>,
+    /// How many a new trace is shown at most; 5 where nothing is said, 0 for none.
+    pub show: Option<u32>,
+    /// Whether a run that made calls is reflected on when it has ended.
+    pub reflect: bool,
 }
 
 /// `[shares]`: those that are not named have their usual size.
