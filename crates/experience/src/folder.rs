@@ -39,7 +39,8 @@ const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// The entries of a folder.
 pub struct Experiences {
     folder: PathBuf,
-    cache: Mutex<Cache>,
+    cache_file: PathBuf,
+    cache: Mutex<Option<Cache>>,
     listed: Mutex<Option<Listed>>,
 }
 
@@ -72,14 +73,15 @@ pub(crate) struct Stamp {
 }
 
 impl Experiences {
-    /// The entries of a folder, which need not be there yet, with a cache beside it: a file that is made where it can be, and made again
-    /// where it is damaged. Errors: SQLite cannot be used at all.
-    pub fn open(folder: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Result<Experiences, ExperienceError> {
-        Ok(Experiences {
+    /// The entries of a folder, which need not be there yet, with a cache beside it: a file that is made once there are entries, where it
+    /// can be, and made again where it is damaged. Nothing is opened yet.
+    pub fn open(folder: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Experiences {
+        Experiences {
             folder: folder.into(),
-            cache: Mutex::new(Cache::open(&cache.into())?),
+            cache_file: cache.into(),
+            cache: Mutex::default(),
             listed: Mutex::default(),
-        })
+        }
     }
 
     /// Where the entries are.
@@ -94,25 +96,25 @@ impl Experiences {
 
     /// Everything that is there, in the order of the files' names. Errors: the folder or the cache cannot be read.
     pub fn all(&self) -> Result<Contents, ExperienceError> {
-        let mut cache = self.fresh()?;
-        cache.all(&self.folder)
+        self.fresh()?.as_mut().map_or_else(|| Ok(Contents::default()), |cache| cache.all(&self.folder))
     }
 
     /// One entry. Errors: there is none of this id, among others.
     pub fn get(&self, id: &str) -> Result<Placed, ExperienceError> {
-        let mut cache = self.fresh()?;
-        cache.get(&self.folder, id)?.ok_or_else(|| ExperienceError::Unknown(id.into()))
+        let found = self.fresh()?.as_mut().map_or(Ok(None), |cache| cache.get(&self.folder, id))?;
+        found.ok_or_else(|| ExperienceError::Unknown(id.into()))
     }
 
     /// What fits best, the best first. Errors: the folder or the cache cannot be read.
     pub fn find(&self, query: &Query) -> Result<Vec<Found>, ExperienceError> {
-        let mut cache = self.fresh()?;
-        cache.find(&self.folder, query)
+        self.fresh()?.as_mut().map_or_else(|| Ok(Vec::new()), |cache| cache.find(&self.folder, query))
     }
 
     /// Makes the cache again. Errors: it cannot be written.
     pub fn rebuild(&self) -> Result<(), ExperienceError> {
-        self.cache().clear()?;
+        if let Some(cache) = self.fresh()?.as_mut() {
+            cache.clear()?;
+        }
         self.fresh().map(drop)
     }
 
@@ -206,14 +208,14 @@ impl Experiences {
         Ok(entry)
     }
 
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The cache as the files are now.
-    fn fresh(&self) -> Result<MutexGuard<'_, Cache>, ExperienceError> {
+    /// The cache as the files are now; `None` where there are none.
+    fn fresh(&self) -> Result<MutexGuard<'_, Option<Cache>>, ExperienceError> {
         let stamps = stamps(&self.folder, &self.listed).map_err(|error| self.io(error))?;
-        let mut cache = self.cache();
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if stamps.is_empty() {
+            *cache = None;
+            return Ok(cache);
+        }
         let folder = open_folder(&self.folder);
         let read = |stamp: &Stamp| -> Result<String, Problem> {
             if !stamp.is_file {
@@ -221,7 +223,11 @@ impl Experiences {
             }
             text_in(folder.as_ref().map_err(Clone::clone)?, &stamp.name)
         };
-        cache.refresh(&self.folder, stamps, read)?;
+        let fresh = match cache.take() {
+            Some(open) => open,
+            None => Cache::open(&self.cache_file)?,
+        };
+        cache.insert(fresh).refresh(&self.folder, stamps, read)?;
         Ok(cache)
     }
 

@@ -1,7 +1,7 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
 use crate::agent::{Basis, check_model};
-use crate::experience::{Experienced, Experiences, offer, scoring, with_experience};
+use crate::experience::{Experienced, Experiences, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
 use crate::{Error, Home, LimitOptions, Logs, launcher};
@@ -69,7 +69,7 @@ impl Installation {
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
         let context = home.config.context_hooks.iter().map(build).collect::<Result<Vec<_>, Error>>()?;
-        let experiences = Arc::new(home.experiences()?);
+        let experiences = Arc::new(home.experiences());
         let has_experience = home.has_experience(&experiences);
         let store = Arc::clone(&logs.store) as Arc<dyn Store>;
         let counts = has_experience.then(|| scoring(&experiences, store, logs.scope.clone()));
@@ -77,9 +77,6 @@ impl Installation {
         home.check_hooks()?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
-        if has_experience {
-            offer(&tools, &experiences, system_clock);
-        }
         // One that cannot be used might have any name; that is told first.
         if unready.is_empty() {
             let names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
@@ -102,6 +99,11 @@ impl Installation {
             Timeouts { first_byte: given.first_byte.unwrap_or(first_byte), idle: given.idle.unwrap_or(idle) };
         self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
         self
+    }
+
+    /// What agents learned and how many entries a new trace is shown, where they are to have that.
+    pub(crate) fn experience(&self) -> Option<(Arc<Experiences>, usize)> {
+        self.has_experience.then(|| (Arc::clone(&self.experiences), self.logs.home.experiences_shown()))
     }
 
     /// A new trace's first message with what earlier work says about it, at its end.

@@ -9,6 +9,7 @@ pub mod conversation;
 pub mod demo;
 pub mod doctor;
 pub mod elsewhere;
+pub mod experience;
 pub mod export;
 pub mod goal;
 pub mod ls;
@@ -123,6 +124,11 @@ commands! {
     /// Named conversations
     #[command(subcommand)]
     Session(Box<session::SessionCommand>) |command| => session::session(*command).await;
+    /// Have the agent of a trace look back on its work and keep what it learned
+    Reflect(experience::ReflectArgs) |args| => experience::reflect(args).await;
+    /// List, edit, score and review what agents learned
+    #[command(subcommand)]
+    Experience(experience::ExperienceCommand) |command| => experience::experience(command);
     /// Remove traces with all their files
     Rm(removal::RmArgs) |args| => removal::rm(args).await;
     /// Remove old traces by age and number, and unreferenced blobs

@@ -6,6 +6,7 @@ pub mod driven;
 pub mod follow;
 pub mod go_on;
 pub mod held;
+pub mod reflect;
 pub mod rules;
 pub mod settle;
 pub mod signals;

@@ -5,7 +5,7 @@ use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::attach;
 use crate::runs::demo::is_demo;
-use crate::runs::driven::{announce, connect, follow, warn};
+use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::go_on::go_on;
 use crate::runs::rules::check_rules;
@@ -89,7 +89,7 @@ pub async fn begin(
     let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, &workspace, &rules.policy, mode)?;
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
-    let mail = message(task, attached, &args.output);
+    let mail = experienced(app, message(task, attached, &args.output), &args.output);
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await

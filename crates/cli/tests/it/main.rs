@@ -16,6 +16,7 @@ mod crash;
 mod destinations;
 mod elsewhere;
 mod every_model;
+mod experiences;
 mod foreign_verifier;
 mod forks;
 mod hardening;

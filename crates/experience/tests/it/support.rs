@@ -16,7 +16,7 @@ impl Place {
     }
 
     pub fn open(&self) -> Experiences {
-        Experiences::open(&self.folder, &self.cache).unwrap()
+        Experiences::open(&self.folder, &self.cache)
     }
 
     pub fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {

@@ -17,4 +17,6 @@ pub use offer::REACHING;
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
 
+#[cfg(feature = "home")]
+pub(crate) use spec::with_instructions;
 pub use spec::{ModeFor, changed, sizes, spec, workspace};

@@ -18,15 +18,13 @@ pub use reflect::{REFLECTION_TURNS, reflected_trace};
 pub use tools::{GET_EXPERIENCE, KNOWLEDGE_SAVE, KNOWLEDGE_SEARCH, KNOWLEDGE_TOOLS};
 
 pub(crate) use first::with_experience;
-pub(crate) use reflect::{prompt, reflection_of};
 pub(crate) use tools::offer;
 pub(crate) use used::scoring;
 
 use crate::{Error, Home};
-use std::sync::Arc;
 
 /// How many entries are shown to a new trace where the configuration does not say.
-const USUAL: usize = 5;
+pub(crate) const USUAL: usize = 5;
 
 impl From<ExperienceError> for Error {
     fn from(error: ExperienceError) -> Error {
@@ -40,8 +38,8 @@ impl From<ExperienceError> for Error {
 
 impl Home {
     /// What agents of this home learned.
-    pub fn experiences(&self) -> Result<Experiences, Error> {
-        Ok(Experiences::open(self.data.join("experiences"), self.data.join("experiences.sqlite"))?)
+    pub fn experiences(&self) -> Experiences {
+        Experiences::open(self.data.join("experiences"), self.data.join("experiences.sqlite"))
     }
 
     /// How many entries are shown to a new trace.
@@ -50,7 +48,7 @@ impl Home {
     }
 
     /// Whether agents are to have experiences: as the configuration says, else where there are any.
-    pub(crate) fn has_experience(&self, known: &Arc<Experiences>) -> bool {
+    pub(crate) fn has_experience(&self, known: &Experiences) -> bool {
         self.config.experience.enabled.unwrap_or_else(|| !known.is_empty())
     }
 }
