@@ -36,6 +36,8 @@ mod installation;
 mod launcher;
 mod logs;
 #[cfg(feature = "home")]
+mod naming;
+#[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
 mod run;

@@ -19,6 +19,7 @@ pub mod pin;
 pub mod policy;
 pub mod policy_replay;
 pub mod removal;
+pub mod rename;
 pub mod restore;
 pub mod rewind;
 pub mod run;
@@ -97,6 +98,8 @@ commands! {
     Clear(crate::args::one::OneTrace) |args| => control::clear(args).await;
     /// Show or change the plan of a trace, also while another process runs it
     Goal(goal::GoalArgs) |args| => goal::goal(args).await;
+    /// Call a trace by a name, as `ls` shows and finds it
+    Rename(rename::RenameArgs) |args| => rename::rename(args).await;
     /// Pin a sentence: the agent always sees it, word for word
     Pin(pin::PinArgs) |args| => pin::pin(args).await;
     /// Approve a pending call

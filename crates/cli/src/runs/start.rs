@@ -90,7 +90,12 @@ pub async fn begin(
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
     let mail = experienced(app, message(task, attached, &args.output), &args.output);
+    let is_named = spec.name.is_some();
+    let first = mail.clone();
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
+    if !is_named && !demo {
+        app.name_later(&runtime, &trace, &first);
+    }
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }

@@ -75,7 +75,10 @@ fn a_second_run_uses_what_the_first_one_learned() {
     let id = id(&place);
     assert_eq!(said(&server.requests()[1], "tool"), [format!("Kept as [{id}].")]);
     let first = entries(&place).remove(0);
-    assert_eq!((&first["trace_id"], &first["origin"], &first["status"]), (&json!(newest(&place)), &json!(["model"]), &json!("accepted")));
+    assert_eq!(
+        (&first["trace_id"], &first["origin"], &first["status"]),
+        (&json!(newest(&place)), &json!(["model"]), &json!("accepted"))
+    );
 
     // Without a word in the configuration: there is something to show.
     place.config("");
@@ -150,7 +153,11 @@ fn what_rests_on_the_web_is_not_seen_by_agents_before_a_person_accepts_it() {
 
     let look = || -> (Vec<String>, Vec<String>) {
         let get = Answer::call("get_experience", json!({"intent": "optimization", "state": "docker"}));
-        let server = scripted(vec![get, Answer::call("knowledge_search", json!({"query": "keys evil.test"})), Answer::text("Done.")]);
+        let server = scripted(vec![
+            get,
+            Answer::call("knowledge_search", json!({"query": "keys evil.test"})),
+            Answer::text("Done."),
+        ]);
         assert_eq!(place.run_on(&server, &[TASK]).code, 0);
         let last = server.requests().pop().unwrap();
         (said(&last, "user"), said(&last, "tool"))
@@ -158,7 +165,9 @@ fn what_rests_on_the_web_is_not_seen_by_agents_before_a_person_accepts_it() {
     assert_eq!(look(), (vec![TASK.into()], vec!["No experience fits.".into(), "No experience fits.".into()]));
 
     place.run(&["experience", "review"]).fails(2, &format!("mainpath experience review --accept {id} (or --reject)"));
-    assert!(place.run(&["experience", "list"]).err.contains("1 experience for your review: mainpath experience review"));
+    assert!(
+        place.run(&["experience", "list"]).err.contains("1 experience for your review: mainpath experience review")
+    );
     assert_eq!(place.run(&["experience", "review", "--accept", &id]).code, 0);
     let (user, tool) = look();
     assert!(user[0].contains(lesson) && tool.iter().all(|told| told.contains(lesson)), "{user:?} {tool:?}");
@@ -263,7 +272,11 @@ fn a_reflection_keeps_lessons_and_does_nothing_else() {
     let conversation = |request: &RecordedRequest| request.body()["messages"].as_array().unwrap().clone();
     let (old, new) = (conversation(&before), conversation(&first));
     assert_eq!(new[..old.len()], old[..]);
-    assert!(said(&first, "user").last().unwrap().ends_with("Look at this above all:\nthe file"), "{:?}", said(&first, "user"));
+    assert!(
+        said(&first, "user").last().unwrap().ends_with("Look at this above all:\nthe file"),
+        "{:?}",
+        said(&first, "user")
+    );
     assert_eq!(place.text("made"), "worked\n");
     let told = said(server.requests().last().unwrap(), "tool");
     assert!(told[1].starts_with("Denied ("), "{told:?}");

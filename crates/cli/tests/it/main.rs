@@ -33,6 +33,7 @@ mod mcp;
 mod mcp_serve;
 mod messages;
 mod models;
+mod names;
 mod optional_tools;
 mod pipes;
 mod plan;

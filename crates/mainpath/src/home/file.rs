@@ -101,6 +101,8 @@ pub struct ConfigFile {
     pub mcp: McpConfig,
     /// What agents learned from earlier work.
     pub experience: ExperienceConfig,
+    /// What traces are called.
+    pub names: NamesConfig,
     /// How long traces are kept.
     pub retention: Retention,
     /// What sessions are like where nothing else is said.
@@ -127,6 +129,15 @@ pub struct ExperienceConfig {
     pub show: Option<u32>,
     /// Whether a run that made calls is reflected on when it has ended.
     pub reflect: bool,
+}
+
+/// `[names]`: what traces are called.
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NamesConfig {
+    /// The model that makes a name out of a trace's task, a small and cheap one. Without it, or where it fails, the first words of the task
+    /// are the name.
+    pub model: Option<String>,
 }
 
 /// `[shares]`: those that are not named have their usual size.

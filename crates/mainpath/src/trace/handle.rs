@@ -168,6 +168,12 @@ impl Trace {
         read.state.calls.get(call).ok_or_else(none)
     }
 
+    /// Calls the trace by a name. Errors: it is empty, longer than 80 letters or more than one line.
+    pub async fn rename(&self, name: impl Into<String>) -> Result<(), Error> {
+        self.settle(Mail::Rename { name: name.into(), made: None }).await?;
+        Ok(())
+    }
+
     /// Replaces older messages with a summary: now where no run goes on, else before the run's next turn.
     pub async fn compact(&self, hint: Option<String>) -> Result<(), Error> {
         self.settle(Mail::Compact { hint }).await?;
