@@ -3,8 +3,8 @@
 use crate::entry::{Broken, Entry, Placed};
 use crate::error::ExperienceError;
 use crate::find::{Found, Query, Terms, searched};
-use crate::folder::{Stamp, unreadable};
 use crate::read::{Contents, read_text};
+use crate::stamp::{Stamp, unreadable};
 use mainpath_skills::{Problem, words};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Result, Transaction, TransactionBehavior, params, params_from_iter,

@@ -17,10 +17,12 @@ mod error;
 mod find;
 mod folder;
 mod read;
+mod stamp;
 mod write;
 
 pub use entry::{Broken, Draft, Entry, LONGEST_ID, LONGEST_TEXT, MOST_TAGS, Placed, Status, is_id};
 pub use error::ExperienceError;
 pub use find::{Found, Query};
-pub use folder::{Change, Experiences, LARGEST_FILE, MOST_FILES};
+pub use folder::{Change, Experiences, LARGEST_FILE};
 pub use read::{Contents, read_text};
+pub use stamp::MOST_FILES;

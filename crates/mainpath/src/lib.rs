@@ -38,6 +38,8 @@ mod logs;
 #[cfg(feature = "home")]
 mod naming;
 #[cfg(feature = "home")]
+mod reflection;
+#[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
 mod run;

@@ -4,7 +4,7 @@ use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::driven::announce;
 use crate::runs::follow::{Follow, is_attended};
-use crate::runs::reflect::told;
+use crate::runs::reflect::{ids, told};
 use crate::ui::out::out;
 use crate::ui::person::person_only;
 use crate::ui::text::{count, plain, short};
@@ -13,7 +13,6 @@ use mainpath::experience::{Broken, Change, Entry, Experiences, Placed, Status};
 use mainpath::types::Origin;
 use mainpath::{Home, Installation};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::io::BufRead;
 use std::process::Command;
 
@@ -23,7 +22,7 @@ pub enum ExperienceCommand {
     /// List what agents learned, and what in the folder cannot be read
     List(ListArgs),
     /// Show an experience
-    Show(ShowArgs),
+    Show(ShowExperienceArgs),
     /// Open the file of an experience in $VISUAL or $EDITOR
     Edit(OneArgs),
     /// Remove experiences
@@ -47,7 +46,7 @@ pub struct ListArgs {
 
 /// `mainpath experience show`
 #[derive(Args, Debug)]
-pub struct ShowArgs {
+pub struct ShowExperienceArgs {
     /// Its id
     pub id: String,
     /// As JSON
@@ -140,11 +139,6 @@ pub async fn reflect(args: ReflectArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The ids of all entries.
-pub fn ids(known: &Experiences) -> Result<BTreeSet<String>, Failure> {
-    Ok(all(known)?.0.into_iter().map(|placed| placed.entry.id).collect())
-}
-
 fn all(known: &Experiences) -> Result<(Vec<Placed>, Vec<Broken>), Failure> {
     let contents = known.all().map_err(mainpath::Error::from)?;
     Ok((contents.entries, contents.broken))
@@ -191,7 +185,7 @@ fn json_of(placed: &Placed) -> Value {
     value
 }
 
-fn show(known: &Experiences, args: &ShowArgs) -> Result<Exit, Failure> {
+fn show(known: &Experiences, args: &ShowExperienceArgs) -> Result<Exit, Failure> {
     let placed = one(known, &args.id)?;
     match args.json {
         true => out(&json_of(&placed).to_string())?,

@@ -1,7 +1,6 @@
 //! Looking back on a run that has ended, where the configuration wants it.
 
 use crate::args::output::OutputArgs;
-use crate::commands::experience::ids;
 use crate::exit::Failure;
 use crate::runs::signals::Signals;
 use crate::ui::text::plain;
@@ -58,6 +57,12 @@ async fn reflected(app: &Installation, runtime: &Runtime, trace: &TraceId, outpu
         told(&app.experiences, &before)?;
     }
     Ok(())
+}
+
+/// The ids of all entries.
+pub fn ids(known: &Experiences) -> Result<BTreeSet<String>, Failure> {
+    let contents = known.all().map_err(mainpath::Error::from)?;
+    Ok(contents.entries.into_iter().map(|placed| placed.entry.id).collect())
 }
 
 /// Tells a person what was kept since.

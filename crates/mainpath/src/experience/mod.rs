@@ -5,6 +5,7 @@
 
 mod first;
 mod reflect;
+mod reflected;
 mod shown;
 mod tools;
 mod used;
@@ -14,10 +15,13 @@ pub use mainpath_experience::{
     Broken, Change, Contents, Draft, Entry, ExperienceError, Experiences, Found, Placed, Query, Status, is_id,
     read_text,
 };
-pub use reflect::{REFLECTION_TURNS, reflected_trace};
+pub use reflect::REFLECTION_TURNS;
+pub use reflected::reflected_trace;
 pub use tools::{GET_EXPERIENCE, KNOWLEDGE_SAVE, KNOWLEDGE_SEARCH, KNOWLEDGE_TOOLS};
 
 pub(crate) use first::with_experience;
+pub(crate) use reflect::{FOCUS, PROMPT, reflection_of};
+pub(crate) use reflected::reflection_name;
 pub(crate) use tools::offer;
 pub(crate) use used::scoring;
 

@@ -1,6 +1,6 @@
 //! `get_experience`, `knowledge_search` and `knowledge_save`.
 
-use super::reflect::reflected_trace;
+use super::reflected::reflected_trace;
 use super::shown::{fitting, line};
 use mainpath_experience::{Draft, Entry, ExperienceError, Experiences, Placed, Query};
 use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Tools};

@@ -1,7 +1,7 @@
 //! What was used counts: entries that were shown to a run and named by its agent helped where the run came to its answer, and did harm
 //! where it got stuck.
 
-use super::reflect::reflected_trace;
+use super::reflected::reflected_trace;
 use super::shown::{BEGIN, named};
 use super::tools::{GET_EXPERIENCE, KNOWLEDGE_SEARCH};
 use mainpath_experience::{Change, ExperienceError, Experiences};
