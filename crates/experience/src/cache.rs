@@ -5,6 +5,7 @@ use crate::error::ExperienceError;
 use crate::find::{Found, Query, Terms, searched};
 use crate::read::{Contents, read_text};
 use crate::stamp::{Stamp, unreadable};
+use crate::vectors::{Near, Unembedded, Vector, keep, key, nearest};
 use mainpath_skills::{Problem, words};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Result, Transaction, TransactionBehavior, params, params_from_iter,
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// So many entries are looked at closely, by tags and by words each.
@@ -30,7 +31,7 @@ const TABLES: &str = "
     CREATE TABLE file(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, len INTEGER NOT NULL, at INTEGER NOT NULL, inode INTEGER NOT NULL,
         why TEXT);
     CREATE TABLE entry(n INTEGER PRIMARY KEY, file INTEGER NOT NULL, line INTEGER NOT NULL, id TEXT NOT NULL, accepted INTEGER NOT NULL,
-        score INTEGER NOT NULL, json TEXT NOT NULL);
+        score INTEGER NOT NULL, key INTEGER NOT NULL, json TEXT NOT NULL);
     CREATE INDEX entry_file ON entry(file);
     CREATE INDEX entry_id ON entry(id);
     CREATE TABLE broken(file INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL);
@@ -40,6 +41,7 @@ const TABLES: &str = "
     CREATE TABLE tagged(tag INTEGER NOT NULL, score INTEGER NOT NULL, accepted INTEGER NOT NULL, entry INTEGER NOT NULL,
         PRIMARY KEY(tag, accepted, score, entry)) WITHOUT ROWID;
     CREATE INDEX tagged_entry ON tagged(entry);
+    CREATE TABLE vector(model TEXT NOT NULL, key INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(model, key)) WITHOUT ROWID;
     CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL);
     CREATE VIRTUAL TABLE word USING fts5(status, text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
     INSERT INTO word(word, rank) VALUES('rank', 'bm25(0.0, 1.0)');
@@ -101,8 +103,27 @@ impl Cache {
         found.map_err(|source| self.failed(source))
     }
 
-    pub fn find(&mut self, folder: &Path, query: &Query) -> std::result::Result<Vec<Found>, ExperienceError> {
-        find(&self.db, folder, query).map_err(|source| self.failed(source))
+    pub fn find(
+        &mut self,
+        folder: &Path,
+        query: &Query,
+        near: Option<&Near>,
+    ) -> std::result::Result<Vec<Found>, ExperienceError> {
+        find(&self.db, folder, query, near).map_err(|source| self.failed(source))
+    }
+
+    /// Texts of accepted entries that have no vector of this model, so many at most.
+    pub fn unembedded(&mut self, model: &str, most: usize) -> std::result::Result<Vec<Unembedded>, ExperienceError> {
+        unembedded(&self.db, model, most).map_err(|source| self.failed(source))
+    }
+
+    /// Keeps vectors of a model.
+    pub fn keep(&mut self, model: &str, vectors: &[Vector]) -> std::result::Result<(), ExperienceError> {
+        let done = self.db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|transaction| {
+            keep(&transaction, model, vectors)?;
+            transaction.commit()
+        });
+        done.map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: rusqlite::Error) -> ExperienceError {
@@ -140,7 +161,7 @@ fn prepared(mut db: Connection) -> Result<Connection> {
 }
 
 fn drop_all(db: &Connection) -> Result<()> {
-    for table in ["file", "entry", "broken", "tag", "tag_word", "tagged", "mark", "word_count", "word"] {
+    for table in ["file", "entry", "broken", "tag", "tag_word", "tagged", "vector", "mark", "word_count", "word"] {
         db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
     Ok(())
@@ -231,12 +252,13 @@ fn put(db: &Transaction<'_>, stamp: &Stamp, contents: &Contents) -> Result<()> {
         // It is plain data: it always has a JSON form.
         let json = serde_json::to_string(entry).unwrap_or_default();
         let (accepted, score) = (entry.is_accepted(), entry.score());
-        let n = db.prepare_cached("INSERT INTO entry VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6)")?.insert(params![
+        let n = db.prepare_cached("INSERT INTO entry VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.insert(params![
             file,
             i64::try_from(*line).unwrap_or(i64::MAX),
             entry.id,
             accepted,
             score,
+            key(&searched(entry)),
             json
         ])?;
         let status = if accepted { "accepted" } else { "waiting" };
@@ -312,21 +334,26 @@ fn all(db: &Connection, folder: &Path) -> Result<Contents> {
     Ok(contents)
 }
 
-fn find(db: &Connection, folder: &Path, query: &Query) -> Result<Vec<Found>> {
+fn find(db: &Connection, folder: &Path, query: &Query, near: Option<&Near>) -> Result<Vec<Found>> {
     let terms = Terms::of(query);
-    if terms.all.is_empty() {
+    if terms.all.is_empty() && near.is_none() {
         return Ok(Vec::new());
     }
     let mut candidates = by_tags(db, &terms, query.with_waiting)?;
     for n in by_words(db, &terms, query.with_waiting)? {
         candidates.entry(n).or_default();
     }
+    let most = usize::try_from(CANDIDATES).unwrap_or(usize::MAX);
+    let nearby = near.map(|near| nearest(db, near, query.with_waiting, most)).transpose()?.unwrap_or_default();
+    for near in nearby {
+        candidates.entry(near.entry).or_default().cosine = near.cosine;
+    }
     let mut look =
         db.prepare_cached("SELECT f.name, e.line, e.json FROM entry e JOIN file f ON f.n = e.file WHERE e.n = ?1")?;
     let mut found = Vec::new();
-    for (n, Tags { intent, state }) in candidates {
+    for (n, Fits { intent, state, cosine }) in candidates {
         let placed = look.query_row([n], |row| placed(folder, row))?;
-        found.push(terms.found(placed, intent, state));
+        found.push(terms.found(placed, intent, state).near(cosine));
     }
     let place = |found: &Found| (found.placed.file.clone(), found.placed.line);
     found.sort_by_cached_key(|one| (one.rank(), place(one)));
@@ -336,14 +363,15 @@ fn find(db: &Connection, folder: &Path, query: &Query) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// How many tags of an entry fit.
+/// How an entry fits: how many of its tags, and how near it is.
 #[derive(Default)]
-struct Tags {
+struct Fits {
     intent: u32,
     state: u32,
+    cosine: u32,
 }
 
-fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMap<i64, Tags>> {
+fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMap<i64, Fits>> {
     let marks = vec!["?"; terms.all.len()].join(",");
     let mut query = db.prepare(&format!(
         "SELECT n, is_intent, words FROM tag WHERE n IN (SELECT tag FROM tag_word WHERE word IN ({marks}))"
@@ -359,7 +387,7 @@ fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMa
             fitting.push((n, is_intent));
         }
     }
-    let mut counts: BTreeMap<i64, (Tags, i64)> = BTreeMap::new();
+    let mut counts: BTreeMap<i64, (Fits, i64)> = BTreeMap::new();
     let mut of = db.prepare_cached("SELECT entry, score FROM tagged WHERE tag = ?1 AND accepted >= ?2")?;
     for (tag, is_intent) in fitting {
         let mut rows = of.query(params![tag, !with_waiting])?;
@@ -369,7 +397,7 @@ fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMa
             if is_intent { tags.intent += 1 } else { tags.state += 1 }
         }
     }
-    let mut best: Vec<(i64, Tags, i64)> = counts.into_iter().map(|(n, (tags, score))| (n, tags, score)).collect();
+    let mut best: Vec<(i64, Fits, i64)> = counts.into_iter().map(|(n, (tags, score))| (n, tags, score)).collect();
     best.sort_by_key(|(n, tags, score)| (std::cmp::Reverse((tags.intent, tags.state, *score)), *n));
     best.truncate(usize::try_from(CANDIDATES).unwrap_or(usize::MAX));
     Ok(best.into_iter().map(|(n, tags, _)| (n, tags)).collect())
@@ -404,4 +432,22 @@ fn telling(db: &Connection, words: &[String]) -> Result<Vec<String>> {
         is_first || room >= 0
     };
     Ok(counted.iter().take_while(fits).map(|(_, word)| (*word).clone()).collect())
+}
+
+fn unembedded(db: &Connection, model: &str, most: usize) -> Result<Vec<Unembedded>> {
+    let mut query = db.prepare_cached(
+        "SELECT DISTINCT e.key, e.json FROM entry e WHERE e.accepted = 1 \
+         AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.model = ?1 AND v.key = e.key) LIMIT ?2",
+    )?;
+    let rows = query.query_map(params![model, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (key, json) = row?;
+        if let Ok(entry) = serde_json::from_str::<Entry>(&json) {
+            found.push(Unembedded { key, text: searched(&entry) });
+        }
+    }
+    Ok(found)
 }

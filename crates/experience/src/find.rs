@@ -34,15 +34,24 @@ pub struct Found {
     pub state: u32,
     /// How many of the words that were looked for it has.
     pub words: u32,
+    /// How near it is in meaning, as a cosine in thousandths; 0 where that is not known.
+    pub cosine: u32,
     /// Whether that is more than a word in common.
     pub is_telling: bool,
 }
 
 impl Found {
-    /// The order of what is found: intent before state before score. Without a fitting tag words come before the score.
+    /// The same, so near in meaning.
+    pub(crate) fn near(self, cosine: u32) -> Found {
+        Found { cosine, is_telling: self.is_telling || cosine > 0, ..self }
+    }
+
+    /// The order of what is found: intent before state before score. Without a fitting tag, words and nearness come before the score; a word
+    /// is worth a tenth of a cosine.
     pub(crate) fn rank(&self) -> Reverse<(u32, u32, i64, i64)> {
         let has_tags = self.intent + self.state > 0;
-        let (words, score) = (i64::from(self.words), self.placed.entry.score());
+        let words = 100 * i64::from(self.words) + i64::from(self.cosine);
+        let score = self.placed.entry.score();
         let last = if has_tags { (score, words) } else { (words, score) };
         Reverse((self.intent, self.state, last.0, last.1))
     }
@@ -89,7 +98,7 @@ impl Terms {
         let shared = self.all.iter().filter(|word| own.contains(*word)).count();
         let words = u32::try_from(shared).unwrap_or(u32::MAX);
         let is_telling = intent + state > 0 || words >= 2 || words > 0 && self.all.len() == 1;
-        Found { placed, intent, state, words, is_telling }
+        Found { placed, intent, state, words, cosine: 0, is_telling }
     }
 }
 

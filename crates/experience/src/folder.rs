@@ -7,6 +7,7 @@ use crate::error::ExperienceError;
 use crate::find::{Found, Query};
 use crate::read::{Contents, check, read_block, read_text};
 use crate::stamp::{Listed, Stamp, stamps};
+use crate::vectors::{Near, Unembedded, Vector};
 use crate::write::{name_of_status, tame, text_of, with_field};
 use mainpath_skills::{Problem, open_file_in, open_folder, read_whole};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
@@ -85,7 +86,22 @@ impl Experiences {
 
     /// What fits best, the best first. Errors: the folder or the cache cannot be read.
     pub fn find(&self, query: &Query) -> Result<Vec<Found>, ExperienceError> {
-        self.fresh()?.as_mut().map_or_else(|| Ok(Vec::new()), |cache| cache.find(&self.folder, query))
+        self.find_near(query, None)
+    }
+
+    /// The same, and what is near in meaning among the entries that have vectors. Errors: as [`Experiences::find`]'s.
+    pub fn find_near(&self, query: &Query, near: Option<&Near>) -> Result<Vec<Found>, ExperienceError> {
+        self.fresh()?.as_mut().map_or_else(|| Ok(Vec::new()), |cache| cache.find(&self.folder, query, near))
+    }
+
+    /// Accepted entries that have no vector of this model yet, so many at most. Errors: the folder or the cache cannot be read.
+    pub fn unembedded(&self, model: &str, most: usize) -> Result<Vec<Unembedded>, ExperienceError> {
+        self.fresh()?.as_mut().map_or_else(|| Ok(Vec::new()), |cache| cache.unembedded(model, most))
+    }
+
+    /// Keeps vectors of a model. Errors: the cache cannot be written.
+    pub fn keep_vectors(&self, model: &str, vectors: &[Vector]) -> Result<(), ExperienceError> {
+        self.fresh()?.as_mut().map_or(Ok(()), |cache| cache.keep(model, vectors))
     }
 
     /// Makes the cache again. Errors: it cannot be written.

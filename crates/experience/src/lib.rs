@@ -18,6 +18,7 @@ mod find;
 mod folder;
 mod read;
 mod stamp;
+mod vectors;
 mod write;
 
 pub use entry::{Broken, Draft, Entry, LONGEST_ID, LONGEST_TEXT, MOST_TAGS, Placed, Status, is_id};
@@ -26,3 +27,4 @@ pub use find::{Found, Query};
 pub use folder::{Change, Experiences, LARGEST_FILE};
 pub use read::{Contents, read_text};
 pub use stamp::MOST_FILES;
+pub use vectors::{Near, Unembedded, Vector};

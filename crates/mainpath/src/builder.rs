@@ -1,7 +1,7 @@
 //! A host put together by hand.
 
 #[cfg(feature = "home")]
-use crate::experience::{Experiences, USUAL, offer, scoring};
+use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
 use crate::host::{Host, Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
 #[cfg(feature = "mcp")]
@@ -238,10 +238,13 @@ impl HostBuilder {
             let known = folder.map(|folder| Arc::new(Experiences::open(&folder, folder.with_extension("sqlite"))));
             if let Some(known) = &known {
                 protected.push(known.folder().into());
-                offer(&self.tools, known, self.clock);
+                offer(&self.tools, &Lookup::by_words(Arc::clone(known)), self.clock);
             }
             let counts = known.as_ref().map(|known| scoring(known, Arc::clone(&store), kept.scope().clone()));
-            (known.map(|known| (known, USUAL)), self.hooks.into_iter().chain(counts).collect::<Hooks>())
+            (
+                known.map(|known| (Lookup::by_words(known), USUAL)),
+                self.hooks.into_iter().chain(counts).collect::<Hooks>(),
+            )
         };
         #[cfg(not(feature = "home"))]
         let hooks = self.hooks.into_iter().collect::<Hooks>();

@@ -4,7 +4,7 @@
 use crate::Installation;
 use crate::agent::Basis;
 #[cfg(feature = "home")]
-use crate::experience::{Experiences, with_experience};
+use crate::experience::{Lookup, with_experience};
 use crate::rules::Sources;
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
@@ -28,7 +28,7 @@ pub(crate) struct Inner {
     pub sources: Sources,
     /// What agents learned, and how many entries a new trace is shown.
     #[cfg(feature = "home")]
-    pub experience: Option<(Arc<Experiences>, usize)>,
+    pub experience: Option<(Lookup, usize)>,
     /// The MCP servers, which end with the host.
     #[cfg(feature = "mcp")]
     pub _servers: Option<mainpath_mcp::Mcp>,
@@ -97,12 +97,12 @@ impl Host {
     }
 
     /// A new trace's first message: with what earlier work says about it, where the host has that.
-    pub(crate) fn first_message(&self, text: String) -> Mail {
+    pub(crate) async fn first_message(&self, text: String) -> Mail {
         let mail = Mail::message(text);
         #[cfg(feature = "home")]
-        if let Some((known, most)) = &self.inner.experience {
+        if let Some((lookup, most)) = &self.inner.experience {
             // Where it cannot be looked up, it is done without.
-            return with_experience(known, *most, mail).mail;
+            return with_experience(lookup, *most, mail).await.mail;
         }
         mail
     }

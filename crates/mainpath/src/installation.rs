@@ -1,7 +1,7 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
 use crate::agent::{Basis, check_model};
-use crate::experience::{Experienced, Experiences, scoring, with_experience};
+use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
 use crate::{Error, Home, LimitOptions, Logs, launcher};
@@ -27,6 +27,8 @@ pub struct Installation {
     hooks: Hooks,
     /// What agents learned.
     pub experiences: Arc<Experiences>,
+    /// How that is looked up.
+    pub(crate) lookup: Lookup,
     /// Whether agents are to have that.
     has_experience: bool,
     /// Where rules come from.
@@ -77,13 +79,22 @@ impl Installation {
         home.check_hooks()?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
+        let mut lookup = Lookup::by_words(Arc::clone(&experiences));
+        if let Some(config) = &home.config.experience.embeddings {
+            let wrong =
+                |why| home.wrong_in(&["experience", "embeddings"], &Error::failed(format!("embeddings: {why}")));
+            lookup.meaning = Some(Arc::new(Meaning::new(config, &client, &secret, vault.clone()).map_err(wrong)?));
+            if has_experience {
+                offer(&tools, &lookup, system_clock);
+            }
+        }
         // One that cannot be used might have any name; that is told first.
         if unready.is_empty() {
             let names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
             let optional = OPTIONAL.iter().map(|tool| tool.name);
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
-        Ok(Installation { logs, models, vault, hooks, experiences, has_experience, sources, tools, unready })
+        Ok(Installation { logs, models, vault, hooks, experiences, lookup, has_experience, sources, tools, unready })
     }
 
     /// The same with these rules of a run.
@@ -102,14 +113,14 @@ impl Installation {
     }
 
     /// What agents learned and how many entries a new trace is shown, where they are to have that.
-    pub(crate) fn experience(&self) -> Option<(Arc<Experiences>, usize)> {
-        self.has_experience.then(|| (Arc::clone(&self.experiences), self.logs.home.experiences_shown()))
+    pub(crate) fn experience(&self) -> Option<(Lookup, usize)> {
+        self.has_experience.then(|| (self.lookup.clone(), self.logs.home.experiences_shown()))
     }
 
     /// A new trace's first message with what earlier work says about it, at its end.
-    pub fn with_experience(&self, mail: Mail) -> Experienced {
+    pub async fn with_experience(&self, mail: Mail) -> Experienced {
         match self.has_experience {
-            true => with_experience(&self.experiences, self.logs.home.experiences_shown(), mail),
+            true => with_experience(&self.lookup, self.logs.home.experiences_shown(), mail).await,
             false => Experienced { mail, shown: Vec::new(), problem: None },
         }
     }

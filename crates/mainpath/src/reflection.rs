@@ -21,7 +21,7 @@ impl Installation {
             return Err(Error::failed(format!("{of} has nothing to reflect on")));
         };
         self.prepare_model(&old.model).await?;
-        offer(&self.tools, &self.experiences, system_clock);
+        offer(&self.tools, &self.lookup, system_clock);
         let spent = runs(of, &log.events).last().map_or_else(Spent::default, |run| run.counts.spent());
         let mut spec =
             reflection_of(old, of, spent, &self.tools).map_err(|why| Error::failed(format!("{of}: {why}")))?;

@@ -80,7 +80,7 @@ impl Served {
             agent::spec(&self.args.options().map_err(said)?, app.basis(), chosen.model, &workspace, &policy, mode)
                 .map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        let mail = app.with_experience(Mail::message(start.task)).mail;
+        let mail = app.with_experience(Mail::message(start.task)).await.mail;
         self.runtime.start(&app.logs.scope, &trace, spec, mail).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);

@@ -39,10 +39,10 @@ pub fn approves(server: &Configured) -> Result<bool, Error> {
 }
 
 /// A new trace's first message with what earlier work says about it, which is told.
-pub fn experienced(app: &Installation, mail: Mail, output: &OutputArgs) -> Mail {
-    let Experienced { mail, shown, problem } = app.with_experience(mail);
+pub async fn experienced(app: &Installation, mail: Mail, output: &OutputArgs) -> Mail {
+    let Experienced { mail, shown, problem } = app.with_experience(mail).await;
     if let Some(problem) = problem {
-        eprintln!("! no experience is shown to the agent: {}", plain(problem.message()));
+        eprintln!("! experiences: {}", plain(problem.message()));
     }
     if !shown.is_empty() && !output.json {
         eprintln!("· experience: {}", shown.join(", "));

@@ -89,7 +89,7 @@ pub async fn begin(
     let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, &workspace, &rules.policy, mode)?;
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
-    let mail = experienced(app, message(task, attached, &args.output), &args.output);
+    let mail = experienced(app, message(task, attached, &args.output), &args.output).await;
     let is_named = spec.name.is_some();
     let first = mail.clone();
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;

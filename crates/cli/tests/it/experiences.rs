@@ -4,6 +4,7 @@ use crate::support::*;
 use mainpath_testkit::model_server::{Answer, ModelServer, RecordedRequest};
 use serde_json::{Value, json};
 use std::fs;
+use std::sync::{Arc, Mutex};
 
 const ON: &str = "[experience]\nenabled = true\n";
 const TASK: &str = "Make the docker build of this project faster";
@@ -321,4 +322,60 @@ fn what_a_reflection_learns_from_the_web_waits_as_well() {
     let done = place.run(&["reflect"]);
     assert!(done.err.contains("(waits for you: mainpath experience review)"), "{done:#?}");
     assert_eq!(entries(&place)[0]["status"], "waiting");
+}
+
+#[test]
+fn a_run_that_gets_nowhere_counts_against_what_it_followed() {
+    let place = with_entry("---\nid: ex_1\nhelpful: 3\n---\nThe docker build is made faster by trying again.");
+    let again = Answer { text: "As [ex_1] says.".into(), ..bash("false") };
+    let done = place.run_on(&scripted(vec![again]), &["--yes", TASK]);
+    assert_eq!(done.code, 4, "{done:#?}");
+    assert_eq!((&entries(&place)[0]["helpful"], &entries(&place)[0]["harmful"]), (&json!(3), &json!(1)));
+    // A limit or a person who ends a run says nothing about it.
+    let names = Answer { text: "As [ex_1] says.".into(), ..bash("true") };
+    place.run_on(&scripted(vec![names.clone(), names]), &["--yes", "--max-turns", "1", TASK]);
+    // Nor does a run that names what it was not shown.
+    place.run_on(&scripted(vec![Answer::text("As [ex_1] says.")]), &["Write a poem"]);
+    assert_eq!((&entries(&place)[0]["helpful"], &entries(&place)[0]["harmful"]), (&json!(3), &json!(1)));
+}
+
+#[test]
+fn where_an_endpoint_is_configured_experiences_are_found_by_meaning() {
+    let place = with_entry("---\nid: near\n---\nFelines nap at noon.");
+    write(&place, "far.md", "---\nid: far\n---\nMarkets open at nine.");
+    write(&place, "waits.md", "---\nid: waits\norigin: [web]\n---\nPurring is a felony.");
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&asked);
+    let at = site("application/json", move |body| {
+        let body: Value = serde_json::from_str(body).unwrap();
+        let texts: Vec<String> = serde_json::from_value(body["input"].clone()).unwrap();
+        let vector =
+            |text: &String| if text.contains("Felines") || text.contains("cats") { [0.9, 0.1] } else { [0.0, 1.0] };
+        let data: Vec<Value> =
+            texts.iter().enumerate().map(|(at, text)| json!({"index": at, "embedding": vector(text)})).collect();
+        heard.lock().unwrap().extend(texts);
+        json!({ "data": data }).to_string()
+    });
+    let config = |at: &str| {
+        place.config(&format!(
+            "[experience.embeddings]\nurl = \"http://{at}/v1/embeddings\"\nmodel = \"small\"\n[secrets]\nTOKEN = \"very-secret-4711-value\"\n"
+        ));
+    };
+    config(&at);
+    let run = |task: &str| {
+        let server = scripted(vec![Answer::text("Done.")]);
+        let done = place.run_on(&server, &[task]);
+        assert_eq!(done.code, 0, "{done:#?}");
+        (said(&server.requests()[0], "user").remove(0), done.err)
+    };
+    let (shown, _) = run("When do cats sleep? very-secret-4711-value");
+    assert!(shown.contains("- [near] ") && !shown.contains("[far]"), "{shown}");
+    let mut sent = std::mem::take(&mut *asked.lock().unwrap());
+    sent.sort();
+    assert_eq!(sent, ["Felines nap at noon.\n", "Markets open at nine.\n", "When do cats sleep? {{secret:TOKEN}}"]);
+    run("And cats again");
+    assert_eq!(*asked.lock().unwrap(), ["And cats again"], "what has a vector is not sent again");
+    config("127.0.0.1:1");
+    let (shown, told) = run("When do felines nap?");
+    assert!(shown.contains("- [near] ") && told.contains("! experiences: "), "by words: {shown} {told}");
 }

@@ -158,7 +158,7 @@ fn text_cannot_begin_an_entry_of_its_own() {
     let placed = open.add(draft).unwrap();
     let all = open.all().unwrap();
     assert_eq!(all.broken, []);
-    assert_eq!(all.entries, [placed.clone()]);
+    assert_eq!(all.entries, std::slice::from_ref(&placed));
     assert_eq!(placed.entry.status, Status::Waiting);
     assert_eq!(placed.entry.state, ["x\nid: four"]);
 }

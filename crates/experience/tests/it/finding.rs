@@ -1,7 +1,7 @@
 //! What is found for a task.
 
 use crate::support::{Place, about, draft, texts};
-use mainpath_experience::{Change, Draft, Query, Status};
+use mainpath_experience::{Change, Draft, Near, Query, Status, Vector};
 use mainpath_types::Origin;
 use std::collections::BTreeSet;
 
@@ -110,4 +110,33 @@ fn the_cache_follows_the_files_and_comes_back() {
     assert_eq!(texts(&place.open(), about("tigers")).len(), 0);
     std::fs::remove_dir(&place.folder).unwrap();
     assert_eq!(texts(&place.open(), about("tigers")).len(), 0);
+}
+
+#[test]
+fn what_is_near_in_meaning_is_found_without_a_word_in_common() {
+    let place = Place::new();
+    let open = place.open();
+    let cat = open.add(draft("The cat sleeps", &[], &[])).unwrap().entry.id;
+    open.add(draft("Stock markets fell", &[], &[])).unwrap();
+    let web = Draft { origin: BTreeSet::from([Origin::Web]), ..draft("A feline rests", &[], &[]) };
+    let waiting = open.add(web).unwrap().entry.id;
+    let texts = open.unembedded("m", 10).unwrap();
+    assert_eq!(texts.len(), 2, "what waits is sent to nobody");
+    let vector = |text: &str| if text.contains("cat") { vec![2.0, 0.1] } else { vec![0.0, 3.0] };
+    let vectors: Vec<Vector> = texts.iter().map(|one| Vector { key: one.key, values: vector(&one.text) }).collect();
+    open.keep_vectors("m", &vectors).unwrap();
+    assert_eq!(open.unembedded("m", 10).unwrap(), []);
+    assert_eq!(open.unembedded("another", 1).unwrap().len(), 1);
+    let near = |model: &str, values: Vec<f32>| {
+        let near = Near { model: model.into(), values, least: 500 };
+        let found = open.find_near(&about("kitten"), Some(&near)).unwrap();
+        found.into_iter().map(|found| (found.placed.entry.id, found.cosine, found.is_telling)).collect::<Vec<_>>()
+    };
+    assert_eq!(near("m", vec![1.0, 0.0]), [(cat, 999, true)]);
+    assert_eq!(near("m", vec![-1.0, 0.0]), []);
+    assert_eq!(near("m", vec![1.0, 0.0, 0.0]), [], "of another length");
+    assert_eq!(near("another", vec![1.0, 0.0]), []);
+    // Once it is accepted it is to be looked at.
+    open.change(&waiting, Change::Status(Status::Accepted)).unwrap();
+    assert_eq!(open.unembedded("m", 10).unwrap().len(), 1);
 }

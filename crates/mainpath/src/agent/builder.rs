@@ -120,7 +120,7 @@ impl Agent {
             None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
         };
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        runtime.start(scope, &id, spec, self.host.first_message(task.into())).await?;
+        runtime.start(scope, &id, spec, self.host.first_message(task.into()).await).await?;
         Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

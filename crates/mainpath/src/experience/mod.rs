@@ -4,6 +4,8 @@
 //! there was written by a person or by `knowledge_save`, and only a person can accept what rests on somebody else's words.
 
 mod first;
+mod lookup;
+mod meaning;
 mod reflect;
 mod reflected;
 mod shown;
@@ -20,6 +22,8 @@ pub use reflected::reflected_trace;
 pub use tools::{GET_EXPERIENCE, KNOWLEDGE_SAVE, KNOWLEDGE_SEARCH, KNOWLEDGE_TOOLS};
 
 pub(crate) use first::with_experience;
+pub use lookup::Lookup;
+pub(crate) use meaning::Meaning;
 pub(crate) use reflect::{FOCUS, PROMPT, reflection_of};
 pub(crate) use reflected::reflection_name;
 pub(crate) use tools::offer;

@@ -1,5 +1,6 @@
 //! `get_experience`, `knowledge_search` and `knowledge_save`.
 
+use super::lookup::Lookup;
 use super::reflected::reflected_trace;
 use super::shown::{fitting, line};
 use mainpath_experience::{Draft, Entry, ExperienceError, Experiences, Placed, Query};
@@ -7,7 +8,6 @@ use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc, Tools};
 use mainpath_types::{EffectClass, Origin, ToolOutput, format_time};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The tool that looks entries up by tags.
 pub const GET_EXPERIENCE: &str = "get_experience";
@@ -22,14 +22,14 @@ pub const KNOWLEDGE_TOOLS: [&str; 3] = [GET_EXPERIENCE, KNOWLEDGE_SEARCH, KNOWLE
 const MOST: usize = 5;
 
 /// Adds the tools. Errors: one of another kind has such a name.
-pub(crate) fn offer(tools: &Tools, known: &Arc<Experiences>, clock: fn() -> u64) {
+pub(crate) fn offer(tools: &Tools, lookup: &Lookup, clock: fn() -> u64) {
     // Clones are one registry.
-    let with = tools.clone().with(GetExperience(Arc::clone(known)));
-    let with = with.with(KnowledgeSearch(Arc::clone(known)));
-    drop(with.with(KnowledgeSave { known: Arc::clone(known), clock }));
+    let with = tools.clone().with(GetExperience(lookup.clone()));
+    let with = with.with(KnowledgeSearch(lookup.clone()));
+    drop(with.with(KnowledgeSave { lookup: lookup.clone(), clock }));
 }
 
-struct GetExperience(Arc<Experiences>);
+struct GetExperience(Lookup);
 
 /// Arguments of `get_experience`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -71,7 +71,7 @@ impl Tool for GetExperience {
     }
 }
 
-struct KnowledgeSearch(Arc<Experiences>);
+struct KnowledgeSearch(Lookup);
 
 /// Arguments of `knowledge_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -98,14 +98,11 @@ impl Tool for KnowledgeSearch {
     }
 }
 
-/// What is found, for the model. It is read beside the drivers of other traces.
-fn look(known: &Arc<Experiences>, query: Query) -> Fut<'_, ToolOutput> {
-    let known = Arc::clone(known);
+/// What is found, for the model.
+fn look(lookup: &Lookup, query: Query) -> Fut<'_, ToolOutput> {
     Box::pin(async move {
-        let found = tokio::task::spawn_blocking(move || known.find(&query)).await;
-        match found {
-            Ok(Ok(found)) => said(&fitting(found)),
-            Ok(Err(error)) => ToolOutput::failed("experience", format!("The experiences cannot be read: {error}.")),
+        match lookup.find(query).await {
+            Ok(looked) => said(&fitting(looked.found)),
             Err(error) => ToolOutput::failed("experience", format!("The experiences cannot be read: {error}.")),
         }
     })
@@ -121,7 +118,7 @@ fn said(entries: &[Entry]) -> ToolOutput {
 }
 
 struct KnowledgeSave {
-    known: Arc<Experiences>,
+    lookup: Lookup,
     clock: fn() -> u64,
 }
 
@@ -172,21 +169,16 @@ impl Tool for KnowledgeSave {
             origin: foreign.chain([Origin::Model]).collect(),
             text: hidden(content),
         };
-        let known = Arc::clone(&self.known);
         Box::pin(async move {
-            let kept = tokio::task::spawn_blocking(move || keep(&known, draft)).await;
-            match kept {
-                Ok(Ok(Placed { entry, .. })) if entry.is_accepted() => {
-                    ToolOutput::text(format!("Kept as [{}].", entry.id))
-                }
-                Ok(Ok(Placed { entry, .. })) => ToolOutput::text(format!(
+            match self.lookup.blocking(move |known| keep(known, draft)).await {
+                Ok(Placed { entry, .. }) if entry.is_accepted() => ToolOutput::text(format!("Kept as [{}].", entry.id)),
+                Ok(Placed { entry, .. }) => ToolOutput::text(format!(
                     "Kept as [{}]. It rests on words from outside and waits for a person's review.",
                     entry.id
                 )),
-                Ok(Err(ExperienceError::Invalid(why))) => {
+                Err(ExperienceError::Invalid(why)) => {
                     ToolOutput::failed("invalid_arguments", format!("Nothing was kept: {why}."))
                 }
-                Ok(Err(error)) => ToolOutput::failed("experience", format!("Nothing was kept: {error}.")),
                 Err(error) => ToolOutput::failed("experience", format!("Nothing was kept: {error}.")),
             }
         })

@@ -5,7 +5,7 @@ use super::mistakes;
 use super::place::Home;
 use super::toolbox::Unready;
 use crate::Error;
-use crate::experience::offer;
+use crate::experience::{Lookup, offer};
 use mainpath_runtime::Vault;
 use mainpath_store::read_regular_text;
 use mainpath_store::scheduler::system_clock;
@@ -83,7 +83,7 @@ impl Home {
         let (tools, unready) = self.config.tools.build(&self.config.net, &|name| self.secret(name));
         let experiences = self.experiences();
         if self.has_experience(&experiences) {
-            offer(&tools, &Arc::new(experiences), system_clock);
+            offer(&tools, &Lookup::by_words(Arc::new(experiences)), system_clock);
         }
         (tools, unready)
     }
