@@ -119,7 +119,7 @@ impl HostBuilder {
 
     /// Has agents learn from each other's work: what fits its task is shown to a new trace, the tools `get_experience`,
     /// `knowledge_search` and `knowledge_save` are added, and what is followed is scored. Entries are kept as Markdown files in this folder,
-    /// which agents must not be able to write to otherwise; the cache is a file beside it.
+    /// with a cache in it; no tool can touch the folder.
     #[cfg(feature = "home")]
     pub fn experiences(self, folder: impl AsRef<Path>) -> HostBuilder {
         HostBuilder { experiences: Some(folder.as_ref().into()), ..self }
@@ -231,19 +231,21 @@ impl HostBuilder {
         let keys = self.keys.into_iter().map(|(provider, key)| (format!("{provider}-api-key"), key));
         let vault = Vault::new(self.secrets.into_iter().chain(keys));
         self.tools.put_all(&self.added);
-        let mut protected = home.protected();
+        let protected = home.protected();
         #[cfg(feature = "home")]
-        let (experience, hooks) = {
+        let (experience, hooks, protected) = {
             let folder = self.experiences.map(std::path::absolute).transpose()?;
-            let known = folder.map(|folder| Arc::new(Experiences::open(&folder, folder.with_extension("sqlite"))));
+            // In the folder, so that no tool can touch the cache either.
+            let known = folder.map(|folder| Arc::new(Experiences::open(&folder, folder.join(".cache.sqlite"))));
             if let Some(known) = &known {
-                protected.push(known.folder().into());
                 offer(&self.tools, &Lookup::by_words(Arc::clone(known)), self.clock);
             }
             let counts = known.as_ref().map(|known| scoring(known, Arc::clone(&store), kept.scope().clone()));
+            let folder = known.as_ref().map(|known| known.folder().to_path_buf());
             (
                 known.map(|known| (Lookup::by_words(known), USUAL)),
                 self.hooks.into_iter().chain(counts).collect::<Hooks>(),
+                protected.into_iter().chain(folder).collect::<Vec<_>>(),
             )
         };
         #[cfg(not(feature = "home"))]
@@ -251,7 +253,7 @@ impl HostBuilder {
         let launcher = self.launcher.unwrap_or_else(launcher::own);
         #[cfg(feature = "mcp")]
         let with =
-            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: home.protected() };
+            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: protected.clone() };
         #[cfg(feature = "mcp")]
         let servers = start_all(self.servers, with).await?;
         let sources = Sources::new(home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
