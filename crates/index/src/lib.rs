@@ -65,6 +65,8 @@ pub struct Row {
     pub task: String,
     /// The preset that it was made from, if it was.
     pub agent: Option<String>,
+    /// What it is called, if somebody or a model has named it.
+    pub name: Option<String>,
 }
 
 /// Why the index cannot be used now.

@@ -61,9 +61,9 @@ pub(crate) fn search(db: &Connection, words: &Words, most: usize) -> Result<Vec<
     ))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let hits = query.query_map(params![words.matching, most], |found| {
-        let text: String = found.get(14)?;
+        let text: String = found.get(15)?;
         let shown = shown(&text, &words.given);
-        Ok(Hit { row: row(found)?, seq: Seq(found.get(12)?), role: found.get(13)?, shown })
+        Ok(Hit { row: row(found)?, seq: Seq(found.get(13)?), role: found.get(14)?, shown })
     })?;
     hits.collect()
 }

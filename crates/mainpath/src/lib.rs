@@ -27,6 +27,8 @@ pub mod agent;
 mod builder;
 mod error;
 pub mod event;
+#[cfg(feature = "home")]
+pub mod experience;
 pub mod home;
 mod host;
 #[cfg(feature = "home")]
@@ -34,6 +36,10 @@ mod installation;
 mod launcher;
 mod logs;
 pub mod presets;
+#[cfg(feature = "home")]
+mod naming;
+#[cfg(feature = "home")]
+mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;

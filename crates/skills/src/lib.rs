@@ -7,6 +7,9 @@
 //! The crate owns: where skills are, which of them count, what they say, and what of them can be read. Its caller owns: who
 //! chooses a skill, where trust is kept, and running scripts. It knows no agent, no log and no runtime, and reads no environment.
 //!
+//! What others need that read Markdown files with front matter is open to them: [`yaml`], [`words`], and opening files without following
+//! links ([`open_file_in`], [`read_whole`]).
+//!
 //! A project's skills are hostile until they were looked at. They count only when a person has trusted their content
 //! ([`Trusted`]), every read has a limit, only regular files are opened, and no link leads out of a skill's folder.
 
@@ -27,7 +30,7 @@ mod trust;
 mod validate;
 mod walk;
 mod words;
-mod yaml;
+pub mod yaml;
 
 pub use body::{Files, LARGEST_FILE, LoadError, MOST_LISTED, list_files, load_body, load_resource};
 pub use builtin::BUILTIN;
@@ -38,7 +41,7 @@ pub use front::{
     DISABLE_MODEL_INVOCATION, EFFECT, Front, FrontMatter, SkillText, front_matter, line_feeds, read_text, tool_list,
 };
 pub use index::{Known, METADATA_BYTES, MOST_SKILLS, NoSkill, Skills};
-pub use open::Problem;
+pub use open::{Problem, open_file_in, open_folder, read_whole};
 pub use roots::{Layer, Places, Root, roots};
 pub use search::{Hit, Search};
 pub use skill::{Card, Location, Shadowed, Skill, Standing};
@@ -46,3 +49,4 @@ pub use trust::{MOST_BYTES, MOST_FILES, Trusted, Untrusted, content_hash};
 pub use validate::{LONGEST_COMPATIBILITY, LONGEST_DESCRIPTION, LONGEST_NAME, Strictness, validate, validate_text};
 pub use walk::Skipped;
 pub use yaml::{At, Document, Entry, Node, Value, parse};
+pub use words::words;

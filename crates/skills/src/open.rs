@@ -55,8 +55,8 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, Problem> {
     regular(open(path, FILE, Mode::empty())?)
 }
 
-/// Opens a folder, through links.
-pub(crate) fn open_folder(path: &Path) -> Result<OwnedFd, Problem> {
+/// Opens a folder, through links. Errors: there is none.
+pub fn open_folder(path: &Path) -> Result<OwnedFd, Problem> {
     Ok(open(path, FOLDER, Mode::empty())?)
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn open_folder_in(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd,
     openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(of_step)
 }
 
-/// Opens a file in a folder; a link is refused.
-pub(crate) fn open_file_in(folder: impl AsFd, name: &OsStr) -> Result<File, Problem> {
+/// Opens a file in a folder. Errors: it is a link or no regular file, or cannot be opened.
+pub fn open_file_in(folder: impl AsFd, name: &OsStr) -> Result<File, Problem> {
     regular(openat(folder, name, FILE | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
@@ -119,7 +119,7 @@ fn regular(file: OwnedFd) -> Result<File, Problem> {
 }
 
 /// The bytes of a file. Errors: there are more than this, or they cannot be read.
-pub(crate) fn read_whole(file: File, most: u64) -> Result<Vec<u8>, Problem> {
+pub fn read_whole(file: File, most: u64) -> Result<Vec<u8>, Problem> {
     let bytes = read_start(file, most.saturating_add(1))?;
     if bytes.len() as u64 > most { Err(Problem::TooLarge(most)) } else { Ok(bytes) }
 }

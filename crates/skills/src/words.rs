@@ -10,7 +10,7 @@ const STOP: [&str; 61] = [
 ];
 
 /// The words of a text, in order, each in the form that is compared.
-pub(crate) fn words(text: &str) -> Vec<String> {
+pub fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word = String::new();
     let mut han: Vec<char> = Vec::new();

@@ -25,7 +25,7 @@ pub struct Node {
 /// What a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Any scalar.
+    /// A scalar.
     Text(String),
     /// `=` or `<<` without quotes: types of their own in YAML 1.1, so not text for StrictYAML.
     Special(&'static str),
@@ -33,7 +33,7 @@ pub enum Value {
     Alias,
     /// A list.
     List(Vec<Node>),
-    /// A mapping, in its order.
+    /// A mapping, in the order of the text.
     Map(Vec<Entry>),
 }
 
@@ -42,7 +42,7 @@ pub enum Value {
 pub struct Entry {
     /// The key.
     pub key: Node,
-    /// Its value.
+    /// What it stands for.
     pub value: Node,
 }
 
@@ -51,7 +51,7 @@ pub struct Entry {
 pub struct At {
     /// The line, from 1.
     pub line: usize,
-    /// What is there.
+    /// What, in a few words.
     pub text: String,
 }
 

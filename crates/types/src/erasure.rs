@@ -172,6 +172,7 @@ impl EventKind {
                 data.floor.iter_mut().for_each(|floor| floor.text = ERASED.into());
                 wipe_note(&mut data.note);
             }
+            EventKind::TraceNamed(data) => data.name = ERASED.into(),
             EventKind::ContextCut(data) => wipe_note(&mut data.note),
             EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| plan.text = ERASED.into()),
             EventKind::Injected(data) => {

@@ -1,6 +1,7 @@
 //! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
 
 use crate::args::agent::AgentArgs;
+use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::commands::trial;
 use crate::exit::{Exit, Failure};
@@ -57,7 +58,8 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
     }
     let app = opened(&args.agent)?;
-    let run = RunArgs { agent: args.agent, ..RunArgs::default() };
+    let output = OutputArgs { is_chat: true, ..OutputArgs::default() };
+    let run = RunArgs { agent: args.agent, output, ..RunArgs::default() };
     let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
     if !args.new {
         chat.trace = chat.last().await?;

@@ -80,7 +80,8 @@ impl Served {
         let basis = Basis { rules: &given.rules, ..app.basis() };
         let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &policy, mode).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
+        let mail = app.with_experience(Mail::message(start.task)).await.mail;
+        self.runtime.start(&app.logs.scope, &trace, spec, mail).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))

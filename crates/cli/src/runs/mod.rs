@@ -7,6 +7,7 @@ pub mod follow;
 pub mod given;
 pub mod go_on;
 pub mod held;
+pub mod reflect;
 pub mod rules;
 pub mod settle;
 pub mod signals;

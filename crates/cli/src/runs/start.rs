@@ -5,7 +5,7 @@ use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::attach;
 use crate::runs::demo::is_demo;
-use crate::runs::driven::{announce, connect, follow, warn};
+use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
 use crate::runs::go_on::go_on;
@@ -90,8 +90,13 @@ pub async fn begin(
     let basis = Basis { rules: &given.rules, ..app.basis() };
     let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &rules.policy, mode)?;
     let runtime = app.runtime_under(rules)?;
-    let mail = message(task, attached, &args.output);
+    let mail = experienced(app, message(task, attached, &args.output), &args.output).await;
+    let is_named = spec.name.is_some();
+    let first = mail.clone();
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
+    if !is_named && !demo {
+        app.name_later(&runtime, &trace, &first);
+    }
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }

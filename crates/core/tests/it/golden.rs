@@ -129,6 +129,14 @@ fn life() -> Vec<Event> {
     let last = log.last().unwrap();
     let reopened = CallReopened { of: call, seq: Seq(99), grant: 1 };
     log.push(Event { id: last.id + 1, kind: reopened.into(), ..last.clone() });
+    // Younger still; what is decided with them is in `names.rs`.
+    let usage = Usage { input: 9, output: 2, ..Usage::default() };
+    let made = NameMade { model: "small".into(), usage, cost: 3, about: true };
+    for (name, made) in [("A name", None), ("Another name", Some(made))] {
+        let last = log.last().unwrap();
+        let named = TraceNamed { name: name.into(), by: user(), made };
+        log.push(Event { id: last.id + 1, kind: named.into(), ..last.clone() });
+    }
     log
 }
 

@@ -5,7 +5,7 @@ use super::spec::{spec, workspace};
 use crate::presets::Given;
 use crate::rules::check_given;
 use crate::{Error, Host, Run, Trace};
-use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_runtime::new_trace_id;
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
 use std::path::Path;
 
@@ -130,7 +130,7 @@ impl Agent {
             None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
         };
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        runtime.start(scope, &id, spec, Mail::message(task)).await?;
+        runtime.start(scope, &id, spec, self.host.first_message(task.into()).await).await?;
         Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

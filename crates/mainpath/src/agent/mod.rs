@@ -18,5 +18,7 @@ pub use offer::REACHING;
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
 
+#[cfg(feature = "home")]
+pub(crate) use spec::with_instructions;
 pub use spec::{ModeFor, changed, sizes, spec, workspace};
 pub(crate) use spec::{with_model, with_words};

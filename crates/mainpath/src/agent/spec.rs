@@ -265,6 +265,14 @@ fn set_access(spec: &mut Spec, given: &AgentOptions) {
     spec.network = given.network.unwrap_or(spec.network);
 }
 
+/// Makes the system text of a spec anew. Errors: a template cannot be used.
+#[cfg(feature = "home")]
+pub(crate) fn with_instructions(spec: &mut Spec, home: &Home) -> Result<(), Error> {
+    let notes = notes(spec, home);
+    spec.instructions = system_text(spec, home, &notes)?;
+    Ok(())
+}
+
 /// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
 fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
     let notes = match spec.agents_md {
