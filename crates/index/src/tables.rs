@@ -135,7 +135,7 @@ impl<'a> Writer<'a> {
     pub fn new(db: &'a Transaction<'_>) -> Result<Writer<'a>> {
         Ok(Writer {
             row: db.prepare(
-                "INSERT INTO trace VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                "INSERT INTO trace VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             )?,
             message: db.prepare("INSERT INTO message VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             words: db.prepare("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?,
@@ -146,8 +146,22 @@ impl<'a> Writer<'a> {
 
     /// Puts a trace in the place of what was known of it; `is_new`: nothing was.
     pub fn put(&mut self, found: &Found, is_new: bool) -> Result<()> {
-        let Row { trace, created, modified, status, reason, turns, tokens, cost, about, model, workspace, task, name, agent } =
-            &found.row;
+        let Row {
+            trace,
+            created,
+            modified,
+            status,
+            reason,
+            turns,
+            tokens,
+            cost,
+            about,
+            model,
+            workspace,
+            task,
+            name,
+            agent,
+        } = &found.row;
         if !is_new {
             self.remover.remove(trace)?;
         }

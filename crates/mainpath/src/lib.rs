@@ -35,9 +35,9 @@ mod host;
 mod installation;
 mod launcher;
 mod logs;
-pub mod presets;
 #[cfg(feature = "home")]
 mod naming;
+pub mod presets;
 #[cfg(feature = "home")]
 mod reflection;
 #[cfg(feature = "home")]

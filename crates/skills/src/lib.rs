@@ -48,5 +48,5 @@ pub use skill::{Card, Location, Shadowed, Skill, Standing};
 pub use trust::{MOST_BYTES, MOST_FILES, Trusted, Untrusted, content_hash};
 pub use validate::{LONGEST_COMPATIBILITY, LONGEST_DESCRIPTION, LONGEST_NAME, Strictness, validate, validate_text};
 pub use walk::Skipped;
-pub use yaml::{At, Document, Entry, Node, Value, parse};
 pub use words::words;
+pub use yaml::{At, Document, Entry, Node, Value, parse};
