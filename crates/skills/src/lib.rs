@@ -24,6 +24,7 @@ mod markdown;
 mod names;
 mod open;
 mod roots;
+mod script;
 mod search;
 mod skill;
 mod trust;
@@ -43,6 +44,7 @@ pub use front::{
 pub use index::{Known, METADATA_BYTES, MOST_SKILLS, NoSkill, Skills};
 pub use open::{Problem, open_file_in, open_folder, read_whole};
 pub use roots::{Layer, Places, Root, roots};
+pub use script::{Script, copy_skill, script};
 pub use search::{Hit, Search};
 pub use skill::{Card, Location, Shadowed, Skill, Standing};
 pub use trust::{MOST_BYTES, MOST_FILES, Trusted, Untrusted, content_hash};
