@@ -1,6 +1,6 @@
 //! Presets: named sets of what an agent is, such as `explore`: the tools that it may use, its limits, its instructions.
 //!
-//! Some come with Mainpath ([`builtin`](builtin::builtin)), others are files of the person or of a repository, in Mainpath's form or in those of other
+//! Some come with Mainpath (`builtin.rs`), others are files of the person or of a repository, in Mainpath's form or in those of other
 //! programs. A preset only narrows what the person and the configuration allow: a tool that it names is not approved by that. A
 //! repository's presets count only when a person has trusted their content, as its rules do.
 
