@@ -84,6 +84,8 @@ pub fn apply(state: &mut State, event: &Event) {
         | EventKind::FilesRestored(FilesRestored { .. })
         | EventKind::Omitted(Omitted {}) => {}
         EventKind::MessageImported(data) => state.import(id, data),
+        EventKind::SubTraceStarted(data) => state.start_child(data),
+        EventKind::SubTraceCompleted(data) => state.end_child(data),
         // Whoever reads the log has put what is left of them in the places of the erased events.
         EventKind::Erased(Erased { .. }) => {}
     }

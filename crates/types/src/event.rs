@@ -9,7 +9,7 @@ use crate::{
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
     ModelMalformed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted,
-    SessionCleared, SpecChanged, TailCut, TurnFinished,
+    SessionCleared, SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -160,4 +160,8 @@ events! {
     MessageImported = "message_imported",
     /// The content of earlier events was taken out of the log.
     Erased = "erased",
+    /// A call starts a child agent. Written before there is one.
+    SubTraceStarted = "sub_trace_started",
+    /// A child agent has ended.
+    SubTraceCompleted = "sub_trace_completed",
 }

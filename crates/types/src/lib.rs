@@ -8,6 +8,7 @@
 
 mod access;
 mod call;
+mod child;
 mod context;
 mod erasure;
 mod event;
@@ -32,6 +33,7 @@ mod usage;
 
 pub use access::*;
 pub use call::*;
+pub use child::*;
 pub use context::*;
 pub use erasure::*;
 pub use event::*;

@@ -110,9 +110,22 @@ pub(crate) fn probed(state: &State, at: Millis, id: CallId, attempt: u32, answer
     }
 }
 
+/// What the children of a call came to. Until all have ended there is nothing to hand back.
+pub(crate) fn handed_back(state: &State, at: Millis, id: CallId, output: &ToolOutput, tokens: u32) -> Decided {
+    let call = find(state, id)?;
+    let mut rows = state.children.of(id);
+    match call.state {
+        CallState::Done(_) => Err(Refusal::AlreadyResolved(id)),
+        CallState::Started if call.effect == EffectClass::StartChild && rows.all(|child| !child.is_open()) => {
+            Ok(with_output(call, at, output, tokens).into())
+        }
+        _ => Err(Refusal::NotWaiting(id)),
+    }
+}
+
 pub(crate) fn person_answered(state: &State, at: Millis, answered: &Answered) -> Decided {
     let call = find(state, answered.call)?;
-    let waits = matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild);
+    let waits = call.effect == EffectClass::AskPerson;
     match call.state {
         CallState::Started | CallState::Cancelling(_) if waits => {
             let event = with_output(call, at, &answered.output, answered.tokens);

@@ -35,7 +35,9 @@ pub struct Run {
     pub asking: bool,
     /// Tool calls that were started.
     pub calls: u32,
-    /// The same by tool.
+    /// Agents that were started, those of its children included.
+    pub children: u16,
+    /// Tool calls by tool.
     pub tool_calls: BTreeMap<Arc<str>, u32>,
     /// Whether a call had to be skipped for the run's limit.
     pub calls_spent: bool,
@@ -85,6 +87,7 @@ impl Run {
             turns: 0,
             asking: false,
             calls: 0,
+            children: 0,
             tool_calls: BTreeMap::new(),
             calls_spent: false,
             usage: Usage::default(),
