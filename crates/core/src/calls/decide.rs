@@ -47,6 +47,8 @@ pub(crate) fn finished(
     tokens: u32,
 ) -> Decided {
     match running(state, id, attempt) {
+        // What children came to is handed back.
+        Ok(call) if call.effect == EffectClass::StartChild => Err(Refusal::NotWaiting(id)),
         Ok(call) if is_retried(state, call, output) => {
             Ok(CallRetried { call: id, attempt, output: output.clone() }.into())
         }
@@ -80,6 +82,9 @@ pub(crate) fn dead(
     tokens: u32,
 ) -> Decided {
     let call = running(state, id, attempt)?;
+    if state.children.of(id).any(|child| child.is_open()) {
+        return Err(Refusal::NotWaiting(id));
+    }
     let (resolution, cause) = match call.state {
         CallState::Cancelling(CancelCause::Timeout) => (Resolution::Error, ResolveCause::Timeout),
         CallState::Cancelling(CancelCause::Closing | CancelCause::Interrupt) => {

@@ -167,7 +167,11 @@ fn serve(agent: &mut Agent) {
                 drop(agent.takes(InputKind::ToolProbed { call, attempt, answer: Probed::Unknown }));
             }
             EffectKey::Approval(call) => drop(agent.takes(approve(&call.to_string()))),
-            EffectKey::Answer(call) | EffectKey::Child(call) => {
+            EffectKey::Child(call, nth) => drop(agent.takes(child_next(agent, call, nth))),
+            EffectKey::HandBack(call) => {
+                drop(agent.takes(InputKind::HandedBack { call, output: ToolOutput::text("found"), tokens: 3 }));
+            }
+            EffectKey::Answer(call) => {
                 let answered = Answered { call, output: ToolOutput::text("yes"), tokens: 3, by: user() };
                 agent.takes(InputKind::Answered(answered));
             }
