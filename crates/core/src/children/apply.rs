@@ -53,7 +53,7 @@ impl State {
             run.settle(handed.usage, handed.cost, handed.spent);
             run.calls = run.calls.saturating_add(handed.calls);
             run.children = run.children.saturating_add(handed.children);
-            run.started = run.started.saturating_sub(more);
+            run.children_ms = run.children_ms.saturating_add(more);
         });
     }
 

@@ -59,8 +59,8 @@ impl Child {
 impl Children {
     /// The children of a call, in order.
     pub fn of(&self, call: CallId) -> impl Iterator<Item = &Child> {
-        // The newest calls are asked about.
-        let from = self.list.iter().rposition(|child| child.call < call).map_or(0, |at| at + 1);
+        // The newest turn is asked about; its calls start children side by side.
+        let from = self.list.iter().rposition(|child| child.call.seq < call.seq).map_or(0, |at| at + 1);
         self.list.iter().skip(from).filter(move |child| child.call == call)
     }
 

@@ -54,7 +54,8 @@ fn a_child_has_the_same_id_after_a_crash_and_two_calls_of_a_moment_have_differen
 fn several_children_share_what_is_left_and_hand_back_the_rest_in_the_order_of_their_tasks() {
     let limits = Limits { tokens: Some(10_000), calls: Some(50), ..no_limits() };
     let mut agent = Agent::calling(limits, &[allowed("agent")]);
-    let left = 10_000 - agent.state().run.as_ref().unwrap().usage.total();
+    let run = agent.state().run.clone().unwrap();
+    let (left, paid) = (10_000 - run.usage.total(), run.cost);
     agent.gives(starting(0, 2), &["sub_trace_started 2.0/0 test@explore-001-1000-001"]);
     assert_eq!(share(&agent, 0).tokens, Some(left * 80 / 100 / 2));
     assert_eq!(agent.pending(), ["child/2.0/0", "child/2.0/1"]);
@@ -65,7 +66,7 @@ fn several_children_share_what_is_left_and_hand_back_the_rest_in_the_order_of_th
     assert_eq!(agent.pending(), ["child/2.0/0"]);
     agent.gives(ended(0, used(50)), &["sub_trace_completed 2.0/0 Result"]);
     let run = agent.state().run.clone().unwrap();
-    assert_eq!((10_000 - run.usage.total(), run.calls, run.children, run.cost), (left - 150, 5, 2, 14));
+    assert_eq!((10_000 - run.usage.total(), run.calls, run.children, run.cost - paid), (left - 150, 5, 2, 14));
     assert_eq!(agent.pending(), ["hand-back/2.0"]);
 }
 

@@ -106,7 +106,20 @@ fn life() -> Vec<Event> {
     let call = CallId { seq: Seq(2), index: 0 };
     let kept = FilesKept { call, attempt: 1, changes: vec![change.clone()] };
     let restored = FilesRestored { to: 4, changes: vec![change, turned], by: user() };
-    for kind in [Omitted {}.into(), forked.into(), kept.into(), restored.into()] {
+    let (nth, of, mode, place) = (0, 1, ChildMode::Delegate, ChildPlace::Alone);
+    let (child, task) = ("test@delegate-1000-001".parse::<TraceId>().unwrap(), "look".into());
+    let share = Share { tokens: Some(900), calls: Some(3), ..Share::default() };
+    let started =
+        SubTraceStarted { call, nth, of, child: child.clone(), mode, place, continued: true, after: 9, task, share };
+    let handed = HandedBack {
+        child: Some(child),
+        answer: "found".into(),
+        files: vec!["a".into()],
+        calls: 2,
+        ..HandedBack::default()
+    };
+    let ended = SubTraceCompleted { call, nth, of, outcome: ChildOutcome::Partial, handed };
+    for kind in [Omitted {}.into(), forked.into(), kept.into(), restored.into(), started.into(), ended.into()] {
         agent.log.push(Event { id: agent.log.len() as u64 + 1, kind, ..last.clone() });
     }
     // The only event that no input decides: whoever erases writes it.

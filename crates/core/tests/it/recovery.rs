@@ -98,7 +98,7 @@ fn who_is_waited_for_is_announced_again() {
     let waits = [
         (planned("bash", Decision::Ask), "approval/2.0"),
         (allowed("ask"), "answer/2.0"),
-        (allowed("agent"), "child/2.0"),
+        (allowed("agent"), "child/2.0/0"),
     ];
     for (call, key) in waits {
         let before = Agent::calling(no_limits(), &[call]);
