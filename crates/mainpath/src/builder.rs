@@ -237,6 +237,7 @@ impl HostBuilder {
                 loaded.map(Arc::new).map_err(|error| error.message().into())
             }),
             hooks: self.hooks.into_iter().collect::<Hooks>(),
+            children: Arc::new(mainpath_runtime::Narrowed),
             clock: self.clock,
         });
         let inner = Inner {

@@ -167,6 +167,7 @@ impl Installation {
                 known.map_or_else(load, |known| Ok(known.policy))
             }),
             hooks: self.hooks.clone(),
+            children: Arc::new(mainpath_runtime::Narrowed),
             clock: system_clock,
         }))
     }

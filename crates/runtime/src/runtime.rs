@@ -190,10 +190,9 @@ impl Shared {
                     Parked { phase, wakes: handle.wakes.load(Ordering::Acquire) }
                 }
             };
-            let rests = matches!(phase, Phase::Parked(_));
             handle.phase.send_replace(phase);
             drop(driving);
-            if let Some(parent) = parent_of(&trace).filter(|_| !rests) {
+            if let Some(parent) = parent_of(&trace) {
                 self.wake(&scope.tenant, &parent);
             }
             if handle.wakes.load(Ordering::Acquire) == seen {

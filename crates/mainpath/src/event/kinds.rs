@@ -12,7 +12,8 @@ use mainpath_types::{
     CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut, ContinueRequested, Erased,
     EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
     MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound,
-    RunClosing, RunFinished, RunStarted, SessionCleared, SpecChanged, TailCut, TurnFinished,
+    RunClosing, RunFinished, RunStarted, SessionCleared, SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut,
+    TurnFinished,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -164,6 +165,10 @@ events! {
     GoalAdded(GoalChanged) = "goal_added",
     /// A goal changed.
     GoalUpdated(GoalChanged) = "goal_updated",
+    /// A call starts another agent.
+    SubTraceStarted(SubTraceStarted) = "sub_trace_started",
+    /// An agent that was started has ended.
+    SubTraceCompleted(SubTraceCompleted) = "sub_trace_completed",
     /// A torn last line was cut off the log.
     TailCut(TailCut) = "tail_cut",
     /// The content of earlier events was taken out of the log.

@@ -93,6 +93,9 @@ pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
 async fn driven(context: &EffectContext, trace: &TraceId) -> Phase {
     let handle = context.shared.handle(&context.scope.tenant, trace);
     let mut phases = handle.phase.subscribe();
+    if matches!(*phases.borrow(), Phase::Parked(_)) {
+        return phases.borrow().clone();
+    }
     context.shared.wake(&context.scope.tenant, trace);
     loop {
         let phase = phases.borrow_and_update().clone();
