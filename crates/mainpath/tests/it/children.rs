@@ -4,7 +4,7 @@ use crate::support::Place;
 use mainpath::prelude::*;
 use mainpath::runtime::Waiting;
 use mainpath::tools::{AgentTool, EvaluateTool};
-use mainpath::types::{ChildOutcome, FinishReason, SubTraceCompleted};
+use mainpath::types::{ChildOutcome, Event, EventKind, FinishReason, SubTraceCompleted};
 use serde_json::Value;
 
 const DELEGATE: &str = r#"
@@ -135,7 +135,7 @@ async fn a_parent_that_is_stopped_ends_its_agents_and_tells_where_they_were() {
     let mut child = None;
     while let Some(event) = run.next().await {
         if let RunEvent::ApprovalRequired(call) = event.unwrap() {
-            child = call.trace_id.parse::<TraceId>().ok();
+            child = Some(call.trace_id.clone());
             trace.stop().await.unwrap();
         }
     }
