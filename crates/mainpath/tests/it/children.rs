@@ -16,7 +16,7 @@ when = "Write the greeting."
 calls = [{ tool = "write_text_file", args = { path = "new.txt", content = "hello" } }]
 usage = { input = 100, output = 20 }
 [[turn]]
-when = "Wrote"
+when = "new.txt"
 final = "It is written."
 usage = { input = 150, output = 5 }
 [[turn]]

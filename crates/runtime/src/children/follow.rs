@@ -111,20 +111,20 @@ async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, spec: &S
     let said = Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(&asked.message)], typed: None };
     let at = TraceStore::new(&*context.shared.config.store, &scope, trace);
     let is_new = asked.child.after == 0;
-    let log = at.read(1).await.map_err(|error| error.to_string())?;
-    if log.events.is_empty() && is_new {
+    let events = events_of(at).await.map_err(|error| error.to_string())?;
+    if events.is_empty() && is_new {
         return match context.shared.begin(&scope, trace, spec.clone(), said).await {
             Ok(()) | Err(crate::RuntimeError::Exists(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
         };
     }
-    let begun = log.events.iter().any(|event| {
+    let begun = events.iter().any(|event| {
         event.id > asked.child.after && matches!(event.kind, EventKind::RunStarted(_) | EventKind::MessageQueued(_))
     });
     if is_new || begun {
         return Ok(());
     }
-    let read = log.events.iter().filter_map(|event| event.mail).collect::<BTreeSet<_>>();
+    let read = events.iter().filter_map(|event| event.mail).collect::<BTreeSet<_>>();
     let waiting = at.mail(0).await.map_err(|error| error.to_string())?;
     let mut waiting = waiting.iter().filter(|mail| !read.contains(&mail.id));
     if waiting.any(|mail| matches!(serde_json::from_str(&mail.body), Ok(Mail::Message { .. }))) {
@@ -159,11 +159,20 @@ struct Seen {
     files: BTreeSet<String>,
 }
 
+/// The log of a trace; nothing where there is none yet.
+async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreError> {
+    match at.read(1).await {
+        Ok(log) => Ok(log.events),
+        Err(StoreError::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
 async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
-    let log = context.shared.config.store.read(&context.scope, trace, 1).await?;
+    let events = events_of(TraceStore::new(&*context.shared.config.store, &context.scope, trace)).await?;
     let mut state = State::new(trace.clone());
-    let mut seen = Seen { is_empty: log.events.is_empty(), ..Seen::default() };
-    for event in &log.events {
+    let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
+    for event in &events {
         if event.id > after && seen.ended.is_none() {
             note(&mut seen, &state, event);
         }
