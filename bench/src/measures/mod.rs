@@ -8,6 +8,7 @@ mod models;
 mod open;
 mod packing;
 mod sandbox;
+mod skills;
 mod start;
 mod traces;
 mod waiting;
@@ -20,7 +21,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 19] = [
+const MEASURES: [(&str, Measure); 20] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -38,6 +39,7 @@ const MEASURES: [(&str, Measure); 19] = [
     ("sandbox", sandbox::sandbox),
     ("list", traces::list),
     ("session", traces::session),
+    ("skills", skills::skills),
     ("start", start::start),
     ("build", build),
 ];

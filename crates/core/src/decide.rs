@@ -8,6 +8,7 @@ use crate::error::Decided;
 use crate::goals::decide as goals;
 use crate::model::cost::abandoned;
 use crate::model::decide as model;
+use crate::skills;
 use crate::run::decide as run;
 use crate::{CallState, Effect, EffectKey, InputKind, Refusal, State, TimerKey, pending};
 use mainpath_types::{
@@ -59,6 +60,8 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::RecallCalls { calls } => context::recall(state, calls),
         InputKind::ContextTexts { turn, texts } => goals::hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals::change(state, ops, by),
+        InputKind::SelectSkill(data) => skills::decide::select(state, data),
+        InputKind::LoadResource(data) => skills::decide::load(state, data),
         InputKind::BadMail { problem } => Err(Refusal::BadMail(problem.clone())),
         InputKind::Timer { key } => timer(state, at, *key),
         InputKind::Recovered { lost, tail_cut } => return Ok(recovered(state, *lost, tail_cut.as_ref())),

@@ -4,6 +4,7 @@
 use crate::Installation;
 use crate::agent::Basis;
 use crate::rules::Sources;
+use crate::skills::Shelf;
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
 use mainpath_runtime::{EnvModels, Runtime};
@@ -24,6 +25,8 @@ pub(crate) struct Inner {
     pub kept: Kept,
     pub models: Arc<EnvModels>,
     pub sources: Sources,
+    /// The skills, if it has any.
+    pub shelf: Option<Shelf>,
     /// The MCP servers, which end with the host.
     #[cfg(feature = "mcp")]
     pub _servers: Option<mainpath_mcp::Mcp>,
@@ -55,8 +58,8 @@ impl Host {
     pub async fn from_home() -> Result<Host, Error> {
         let installation = Installation::open()?;
         let runtime = installation.runtime()?;
-        let Installation { logs, models, sources, .. } = installation;
-        let inner = Inner { runtime, kept: Kept::Files(logs), models, sources, _servers: None };
+        let Installation { logs, models, sources, shelf, .. } = installation;
+        let inner = Inner { runtime, kept: Kept::Files(logs), models, sources, shelf, _servers: None };
         Ok(Host { inner: Arc::new(inner) })
     }
 
@@ -108,7 +111,13 @@ impl Host {
     }
 
     pub(crate) fn basis<'a>(&'a self, rules: &'a RunRules) -> Basis<'a> {
-        Basis { home: self.home(), tools: self.tools(), models: self.inner.models.registry(), rules }
+        let skills = self.skills();
+        Basis { home: self.home(), tools: self.tools(), skills, models: self.inner.models.registry(), rules }
+    }
+
+    /// The skills that its agents can have; nothing if it was not given any ([`HostBuilder::skills`](crate::HostBuilder::skills)).
+    pub fn skills(&self) -> Option<&Shelf> {
+        self.inner.shelf.as_ref()
     }
 
     pub(crate) fn policy(&self, workspace: &str, rules: &RunRules) -> Result<Policy, Error> {

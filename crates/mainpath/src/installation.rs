@@ -3,6 +3,7 @@
 use crate::agent::{Basis, check_model};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
+use crate::skills::Shelf;
 use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
 use mainpath_policy::{CallFacts, Rules, judge};
@@ -30,6 +31,8 @@ pub struct Installation {
     pub vault: Vault,
     /// The tools that agents can have.
     pub tools: Tools,
+    /// The skills, unless the configuration has them off.
+    pub shelf: Option<Shelf>,
     /// Those that are configured and cannot be used: no agent works until that is put right.
     unready: Vec<Unready>,
 }
@@ -73,7 +76,8 @@ impl Installation {
             let optional = OPTIONAL.iter().map(|tool| tool.name);
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
-        Ok(Installation { logs, models, vault, hooks, sources, tools, unready })
+        let shelf = home.shelf();
+        Ok(Installation { logs, models, vault, hooks, sources, tools, shelf, unready })
     }
 
     /// The same with these rules of a run.
@@ -93,7 +97,8 @@ impl Installation {
 
     /// What specs are made from here.
     pub fn basis(&self) -> Basis<'_> {
-        Basis { home: &self.logs.home, tools: &self.tools, models: self.models.registry(), rules: &self.sources.run }
+        let (home, skills) = (&self.logs.home, self.shelf.as_ref());
+        Basis { home, tools: &self.tools, skills, models: self.models.registry(), rules: &self.sources.run }
     }
 
     /// Why a rule denies a call with these arguments to an agent of this spec, in a sentence; `None` if none does. Errors: its rules or

@@ -2,7 +2,8 @@
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
-    CallId, GoalOp, MessageMode, MessageQueued, Part, Principal, RewindRequested, Seq, Spec, ToolOutput, typed,
+    CallId, GoalOp, MessageMode, MessageQueued, Part, Principal, RewindRequested, Seq, SkillBy, SkillSelected, Spec, ToolOutput,
+    typed,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,11 @@ pub enum Mail {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
+    /// Load a skill.
+    SelectSkill {
+        /// The skill, with its text.
+        skill: Box<SkillSelected>,
+    },
     /// Change the plan.
     Goals {
         /// How.
@@ -129,6 +135,7 @@ impl Mail {
         match self {
             Mail::Message { parts, .. } => Some(parts),
             Mail::Rewind { parts, .. } => parts.as_mut(),
+            Mail::SelectSkill { skill } => Some(&mut skill.parts),
             Mail::SetSpec { .. }
             | Mail::Continue
             | Mail::Clear
@@ -195,6 +202,17 @@ impl Mail {
                 InputKind::Answered(Answered { call, output, tokens, by })
             }
             Mail::Compact { hint } => InputKind::Compact { hint, by },
+            // Only who owns the agent says how it works.
+            Mail::SelectSkill { .. } if by.is_agent() => {
+                InputKind::BadMail { problem: "only a person can load a skill for an agent".into() }
+            }
+            Mail::SelectSkill { mut skill } => {
+                (skill.call, skill.person) = (None, Some(by));
+                if skill.by == SkillBy::Model {
+                    skill.by = SkillBy::Person;
+                }
+                InputKind::SelectSkill(skill)
+            }
             Mail::Goals { ops } => InputKind::ChangeGoals { ops, by },
         }
     }
@@ -214,6 +232,10 @@ impl Mail {
                 *text = vault.redact(text);
             }
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,
+            Mail::SelectSkill { skill } => {
+                vault.redact_parts(&mut skill.parts);
+                skill.reason = vault.redact(&skill.reason);
+            }
             Mail::Goals { ops } => {
                 let texts = ops.iter_mut().flat_map(GoalOp::texts_mut);
                 texts.for_each(|text| *text = vault.redact(text));

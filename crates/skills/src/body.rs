@@ -19,8 +19,6 @@ pub const LARGEST_FILE: u64 = 4 << 20;
 pub const MOST_LISTED: usize = 500;
 /// How deep folders are listed.
 const DEEPEST: usize = 8;
-/// Where a skill's scripts are.
-const SCRIPTS: &str = "scripts/";
 
 /// Why nothing can be read of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +34,23 @@ pub enum LoadError {
     /// The skill has no folder, so no files.
     #[error("the skill {0} is a single file and has no others")]
     SingleFile(String),
+    /// Only what lies in `scripts/` is run.
+    #[error("{0} is not a script: those are in scripts/")]
+    NoScript(String),
+    /// It can be executed neither by itself nor by a program that is known for such files.
+    #[error("{0} cannot be run: make it executable, or name it as a .sh, .py, .js, .rb or .pl file")]
+    NoInterpreter(String),
+    /// The folder is not what was judged.
+    #[error("the skill {0} was changed meanwhile; nothing was run")]
+    Changed(String),
+    /// The folder holds what cannot be hashed.
+    #[error("the scripts of {name} cannot be run: {why}")]
+    Unfit {
+        /// The skill.
+        name: String,
+        /// Why.
+        why: Untrusted,
+    },
     /// It is a project's, and not trusted.
     #[error("the skill {name} of this project cannot be used: {why}")]
     Untrusted {
@@ -93,7 +108,7 @@ pub fn list_files(skill: &Skill) -> Result<Files, LoadError> {
     }
     listed.files.retain(|path| path != file);
     listed.files.sort();
-    listed.scripts = listed.files.iter().filter(|path| path.starts_with(SCRIPTS)).cloned().collect();
+    listed.scripts = listed.files.iter().filter(|path| path.starts_with("scripts/")).cloned().collect();
     Ok(listed)
 }
 
@@ -129,7 +144,7 @@ fn list_level(own: &OwnedFd, here: &Level, listed: &mut Files, open: &mut Vec<Le
 }
 
 /// The skill's folder, if the skill may be used as it is now.
-fn folder(skill: &Skill) -> Result<OwnedFd, LoadError> {
+pub(crate) fn folder(skill: &Skill) -> Result<OwnedFd, LoadError> {
     let Location::Folder { folder, .. } = &skill.location else {
         return Err(LoadError::SingleFile(skill.card.name.clone()));
     };

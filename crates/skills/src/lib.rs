@@ -21,6 +21,7 @@ mod markdown;
 mod names;
 mod open;
 mod roots;
+mod script;
 mod search;
 mod skill;
 mod trust;
@@ -38,6 +39,7 @@ pub use front::{DISABLE_MODEL_INVOCATION, EFFECT, Front, SkillText, line_feeds, 
 pub use index::{Known, METADATA_BYTES, MOST_SKILLS, NoSkill, Skills};
 pub use open::Problem;
 pub use roots::{Layer, Places, Root, roots};
+pub use script::{Script, copy_skill, script};
 pub use search::{Hit, Search};
 pub use skill::{Card, Location, Shadowed, Skill, Standing};
 pub use trust::{MOST_BYTES, MOST_FILES, Trusted, Untrusted, content_hash};

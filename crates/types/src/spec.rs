@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Access, Effort, Limits, Price, Relations, RunMode, RunRules, SummaryMode, ToolSpec};
+use crate::{Access, Effort, Limits, Price, Relations, RunMode, RunRules, SkillTerms, SummaryMode, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,9 @@ pub struct Spec {
     /// What went into `instructions` from files and from the owner, in its order there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instruction_parts: Vec<InstructionPart>,
+    /// What it is told of skills.
+    #[serde(default, skip_serializing_if = "SkillTerms::is_empty")]
+    pub skills: SkillTerms,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Relations::is_empty")]
     pub relations: Relations,
@@ -177,6 +180,7 @@ impl Spec {
             own_instructions: String::new(),
             agents_md: false,
             instruction_parts: Vec::new(),
+            skills: SkillTerms::default(),
             relations: Relations::default(),
         }
     }
@@ -312,6 +316,7 @@ impl Profile {
                 turns: Some(12),
                 calls: Some(30),
                 calls_per_turn: Some(1),
+                script_runs: Some(6),
                 repeated_failures: Some(3),
                 standing: true,
                 ..base

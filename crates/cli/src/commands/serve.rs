@@ -16,6 +16,7 @@ use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath::servers::{self, PassingOn};
 use mainpath::store::scheduler::system_clock;
 use mainpath::tools::Fut;
+use mainpath::skills::{preloads, select_named};
 use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -80,7 +81,12 @@ impl Served {
             agent::spec(&self.args.options().map_err(said)?, app.basis(), chosen.model, &workspace, &policy, mode)
                 .map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
+        let mut told = preloads(&spec, app.shelf.as_ref()).map_err(said)?;
+        match select_named(&start.task, &spec, app.shelf.as_ref()).map_err(said)? {
+            Some((skill, task)) => told.extend([skill, Mail::message(task)]),
+            None => told.push(Mail::message(start.task)),
+        }
+        self.runtime.start_with(&app.logs.scope, &trace, spec, told).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))

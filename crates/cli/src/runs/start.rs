@@ -7,7 +7,7 @@ use crate::runs::attach::attach;
 use crate::runs::demo::is_demo;
 use crate::runs::driven::{announce, connect, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
-use crate::runs::go_on::go_on;
+use crate::runs::go_on::go_on_with;
 use crate::runs::rules::check_rules;
 use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
@@ -17,6 +17,7 @@ use mainpath::agent::{self, choose_model};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
+use mainpath::skills::preloads;
 use mainpath::spec_of;
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{ApprovalMode, TraceId};
@@ -43,8 +44,9 @@ pub async fn begin(
         let (log, ..) = app.logs.read(&trace).await?;
         if let Some(spec) = spec_of(&log) {
             let model = args.agent.model.as_deref().unwrap_or(&spec.model);
+            let (skill, task) = task.with_skill(spec, app)?;
             let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
-            return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
+            return go_on_with(app, &trace, &args.agent, &args.output, skill, Some(mail)).await;
         }
         if let Some(damage) = &log.damage {
             return Err(Failure::error(format!("the log is damaged: {damage}; nothing before that can be read")));
@@ -89,8 +91,11 @@ pub async fn begin(
     let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, &workspace, &rules.policy, mode)?;
     spec.rules = given;
     let runtime = app.runtime_under(rules)?;
-    let mail = message(task, attached, &args.output);
-    runtime.start(&app.logs.scope, &trace, spec, mail).await?;
+    let mut said = preloads(&spec, app.shelf.as_ref())?;
+    let (skill, task) = task.with_skill(&spec, app)?;
+    said.extend(skill);
+    said.push(message(task, attached, &args.output));
+    runtime.start_with(&app.logs.scope, &trace, spec, said).await?;
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }

@@ -3,6 +3,7 @@
 use super::options::{AgentOptions, LimitOptions};
 use super::spec::{spec, workspace};
 use crate::rules::check_given;
+use crate::skills::{preloads, select_named};
 use crate::{Error, Host, Run, Trace};
 use mainpath_runtime::{Mail, new_trace_id};
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
@@ -45,6 +46,13 @@ impl Agent {
     /// that look back into its own conversation.
     pub fn tools<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Agent {
         self.options.tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The only skills that it may use; they are loaded from the beginning. Without it, all that the host has, none of them loaded; with
+    /// an empty list none. See [`HostBuilder::skills`](crate::HostBuilder::skills).
+    pub fn skills<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Agent {
+        self.options.skills = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -120,7 +128,13 @@ impl Agent {
             None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
         };
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        runtime.start(scope, &id, spec, Mail::message(task)).await?;
+        let mut said = preloads(&spec, self.host.skills())?;
+        let task = task.into();
+        match select_named(&task, &spec, self.host.skills())? {
+            Some((skill, rest)) => said.extend([skill, Mail::message(rest)]),
+            None => said.push(Mail::message(task)),
+        }
+        runtime.start_with(scope, &id, spec, said).await?;
         Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

@@ -21,6 +21,9 @@ pub struct AgentOptions {
     /// The tools that it may use: names, aliases and patterns. Empty: none but those that look back into its own conversation. `None`:
     /// as the configuration says, and all where that says nothing.
     pub tools: Option<Vec<String>>,
+    /// The only skills that it may use, which are loaded from the beginning. Empty: none at all. `None`: all that there are, none of
+    /// them loaded.
+    pub skills: Option<Vec<String>>,
     /// Ask about every call, even if a rule allows it.
     pub ask_always: bool,
     /// Make one call of the model, without tools.

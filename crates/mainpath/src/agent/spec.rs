@@ -8,12 +8,15 @@ use super::offer::{allowed, held_to, tools_now, without_denied};
 use super::options::relate;
 use super::options::{AgentOptions, PromptOptions};
 use crate::home::ConfigFile;
+use crate::skills::{SKILL_TOOLS, tell};
 use crate::{Error, Home};
 use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{GoalTool, Tool};
-use mainpath_types::{ApprovalMode, Fallback, Limits, Profile, Protocol, RunMode, Spec};
+use mainpath_types::{
+    ApprovalMode, FIND_SKILL, Fallback, Limits, Profile, Protocol, RunMode, SELECT_SKILLS, Spec, ToolSpec,
+};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -81,13 +84,15 @@ pub fn spec(
     set_about(&mut spec, given, basis.home)?;
     spec.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
     offer_tools(&mut spec, given, basis)?;
+    set_skills(&mut spec, given);
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
     set_model(&mut spec, model, given, basis);
     set_form(&mut spec, given, basis)?;
     priced(&spec, basis)?;
-    let notes = notes(&mut spec, basis.home);
-    spec.instructions = system_text(&spec, basis.home, &notes)?;
+    let skills = offer_skills(&mut spec, basis, policy);
+    let notes = notes(&mut spec, basis.home, &skills);
+    spec.instructions = system_text(&spec, basis.home, &notes, &skills)?;
     Ok(spec)
 }
 
@@ -172,6 +177,7 @@ pub fn changed(
         new.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
         offer_tools(&mut new, given, basis)?;
     }
+    set_skills(&mut new, given);
     without_denied(&mut new, policy);
     if let Some(folder) = &given.workspace {
         new.workspace = workspace(Some(folder))?.display().to_string();
@@ -202,14 +208,15 @@ pub fn changed(
     }
     new.context_hooks = basis.home.config.context_hook_names();
     new.agents_md &= !given.prompt.ignore_agents_md;
-    let notes = notes(&mut new, basis.home);
+    let skills = offer_skills(&mut new, basis, policy);
+    let notes = notes(&mut new, basis.home, &skills);
     if new == *old {
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
     let Spec { mode, mode_for, rules, relations, .. } = old.clone();
     if (Spec { mode, mode_for, rules, relations, ..new.clone() }) != *old {
-        new.instructions = system_text(&new, basis.home, &notes)?;
+        new.instructions = system_text(&new, basis.home, &notes, &skills)?;
     }
     Ok(Some(new))
 }
@@ -251,27 +258,60 @@ fn set_access(spec: &mut Spec, given: &AgentOptions) {
     spec.network = given.network.unwrap_or(spec.network);
 }
 
-/// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
-fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
+/// The skills that the caller names.
+fn set_skills(spec: &mut Spec, given: &AgentOptions) {
+    if let Some(names) = &given.skills {
+        let mut only = names.clone();
+        only.dedup();
+        spec.skills.off = only.is_empty();
+        spec.skills.only = Some(only).filter(|only| !only.is_empty());
+    }
+}
+
+/// Tells of the skills that there are, and offers the tools for them where there is one to use. Gives the part of the system text.
+fn offer_skills(spec: &mut Spec, basis: Basis<'_>, policy: &Policy) -> String {
+    let told = tell(spec, basis.skills, basis.tools);
+    let is_one = |tool: &str| SKILL_TOOLS.contains(&tool);
+    let before: Vec<ToolSpec> = spec.tools.iter().filter(|tool| is_one(&tool.name)).cloned().collect();
+    spec.tools.retain(|tool| !is_one(&tool.name));
+    if !told.has_skills {
+        return told.text;
+    }
+    let now = held_to(&spec.allowed_tools, basis.tools);
+    let mut now: Vec<ToolSpec> = now.into_iter().filter(|tool| is_one(&tool.name)).collect();
+    now.retain(|tool| tool.name != FIND_SKILL || told.is_searched);
+    // Limits that were set on them stay.
+    let limited = |tool: ToolSpec| before.iter().find(|known| known.name == tool.name).cloned().unwrap_or(tool);
+    spec.tools.extend(now.into_iter().map(limited));
+    spec.tools.sort_by(|one, other| one.name.cmp(&other.name));
+    without_denied(spec, policy);
+    // A list that nothing can be selected from only takes room.
+    let selects = spec.tools.iter().any(|tool| tool.name == SELECT_SKILLS);
+    if selects { told.text } else { String::new() }
+}
+
+/// The notes of the workspace. What they, the skills and the owner add to the system text is noted in the spec.
+fn notes(spec: &mut Spec, home: &Home, skills: &str) -> Vec<Note> {
     let notes = match spec.agents_md {
         true => notes::read(Path::new(&spec.workspace), &home.protected()),
         false => Vec::new(),
     };
     let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
     let own = Some(&spec.own_instructions).filter(|text| !text.is_empty());
-    spec.instruction_parts = files.chain(own.map(|text| part("instructions".into(), text))).collect();
+    let skills = Some(skills).filter(|text| !text.is_empty()).map(|text| part("skills".into(), text));
+    spec.instruction_parts = files.chain(skills).chain(own.map(|text| part("instructions".into(), text))).collect();
     notes
 }
 
-/// The system text: Mainpath's own, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
+/// The system text: Mainpath's own, the notes of the workspace, the list of skills, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
-fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Error> {
+fn system_text(spec: &Spec, home: &Home, notes: &[Note], skills: &str) -> Result<String, Error> {
     let mut own = spec.system_prompt.clone().unwrap_or_else(|| instructions(Path::new(&spec.workspace)));
     let owner = match spec.own_instructions.as_str() {
         "" => String::new(),
         text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
     };
-    for more in [notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
+    for more in [notes::in_words(notes), skills.into(), owner].iter().filter(|text| !text.is_empty()) {
         own.push_str("\n\n");
         own.push_str(more);
     }

@@ -241,6 +241,7 @@ pub fn kind(item: &Item) -> (&'static str, &'static str) {
         Item::Demands { most: Some(_), .. } => ("user", "some of its requirements"),
         Item::Malformed { .. } => ("malformed answer", ""),
         Item::RepairPrompt { .. } => ("retry prompt", ""),
+        Item::Skill { .. } => ("skill", ""),
         Item::Injected { .. } => ("reminder", ""),
         Item::Summary { .. } => ("summary", ""),
         Item::ReflectPrompt { .. } => ("reflection prompt", ""),
