@@ -103,7 +103,7 @@ fn advised(line: String) -> String {
 }
 
 /// The flags that set the fields of the host library.
-const FLAGS: [(&str, &str); 8] = [
+const FLAGS: [(&str, &str); 9] = [
     ("limits.money", "--max-cost"),
     ("limits.rates", "--rate"),
     ("prompt.file", "--prompt"),
@@ -111,6 +111,7 @@ const FLAGS: [(&str, &str); 8] = [
     ("rules.ask", "--ask"),
     ("rules.deny", "--deny"),
     ("rules.files", "--policy"),
+    ("skills", "--skill"),
     ("tools", "--tools"),
 ];
 

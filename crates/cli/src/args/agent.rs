@@ -144,6 +144,7 @@ impl AgentArgs {
                 turns: self.max_turns,
                 calls: self.max_calls,
                 calls_per_turn: limits.max_calls_per_turn,
+                script_runs: limits.max_script_runs,
                 context_chars: self.max_context_chars,
                 tokens: self.max_tokens,
                 money: self.max_cost,

@@ -26,6 +26,7 @@ pub mod serve;
 pub mod session;
 pub mod shells;
 pub mod show;
+pub mod skills;
 pub mod stats;
 pub mod tools;
 pub mod trial;
@@ -137,6 +138,9 @@ commands! {
     Sandbox(sandbox::SandboxArgs) |_args| => Err(Failure::usage("the sandbox starts before anything else"));
     /// List the tools: what they do, their limits and schemas, and how to enable the rest
     Tools(tools::ToolsArgs) |args| => tools::tools(args).await;
+    /// List, show, make, check and trust skills
+    #[command(subcommand)]
+    Skills(skills::SkillsCommand) |command| => skills::skills(command);
     /// List, trust and test MCP servers, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;

@@ -1,6 +1,7 @@
 //! A new run.
 
 use crate::args::agent::mode;
+use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::attach;
@@ -20,7 +21,7 @@ use mainpath::sessions::Held;
 use mainpath::skills::preloads;
 use mainpath::spec_of;
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::{ApprovalMode, TraceId};
+use mainpath::types::{ApprovalMode, SkillShown, Spec, TraceId};
 use std::path::Path;
 
 /// A run of a new trace, of one that is named, or of a session's.
@@ -90,6 +91,7 @@ pub async fn begin(
     let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
     let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, &workspace, &rules.policy, mode)?;
     spec.rules = given;
+    untrusted_skills(&spec, &args.output);
     let runtime = app.runtime_under(rules)?;
     let mut said = preloads(&spec, app.shelf.as_ref())?;
     let (skill, task) = task.with_skill(&spec, app)?;
@@ -98,6 +100,18 @@ pub async fn begin(
     runtime.start_with(&app.logs.scope, &trace, spec, said).await?;
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
+}
+
+/// Says which skills of the project cannot be used.
+fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
+    let listed = spec.skills.listed.iter().filter(|one| one.shown == SkillShown::Untrusted);
+    let names: Vec<String> = listed.map(|one| plain(&one.skill)).collect();
+    if names.is_empty() || output.json {
+        return;
+    }
+    let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
+    eprintln!("mainpath: you have not trusted skills of this project, so agents do not see them: {shown}{more}; mainpath skills list");
 }
 
 /// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.

@@ -85,6 +85,8 @@ pub struct LimitOptions {
     pub calls: Option<u32>,
     /// Tool calls in one turn; further ones are skipped.
     pub calls_per_turn: Option<u32>,
+    /// Scripts of skills.
+    pub script_runs: Option<u32>,
     /// Characters in one request, at four a token.
     pub context_chars: Option<u32>,
     /// Tokens, input and output together.

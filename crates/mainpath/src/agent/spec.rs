@@ -15,7 +15,8 @@ use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{GoalTool, Tool};
 use mainpath_types::{
-    ApprovalMode, FIND_SKILL, Fallback, Limits, Profile, Protocol, RunMode, SELECT_SKILLS, Spec, ToolSpec,
+    ApprovalMode, FIND_SKILL, Fallback, LOAD_RESOURCE, Limits, Profile, Protocol, RUN_SCRIPT, RunMode, SELECT_SKILLS,
+    Spec, ToolSpec,
 };
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -279,7 +280,11 @@ fn offer_skills(spec: &mut Spec, basis: Basis<'_>, policy: &Policy) -> String {
     }
     let now = held_to(&spec.allowed_tools, basis.tools);
     let mut now: Vec<ToolSpec> = now.into_iter().filter(|tool| is_one(&tool.name)).collect();
-    now.retain(|tool| tool.name != FIND_SKILL || told.is_searched);
+    now.retain(|tool| match tool.name.as_str() {
+        FIND_SKILL => told.is_searched,
+        LOAD_RESOURCE | RUN_SCRIPT => told.has_files,
+        _ => true,
+    });
     // Limits that were set on them stay.
     let limited = |tool: ToolSpec| before.iter().find(|known| known.name == tool.name).cloned().unwrap_or(tool);
     spec.tools.extend(now.into_iter().map(limited));

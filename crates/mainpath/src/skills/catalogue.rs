@@ -1,7 +1,7 @@
 //! What a model is told of skills: the list in the system text, under a budget, and how each is shown there.
 
 use crate::skills::Shelf;
-use mainpath_skills::{Catalogue, Shown, Skill, Skills};
+use mainpath_skills::{Catalogue, Location, Shown, Skill, Skills};
 use mainpath_tools::Tools;
 use mainpath_types::{ListedSkill, RunMode, SkillShown, SkillTerms, Spec};
 use std::path::Path;
@@ -22,6 +22,8 @@ pub(crate) struct Told {
     pub is_searched: bool,
     /// Whether there is any skill that it may use.
     pub has_skills: bool,
+    /// Whether any of them has files.
+    pub has_files: bool,
 }
 
 /// What an agent of this spec is told of the skills on a shelf; its terms list them from now on.
@@ -37,12 +39,16 @@ pub(crate) fn tell(spec: &mut Spec, shelf: Option<&Shelf>, tools: &Tools) -> Tol
     let budget = MOST.min(spec.context_window as usize * 4 / SHARE);
     let catalogue = Catalogue::new(told.iter().copied(), budget);
     spec.skills.listed = listed(&found, &told, &catalogue, &spec.skills);
-    let named = spec.skills.only.as_ref().is_some_and(|only| !only.is_empty());
-    if told.is_empty() && !named {
+    // Those for people alone are for agents once they were named.
+    let has_others = found.skills.iter().any(|skill| is_allowed(&spec.skills, skill) && skill.location.place().is_some());
+    if told.is_empty() && !has_others {
         return Told::default();
     }
     let text = if told.is_empty() { String::new() } else { in_words(&catalogue) };
-    Told { text, is_searched: catalogue.is_searched, has_skills: true }
+    // Also of one that only a person can name.
+    let mut usable = found.skills.iter().filter(|skill| is_allowed(&spec.skills, skill));
+    let has_files = usable.any(|skill| matches!(skill.location, Location::Folder { .. }));
+    Told { text, is_searched: catalogue.is_searched, has_skills: true, has_files }
 }
 
 /// Whether the caller lets an agent use a skill.

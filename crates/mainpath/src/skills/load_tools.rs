@@ -142,7 +142,10 @@ async fn select(ctx: &ToolContext, found: &Skills, wanted: &Wanted, reason: Opti
         return Err("it is not among the skills of this run".into());
     }
     let chosen = selected(skill, SkillBy::Model, reason).map_err(|why| why.to_string())?;
-    ctx.skills.select(chosen).await?;
+    if let Err(why) = ctx.skills.select(chosen).await {
+        let is_loaded = why.ends_with("is loaded already");
+        return if is_loaded { Ok(format!("{name}: it is loaded already; its instructions are above.")) } else { Err(why) };
+    }
     Ok(format!("{name} ({}): loaded; its instructions follow.", skill.layer.name()))
 }
 
