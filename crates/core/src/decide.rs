@@ -8,8 +8,8 @@ use crate::error::Decided;
 use crate::goals::decide as goals;
 use crate::model::cost::abandoned;
 use crate::model::decide as model;
-use crate::skills;
 use crate::run::decide as run;
+use crate::skills;
 use crate::{CallState, Effect, EffectKey, InputKind, Refusal, State, TimerKey, pending};
 use mainpath_types::{
     CallProbing, EffectClass, EventKind, FilesRestored, FinishReason, Millis, Recovery, Resolution, ResolveCause,

@@ -3,8 +3,8 @@
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
     Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued, Millis,
-    ModelError, Part, PlannedCall, Principal, ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason, TailCut, ToolOutput, Usage, Verdict,
-    WrittenCall, written_calls,
+    ModelError, Part, PlannedCall, Principal, ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason,
+    TailCut, ToolOutput, Usage, Verdict, WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

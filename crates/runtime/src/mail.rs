@@ -2,8 +2,8 @@
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
-    CallId, GoalOp, MessageMode, MessageQueued, Part, Principal, RewindRequested, Seq, SkillBy, SkillSelected, Spec, ToolOutput,
-    typed,
+    CallId, GoalOp, MessageMode, MessageQueued, Part, Principal, RewindRequested, Seq, SkillBy, SkillSelected, Spec,
+    ToolOutput, typed,
 };
 use serde::{Deserialize, Serialize};
 

@@ -51,13 +51,7 @@ impl Runtime {
     /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself. Errors: what of the
     /// spec cannot be used, nothing can be written, or there is a trace of this id ([`RuntimeError::Exists`]); of several that are begun
     /// at once under one id, one is.
-    pub async fn start(
-        &self,
-        scope: &Scope,
-        trace: &TraceId,
-        spec: Spec,
-        message: Mail,
-    ) -> Result<(), RuntimeError> {
+    pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
         self.start_with(scope, trace, spec, vec![message]).await
     }
 

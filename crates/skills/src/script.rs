@@ -68,8 +68,7 @@ pub fn script(skill: &Skill, path: &str) -> Result<Script, LoadError> {
     let bytes = read_whole(file, LARGEST).map_err(failed)?;
     let by_name = INTERPRETERS.iter().find(|(end, _)| plain.ends_with(end)).map(|(_, program)| *program);
     let interpreter = if can_run { None } else { Some(by_name.ok_or_else(|| LoadError::NoInterpreter(path.into()))?) };
-    let folder_hash = hash_of_folder(&opened)
-        .map_err(|why| LoadError::Unfit { name: skill.card.name.clone(), why })?;
+    let folder_hash = hash_of_folder(&opened).map_err(|why| LoadError::Unfit { name: skill.card.name.clone(), why })?;
     let Location::Folder { folder, .. } = &skill.location else {
         return Err(LoadError::SingleFile(skill.card.name.clone()));
     };
@@ -95,13 +94,7 @@ pub fn copy_skill(skill: &Skill, folder_hash: &str, to: &Path) -> Result<(), Loa
     }
 }
 
-fn copy_level(
-    within: &OwnedFd,
-    path: &str,
-    to: &Path,
-    open: &mut Vec<String>,
-    left: &mut u64,
-) -> Result<(), Problem> {
+fn copy_level(within: &OwnedFd, path: &str, to: &Path, open: &mut Vec<String>, left: &mut u64) -> Result<(), Problem> {
     let unwritable = |error: std::io::Error| Problem::Unreadable(format!("the copy cannot be written: {error}"));
     for entry in Dir::read_from(within.as_fd())? {
         let entry = entry?;

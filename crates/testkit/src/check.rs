@@ -339,8 +339,7 @@ pub fn fits(state: &State) -> Check {
 /// What must hold of a whole log.
 pub fn log(log: &[Event]) -> Check {
     let (mut resolved, mut joined) = (BTreeSet::new(), BTreeSet::new());
-    let preset =
-        |event: &&Event| matches!(&event.kind, EventKind::SkillSelected(data) if data.by == SkillBy::Preset);
+    let preset = |event: &&Event| matches!(&event.kind, EventKind::SkillSelected(data) if data.by == SkillBy::Preset);
     let presets: BTreeSet<EventId> = log.iter().filter(preset).map(|event| event.id).collect();
     for event in log {
         match &event.kind {

@@ -18,7 +18,9 @@ impl SampleSkill {
     pub fn text(&self) -> String {
         let SampleSkill { name, description } = self;
         let steps = "1. Look at what is there.\n2. Do one step.\n3. Check it.\n".repeat(30);
-        format!("---\nname: {name}\ndescription: {description:?}\nlicense: MIT\n---\n# Steps\n\n{steps}\n# Notes\n\nNone.\n")
+        format!(
+            "---\nname: {name}\ndescription: {description:?}\nlicense: MIT\n---\n# Steps\n\n{steps}\n# Notes\n\nNone.\n"
+        )
     }
 }
 
@@ -85,7 +87,10 @@ const WORKS: [Work; 20] = [
     work(
         "migrate",
         "Plans and writes migrations of {s} so that each step can be rolled back. Use it to change a structure, to move data, or to upgrade to a new version.",
-        ["I have to upgrade {q} to the next major version and must not break anything", "move what we have over into {q}, with a way back"],
+        [
+            "I have to upgrade {q} to the next major version and must not break anything",
+            "move what we have over into {q}, with a way back",
+        ],
     ),
     work(
         "test",
@@ -100,7 +105,10 @@ const WORKS: [Work; 20] = [
     work(
         "deploy",
         "Deploys {s} to production with health checks and a rollback. Use it for releases, blue-green and canary rollouts.",
-        ["put the new release of {q} into production tonight", "how can we roll out {q} to a few users first, as a canary"],
+        [
+            "put the new release of {q} into production tonight",
+            "how can we roll out {q} to a few users first, as a canary",
+        ],
     ),
     work(
         "monitor",
@@ -228,26 +236,98 @@ const SUBJECTS: [Subject; 40] = [
 ];
 
 const CHINESE_WORKS: [Work; 20] = [
-    work("migrate", "为{s}规划并编写迁移方案，每一步都可以回滚。升级版本、搬迁数据或调整结构时使用。", ["要把{q}升级到新版本，出问题还能退回去", "旧系统里的内容要搬迁到{q}"]),
-    work("test", "为{s}编写自动化测试。覆盖率不足或需要防止错误再次出现时使用。", ["{q}还没有任何测试，帮我补上", "给{q}写个测试，别让这个错误再出现"]),
-    work("debug", "根据日志和堆栈定位{s}的报错和崩溃原因。出现故障又不知道原因时使用。", ["{q}昨天晚上崩溃了，查一下原因", "打开{q}就报错，看不懂日志"]),
-    work("deploy", "把{s}发布到生产环境，带健康检查和回滚。用于上线、灰度和蓝绿发布。", ["今晚要把{q}发布上线", "{q}想先灰度给一部分用户"]),
-    work("monitor", "为{s}建立指标、看板和告警。用于观察延迟和错误率。", ["{q}一变慢就给我告警", "做一个看板，能看到{q}的指标"]),
-    work("secure", "审查{s}的安全：访问权限、泄露的密钥、已知漏洞。审计之前或事故之后使用。", ["{q}有没有已知漏洞", "审计要看谁有{q}的访问权限"]),
+    work(
+        "migrate",
+        "为{s}规划并编写迁移方案，每一步都可以回滚。升级版本、搬迁数据或调整结构时使用。",
+        ["要把{q}升级到新版本，出问题还能退回去", "旧系统里的内容要搬迁到{q}"],
+    ),
+    work(
+        "test",
+        "为{s}编写自动化测试。覆盖率不足或需要防止错误再次出现时使用。",
+        ["{q}还没有任何测试，帮我补上", "给{q}写个测试，别让这个错误再出现"],
+    ),
+    work(
+        "debug",
+        "根据日志和堆栈定位{s}的报错和崩溃原因。出现故障又不知道原因时使用。",
+        ["{q}昨天晚上崩溃了，查一下原因", "打开{q}就报错，看不懂日志"],
+    ),
+    work(
+        "deploy",
+        "把{s}发布到生产环境，带健康检查和回滚。用于上线、灰度和蓝绿发布。",
+        ["今晚要把{q}发布上线", "{q}想先灰度给一部分用户"],
+    ),
+    work(
+        "monitor",
+        "为{s}建立指标、看板和告警。用于观察延迟和错误率。",
+        ["{q}一变慢就给我告警", "做一个看板，能看到{q}的指标"],
+    ),
+    work(
+        "secure",
+        "审查{s}的安全：访问权限、泄露的密钥、已知漏洞。审计之前或事故之后使用。",
+        ["{q}有没有已知漏洞", "审计要看谁有{q}的访问权限"],
+    ),
     work("backup", "备份和恢复{s}，并验证恢复可用。用于灾难恢复。", ["{q}被误删了，怎么恢复", "每天夜里自动备份{q}"]),
-    work("document", "为{s}编写参考文档和使用指南。用户或新同事需要说明时使用。", ["{q}的文档早就过时了", "写一份{q}的指南给新同事"]),
-    work("optimise", "分析{s}的性能，让它更快、成本更低。速度慢或费用高时使用。", ["{q}实在太慢了，怎么优化性能", "{q}的费用太高，想降低成本"]),
-    work("review", "审阅对{s}的修改，检查正确性、风格和风险。用于合并请求。", ["帮我审阅一下我对{q}的修改", "这个合并请求改了{q}，看看有没有风险"]),
-    work("automate", "用脚本和定时任务自动完成{s}的重复工作。用于每天每周都要做的事。", ["每周一都要手工处理{q}，写个脚本自动做", "给{q}加一个定时任务"]),
-    work("translate", "翻译{s}中的文字并统一术语。用于多语言本地化。", ["{q}要翻译成英文和法文", "{q}要做西班牙语的本地化"]),
-    work("report", "把{s}汇总成给管理层看的简短报告。用于周报和季报。", ["领导要一份{q}的周报", "把{q}汇总成一页纸的报告"]),
-    work("convert", "在{s}与 CSV、JSON、XML 等格式之间转换。用于导入和导出。", ["把{q}导出成 CSV", "这个 JSON 要转换成{q}"]),
-    work("extract", "从{s}中提取表格、事实和名称，形成结构化记录。数据埋在文字里时使用。", ["把{q}里的表格都提取出来", "从{q}中提取名称和金额"]),
-    work("design", "在开工之前设计{s}的结构和版式。用于提案、草图和原型。", ["{q}应该怎么设计结构，先出个提案", "画一个{q}的原型草图"]),
-    work("teach", "准备关于{s}的培训材料、讲座和练习。团队需要学习时使用。", ["给新人做一次{q}的培训", "准备一些{q}的练习题"]),
-    work("clean", "清理{s}：去掉重复项、废弃部分和不一致的命名。积累多年后使用。", ["{q}里到处是重复的，清理一下", "{q}有一半已经废弃，去掉吧"]),
+    work(
+        "document",
+        "为{s}编写参考文档和使用指南。用户或新同事需要说明时使用。",
+        ["{q}的文档早就过时了", "写一份{q}的指南给新同事"],
+    ),
+    work(
+        "optimise",
+        "分析{s}的性能，让它更快、成本更低。速度慢或费用高时使用。",
+        ["{q}实在太慢了，怎么优化性能", "{q}的费用太高，想降低成本"],
+    ),
+    work(
+        "review",
+        "审阅对{s}的修改，检查正确性、风格和风险。用于合并请求。",
+        ["帮我审阅一下我对{q}的修改", "这个合并请求改了{q}，看看有没有风险"],
+    ),
+    work(
+        "automate",
+        "用脚本和定时任务自动完成{s}的重复工作。用于每天每周都要做的事。",
+        ["每周一都要手工处理{q}，写个脚本自动做", "给{q}加一个定时任务"],
+    ),
+    work(
+        "translate",
+        "翻译{s}中的文字并统一术语。用于多语言本地化。",
+        ["{q}要翻译成英文和法文", "{q}要做西班牙语的本地化"],
+    ),
+    work(
+        "report",
+        "把{s}汇总成给管理层看的简短报告。用于周报和季报。",
+        ["领导要一份{q}的周报", "把{q}汇总成一页纸的报告"],
+    ),
+    work(
+        "convert",
+        "在{s}与 CSV、JSON、XML 等格式之间转换。用于导入和导出。",
+        ["把{q}导出成 CSV", "这个 JSON 要转换成{q}"],
+    ),
+    work(
+        "extract",
+        "从{s}中提取表格、事实和名称，形成结构化记录。数据埋在文字里时使用。",
+        ["把{q}里的表格都提取出来", "从{q}中提取名称和金额"],
+    ),
+    work(
+        "design",
+        "在开工之前设计{s}的结构和版式。用于提案、草图和原型。",
+        ["{q}应该怎么设计结构，先出个提案", "画一个{q}的原型草图"],
+    ),
+    work(
+        "teach",
+        "准备关于{s}的培训材料、讲座和练习。团队需要学习时使用。",
+        ["给新人做一次{q}的培训", "准备一些{q}的练习题"],
+    ),
+    work(
+        "clean",
+        "清理{s}：去掉重复项、废弃部分和不一致的命名。积累多年后使用。",
+        ["{q}里到处是重复的，清理一下", "{q}有一半已经废弃，去掉吧"],
+    ),
     work("compare", "比较{s}的不同版本并说明差异。用于查看改了什么。", ["{q}这两个版本有什么差异", "比较一下两份{q}"]),
-    work("estimate", "估算{s}相关工作的工作量、成本和风险。向客户承诺之前使用。", ["改一次{q}要多少工作量", "估算一下重做{q}的成本"]),
+    work(
+        "estimate",
+        "估算{s}相关工作的工作量、成本和风险。向客户承诺之前使用。",
+        ["改一次{q}要多少工作量", "估算一下重做{q}的成本"],
+    ),
 ];
 
 const CHINESE_SUBJECTS: [Subject; 10] = [

@@ -9,14 +9,14 @@ use crate::plans::{goal_op, hook_texts};
 use crate::{check, prefix};
 use fastrand::Rng;
 use mainpath_core::{
-    Answered, CallState, Edit, Effect, EffectKey, Input, InputKind, Log, Machine, Packed, Packer, Probed, Refusal, Reply, State,
-    TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
+    Answered, CallState, Edit, Effect, EffectKey, Input, InputKind, Log, Machine, Packed, Packer, Probed, Refusal,
+    Reply, State, TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
     Breach, BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange, FileState,
     Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal, Profile,
-    RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode, ToolOutput, ToolSpec, Usage,
-    Verdict,
+    RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode,
+    ToolOutput, ToolSpec, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,8 +8,8 @@ use crate::{
     CallReopened, CallResolved, CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut,
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
-    ModelMalformed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished,
-    RunStarted, SessionCleared, SkillSelected, SpecChanged, TailCut, TurnFinished,
+    ModelMalformed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested, Rewound, RunClosing,
+    RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, TailCut, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

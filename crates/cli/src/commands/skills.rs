@@ -4,13 +4,13 @@ use crate::exit::{Exit, Failure};
 use crate::ui::out::out;
 use crate::ui::text::{count, plain, short};
 use clap::{Args, Subcommand, ValueEnum};
+use mainpath::Home;
 use mainpath::agent;
 use mainpath::agent_skills::{
-    Finding, Layer, LoadError, Severity, Skill, Skills, Standing, Strictness, is_valid, list_files, load_body, validate,
-    validate_text,
+    Finding, Layer, LoadError, Severity, Skill, Skills, Standing, Strictness, is_valid, list_files, load_body,
+    validate, validate_text,
 };
 use mainpath::skills::Shelf;
-use mainpath::Home;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -262,7 +262,8 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 /// `mainpath skills new`
 fn new(args: &NewArgs) -> Result<Exit, Failure> {
     let description = args.description.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let description = description.unwrap_or("What it does. Use it when … (say in which situations, in the words of who asks).");
+    let description =
+        description.unwrap_or("What it does. Use it when … (say in which situations, in the words of who asks).");
     let quoted = serde_json::to_string(description).map_err(|error| Failure::error(error.to_string()))?;
     let name = &args.name;
     let text = format!(
@@ -287,7 +288,10 @@ fn new(args: &NewArgs) -> Result<Exit, Failure> {
     std::fs::write(&file, text)?;
     out(&format!("made {}", plain(&file.display().to_string())))?;
     if !args.user {
-        out(&format!("when it is filled in: mainpath skills validate {} && mainpath skills trust {name}", plain(&folder.display().to_string())))?;
+        out(&format!(
+            "when it is filled in: mainpath skills validate {} && mainpath skills trust {name}",
+            plain(&folder.display().to_string())
+        ))?;
     }
     Ok(Exit::Ok)
 }
@@ -335,13 +339,17 @@ fn told(finding: &Finding) -> String {
 /// `mainpath skills trust`
 fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
     let (shelf, found) = read(&args.place)?;
-    let of_project = || found.skills.iter().chain(&found.shadowed).chain(&found.untrusted).filter(|skill| skill.layer == Layer::Project);
+    let of_project = || {
+        found.skills.iter().chain(&found.shadowed).chain(&found.untrusted).filter(|skill| skill.layer == Layer::Project)
+    };
     let wanted: Vec<&Skill> = match args.all {
         true => of_project().collect(),
         false => {
             let one = |name: &String| {
                 let skill = of_project().find(|skill| skill.card.name == *name);
-                skill.ok_or_else(|| Failure::usage(format!("this project has no skill {name:?}; mainpath skills list shows all")))
+                skill.ok_or_else(|| {
+                    Failure::usage(format!("this project has no skill {name:?}; mainpath skills list shows all"))
+                })
             };
             args.names.iter().map(one).collect::<Result<_, _>>()?
         }

@@ -154,7 +154,11 @@ pub async fn go_on_with(
     }
     let changed = agent::changed(spec, &agent.options()?, app.basis(), &policy, mode)?;
     // Those that this call names, and that are not loaded yet.
-    let named = if agent.skill.is_empty() { Vec::new() } else { preloads(changed.as_ref().unwrap_or(spec), app.shelf.as_ref())? };
+    let named = if agent.skill.is_empty() {
+        Vec::new()
+    } else {
+        preloads(changed.as_ref().unwrap_or(spec), app.shelf.as_ref())?
+    };
     let skills: Vec<Mail> = named.into_iter().chain(skill).filter(|mail| !is_loaded(&state, mail)).collect();
     if let Some(spec) = changed {
         if agent.model.is_some() {

@@ -111,7 +111,9 @@ fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
     }
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
-    eprintln!("mainpath: you have not trusted skills of this project, so agents do not see them: {shown}{more}; mainpath skills list");
+    eprintln!(
+        "mainpath: you have not trusted skills of this project, so agents do not see them: {shown}{more}; mainpath skills list"
+    );
 }
 
 /// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.

@@ -106,7 +106,12 @@ pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind,
         (_, Some(EventKind::ModelMalformed(data))) => said(&data.parts),
         (_, Some(EventKind::SkillSelected(data))) => {
             let why = if data.reason.is_empty() { String::new() } else { format!(": {}", plain(&data.reason)) };
-            format!("{} ({}), about {} tokens{why}", plain(&data.skill), plain(&data.source), number(data.tokens.into()))
+            format!(
+                "{} ({}), about {} tokens{why}",
+                plain(&data.skill),
+                plain(&data.source),
+                number(data.tokens.into())
+            )
         }
         (_, Some(EventKind::Injected(data))) => plain(&reminder(data)),
         (_, Some(other)) => other.name().replace('_', " "),

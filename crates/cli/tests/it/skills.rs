@@ -21,7 +21,8 @@ fn forms(place: &Place, effect: &str) -> PathBuf {
     let more = if effect.is_empty() { String::new() } else { format!("metadata:\n  effect: {effect}\n") };
     let folder = skill(place, ".claude/skills", "forms", &more, "Tick every box.");
     std::fs::write(folder.join("references/guide.md"), "# Guide\n\nIntro.\n\n## Boxes\n\nWith a cross.\n").unwrap();
-    let script = "echo \"ran with $*\"; cat \"$(dirname \"$0\")/../references/guide.md\" | head -1; echo made > made.txt\n";
+    let script =
+        "echo \"ran with $*\"; cat \"$(dirname \"$0\")/../references/guide.md\" | head -1; echo made > made.txt\n";
     std::fs::write(folder.join("scripts/fill.sh"), script).unwrap();
     folder
 }
@@ -94,7 +95,10 @@ fn a_model_selects_a_skill_reads_its_files_and_runs_its_script_and_a_replay_need
     assert_eq!(of, ["forms", "user", "model", "it fits"]);
     let loaded = named(&events, "resource_loaded");
     assert_eq!(loaded.len(), 1);
-    assert_eq!((loaded[0]["path"].as_str(), loaded[0]["section"].as_str()), (Some("references/guide.md"), Some("Boxes")));
+    assert_eq!(
+        (loaded[0]["path"].as_str(), loaded[0]["section"].as_str()),
+        (Some("references/guide.md"), Some("Boxes"))
+    );
     std::fs::remove_dir_all(folder).unwrap();
     assert!(place.ok(&["replay", &trace]).contains("rebuilt identically"));
     assert!(place.ok(&["show", &trace]).contains("forms (user)"));
@@ -256,13 +260,15 @@ fn beyond_its_budget_the_list_is_shortened_and_can_be_searched() {
     assert_eq!(about_skills, ["select_skills"]);
     for number in 0..300 {
         let name = format!("skill-{number:03}");
-        let text = format!("---\nname: {name}\ndescription: {} number {number}.\n---\nText\n", "Does something ".repeat(8));
+        let text =
+            format!("---\nname: {name}\ndescription: {} number {number}.\n---\nText\n", "Does something ".repeat(8));
         let folder = place.root().join(".claude/skills").join(&name);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("SKILL.md"), text).unwrap();
     }
     forms(&place, "read-only");
-    let server = scripted(vec![Answer::call("find_skill", json!({"query": "fill in a form"})), Answer::text("The end.")]);
+    let server =
+        scripted(vec![Answer::call("find_skill", json!({"query": "fill in a form"})), Answer::text("The end.")]);
     let done = place.run_on(&server, &["Do it."]);
     assert_eq!(done.code, 0, "{done:#?}");
     assert!(tools(&server).contains(&"find_skill".to_string()), "{:?}", tools(&server));
@@ -280,7 +286,9 @@ fn the_text_protocol_selects_and_runs_by_actions_of_its_own() {
     let say = |turn: Value| Answer::text(&turn.to_string());
     let server = scripted(vec![
         say(json!({"action": {"type": "select_skills", "skills": [{"name": "forms"}], "reason": "a form"}})),
-        say(json!({"action": {"type": "run_script", "skill": "forms", "path": "scripts/fill.sh", "args": ["x"], "reason": "now"}})),
+        say(
+            json!({"action": {"type": "run_script", "skill": "forms", "path": "scripts/fill.sh", "args": ["x"], "reason": "now"}}),
+        ),
         say(json!({"action": {"type": "final_answer"}, "final_answer": {"content": "Filled in."}})),
     ]);
     let done = place.run_on(&server, &["--yes", "--profile", "skills", "Fill it in."]);
@@ -303,7 +311,8 @@ fn skills_are_made_shown_and_checked() {
     place.run(&["skills", "new", "my-skill"]).fails(1, "is there already");
     place.run(&["skills", "new", "My_Skill"]).fails(2, "lower case");
     place.run(&["skills", "new", "../x"]).fails(2, "letters, digits and hyphens");
-    let ours = "---\nname: my-skill\ndescription: x\ndisable-model-invocation: true\nmetadata:\n  effect: read-only\n---\n";
+    let ours =
+        "---\nname: my-skill\ndescription: x\ndisable-model-invocation: true\nmetadata:\n  effect: read-only\n---\n";
     std::fs::write(place.work.join(".mainpath/skills/my-skill/SKILL.md"), ours).unwrap();
     let told = place.ok(&["skills", "validate", folder]);
     assert!(told.starts_with("ok ") && told.matches("extension: ").count() == 2, "{told}");
@@ -324,7 +333,10 @@ fn skills_are_made_shown_and_checked() {
     std::fs::create_dir_all(place.root().join(".claude/skills/broken")).unwrap();
     std::fs::write(place.root().join(".claude/skills/broken/SKILL.md"), "").unwrap();
     let listed = place.ok(&["skills", "list"]);
-    assert!(listed.contains("hides the built-in one") && listed.contains("broken/SKILL.md: it has no description"), "{listed}");
+    assert!(
+        listed.contains("hides the built-in one") && listed.contains("broken/SKILL.md: it has no description"),
+        "{listed}"
+    );
     place.config("skills = false\n");
     place.run(&["skills", "list"]).fails(1, "skills are off");
 }

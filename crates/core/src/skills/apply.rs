@@ -31,7 +31,8 @@ impl State {
         let is_gone = |row: &&SkillRow| row.seq.is_some_and(|seq| !tree.is_on_path(head, seq));
         let mut again: Vec<SkillRow> = Vec::new();
         for row in self.skills.0.iter().filter(|row| row.by == SkillBy::Preset).filter(is_gone) {
-            let is_there = |other: &SkillRow| other.event == row.event && other.seq.is_none_or(|seq| tree.is_on_path(head, seq));
+            let is_there =
+                |other: &SkillRow| other.event == row.event && other.seq.is_none_or(|seq| tree.is_on_path(head, seq));
             if !self.skills.0.iter().chain(&again).any(is_there) {
                 again.push(SkillRow { seq: None, ..row.clone() });
             }

@@ -18,7 +18,8 @@ pub(crate) fn select(state: &State, data: &SkillSelected) -> Decided {
     if let Some(call) = data.call {
         started(state, call)?;
     }
-    let is_same = |skill: &str, source: &str, hash: &str| (skill, source, hash) == (&data.skill, &data.source, &data.hash);
+    let is_same =
+        |skill: &str, source: &str, hash: &str| (skill, source, hash) == (&data.skill, &data.source, &data.hash);
     if state.loaded_skills().any(|row| is_same(&row.skill, &row.source, &row.hash)) {
         return Err(Refusal::SkillLoaded(data.skill.clone()));
     }
@@ -30,7 +31,11 @@ pub(crate) fn select(state: &State, data: &SkillSelected) -> Decided {
     let most = Room::of(spec).most / SHARE;
     let taken: u64 = state.loaded_skills().map(|row| u64::from(row.tokens)).sum();
     if taken.saturating_add(data.tokens.into()) > most {
-        return Err(Refusal::NoRoomForSkill { skill: data.skill.clone(), tokens: data.tokens, left: most.saturating_sub(taken) });
+        return Err(Refusal::NoRoomForSkill {
+            skill: data.skill.clone(),
+            tokens: data.tokens,
+            left: most.saturating_sub(taken),
+        });
     }
     Ok(data.clone().into())
 }

@@ -47,7 +47,13 @@ fn a_skill_that_a_person_names_stands_before_what_is_said() {
     agent.gives(by_person("forms"), &["skill_selected forms by Person"]);
     agent.gives(
         mail(MessageMode::Message, "fill it in"),
-        &["message_queued Message", "run_started 1 New", "message_joined 1", "message_joined 2", "model_requested 1 at 2"],
+        &[
+            "message_queued Message",
+            "run_started 1 New",
+            "message_joined 1",
+            "message_joined 2",
+            "model_requested 1 at 2",
+        ],
     );
     assert_eq!(shown(&agent), [1]);
     assert_eq!(task(agent.state()), Some(Seq(2)), "the task is what was asked");
@@ -60,7 +66,13 @@ fn after_a_final_answer_a_skill_waits_for_what_is_said_next() {
     assert_eq!(agent.pending(), Vec::<String>::new(), "alone it asks nothing");
     agent.gives(
         mail(MessageMode::Message, "again"),
-        &["message_queued Message", "run_started 2 Continue", "message_joined 5", "message_joined 6", "model_requested 3 at 6"],
+        &[
+            "message_queued Message",
+            "run_started 2 Continue",
+            "message_joined 5",
+            "message_joined 6",
+            "model_requested 3 at 6",
+        ],
     );
 }
 
@@ -131,7 +143,8 @@ fn skills_take_a_third_of_a_request_at_most() {
 #[test]
 fn no_cut_and_no_summary_leaves_a_skill_out() {
     for limits in [windowed(4), no_limits()] {
-        let mut agent = Agent::with_window(limits.clone(), if limits.window_messages.is_some() { 100_000 } else { 1_000 });
+        let mut agent =
+            Agent::with_window(limits.clone(), if limits.window_messages.is_some() { 100_000 } else { 1_000 });
         agent.takes(by_person("forms"));
         agent.says(MessageMode::Message, "do it");
         for round in 0..12 {

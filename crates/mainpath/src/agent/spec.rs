@@ -304,11 +304,12 @@ fn notes(spec: &mut Spec, home: &Home, skills: &str) -> Vec<Note> {
     let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
     let own = Some(&spec.own_instructions).filter(|text| !text.is_empty());
     let skills = Some(skills).filter(|text| !text.is_empty()).map(|text| part("skills".into(), text));
-    spec.instruction_parts = files.chain(skills).chain(own.map(|text| part("instructions".into(), text))).collect();
+    spec.instruction_parts =
+        skills.into_iter().chain(files).chain(own.map(|text| part("instructions".into(), text))).collect();
     notes
 }
 
-/// The system text: Mainpath's own, the notes of the workspace, the list of skills, what the owner adds; under the JSON protocol with all that the
+/// The system text: Mainpath's own, the list of skills, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
 fn system_text(spec: &Spec, home: &Home, notes: &[Note], skills: &str) -> Result<String, Error> {
     let mut own = spec.system_prompt.clone().unwrap_or_else(|| instructions(Path::new(&spec.workspace)));
@@ -316,7 +317,7 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note], skills: &str) -> Result
         "" => String::new(),
         text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
     };
-    for more in [notes::in_words(notes), skills.into(), owner].iter().filter(|text| !text.is_empty()) {
+    for more in [skills.into(), notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
         own.push_str("\n\n");
         own.push_str(more);
     }

@@ -10,8 +10,10 @@ use std::path::Path;
 const MOST: usize = 8_000;
 const SHARE: usize = 50;
 /// A built-in skill that is of use only where a tool has one of these in its name.
-const NEEDS: [(&str, &[&str]); 2] =
-    [("browser", &["browser", "playwright", "puppeteer", "chrome"]), ("research", &["web_search", "web_fetch", "search", "fetch", "browser"])];
+const NEEDS: [(&str, &[&str]); 2] = [
+    ("browser", &["browser", "playwright", "puppeteer", "chrome"]),
+    ("research", &["web_search", "web_fetch", "search", "fetch", "browser"]),
+];
 
 /// What a model is told.
 #[derive(Debug, Default)]
@@ -40,7 +42,8 @@ pub(crate) fn tell(spec: &mut Spec, shelf: Option<&Shelf>, tools: &Tools) -> Tol
     let catalogue = Catalogue::new(told.iter().copied(), budget);
     spec.skills.listed = listed(&found, &told, &catalogue, &spec.skills);
     // Those for people alone are for agents once they were named.
-    let has_others = found.skills.iter().any(|skill| is_allowed(&spec.skills, skill) && skill.location.place().is_some());
+    let has_others =
+        found.skills.iter().any(|skill| is_allowed(&spec.skills, skill) && skill.location.place().is_some());
     if told.is_empty() && !has_others {
         return Told::default();
     }
@@ -66,11 +69,8 @@ fn is_of_use(skill: &Skill, tools: &Tools) -> bool {
 }
 
 fn listed(found: &Skills, told: &[&Skill], catalogue: &Catalogue, terms: &SkillTerms) -> Vec<ListedSkill> {
-    let row = |skill: &Skill, shown| ListedSkill {
-        skill: skill.card.name.clone(),
-        source: skill.layer.name().into(),
-        shown,
-    };
+    let row =
+        |skill: &Skill, shown| ListedSkill { skill: skill.card.name.clone(), source: skill.layer.name().into(), shown };
     let shown = told.iter().zip(&catalogue.skills).map(|(skill, listed)| {
         row(
             skill,

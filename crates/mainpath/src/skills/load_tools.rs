@@ -144,7 +144,11 @@ async fn select(ctx: &ToolContext, found: &Skills, wanted: &Wanted, reason: Opti
     let chosen = selected(skill, SkillBy::Model, reason).map_err(|why| why.to_string())?;
     if let Err(why) = ctx.skills.select(chosen).await {
         let is_loaded = why.ends_with("is loaded already");
-        return if is_loaded { Ok(format!("{name}: it is loaded already; its instructions are above.")) } else { Err(why) };
+        return if is_loaded {
+            Ok(format!("{name}: it is loaded already; its instructions are above."))
+        } else {
+            Err(why)
+        };
     }
     Ok(format!("{name} ({}): loaded; its instructions follow.", skill.layer.name()))
 }
@@ -170,7 +174,8 @@ impl Tool for LoadResource {
     const NAME: &'static str = LOAD_RESOURCE;
 
     fn describe(&self) -> ToolDoc {
-        let text = "Reads a text file of a selected skill: all of it, the section that a hint leads to, or as much as fits.";
+        let text =
+            "Reads a text file of a selected skill: all of it, the section that a hint leads to, or as much as fits.";
         ToolDoc::new(text, EffectClass::ReadOnly)
     }
 
@@ -179,7 +184,9 @@ impl Tool for LoadResource {
     }
 
     fn run<'a>(&'a self, ctx: &'a ToolContext, args: ResourceArgs) -> Fut<'a, ToolOutput> {
-        Box::pin(async move { resource(&self.0, ctx, args).await.unwrap_or_else(|why| ToolOutput::failed(FAILED, why)) })
+        Box::pin(
+            async move { resource(&self.0, ctx, args).await.unwrap_or_else(|why| ToolOutput::failed(FAILED, why)) },
+        )
     }
 }
 
@@ -233,7 +240,9 @@ impl Tool for FindSkill {
                 found.for_models().filter(|skill| is_allowed(ctx.skills.terms(), skill)).collect();
             let hits = Search::new(usable.iter().copied()).find(&args.query, FOUND);
             if hits.is_empty() {
-                return ToolOutput::text("No skill has anything in common with that. Try other words, or go on without one.");
+                return ToolOutput::text(
+                    "No skill has anything in common with that. Try other words, or go on without one.",
+                );
             }
             let line = |name: &str| {
                 let skill = usable.iter().find(|skill| skill.card.name == name)?;

@@ -88,7 +88,8 @@ impl RunScript {
         let cage = bounded(ctx, known.effect)?;
         let workspace = ctx.workspace.root();
         let found = self.look(&args, &known, workspace)?;
-        let is_judged = |hash: &str| ctx.grant.places().iter().any(|place| place.starts_with(&format!("{CONTENT}{hash} ")));
+        let is_judged =
+            |hash: &str| ctx.grant.places().iter().any(|place| place.starts_with(&format!("{CONTENT}{hash} ")));
         if !is_judged(&found.folder_hash) || !is_judged(&found.hash) {
             return Err("The skill was changed since this call was judged; nothing was run.".into());
         }
@@ -132,7 +133,9 @@ fn command(words: &[OsString]) -> String {
 /// Whether scripts of such a skill may act beyond this machine; what declares nothing may.
 fn reaches_out(effect: EffectClass) -> bool {
     match effect {
-        EffectClass::ReadOnly | EffectClass::Idempotent | EffectClass::LocalWrite | EffectClass::ProcessControl => false,
+        EffectClass::ReadOnly | EffectClass::Idempotent | EffectClass::LocalWrite | EffectClass::ProcessControl => {
+            false
+        }
         EffectClass::MessageSend
         | EffectClass::UiControl
         | EffectClass::AskPerson

@@ -29,7 +29,8 @@ pub fn selected(skill: &Skill, by: SkillBy, reason: &str) -> Result<SkillSelecte
             (rest, _) => format!(", and {rest} more"),
         };
         let names = files.files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let runs = if files.scripts.is_empty() { String::new() } else { format!("; {RUN_SCRIPT} runs those in scripts/") };
+        let runs =
+            if files.scripts.is_empty() { String::new() } else { format!("; {RUN_SCRIPT} runs those in scripts/") };
         text.push_str(&format!("\n\n[Its files, which {LOAD_RESOURCE} reads{runs}: {names}{more}]"));
     }
     let hash = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -11,6 +11,7 @@ mod examples;
 mod mcp;
 mod operations;
 mod runs;
+mod skills;
 mod starting;
 mod support;
 mod tools_and_rules;

@@ -3,8 +3,8 @@
 use crate::effects::context::EffectContext;
 use crate::gate::facts::starts_processes;
 use crate::gate::judge::{Gate, JudgeInput};
-use crate::secrets::{Granted, Vault};
 use crate::prompt::texts::offload;
+use crate::secrets::{Granted, Vault};
 use crate::stream::hub::{Announced, Handle, Live};
 use crate::stream::pieces::Pieces;
 use mainpath_core::InputKind;

@@ -48,7 +48,11 @@ pub(crate) struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     /// The gate of a spec, in a trace with these rules made of approvals.
-    pub fn of(config: &'a Config, prepared: &'a Prepared, JudgeInput { origins, approved, skills }: &JudgeInput) -> Gate<'a> {
+    pub fn of(
+        config: &'a Config,
+        prepared: &'a Prepared,
+        JudgeInput { origins, approved, skills }: &JudgeInput,
+    ) -> Gate<'a> {
         let Prepared { workspace, rules, schema, calls, .. } = prepared;
         let text = prepared.model.as_ref().ok().and_then(|model| model.text);
         let rules = match &approved[..] {

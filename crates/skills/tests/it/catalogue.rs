@@ -68,7 +68,9 @@ fn at_every_budget_each_skill_is_shown_or_counted_and_the_budget_holds() {
         assert!(listed.chars().count() <= budget, "{budget}: {}", listed.chars().count());
         let counted = shown(&catalogue).iter().filter(|shown| **shown == Shown::Counted).count();
         assert_eq!((counted, listed.lines().count()), (last, 60 - last), "{budget}");
-        for (listed, line) in catalogue.skills.iter().filter(|listed| listed.shown != Shown::Counted).zip(listed.lines()) {
+        for (listed, line) in
+            catalogue.skills.iter().filter(|listed| listed.shown != Shown::Counted).zip(listed.lines())
+        {
             let skill = found.choose(&listed.name, None).unwrap();
             let whole = format!("- {}: {}", listed.name, skill.card.description);
             match listed.shown {

@@ -122,7 +122,11 @@ fn broken_front_matter_is_read_as_far_as_it_goes_and_told() {
         ("colon", "---\nname: colon\ndescription: Use it: always\n---\n", "Use it: always"),
         ("tabs", "---\nname: tabs\ndescription: Tabs\n\tand more.\n---\n", "Tabs and more."),
         ("none", "# None\n\nThe first paragraph\nof two lines.\n\nMore.\n", "The first paragraph of two lines."),
-        ("unclosed", "---\nname: unclosed\ndescription: Never closed.\n", "--- name: unclosed description: Never closed."),
+        (
+            "unclosed",
+            "---\nname: unclosed\ndescription: Never closed.\n",
+            "--- name: unclosed description: Never closed.",
+        ),
         ("nameless", "---\ndescription: No name.\n---\n", "No name."),
         ("flow", "---\n{name: flow, description: In brackets.}\n---\n", "In brackets."),
         ("twice", "---\nname: twice\nname: other\ndescription: First.\ndescription: Second.\n---\n", "First."),
@@ -151,7 +155,8 @@ fn what_cannot_be_a_skill_is_skipped_with_a_reason_and_takes_nothing_else_with_i
     std::fs::write(&binary, b"---\nname: binary\n\xff\xfe").unwrap();
     let newline = disk.write("home/skills/newline/SKILL.md", "---\nname: \"a\\nb\"\ndescription: x\n---\n");
     let slash = disk.write("home/skills/slash/SKILL.md", "---\nname: ../../etc\ndescription: x\n---\n");
-    let long = disk.write("home/skills/long/SKILL.md", &format!("---\nname: {}\ndescription: x\n---\n", "x".repeat(65)));
+    let long =
+        disk.write("home/skills/long/SKILL.md", &format!("---\nname: {}\ndescription: x\n---\n", "x".repeat(65)));
     disk.pipe("home/skills/pipe/SKILL.md");
     let folder = disk.write("home/skills/folder/SKILL.md/x", "");
     let found = disk.read();
@@ -159,7 +164,9 @@ fn what_cannot_be_a_skill_is_skipped_with_a_reason_and_takes_nothing_else_with_i
     let skipped: Vec<(String, &str)> = found
         .skipped
         .iter()
-        .map(|skipped| (skipped.path.strip_prefix(disk.path("home/skills")).unwrap().display().to_string(), &*skipped.why))
+        .map(|skipped| {
+            (skipped.path.strip_prefix(disk.path("home/skills")).unwrap().display().to_string(), &*skipped.why)
+        })
         .collect();
     let mut skipped: Vec<(&str, &str)> = skipped.iter().map(|(path, why)| (path.as_str(), *why)).collect();
     skipped.sort_unstable();
@@ -211,8 +218,11 @@ fn links_are_followed_one_step_and_never_out_of_a_project() {
     disk.trust("project/skills/inside");
     let found = disk.read();
     assert_eq!(names(&found.skills), ["inside", "outside", "own"]);
-    let skipped: Vec<String> =
-        found.skipped.iter().map(|skipped| format!("{}: {}", skipped.path.file_name().unwrap().display(), skipped.why)).collect();
+    let skipped: Vec<String> = found
+        .skipped
+        .iter()
+        .map(|skipped| format!("{}: {}", skipped.path.file_name().unwrap().display(), skipped.why))
+        .collect();
     assert_eq!(skipped.len(), 4, "{skipped:?}");
     assert_eq!(skipped[0], "skills: it is a link that leads out of the project");
     let others: Vec<&str> = skipped[1..].iter().map(|line| line.split(':').next().unwrap()).collect();
@@ -289,7 +299,10 @@ fn extensions_are_read_and_what_is_undeclared_or_unknown_is_the_strictest() {
         let Card { front, .. } = &found.choose(name, None).unwrap().card;
         assert_eq!((front.effect, front.disable_model_invocation), (effect, disabled), "{name}");
     }
-    assert_eq!(found.for_models().map(|skill| &*skill.card.name).collect::<Vec<_>>(), ["model", "odd", "reads", "silent"]);
+    assert_eq!(
+        found.for_models().map(|skill| &*skill.card.name).collect::<Vec<_>>(),
+        ["model", "odd", "reads", "silent"]
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What can be read of a skill, and what cannot.
 
 use crate::support::Disk;
-use mainpath_skills::{Excerpt, Files, LARGEST_FILE, LoadError, MOST_LISTED, Problem, list_files, load_body, load_resource};
+use mainpath_skills::{
+    Excerpt, Files, LARGEST_FILE, LoadError, MOST_LISTED, Problem, list_files, load_body, load_resource,
+};
 
 fn failed(path: &str, problem: Problem) -> LoadError {
     LoadError::File { path: path.into(), problem }
@@ -89,7 +91,11 @@ fn a_section_is_found_by_a_hint_with_everything_below_it() {
     assert_eq!(load("not a heading").section, None);
     let none = load("printing");
     assert_eq!((none.section, none.is_partial), (None, false));
-    assert!(none.text.starts_with("[no heading is like \"printing\"; this is the beginning]\n# Guide"), "{}", none.text);
+    assert!(
+        none.text.starts_with("[no heading is like \"printing\"; this is the beginning]\n# Guide"),
+        "{}",
+        none.text
+    );
 }
 
 #[test]

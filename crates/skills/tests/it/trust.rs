@@ -95,7 +95,10 @@ fn a_skill_is_looked_at_again_when_it_is_read() {
     let changed = LoadError::Untrusted { name: "one".into(), why: Untrusted::Changed };
     assert_eq!(load_body(skill, 1_000).unwrap_err(), changed);
     assert_eq!(load_resource(skill, "scripts/run.sh", None, 1_000).unwrap_err(), changed);
-    assert_eq!(changed.to_string(), "the skill one of this project cannot be used: it has changed since you trusted it");
+    assert_eq!(
+        changed.to_string(),
+        "the skill one of this project cannot be used: it has changed since you trusted it"
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::{
     Answered, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind, Part,
-    PlannedCall, Principal, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS, TimerKey, ToolOutput, Usage, Verdict, World, goal_op, hook_texts,
-    model_summary, pending, summarise, summary_input,
+    PlannedCall, Principal, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS, TimerKey,
+    ToolOutput, Usage, Verdict, World, goal_op, hook_texts, model_summary, pending, summarise, summary_input,
 };
 
 impl World {
