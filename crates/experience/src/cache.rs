@@ -11,7 +11,7 @@ use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Result, Transaction, TransactionBehavior, params, params_from_iter,
 };
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::hash::{Hash, Hasher};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// So many entries are looked at closely, by tags and by words each.
@@ -36,7 +36,7 @@ const TABLES: &str = "
     CREATE INDEX entry_id ON entry(id);
     CREATE TABLE broken(file INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL);
     CREATE INDEX broken_file ON broken(file);
-    CREATE TABLE tag(n INTEGER PRIMARY KEY, is_intent INTEGER NOT NULL, words TEXT NOT NULL, UNIQUE(is_intent, words));
+    CREATE TABLE tag(n INTEGER PRIMARY KEY, is_intent INTEGER NOT NULL, words TEXT NOT NULL, size INTEGER NOT NULL, UNIQUE(is_intent, words));
     CREATE TABLE tag_word(word TEXT NOT NULL, tag INTEGER NOT NULL, PRIMARY KEY(word, tag)) WITHOUT ROWID;
     CREATE TABLE tagged(tag INTEGER NOT NULL, score INTEGER NOT NULL, accepted INTEGER NOT NULL, entry INTEGER NOT NULL,
         PRIMARY KEY(tag, accepted, score, entry)) WITHOUT ROWID;
@@ -283,12 +283,13 @@ fn tags(entry: &Entry) -> BTreeSet<(bool, Vec<String>)> {
 
 fn tag_of(db: &Transaction<'_>, is_intent: bool, tag: &[String]) -> Result<i64> {
     let text = tag.join(" ");
+    let size = i64::try_from(tag.iter().collect::<BTreeSet<_>>().len()).unwrap_or(i64::MAX);
     let mut find = db.prepare_cached("SELECT n FROM tag WHERE is_intent = ?1 AND words = ?2")?;
     let known = find.query_row(params![is_intent, text], |row| row.get(0)).optional()?;
     if let Some(known) = known {
         return Ok(known);
     }
-    let n = db.prepare_cached("INSERT INTO tag VALUES(NULL, ?1, ?2)")?.insert(params![is_intent, text])?;
+    let n = db.prepare_cached("INSERT INTO tag VALUES(NULL, ?1, ?2, ?3)")?.insert(params![is_intent, text, size])?;
     for word in tag {
         db.prepare_cached("INSERT OR IGNORE INTO tag_word VALUES(?1, ?2)")?.execute(params![word, n])?;
     }
@@ -373,8 +374,11 @@ struct Fits {
 
 fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMap<i64, Fits>> {
     let marks = vec!["?"; terms.all.len()].join(",");
+    // A tag that is looked for may be a part of one.
+    let of_asked = if terms.asks_for_tags() { " OR 1" } else { "" };
     let mut query = db.prepare(&format!(
-        "SELECT n, is_intent, words FROM tag WHERE n IN (SELECT tag FROM tag_word WHERE word IN ({marks}))"
+        "SELECT n, is_intent, words FROM (SELECT tag, COUNT(*) AS named FROM tag_word WHERE word IN ({marks}) GROUP BY tag) \
+         JOIN tag ON n = tag WHERE named = size{of_asked}"
     ))?;
     let rows = query.query_map(params_from_iter(&terms.all), |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?, row.get::<_, String>(2)?))
@@ -387,7 +391,7 @@ fn by_tags(db: &Connection, terms: &Terms, with_waiting: bool) -> Result<BTreeMa
             fitting.push((n, is_intent));
         }
     }
-    let mut counts: BTreeMap<i64, (Fits, i64)> = BTreeMap::new();
+    let mut counts: HashMap<i64, (Fits, i64)> = HashMap::new();
     let mut of = db.prepare_cached("SELECT entry, score FROM tagged WHERE tag = ?1 AND accepted >= ?2")?;
     for (tag, is_intent) in fitting {
         let mut rows = of.query(params![tag, !with_waiting])?;

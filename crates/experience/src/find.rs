@@ -84,6 +84,11 @@ impl Terms {
         Terms { all: all.into_iter().collect(), text, intent, state }
     }
 
+    /// Whether tags are looked for, and not only words that may be some.
+    pub fn asks_for_tags(&self) -> bool {
+        !self.intent.is_empty() || !self.state.is_empty()
+    }
+
     /// Whether a tag fits: all its words are named, or it has all words of a tag that is looked for.
     pub fn fits(&self, is_intent: bool, tag: &[String]) -> bool {
         let asked = if is_intent { &self.intent } else { &self.state };
