@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test advisories sbom package-check hardening mcp-servers lint bench simulation mutants redis clean
+.PHONY: run build test advisories sbom package-check hardening mcp-servers skills-ref lint bench simulation mutants redis clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -20,8 +20,9 @@ build:
 	$(CARGO) build --release --locked -p mainpath-cli
 
 ## Everything that CI runs. Needs Rust, make, a C compiler, Node.js with npm and Python 3; installs the servers that the MCP
-## tests talk to below target/, and redis-server and Chromium (apt-get, as root) where they are missing.
-test: lint redis mcp-servers
+## tests talk to and the reference validator of skills below target/, and redis-server and Chromium (apt-get, as root) where they are
+## missing.
+test: lint redis mcp-servers skills-ref
 	$(CARGO) test --workspace --locked
 	@echo "tests done"
 
@@ -36,6 +37,16 @@ $(MCP)/.installed: $(addprefix crates/mcp/tests/servers/,package.json package-lo
 	cp $^ $(MCP)/
 	cd $(MCP) && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --loglevel=error
 	cd $(MCP) && python3 -m venv venv && venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+## The reference validator of the Agent Skills specification, which ours must agree with, at a pinned version.
+SKILLS_REF := target/skills-ref
+skills-ref: $(SKILLS_REF)/.installed
+
+$(SKILLS_REF)/.installed: crates/skills/tests/requirements.txt
+	@mkdir -p $(SKILLS_REF)
+	python3 -m venv $(SKILLS_REF)/venv
+	$(SKILLS_REF)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 lint:

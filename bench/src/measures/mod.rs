@@ -1,6 +1,7 @@
 //! The measures. Each is a function that gives rows, and runs in a process of its own.
 
 mod crowd;
+mod experience;
 mod gate;
 mod latency;
 mod long;
@@ -20,7 +21,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 19] = [
+const MEASURES: [(&str, Measure); 20] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -38,6 +39,7 @@ const MEASURES: [(&str, Measure); 19] = [
     ("sandbox", sandbox::sandbox),
     ("list", traces::list),
     ("session", traces::session),
+    ("experience", experience::retrieval),
     ("start", start::start),
     ("build", build),
 ];

@@ -1,6 +1,6 @@
 //! Exit codes, and errors as one line.
 
-use crate::ui::text::plain;
+use crate::ui::text::{plain, quoted};
 use mainpath::home::hidden;
 use mainpath::named_sessions::{PlaceError, SessionError};
 use mainpath::runtime::RuntimeError;
@@ -94,6 +94,11 @@ fn advised(line: String) -> String {
         "`mainpath tools` lists the tools".into()
     } else if line.starts_with("there is no trace ") && !line.contains(';') {
         "`mainpath ls` lists the traces".into()
+    } else if let Some(rest) =
+        line.strip_prefix("the preset ").filter(|_| line.contains(" comes with this repository, and "))
+    {
+        let name = quoted(rest.split(" (").next().unwrap_or_default());
+        return format!("{line}; read it with `mainpath agents show {name}`, then `mainpath agents trust {name}`");
     } else if line == "there are no traces yet" {
         "start one with `mainpath run \"TASK\"`".into()
     } else {
@@ -178,6 +183,10 @@ mod tests {
             ),
             ("there is no tool \"bsh\"; did you mean \"bash\"?", ""),
             ("there is no trace x; `mainpath ls` lists the traces", ""),
+            (
+                "the preset my own (/w/x.md) comes with this repository, and you have not trusted it",
+                "; read it with `mainpath agents show 'my own'`, then `mainpath agents trust 'my own'`",
+            ),
             ("no space left", ""),
         ] {
             assert_eq!(advised(line.into()), format!("{line}{advice}"));

@@ -83,6 +83,7 @@ pub fn apply(state: &mut State, event: &Event) {
         | EventKind::FilesKept(FilesKept { .. })
         | EventKind::FilesRestored(FilesRestored { .. })
         | EventKind::Omitted(Omitted {}) => {}
+        EventKind::TraceNamed(data) => state.named(data),
         EventKind::MessageImported(data) => state.import(id, data),
         // Whoever reads the log has put what is left of them in the places of the erased events.
         EventKind::Erased(Erased { .. }) => {}

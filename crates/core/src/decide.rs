@@ -3,7 +3,7 @@
 use crate::calls::decide as calls;
 use crate::calls::end::{resolved, started};
 use crate::context::{compact, cut, decide as context};
-use crate::conversation::{clear, decide as conversation};
+use crate::conversation::{clear, decide as conversation, name};
 use crate::error::Decided;
 use crate::goals::decide as goals;
 use crate::model::cost::abandoned;
@@ -59,6 +59,7 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::RecallCalls { calls } => context::recall(state, calls),
         InputKind::ContextTexts { turn, texts } => goals::hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals::change(state, ops, by),
+        InputKind::Name(named) => name::decide(state, named),
         InputKind::BadMail { problem } => Err(Refusal::BadMail(problem.clone())),
         InputKind::Timer { key } => timer(state, at, *key),
         InputKind::Recovered { lost, tail_cut } => return Ok(recovered(state, *lost, tail_cut.as_ref())),

@@ -101,6 +101,12 @@ pub enum Refusal {
     /// Not a message that can be taken in.
     #[error("an imported message is a user's, or an assistant's that follows one, with a result for each of its calls")]
     BadImport,
+    /// The trace has a name; a model does not change it.
+    #[error("the trace has a name already")]
+    Named,
+    /// No name.
+    #[error("a name has 1 to 80 letters and is one line")]
+    BadName,
     /// The input says nothing.
     #[error("the message is empty")]
     Empty,

@@ -3,8 +3,8 @@
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
     Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued, Millis,
-    ModelError, Part, PlannedCall, Principal, RewindRequested, Spec, StopReason, TailCut, ToolOutput, Usage, Verdict,
-    WrittenCall, written_calls,
+    ModelError, Part, PlannedCall, Principal, RewindRequested, Spec, StopReason, TailCut, ToolOutput, TraceNamed,
+    Usage, Verdict, WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,8 @@ pub enum InputKind {
         /// Who asked.
         by: Principal,
     },
+    /// Call the trace by a name.
+    Name(TraceNamed),
     /// Begin the conversation anew: end the run, empty the queues, show nothing of what was said any more.
     Clear {
         /// Who asked.

@@ -63,6 +63,10 @@ pub struct Row {
     pub workspace: String,
     /// The beginning of what it was first asked to do.
     pub task: String,
+    /// The preset that it was made from, if it was.
+    pub agent: Option<String>,
+    /// What it is called, if somebody or a model has named it.
+    pub name: Option<String>,
 }
 
 /// Why the index cannot be used now.

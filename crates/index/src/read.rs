@@ -5,7 +5,7 @@ use crate::found::{Found, Said, Stamp};
 use mainpath_core::{NodeKind, State, apply, result_text, status, task};
 use mainpath_runtime::run_stats::runs;
 use mainpath_store::{FilesStore, Scope, read_file};
-use mainpath_types::{Event, EventKind, Millis, Part, TraceId};
+use mainpath_types::{Event, EventKind, Millis, Part, Seq, TraceId};
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
@@ -62,7 +62,11 @@ pub(crate) fn read(store: &FilesStore, scope: &Scope, trace: &TraceId) -> Option
         model: spec.map(|spec| spec.model.clone()).unwrap_or_default(),
         workspace: spec.map(|spec| spec.workspace.clone()).unwrap_or_default(),
         task: task.unwrap_or_default(),
+        agent: spec.and_then(|spec| spec.preset.as_ref()).map(|preset| preset.name.clone()),
+        name: state.name.clone().or_else(|| spec.and_then(|spec| spec.name.clone())),
     };
+    let called = row.name.as_ref().map(|name| Said { seq: Seq(0), role: "name", text: name.clone() });
+    let said = called.into_iter().chain(said).collect();
     Some(Found { row, stamp, live, said, runs: runs(trace, &log.events) })
 }
 

@@ -60,10 +60,11 @@ pub(crate) fn search(db: &Connection, words: &Words, most: usize) -> Result<Vec<
         columns.join(", ")
     ))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let after = columns.len();
     let hits = query.query_map(params![words.matching, most], |found| {
-        let text: String = found.get(14)?;
+        let text: String = found.get(after + 2)?;
         let shown = shown(&text, &words.given);
-        Ok(Hit { row: row(found)?, seq: Seq(found.get(12)?), role: found.get(13)?, shown })
+        Ok(Hit { row: row(found)?, seq: Seq(found.get(after)?), role: found.get(after + 1)?, shown })
     })?;
     hits.collect()
 }

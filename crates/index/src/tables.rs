@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Another one, and the file is made anew.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 /// How long another process may be waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -22,7 +22,8 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS trace(
         n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, len INTEGER NOT NULL, at INTEGER NOT NULL, live INTEGER NOT NULL,
         created INTEGER NOT NULL, modified INTEGER NOT NULL, status TEXT NOT NULL, reason TEXT, turns INTEGER NOT NULL,
-        tokens INTEGER NOT NULL, cost INTEGER NOT NULL, about INTEGER NOT NULL, model TEXT NOT NULL, workspace TEXT NOT NULL, task TEXT NOT NULL);
+        tokens INTEGER NOT NULL, cost INTEGER NOT NULL, about INTEGER NOT NULL, model TEXT NOT NULL, workspace TEXT NOT NULL, task TEXT NOT NULL,
+        name TEXT, agent TEXT);
     CREATE INDEX IF NOT EXISTS trace_modified ON trace(modified DESC, id);
     CREATE INDEX IF NOT EXISTS trace_live ON trace(live) WHERE live = 1;
     CREATE TABLE IF NOT EXISTS message(
@@ -134,7 +135,7 @@ impl<'a> Writer<'a> {
     pub fn new(db: &'a Transaction<'_>) -> Result<Writer<'a>> {
         Ok(Writer {
             row: db.prepare(
-                "INSERT INTO trace VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                "INSERT INTO trace VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             )?,
             message: db.prepare("INSERT INTO message VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             words: db.prepare("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?,
@@ -145,8 +146,22 @@ impl<'a> Writer<'a> {
 
     /// Puts a trace in the place of what was known of it; `is_new`: nothing was.
     pub fn put(&mut self, found: &Found, is_new: bool) -> Result<()> {
-        let Row { trace, created, modified, status, reason, turns, tokens, cost, about, model, workspace, task } =
-            &found.row;
+        let Row {
+            trace,
+            created,
+            modified,
+            status,
+            reason,
+            turns,
+            tokens,
+            cost,
+            about,
+            model,
+            workspace,
+            task,
+            name,
+            agent,
+        } = &found.row;
         if !is_new {
             self.remover.remove(trace)?;
         }
@@ -166,6 +181,8 @@ impl<'a> Writer<'a> {
             model,
             workspace,
             task,
+            name,
+            agent,
         ])?;
         for said in &found.said {
             let doc = self.message.insert(params![n, said.seq.0, said.role, said.text])?;
@@ -238,7 +255,7 @@ pub(crate) fn settle(db: &Connection) -> Result<()> {
 }
 
 pub(crate) const COLUMNS: &str =
-    "id, created, modified, status, reason, turns, tokens, cost, about, model, workspace, task";
+    "id, created, modified, status, reason, turns, tokens, cost, about, model, workspace, task, name, agent";
 
 pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
     let number = |at: usize| row.get(at).map(unsigned);
@@ -259,6 +276,8 @@ pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
         model: row.get(9)?,
         workspace: row.get(10)?,
         task: row.get(11)?,
+        name: row.get(12)?,
+        agent: row.get(13)?,
     })
 }
 

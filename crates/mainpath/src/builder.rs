@@ -1,5 +1,7 @@
 //! A host put together by hand.
 
+#[cfg(feature = "home")]
+use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
 use crate::host::{Host, Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
 #[cfg(feature = "mcp")]
@@ -42,6 +44,9 @@ pub struct HostBuilder {
     policy: Option<MakePolicy>,
     #[cfg(feature = "mcp")]
     servers: Vec<(String, McpServer)>,
+    /// Where what agents learned is kept.
+    #[cfg(feature = "home")]
+    experiences: Option<PathBuf>,
     /// What cannot be used of what was given; the first thing.
     problem: Option<Error>,
 }
@@ -71,6 +76,8 @@ impl Default for HostBuilder {
             policy: None,
             #[cfg(feature = "mcp")]
             servers: Vec::new(),
+            #[cfg(feature = "home")]
+            experiences: None,
             problem: None,
         }
     }
@@ -108,6 +115,14 @@ impl HostBuilder {
     pub fn mcp_server(mut self, name: impl Into<String>, server: McpServer) -> HostBuilder {
         self.servers.push((name.into(), server));
         self
+    }
+
+    /// Has agents learn from each other's work: what fits its task is shown to a new trace, the tools `get_experience`,
+    /// `knowledge_search` and `knowledge_save` are added, and what is followed is scored. Entries are kept as Markdown files in this folder,
+    /// with a cache in it; no tool can touch the folder.
+    #[cfg(feature = "home")]
+    pub fn experiences(self, folder: impl AsRef<Path>) -> HostBuilder {
+        HostBuilder { experiences: Some(folder.as_ref().into()), ..self }
     }
 
     /// Adds rules for all agents of this host, in the form of `policy.toml`. `name` stands for them in messages.
@@ -216,10 +231,29 @@ impl HostBuilder {
         let keys = self.keys.into_iter().map(|(provider, key)| (format!("{provider}-api-key"), key));
         let vault = Vault::new(self.secrets.into_iter().chain(keys));
         self.tools.put_all(&self.added);
+        let protected = home.protected();
+        #[cfg(feature = "home")]
+        let (experience, hooks, protected) = {
+            let folder = self.experiences.map(std::path::absolute).transpose()?;
+            // In the folder, so that no tool can touch the cache either.
+            let known = folder.map(|folder| Arc::new(Experiences::open(&folder, folder.join(".cache.sqlite"))));
+            if let Some(known) = &known {
+                offer(&self.tools, &Lookup::by_words(Arc::clone(known)), self.clock);
+            }
+            let counts = known.as_ref().map(|known| scoring(known, Arc::clone(&store), kept.scope().clone()));
+            let folder = known.as_ref().map(|known| known.folder().to_path_buf());
+            (
+                known.map(|known| (Lookup::by_words(known), USUAL)),
+                self.hooks.into_iter().chain(counts).collect::<Hooks>(),
+                protected.into_iter().chain(folder).collect::<Vec<_>>(),
+            )
+        };
+        #[cfg(not(feature = "home"))]
+        let hooks = self.hooks.into_iter().collect::<Hooks>();
         let launcher = self.launcher.unwrap_or_else(launcher::own);
         #[cfg(feature = "mcp")]
         let with =
-            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: home.protected() };
+            ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: protected.clone() };
         #[cfg(feature = "mcp")]
         let servers = start_all(self.servers, with).await?;
         let sources = Sources::new(home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
@@ -231,12 +265,12 @@ impl HostBuilder {
             models: Arc::clone(&models) as Arc<dyn mainpath_runtime::Models>,
             vault,
             launcher,
-            protected: home.protected(),
+            protected,
             policies: Arc::new(move |spec: &Spec| {
                 let loaded = policies.load(&spec.workspace, &spec.rules);
                 loaded.map(Arc::new).map_err(|error| error.message().into())
             }),
-            hooks: self.hooks.into_iter().collect::<Hooks>(),
+            hooks,
             clock: self.clock,
         });
         let inner = Inner {
@@ -244,6 +278,8 @@ impl HostBuilder {
             kept,
             models,
             sources,
+            #[cfg(feature = "home")]
+            experience,
             #[cfg(feature = "mcp")]
             _servers: servers,
         };

@@ -3,10 +3,12 @@
 #[cfg(feature = "home")]
 use crate::Installation;
 use crate::agent::Basis;
+#[cfg(feature = "home")]
+use crate::experience::{Lookup, with_experience};
 use crate::rules::Sources;
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
-use mainpath_runtime::{EnvModels, Runtime};
+use mainpath_runtime::{EnvModels, Mail, Runtime};
 use mainpath_store::{Scope, Store, TraceStore};
 use mainpath_tools::Tools;
 use mainpath_types::{RunRules, TraceId};
@@ -24,6 +26,9 @@ pub(crate) struct Inner {
     pub kept: Kept,
     pub models: Arc<EnvModels>,
     pub sources: Sources,
+    /// What agents learned, and how many entries a new trace is shown.
+    #[cfg(feature = "home")]
+    pub experience: Option<(Lookup, usize)>,
     /// The MCP servers, which end with the host.
     #[cfg(feature = "mcp")]
     pub _servers: Option<mainpath_mcp::Mcp>,
@@ -55,8 +60,9 @@ impl Host {
     pub async fn from_home() -> Result<Host, Error> {
         let installation = Installation::open()?;
         let runtime = installation.runtime()?;
+        let experience = installation.experience();
         let Installation { logs, models, sources, .. } = installation;
-        let inner = Inner { runtime, kept: Kept::Files(logs), models, sources, _servers: None };
+        let inner = Inner { experience, runtime, kept: Kept::Files(logs), models, sources, _servers: None };
         Ok(Host { inner: Arc::new(inner) })
     }
 
@@ -75,10 +81,7 @@ impl Host {
     }
 
     pub(crate) fn scope(&self) -> &Scope {
-        match &self.inner.kept {
-            Kept::Files(logs) => &logs.scope,
-            Kept::Elsewhere { scope, .. } => scope,
-        }
+        self.inner.kept.scope()
     }
 
     pub(crate) fn home(&self) -> &Home {
@@ -91,6 +94,17 @@ impl Host {
             Kept::Files(logs) => Some(logs),
             Kept::Elsewhere { .. } => None,
         }
+    }
+
+    /// A new trace's first message: with what earlier work says about it, where the host has that.
+    pub(crate) async fn first_message(&self, text: String) -> Mail {
+        let mail = Mail::message(text);
+        #[cfg(feature = "home")]
+        if let Some((lookup, most)) = &self.inner.experience {
+            // Where it cannot be looked up, it is done without.
+            return with_experience(lookup, *most, mail).await.mail;
+        }
+        mail
     }
 
     /// What is kept of a trace.
@@ -117,6 +131,13 @@ impl Host {
 }
 
 impl Kept {
+    pub fn scope(&self) -> &Scope {
+        match self {
+            Kept::Files(logs) => &logs.scope,
+            Kept::Elsewhere { scope, .. } => scope,
+        }
+    }
+
     pub fn home(&self) -> &Home {
         match self {
             Kept::Files(logs) => &logs.home,

@@ -1,6 +1,7 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
 use crate::agent::{Basis, check_model};
+use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
 use crate::{Error, Home, LimitOptions, Logs, launcher};
@@ -8,9 +9,9 @@ use mainpath_net::Client;
 use mainpath_policy::{CallFacts, Rules, judge};
 use mainpath_providers::{BadScript, Substitutions, Timeouts};
 use mainpath_runtime::replay::playback;
-use mainpath_runtime::{Config, EnvModels, Hooks, Runtime, Vault};
-use mainpath_store::Scheduler;
+use mainpath_runtime::{Config, EnvModels, Hook, Hooks, Mail, Runtime, Vault};
 use mainpath_store::scheduler::system_clock;
+use mainpath_store::{Scheduler, Store};
 use mainpath_tools::{Planned, Tools, Workspace};
 use mainpath_types::{ApprovalMode, Decision, RunRules, Spec};
 use std::path::Path;
@@ -24,6 +25,12 @@ pub struct Installation {
     pub models: Arc<EnvModels>,
     /// What is asked or told along the way.
     hooks: Hooks,
+    /// What agents learned.
+    pub experiences: Arc<Experiences>,
+    /// How that is looked up.
+    pub(crate) lookup: Lookup,
+    /// Whether agents are to have that.
+    has_experience: bool,
     /// Where rules come from.
     pub sources: Sources,
     /// The secrets.
@@ -58,22 +65,36 @@ impl Installation {
             let built = hook.build(&launcher, &client, &secret);
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
-        let hooks = home.config.hooks.iter().map(build).collect::<Result<Hooks, Error>>()?;
+        let hooks = home.config.hooks.iter().map(build).collect::<Result<Vec<Hook>, Error>>()?;
         let build = |hook: &ContextHookEntry| {
             let built = hook.build(&launcher, &client, &secret);
             built.map_err(|why| home.wrong_at(hook.name.span().start, why))
         };
-        let hooks = hooks.with_context(home.config.context_hooks.iter().map(build).collect::<Result<Vec<_>, Error>>()?);
+        let context = home.config.context_hooks.iter().map(build).collect::<Result<Vec<_>, Error>>()?;
+        let experiences = Arc::new(home.experiences());
+        let has_experience = home.has_experience(&experiences);
+        let store = Arc::clone(&logs.store) as Arc<dyn Store>;
+        let counts = has_experience.then(|| scoring(&experiences, store, logs.scope.clone()));
+        let hooks = hooks.into_iter().chain(counts).collect::<Hooks>().with_context(context);
         home.check_hooks()?;
         let vault = home.vault(models.registry())?;
         let (tools, unready) = home.toolbox();
+        let mut lookup = Lookup::by_words(Arc::clone(&experiences));
+        if let Some(config) = &home.config.experience.embeddings {
+            let wrong =
+                |why| home.wrong_in(&["experience", "embeddings"], &Error::failed(format!("embeddings: {why}")));
+            lookup.meaning = Some(Arc::new(Meaning::new(config, &client, &secret, vault.clone()).map_err(wrong)?));
+            if has_experience {
+                offer(&tools, &lookup, system_clock);
+            }
+        }
         // One that cannot be used might have any name; that is told first.
         if unready.is_empty() {
             let names: Vec<String> = tools.specs().into_iter().map(|tool| tool.name).collect();
             let optional = OPTIONAL.iter().map(|tool| tool.name);
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
-        Ok(Installation { logs, models, vault, hooks, sources, tools, unready })
+        Ok(Installation { logs, models, vault, hooks, experiences, lookup, has_experience, sources, tools, unready })
     }
 
     /// The same with these rules of a run.
@@ -89,6 +110,19 @@ impl Installation {
             Timeouts { first_byte: given.first_byte.unwrap_or(first_byte), idle: given.idle.unwrap_or(idle) };
         self.models = Arc::new(EnvModels::new(Arc::new(self.models.registry().clone().with_timeouts(timeouts))));
         self
+    }
+
+    /// What agents learned and how many entries a new trace is shown, where they are to have that.
+    pub(crate) fn experience(&self) -> Option<(Lookup, usize)> {
+        self.has_experience.then(|| (self.lookup.clone(), self.logs.home.experiences_shown()))
+    }
+
+    /// A new trace's first message with what earlier work says about it, at its end.
+    pub async fn with_experience(&self, mail: Mail) -> Experienced {
+        match self.has_experience {
+            true => with_experience(&self.lookup, self.logs.home.experiences_shown(), mail).await,
+            false => Experienced { mail, shown: Vec::new(), problem: None },
+        }
     }
 
     /// What specs are made from here.

@@ -27,12 +27,19 @@ pub mod agent;
 mod builder;
 mod error;
 pub mod event;
+#[cfg(feature = "home")]
+pub mod experience;
 pub mod home;
 mod host;
 #[cfg(feature = "home")]
 mod installation;
 mod launcher;
 mod logs;
+#[cfg(feature = "home")]
+mod naming;
+pub mod presets;
+#[cfg(feature = "home")]
+mod reflection;
 #[cfg(feature = "home")]
 mod rule_names;
 pub mod rules;
@@ -54,6 +61,7 @@ pub use host::Host;
 pub use installation::Installation;
 pub use launcher::launcher_main;
 pub use logs::Logs;
+pub use presets::{Preset, Presets};
 #[cfg(feature = "home")]
 pub use rule_names::RuleNames;
 pub use run::{Outcome, Run, Status};
@@ -73,6 +81,7 @@ pub use mainpath_providers as providers;
 pub use mainpath_runtime as runtime;
 pub use mainpath_sandbox as sandbox;
 pub use mainpath_sessions as named_sessions;
+pub use mainpath_skills as skills;
 pub use mainpath_store as store;
 pub use mainpath_tools as tools;
 pub use mainpath_types as types;

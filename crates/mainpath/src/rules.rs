@@ -69,12 +69,13 @@ impl Sources {
 
     /// All rules that hold in a workspace for who is run with these. Errors: file or flag, line, what is wrong.
     pub fn load(&self, workspace: &str, run: &RunRules) -> Result<Policy, Error> {
-        let RunRules { allow, ask, deny, .. } = run;
+        let RunRules { allow, ask, deny, commands, .. } = run;
         if let Some(make) = &self.instead {
             let mut policy = make(Path::new(workspace), run)?;
             // What its caller denies, or wants to be asked about, nobody takes away.
             add_all(&mut policy, Decision::Ask, ask)?;
             add_all(&mut policy, Decision::Deny, deny)?;
+            bound_all(&mut policy, commands)?;
             return Ok(policy);
         }
         let home = std::env::var("HOME").unwrap_or_default();
@@ -106,6 +107,7 @@ impl Sources {
         for (decision, texts) in [(Decision::Allow, allow), (Decision::Ask, ask), (Decision::Deny, deny)] {
             add_all(&mut policy, decision, texts)?;
         }
+        bound_all(&mut policy, commands)?;
         Ok(policy)
     }
 
@@ -152,6 +154,11 @@ impl Sources {
 /// Adds single rules of a run. Errors: what is wrong with one.
 fn add_all(policy: &mut Policy, decision: Decision, rules: &[String]) -> Result<(), Error> {
     Ok(rules.iter().try_for_each(|rule| policy.add_rule(decision, rule))?)
+}
+
+/// Adds the lists of commands of which a run's commands must be. Errors: what is wrong with one.
+fn bound_all(policy: &mut Policy, lists: &[Vec<String>]) -> Result<(), Error> {
+    Ok(lists.iter().try_for_each(|commands| policy.bound_commands(commands))?)
 }
 
 /// Holds the single rules that an agent is given in code to the tools that there are. Errors: one cannot be read, or is about an

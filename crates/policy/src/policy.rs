@@ -16,6 +16,8 @@ const BUILTIN_NAME: &str = "builtin.toml";
 pub struct Policy {
     folders: Folders,
     rules: Vec<Rule>,
+    /// Each has the commands of which a command must be one.
+    command_bounds: Vec<Rule>,
     hash: String,
 }
 
@@ -39,7 +41,7 @@ impl Policy {
     pub fn builtin(folders: Folders) -> Result<Policy, PolicyError> {
         // Its examples are the business of a test, not of every start.
         let rules = parse(Layer::Builtin, BUILTIN_NAME, BUILTIN, &folders)?.rules;
-        let mut policy = Policy { folders, rules, hash: String::new() };
+        let mut policy = Policy { folders, rules, ..Policy::default() };
         policy.rehash();
         Ok(policy)
     }
@@ -90,6 +92,23 @@ impl Policy {
         Ok(())
     }
 
+    /// Denies every command that is none of these, such as `git *`, whatever else allows it. Of several such lists a command must be in
+    /// each. Errors: what is wrong with one.
+    pub fn bound_commands(&mut self, commands: &[String]) -> Result<(), PolicyError> {
+        let id = format!("run.commands.{}", 1 + self.command_bounds.len());
+        let patterns: Vec<String> = commands.iter().map(|command| format!("bash({command})")).collect();
+        let rule = parse_one(Decision::Allow, Layer::Run, id, &patterns.join("\n"), &self.folders)
+            .map_err(|problem| PolicyError { place: "commands".into(), problem })?;
+        self.command_bounds.push(rule);
+        self.rehash();
+        Ok(())
+    }
+
+    /// What [`Policy::bound_commands`] added.
+    pub(crate) fn command_bounds(&self) -> &[Rule] {
+        &self.command_bounds
+    }
+
     /// The policy with the rules that approvals made of a trace. What cannot be read any more allows nothing.
     pub fn with_approved<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Policy {
         let mut policy = self.clone();
@@ -125,7 +144,7 @@ impl Policy {
     fn rehash(&mut self) {
         let mut hash = Sha256::new();
         hash.update(format!("{}\0{}\n", self.folders.workspace, self.folders.home));
-        for rule in &self.rules {
+        for rule in self.rules.iter().chain(&self.command_bounds) {
             hash.update(rule.fingerprint());
         }
         self.hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,7 +1,7 @@
 //! What the rules say of each part of a call, and what follows where none says anything.
 
 use crate::part::{Part, parts, short};
-use crate::pattern::{Fit, Opened, Seen};
+use crate::pattern::{Fit, Opened, Reading, Seen};
 use crate::rule::{Layer, Rule};
 use crate::shell::{self, Script};
 use crate::{CallFacts, Policy};
@@ -68,17 +68,44 @@ pub(crate) fn weigh<'p>(
         .collect();
     let allowed = Allowed::of(&parts, &said);
     let default = Default { access, facts, allowed };
-    parts
-        .iter()
-        .zip(said)
-        .filter_map(|(part, said)| {
-            let Some(said) = said else { return default.of(part) };
-            // Only an allow opens what is closed by default: an ask may be answered by `--yes`.
-            let closed =
-                default.of(part).filter(|found| said.decision == Decision::Ask && found.decision == Decision::Deny);
-            Some(closed.unwrap_or_else(|| said.finding(unnamed.facts(said.rule), part, tainted)))
-        })
-        .collect()
+    let outside = parts.iter().filter_map(|part| outside_bounds(policy, facts, part, tainted)).collect::<Vec<_>>();
+    let within = parts.iter().zip(said).filter_map(|(part, said)| {
+        let Some(said) = said else { return default.of(part) };
+        // Only an allow opens what is closed by default: an ask may be answered by `--yes`.
+        let closed =
+            default.of(part).filter(|found| said.decision == Decision::Ask && found.decision == Decision::Deny);
+        Some(closed.unwrap_or_else(|| said.finding(unnamed.facts(said.rule), part, tainted)))
+    });
+    within.chain(outside).collect()
+}
+
+/// The denial of a command that is not among those that the run may use at all.
+fn outside_bounds(policy: &Policy, facts: &CallFacts, part: &Part<'_>, tainted: Option<&str>) -> Option<Finding> {
+    let is_command = match part {
+        Part::Command(seen) => !seen.simple.is_harmless() || tainted.is_some(),
+        Part::Unclear(_) => true,
+        _ => false,
+    };
+    let is_in = |rule: &Rule| {
+        let every = rule.patterns.iter().any(|pattern| pattern.is_every_command());
+        every || tainted.is_none() && rule.patterns_fit(&facts.tool, part, Reading::Strict) == Fit::Yes
+    };
+    let bound = policy.command_bounds().iter().find(|rule| is_command && !is_in(rule))?;
+    let subject = part.describe(&facts.tool);
+    let which: Vec<&str> = bound.matches.iter().map(String::as_str).collect();
+    let mut reason = format!("{subject} is not among the commands that this agent may run: {}.", which.join(", "));
+    if let Some(first) = reason.get(..1).map(str::to_uppercase) {
+        reason.replace_range(..1, &first);
+    }
+    Some(Finding {
+        decision: Decision::Deny,
+        rule: bound.id.clone(),
+        reason,
+        part: subject,
+        by_organisation: false,
+        firm: false,
+        by_rule: true,
+    })
 }
 
 /// A call with those destinations that no rule allows by name: what a person has allowed so, that person has named.

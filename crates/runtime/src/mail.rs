@@ -2,7 +2,8 @@
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
-    CallId, GoalOp, MessageMode, MessageQueued, Part, Principal, RewindRequested, Seq, Spec, ToolOutput, typed,
+    CallId, GoalOp, MessageMode, MessageQueued, NameMade, Part, Principal, RewindRequested, Seq, Spec, ToolOutput,
+    TraceNamed, typed,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,14 @@ pub enum Mail {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
+    /// Call the trace by a name.
+    Rename {
+        /// The name.
+        name: String,
+        /// The model that made it, with what that took; a name that the trace has stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made: Option<NameMade>,
+    },
     /// Change the plan.
     Goals {
         /// How.
@@ -139,6 +148,7 @@ impl Mail {
             | Mail::Deny { .. }
             | Mail::Answer { .. }
             | Mail::Compact { .. }
+            | Mail::Rename { .. }
             | Mail::Goals { .. } => None,
         }
     }
@@ -195,6 +205,7 @@ impl Mail {
                 InputKind::Answered(Answered { call, output, tokens, by })
             }
             Mail::Compact { hint } => InputKind::Compact { hint, by },
+            Mail::Rename { name, made } => InputKind::Name(TraceNamed { name, by, made }),
             Mail::Goals { ops } => InputKind::ChangeGoals { ops, by },
         }
     }
@@ -210,7 +221,10 @@ impl Mail {
             Mail::Reopen { arguments, .. } => {
                 *arguments = arguments.take().map(|text| vault.redact_arguments(&text));
             }
-            Mail::Answer { text, .. } | Mail::Deny { reason: Some(text), .. } | Mail::Compact { hint: Some(text) } => {
+            Mail::Rename { name: text, .. }
+            | Mail::Answer { text, .. }
+            | Mail::Deny { reason: Some(text), .. }
+            | Mail::Compact { hint: Some(text) } => {
                 *text = vault.redact(text);
             }
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,

@@ -5,8 +5,8 @@ use crate::workspace::{Place, moved};
 use crate::{Problem, Processes, Resolved, Workspace};
 use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, Launcher};
-use mainpath_types::ToolOutput;
-use std::collections::BTreeMap;
+use mainpath_types::{Origin, ToolOutput, TraceId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,6 +19,11 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     /// The permission under which it runs.
     pub grant: Grant,
+    /// The trace that the call is of, where there is one.
+    pub trace: Option<TraceId>,
+    /// Where what the trace has read came from, as far as it came from outside: a page, a server, somebody's message. What a tool keeps
+    /// of the model's words may rest on that.
+    pub foreign: BTreeSet<Origin>,
     /// Fires when the call is to end: somebody stopped it, or its time is up.
     pub cancel: CancellationToken,
     /// How long it may take; the registry fires `cancel` when this has passed.
@@ -61,6 +66,8 @@ impl ToolContext {
         ToolContext {
             workspace,
             grant,
+            trace: None,
+            foreign: BTreeSet::new(),
             cancel: CancellationToken::new(),
             timeout: None,
             within: None,

@@ -109,6 +109,9 @@ impl EventKind {
                     data.spec.instructions = ERASED.into();
                 }
                 wipe_text(&mut data.spec.system_prompt);
+                if let Some(preset) = data.spec.preset.as_mut().filter(|preset| !preset.instructions.is_empty()) {
+                    preset.instructions = ERASED.into();
+                }
                 wipe_text(&mut data.spec.name);
                 data.spec.output_schema = data.spec.output_schema.take().map(|_| true.into());
             }
@@ -169,6 +172,7 @@ impl EventKind {
                 data.floor.iter_mut().for_each(|floor| floor.text = ERASED.into());
                 wipe_note(&mut data.note);
             }
+            EventKind::TraceNamed(data) => data.name = ERASED.into(),
             EventKind::ContextCut(data) => wipe_note(&mut data.note),
             EventKind::BranchOpened(data) => data.plan.iter_mut().for_each(|plan| plan.text = ERASED.into()),
             EventKind::Injected(data) => {

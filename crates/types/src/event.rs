@@ -9,7 +9,7 @@ use crate::{
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
     ModelMalformed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted,
-    SessionCleared, SpecChanged, TailCut, TurnFinished,
+    SessionCleared, SpecChanged, TailCut, TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -160,4 +160,6 @@ events! {
     MessageImported = "message_imported",
     /// The content of earlier events was taken out of the log.
     Erased = "erased",
+    /// The trace was named.
+    TraceNamed = "trace_named",
 }

@@ -7,6 +7,7 @@
 //! all token counts are vendor tokens. Every public type has a JSON Schema; [`schema::all`] lists them.
 
 mod access;
+mod applied_preset;
 mod call;
 mod context;
 mod erasure;
@@ -21,6 +22,7 @@ mod ids;
 mod limits;
 mod message;
 mod model;
+mod name;
 mod relations;
 mod run_mode;
 mod run_rules;
@@ -31,6 +33,7 @@ mod turning;
 mod usage;
 
 pub use access::*;
+pub use applied_preset::*;
 pub use call::*;
 pub use context::*;
 pub use erasure::*;
@@ -45,6 +48,7 @@ pub use ids::*;
 pub use limits::*;
 pub use message::*;
 pub use model::*;
+pub use name::{NameMade, TraceNamed};
 pub use relations::*;
 pub use run_mode::*;
 pub use run_rules::*;

@@ -16,6 +16,9 @@ pub struct RunRules {
     /// Calls that are denied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+    /// The commands that may run at all, such as `git *`: of every list here, a command must be one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Vec<String>>,
     /// Files with rules, as they were when they were given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RuleText>,
@@ -49,6 +52,7 @@ impl RunRules {
         add(&mut self.allow, &others.allow);
         add(&mut self.ask, &others.ask);
         add(&mut self.deny, &others.deny);
+        add(&mut self.commands, &others.commands);
         add(&mut self.files, &others.files);
         self
     }

@@ -1,6 +1,6 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Access, Effort, Limits, Price, Relations, RunMode, RunRules, SummaryMode, ToolSpec};
+use crate::{Access, AppliedPreset, Effort, Limits, Price, Relations, RunMode, RunRules, SummaryMode, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,9 @@ pub struct Spec {
     /// What went into `instructions` from files and from the owner, in its order there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instruction_parts: Vec<InstructionPart>,
+    /// The preset that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<AppliedPreset>,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Relations::is_empty")]
     pub relations: Relations,
@@ -177,6 +180,7 @@ impl Spec {
             own_instructions: String::new(),
             agents_md: false,
             instruction_parts: Vec::new(),
+            preset: None,
             relations: Relations::default(),
         }
     }

@@ -23,6 +23,9 @@ pub struct AgentArgs {
     /// playback:TRACE#FILE
     #[arg(short, long)]
     pub model: Option<String>,
+    /// Work as this agent: a preset with its tools, limits, model and instructions (see mainpath agents)
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
     /// The folder to work in [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
@@ -151,6 +154,8 @@ impl AgentArgs {
             name: about.trace_name.clone(),
             uid: about.uid.clone(),
             relations: self.relations.relations(),
+            // Whoever starts an agent puts it in: what it is depends on the folder.
+            preset: None,
         })
     }
 }

@@ -15,4 +15,7 @@ pub struct OutputArgs {
     /// Whether the trace was named before.
     #[arg(skip)]
     pub is_named: bool,
+    /// Whether a person stays and says more.
+    #[arg(skip)]
+    pub is_chat: bool,
 }

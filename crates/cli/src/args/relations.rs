@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Metadata for other programs: recorded in `meta.json`, no effect on the agent.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RelationArgs {
-    /// The kind of agent, such as the name of a preset
+    /// The kind of agent, in your own words [default: the name given with --agent]
     #[arg(long, value_name = "NAME")]
     pub agent_type: Option<String>,
     /// The trace that starts this one

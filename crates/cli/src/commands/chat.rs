@@ -1,11 +1,13 @@
 //! `chat`, and `mainpath` alone in a terminal: a conversation that goes on in its folder, a run for each message.
 
 use crate::args::agent::AgentArgs;
+use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::commands::trial;
 use crate::exit::{Exit, Failure};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
+use crate::runs::given::given;
 use crate::runs::go_on::{go_on, to_resume};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
@@ -22,8 +24,10 @@ use clap::Args;
 use mainpath::Installation;
 use mainpath::agent;
 use mainpath::agent::{check_model, find_model};
+use mainpath::presets::check_kept;
 use mainpath::runtime::Mail;
-use mainpath::types::{FinishReason, MessageMode, TraceId};
+use mainpath::spec_of;
+use mainpath::types::{FinishReason, MessageMode, RunRules, TraceId};
 use std::path::Path;
 
 /// `mainpath chat`
@@ -54,10 +58,12 @@ pub async fn chat(args: ChatArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("a chat needs a terminal; without one: mainpath run \"TASK\""));
     }
     let app = opened(&args.agent)?;
-    let run = RunArgs { agent: args.agent, ..RunArgs::default() };
+    let output = OutputArgs { is_chat: true, ..OutputArgs::default() };
+    let run = RunArgs { agent: args.agent, output, ..RunArgs::default() };
     let mut chat = Chat { app: &app, model: run.agent.model.clone(), run, trace: None, lines: Lines::default() };
     if !args.new {
         chat.trace = chat.last().await?;
+        chat.check_agent().await?;
     }
     chat.greet().await?;
     chat.stay().await
@@ -105,6 +111,16 @@ impl Chat<'_> {
         Ok(rows.into_iter().find(|row| Path::new(&row.workspace) == here).map(|row| row.trace))
     }
 
+    /// Leaves the conversation of another agent than the one that is named.
+    async fn check_agent(&mut self) -> Result<(), Failure> {
+        let (Some(trace), Some(named)) = (&self.trace, &self.run.agent.agent) else { return Ok(()) };
+        let (log, ..) = self.app.logs.read(trace).await?;
+        if spec_of(&log).is_none_or(|spec| check_kept(spec, named).is_err()) {
+            self.trace = None;
+        }
+        Ok(())
+    }
+
     /// Says which conversation goes on, and with which model; where there is neither, asks for a model.
     async fn greet(&mut self) -> Result<(), Failure> {
         let known = match &self.trace {
@@ -118,7 +134,9 @@ impl Chat<'_> {
             }
             None => {
                 let (home, registry) = (&self.app.logs.home, self.app.models.registry());
-                let model = match find_model(self.model.as_deref(), home, registry).await {
+                let given = given(self.app, &self.run.agent, RunRules::default(), true)?;
+                let named = self.model.as_deref().or(given.model());
+                let model = match find_model(named, home, registry).await {
                     Some(chosen) => chosen.model,
                     None => trial::first_model(self.app).await?,
                 };

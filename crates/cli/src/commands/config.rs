@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 66] = [
+const KEYS: [(&str, &str); 74] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -80,6 +80,14 @@ const KEYS: [(&str, &str); 66] = [
     ("tools.redis_context", "off"),
     ("tools.web_fetch", "off"),
     ("tools.web_search", "off"),
+    ("experience.enabled", "where there are experiences"),
+    ("experience.show", "5"),
+    ("experience.reflect", "false"),
+    ("experience.embeddings.url", "none"),
+    ("experience.embeddings.model", "none"),
+    ("experience.embeddings.headers", "none"),
+    ("experience.embeddings.least", "40"),
+    ("names.model", "none"),
     ("retention.older_than", "never"),
     ("retention.keep", "all"),
     ("sessions.window", "20"),
@@ -162,10 +170,17 @@ fn shown(key: &str, value: &toml::Value) -> String {
         toml::Value::Array(list) => Some(list.len()),
         _ => None,
     };
-    let is_quiet =
-        matches!(key, "secrets" | "hooks" | "context_hooks" | "mcp.servers" | "sessions.password" | "net.proxy")
-            || key == "sessions.mirror"
-            || key.starts_with("tools.");
+    let is_quiet = matches!(
+        key,
+        "secrets"
+            | "hooks"
+            | "context_hooks"
+            | "mcp.servers"
+            | "sessions.password"
+            | "net.proxy"
+            | "experience.embeddings.headers"
+    ) || key == "sessions.mirror"
+        || key.starts_with("tools.");
     match (is_quiet, count) {
         (true, Some(count)) => format!("set ({count})"),
         (true, None) => "set".into(),
@@ -188,11 +203,24 @@ mod tests {
 
     #[test]
     fn every_key_of_the_file_is_told() {
-        let parts = ["limits", "shares", "retention", "sessions", "net", "redact", "mcp", "tools"];
+        let parts = [
+            "limits",
+            "shares",
+            "experience",
+            "experience.embeddings",
+            "names",
+            "retention",
+            "sessions",
+            "net",
+            "redact",
+            "mcp",
+            "tools",
+        ];
         let mut keys: BTreeSet<String> =
             expected("").into_iter().filter(|key| !parts.contains(&key.as_str())).collect();
         for part in parts {
-            keys.extend(expected(&format!("[{part}]")).iter().map(|key| format!("{part}.{key}")));
+            let own = expected(&format!("[{part}]")).into_iter().map(|key| format!("{part}.{key}"));
+            keys.extend(own.filter(|key| !parts.contains(&key.as_str())));
         }
         let told: BTreeSet<String> = KEYS.iter().chain(&HIDDEN).map(|(key, _)| key.to_string()).collect();
         assert_eq!(told, keys);

@@ -113,8 +113,12 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         Some(model) => format!("request {}", model.request),
         None => "the next request".into(),
     };
+    let agent = match &look.spec.preset {
+        Some(preset) => format!(" · agent {}", plain(&preset.name)),
+        None => String::new(),
+    };
     let mut lines = vec![
-        format!("{trace} · turn {} · {request} · {}", state.counts.turns, plain(&look.spec.model)),
+        format!("{trace} · turn {} · {request} · {}{agent}", state.counts.turns, plain(&look.spec.model)),
         room(look),
         format!(
             "margin: sizes are estimates: 1 estimated token counts as {}.{:02} tokens",

@@ -7,13 +7,13 @@ use crate::exit::{Exit, Failure};
 use crate::runs::attach::attach;
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
+use crate::runs::given::given;
 use crate::runs::go_on::go_on;
 use crate::runs::held::{mirror, tell};
 use crate::runs::rules::opened;
 use crate::runs::task::{Task, has_input, message, read_all};
 use crate::ui::text::{plain, were};
-use mainpath::agent;
-use mainpath::agent::choose_model;
+use mainpath::agent::{self, Basis, choose_model};
 use mainpath::media::check;
 use mainpath::providers::history::Loose;
 use mainpath::runtime::import::{Origin, import};
@@ -54,7 +54,8 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
         }
         _ => {}
     }
-    let chosen = choose_model(agent.model.as_deref(), &app.logs.home, app.models.registry()).await?;
+    let given = given(&app, &agent, app.sources.run.clone(), args.output.json)?;
+    let chosen = choose_model(given.model(), &app.logs.home, app.models.registry()).await?;
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     if task.is_none() && !attached.parts.is_empty() {
@@ -65,9 +66,9 @@ pub async fn run(mut args: RunArgs, file: &Path) -> Result<Exit, Failure> {
     }
     warn(&app, &chosen.model, &args.output);
     let workspace = agent::workspace(agent.workspace.as_deref())?;
-    let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    let spec =
-        agent::spec(&agent.options()?, app.basis(), chosen.model, &workspace, &policy, mode(&agent, is_attended()))?;
+    let policy = app.sources.load(&workspace.display().to_string(), &given.rules)?;
+    let basis = Basis { rules: &given.rules, ..app.basis() };
+    let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &policy, mode(&agent, is_attended()))?;
     let trace = new_trace_id(system_clock()).map_err(|error| Failure::error(error.to_string()))?;
     let from = Origin { source: &name, now: system_clock() };
     let taken = import(app.logs.at(&trace), &app.vault, Some(spec), history.messages, from).await?;

@@ -4,12 +4,13 @@ use crate::args::agent::{AgentArgs, mode};
 use crate::exit::{Exit, Failure};
 use crate::runs::demo::DEMO;
 use crate::runs::follow::is_attended;
+use crate::runs::given::given;
 use crate::ui::out::out;
 use crate::ui::text::{number, plain, were};
 use clap::{Args, ValueEnum};
 use mainpath::Installation;
 use mainpath::Logs;
-use mainpath::agent::{self, find_model};
+use mainpath::agent::{self, Basis, find_model};
 use mainpath::named_sessions::{Adopted, Kept, Session, SessionError, adopt};
 use mainpath::providers::history::{HistoryFormat, Loose, write};
 use mainpath::runtime::import::{summary_of, window};
@@ -234,9 +235,11 @@ pub fn print(bytes: &[u8]) -> Result<Exit, Failure> {
 /// What the agent of a conversation from elsewhere is to be, should it go on here.
 pub async fn spec(app: &Installation, args: &AgentArgs) -> Result<Spec, Failure> {
     // It can be taken in without one; whoever goes on with it names it then.
-    let chosen = find_model(args.model.as_deref(), &app.logs.home, app.models.registry()).await;
+    let given = given(app, args, app.sources.run.clone(), false)?;
+    let chosen = find_model(given.model(), &app.logs.home, app.models.registry()).await;
     let model = chosen.map_or_else(|| DEMO.into(), |chosen| chosen.model);
     let workspace = agent::workspace(args.workspace.as_deref())?;
-    let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run)?;
-    Ok(agent::spec(&args.options()?, app.basis(), model, &workspace, &policy, mode(args, is_attended()))?)
+    let policy = app.sources.load(&workspace.display().to_string(), &given.rules)?;
+    let basis = Basis { rules: &given.rules, ..app.basis() };
+    Ok(agent::spec(&given.options, basis, model, &workspace, &policy, mode(args, is_attended()))?)
 }

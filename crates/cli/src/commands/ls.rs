@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, Failure, logs};
 use crate::traces::rows::{INTERRUPTED, refreshed, rows_of_logs, stand};
+use crate::traces::which::label;
 use crate::ui::out::out;
 use crate::ui::term::ink::{Face, Style};
 use crate::ui::term::screen::{in_a_row, output_columns};
@@ -9,6 +10,7 @@ use crate::ui::term::width::{cut, width};
 use crate::ui::text::{count, number, plain, short, span};
 use clap::{Args, Subcommand};
 use mainpath::Logs;
+use mainpath::core::short_name;
 use mainpath::index::{Hit, Index, IndexError, Row};
 use mainpath::store::StoreError;
 use mainpath::store::scheduler::system_clock;
@@ -97,7 +99,7 @@ fn json_of(row: &Row) -> Value {
     json!({
         "trace_id": row.trace, "status": row.status, "finish_reason": row.reason, "turns": row.turns, "tokens": row.tokens,
         "cost_micros": row.cost, "about": row.about, "modified": format_time(row.modified), "created": format_time(row.created),
-        "model": row.model, "workspace": row.workspace, "task": row.task,
+        "model": row.model, "workspace": row.workspace, "task": row.task, "name": row.name.clone().unwrap_or_else(|| short_name(&row.task)), "agent": row.agent,
     })
 }
 
@@ -107,7 +109,7 @@ fn line(row: &Row) -> String {
     let reason = row.reason.filter(|reason| is_over && *reason != FinishReason::Final);
     let status = reason.map_or(row.status.as_str(), |reason| reason.words());
     let turns = if row.turns == 1 { "turn " } else { "turns" };
-    let task = short(&row.task, 60);
+    let task = short(&label(row), 60);
     match output_columns() {
         // The task is what people know it by: it gets the room that there is.
         Some(_) => in_a_row(&format!("{}  {status:<11} {:>3} {turns} {age:>7}  {task}", row.trace, row.turns)),

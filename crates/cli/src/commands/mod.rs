@@ -1,5 +1,6 @@
 //! The commands: each is registered once, below, in the order of `mainpath --help`. Its arguments and its code are in one file.
 
+pub mod agents;
 pub mod chat;
 pub mod compare;
 pub mod config;
@@ -9,6 +10,7 @@ pub mod conversation;
 pub mod demo;
 pub mod doctor;
 pub mod elsewhere;
+pub mod experience;
 pub mod export;
 pub mod goal;
 pub mod ls;
@@ -18,6 +20,7 @@ pub mod pin;
 pub mod policy;
 pub mod policy_replay;
 pub mod removal;
+pub mod rename;
 pub mod restore;
 pub mod rewind;
 pub mod run;
@@ -96,6 +99,8 @@ commands! {
     Clear(crate::args::one::OneTrace) |args| => control::clear(args).await;
     /// Show or change the plan of a trace, also while another process runs it
     Goal(goal::GoalArgs) |args| => goal::goal(args).await;
+    /// Call a trace by a name, as `ls` shows and finds it
+    Rename(rename::RenameArgs) |args| => rename::rename(args).await;
     /// Pin a sentence: the agent always sees it, word for word
     Pin(pin::PinArgs) |args| => pin::pin(args).await;
     /// Approve a pending call
@@ -123,6 +128,11 @@ commands! {
     /// Named conversations
     #[command(subcommand)]
     Session(Box<session::SessionCommand>) |command| => session::session(*command).await;
+    /// Have the agent of a trace look back on its work and keep what it learned
+    Reflect(experience::ReflectArgs) |args| => experience::reflect(args).await;
+    /// List, edit, score and review what agents learned
+    #[command(subcommand)]
+    Experience(experience::ExperienceCommand) |command| => experience::experience(command);
     /// Remove traces with all their files
     Rm(removal::RmArgs) |args| => removal::rm(args).await;
     /// Remove old traces by age and number, and unreferenced blobs
@@ -137,6 +147,8 @@ commands! {
     Sandbox(sandbox::SandboxArgs) |_args| => Err(Failure::usage("the sandbox starts before anything else"));
     /// List the tools: what they do, their limits and schemas, and how to enable the rest
     Tools(tools::ToolsArgs) |args| => tools::tools(args).await;
+    /// List, show and trust agents: presets with their tools, limits and instructions
+    Agents(agents::AgentsArgs) |args| => agents::agents(&args);
     /// List, trust and test MCP servers, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;

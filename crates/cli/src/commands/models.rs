@@ -250,7 +250,7 @@ fn size(tokens: u32) -> String {
 }
 
 /// Micro-units as dollars and cents; what is less than a cent has its digits.
-fn dollars(micros: u64) -> String {
+pub fn dollars(micros: u64) -> String {
     match micros % 10_000 {
         0 => format!("{}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),
         _ => format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000).trim_end_matches('0').into(),

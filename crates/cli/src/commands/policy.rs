@@ -125,7 +125,7 @@ impl RuleArgs {
     /// The rules, with the text of their files. Errors: a file is not there, or cannot be read.
     pub fn read(&self) -> Result<RunRules, Failure> {
         let RuleArgs { allow, ask, deny, policy } = self.clone();
-        Ok(RunRules { allow, ask, deny, files: read_files(&policy)? })
+        Ok(RunRules { allow, ask, deny, files: read_files(&policy)?, ..RunRules::default() })
     }
 }
 

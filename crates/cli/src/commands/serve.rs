@@ -3,13 +3,13 @@
 
 use crate::args::agent::AgentArgs;
 use crate::exit::{Exit, Failure};
+use crate::runs::given::given_in;
 use crate::runs::rules::opened;
 use crate::runs::signals::Signals;
 use crate::ui::person::person_only;
 use crate::ui::text::plain;
 use mainpath::Installation;
-use mainpath::agent;
-use mainpath::agent::choose_model;
+use mainpath::agent::{self, Basis, choose_model};
 use mainpath::core::{Bodies, Log, State, arguments_in};
 use mainpath::mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
@@ -67,20 +67,21 @@ impl Served {
             return Err("no task given".into());
         }
         let app = &self.app;
-        let named = start.model.as_deref().or(self.args.model.as_deref());
+        let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
+        let given = given_in(app, &self.args, folder, app.sources.run.clone(), true).map_err(said)?;
+        let named = start.model.as_deref().or(given.model());
         let chosen = choose_model(named, &app.logs.home, app.models.registry()).await.map_err(said)?;
         app.prepare_model(&chosen.model).await.map_err(said)?;
-        let folder = start.workspace.as_deref().map(Path::new).or(self.args.workspace.as_deref());
         let workspace = agent::workspace(folder).map_err(said)?;
         // Nobody sits at a terminal: what has to be asked waits for run_answer.
         let mode = if self.args.yes { ApprovalMode::Yes } else { ApprovalMode::Ask };
         let model = chosen.model.clone();
-        let policy = app.sources.load(&workspace.display().to_string(), &app.sources.run).map_err(said)?;
-        let spec =
-            agent::spec(&self.args.options().map_err(said)?, app.basis(), chosen.model, &workspace, &policy, mode)
-                .map_err(said)?;
+        let policy = app.sources.load(&workspace.display().to_string(), &given.rules).map_err(said)?;
+        let basis = Basis { rules: &given.rules, ..app.basis() };
+        let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &policy, mode).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        self.runtime.start(&app.logs.scope, &trace, spec, Mail::message(start.task)).await.map_err(said)?;
+        let mail = app.with_experience(Mail::message(start.task)).await.mail;
+        self.runtime.start(&app.logs.scope, &trace, spec, mail).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))

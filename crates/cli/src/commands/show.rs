@@ -15,8 +15,8 @@ use crate::ui::term::screen::in_a_row;
 use crate::ui::text::{count, number, plain, short, span, spent, were};
 use clap::Args;
 use mainpath::Logs;
-use mainpath::core::{Bodies, Node, NodeKind, State, ending, status};
-use mainpath::runtime::{EnvModels, Hydrated, replay as again, wire::Projector};
+use mainpath::core::{Bodies, Node, NodeKind, State, ending, short_name, status};
+use mainpath::runtime::{EnvModels, Hydrated, replay as again, views, wire::Projector};
 use mainpath::types::{Event, EventId, EventKind, FinishReason, Seq, Spent, TraceId};
 use std::sync::Arc;
 
@@ -125,6 +125,14 @@ async fn path(
         _ => None,
     });
     out(&format!("trace   {trace}"))?;
+    let named = state.name.as_deref().or(spec.and_then(|spec| spec.name.as_deref()));
+    let name = match named {
+        Some(name) => name.to_string(),
+        None => short_name(&views::task(logs.scoped(), state, events).await?),
+    };
+    if !name.is_empty() {
+        out(&plain(&format!("name    {name}")))?;
+    }
     let reason = state.ended.reason.filter(|_| state.run.is_none()).map(|reason| format!(" ({})", reason.words()));
     out(&match standing(status(state), is_driven) {
         INTERRUPTED => format!("status  {INTERRUPTED}: {then}"),
@@ -132,6 +140,9 @@ async fn path(
     })?;
     if let Some(spec) = spec {
         out(&format!("model   {}\nfolder  {}", plain(&spec.model), plain(&spec.workspace)))?;
+    }
+    if let Some(preset) = spec.and_then(|spec| spec.preset.as_ref()) {
+        out(&format!("agent   {}", plain(&preset.name)))?;
     }
     out(&format!(
         "tokens  {}",

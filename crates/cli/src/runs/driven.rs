@@ -4,12 +4,15 @@ use crate::args::agent::AgentArgs;
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::{Follow, is_attended};
+use crate::runs::reflect::reflect_after;
 use crate::runs::task::unknown;
 use crate::ui::term::screen;
 use crate::ui::text::plain;
 use mainpath::Error;
 use mainpath::Installation;
+use mainpath::experience::Experienced;
 use mainpath::mcp::{Configured, Mcp};
+use mainpath::runtime::Mail;
 use mainpath::servers;
 use mainpath::types::TraceId;
 use std::io::Write;
@@ -35,11 +38,28 @@ pub fn approves(server: &Configured) -> Result<bool, Error> {
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
+/// A new trace's first message with what earlier work says about it, which is told.
+pub async fn experienced(app: &Installation, mail: Mail, output: &OutputArgs) -> Mail {
+    let Experienced { mail, shown, problem } = app.with_experience(mail).await;
+    if let Some(problem) = problem {
+        eprintln!("! experiences: {}", plain(problem.message()));
+    }
+    if !shown.is_empty() && !output.json {
+        eprintln!("· experience: {}", shown.join(", "));
+    }
+    mail
+}
+
 /// Stays with a run, and tells it when the tools of its servers change.
 pub async fn follow(follow: Follow<'_>, mcp: Option<Mcp>) -> Result<Exit, Failure> {
     let passing_on = servers::pass_on(follow.app, follow.runtime, &follow.trace, mcp.as_ref());
+    let Follow { app, runtime, output, .. } = follow;
+    let trace = follow.trace.clone();
     let done = follow.stay().await;
     drop(passing_on);
+    if done.is_ok() && !output.is_chat {
+        reflect_after(app, runtime, &trace, output).await;
+    }
     if let Some(mcp) = &mcp {
         mcp.close().await;
     }

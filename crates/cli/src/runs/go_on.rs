@@ -16,6 +16,7 @@ use mainpath::Installation;
 use mainpath::agent::{self, ModeFor};
 use mainpath::core::{EffectKey, State, pending};
 use mainpath::policy::is_asked_by_default;
+use mainpath::presets::check_kept;
 use mainpath::runtime::{Mail, Runtime};
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
@@ -115,6 +116,9 @@ pub async fn go_on(
         )));
     }
     let spec = spec_of(&log).ok_or_else(|| Failure::error(format!("trace {trace} has no task; start a new one")))?;
+    if let Some(named) = &agent.agent {
+        check_kept(spec, named)?;
+    }
     let demo = is_demo(app, trace, &spec.workspace);
     if agent.model.is_none() {
         check_asked(trace, spec, demo, mail.as_ref())?;

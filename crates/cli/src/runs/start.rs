@@ -5,15 +5,16 @@ use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::attach;
 use crate::runs::demo::is_demo;
-use crate::runs::driven::{announce, connect, follow, warn};
+use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
+use crate::runs::given::given;
 use crate::runs::go_on::go_on;
 use crate::runs::rules::check_rules;
 use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
 use crate::ui::text::plain;
 use mainpath::Installation;
-use mainpath::agent::{self, choose_model};
+use mainpath::agent::{self, Basis, choose_model};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
@@ -52,7 +53,8 @@ pub async fn begin(
         // It was killed before anything was said in it: this is its first message.
         known = Some(trace);
     }
-    let chosen = choose_model(args.agent.model.as_deref(), &app.logs.home, app.models.registry()).await?;
+    let mut given = given(app, &args.agent, app.sources.run.clone(), args.output.json)?;
+    let chosen = choose_model(given.model(), &app.logs.home, app.models.registry()).await?;
     app.prepare_model(&chosen.model).await?;
     let attached = attach(app.models.registry(), &args.attach, &chosen.model)?;
     let trace = match known {
@@ -70,9 +72,8 @@ pub async fn begin(
     // In a folder made for it, the script that ships with the program needs nobody's permission. A person who is there is asked
     // once, to see how that is.
     let mode = if demo && !is_attended() { ApprovalMode::Yes } else { mode(&args.agent, is_attended()) };
-    let mut given = app.sources.run.clone();
     if demo && is_attended() {
-        given.allow.extend(["write_text_file", "bash(*)"].map(String::from));
+        given.rules.allow.extend(["write_text_file", "bash(*)"].map(String::from));
     }
     if !args.output.json {
         if let Some(note) = &chosen.note {
@@ -85,12 +86,17 @@ pub async fn begin(
     warn(app, &chosen.model, &args.output);
     // The demonstration is complete in itself.
     let mcp = if demo { None } else { connect(app, &workspace, &args.agent).await? };
-    let rules = check_rules(app, &workspace.display().to_string(), given.clone(), args.output.json)?;
-    let mut spec = agent::spec(&args.agent.options()?, app.basis(), chosen.model, &workspace, &rules.policy, mode)?;
-    spec.rules = given;
+    let rules = check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
+    let basis = Basis { rules: &given.rules, ..app.basis() };
+    let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &rules.policy, mode)?;
     let runtime = app.runtime_under(rules)?;
-    let mail = message(task, attached, &args.output);
+    let mail = experienced(app, message(task, attached, &args.output), &args.output).await;
+    let is_named = spec.name.is_some();
+    let first = mail.clone();
     runtime.start(&app.logs.scope, &trace, spec, mail).await?;
+    if !is_named && !demo {
+        app.name_later(&runtime, &trace, &first);
+    }
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
 }

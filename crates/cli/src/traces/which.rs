@@ -69,9 +69,18 @@ pub async fn surely(logs: &Logs, named: Option<&str>, what: &str) -> Result<Trac
     }
 }
 
-/// A trace with its task.
+/// What people know a trace by: its name, if it was given one, and its task.
+pub fn label(row: &Row) -> String {
+    match &row.name {
+        Some(name) if !row.task.is_empty() => format!("{name} · {}", row.task),
+        Some(name) => name.clone(),
+        None => row.task.clone(),
+    }
+}
+
+/// A trace with its name and its task.
 pub fn name(row: &Row) -> String {
-    match short(&row.task, TASK).as_str() {
+    match short(&label(row), TASK).as_str() {
         "" => row.trace.to_string(),
         task => format!("{} ({})", row.trace, plain(task)),
     }

@@ -89,6 +89,11 @@ pub fn pins_went(trace: &TraceId, pins: usize) -> Option<String> {
     Some(format!("{them}; to pin again: mainpath pin {trace} \"…\""))
 }
 
+/// A name as it is typed.
+pub fn quoted(name: &str) -> String {
+    if name.contains(' ') { format!("'{name}'") } else { name.into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -252,9 +252,10 @@ fn the_main_path_is_shown_with_calls_and_results() {
     let head: Vec<&str> = head.lines().collect();
     let (work, model) = (place.work.display().to_string(), server.model());
     assert_eq!(
-        head[..4],
+        head[..5],
         [
             &format!("trace   {trace}"),
+            "name    Read a",
             "status  completed (final)",
             &format!("model   {model}"),
             &format!("folder  {work}"),

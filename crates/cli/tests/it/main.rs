@@ -3,6 +3,7 @@
 // Helpers of tests may unwrap as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agents;
 mod agents_md;
 mod approvals;
 mod attachments;
@@ -16,6 +17,7 @@ mod crash;
 mod destinations;
 mod elsewhere;
 mod every_model;
+mod experiences;
 mod foreign_verifier;
 mod forks;
 mod hardening;
@@ -32,6 +34,7 @@ mod mcp;
 mod mcp_serve;
 mod messages;
 mod models;
+mod names;
 mod optional_tools;
 mod pipes;
 mod plan;

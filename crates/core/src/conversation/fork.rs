@@ -123,6 +123,7 @@ impl State {
     /// there is allowed here, and what was spent was spent there.
     pub(crate) fn forked(&mut self, id: EventId) {
         self.queues = Queues::default();
+        self.name = None;
         (self.between_runs.rewind, self.between_runs.opening, self.context.compaction, self.between_runs.clearing) =
             (None, None, None, false);
         self.approvals.rules.clear();

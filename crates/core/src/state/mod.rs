@@ -24,6 +24,9 @@ use std::sync::Arc;
 pub struct State {
     /// The trace.
     pub trace: TraceId,
+    /// What it is called, once somebody or a model has named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// How far its log and its mailbox have been read.
     pub log: Position,
     /// What is numbered.
@@ -71,6 +74,7 @@ impl State {
     pub fn new(trace: TraceId) -> State {
         State {
             trace,
+            name: None,
             log: Position::default(),
             counts: Counts::default(),
             spec: None,

@@ -82,7 +82,16 @@ fn life() -> Vec<Event> {
     let mut agent = finish(agent);
     let limits = Limits { inject_every: Some(1), ..no_limits() };
     let hooks = vec!["news".to_string()];
-    agent.takes(InputKind::SetSpec { spec: Box::new(Spec { context_hooks: hooks, ..spec(limits, 4_000) }), by: None });
+    let preset = AppliedPreset {
+        name: "explore".into(),
+        source: "builtin".into(),
+        skills: Some(vec!["planning".into()]),
+        instructions: "Only look.".into(),
+    };
+    let rules = RunRules { deny: vec!["bash".into()], commands: vec![vec!["git *".into()]], ..RunRules::default() };
+    let relations = Relations { agent_type: Some("explore".into()), ..Relations::default() };
+    let reader = Spec { context_hooks: hooks, preset: Some(preset), rules, relations, ..spec(limits, 4_000) };
+    agent.takes(InputKind::SetSpec { spec: Box::new(reader), by: None });
     agent.says(MessageMode::Message, "once more");
     let planned = PlannedCall { answer: Some("the plan in short".into()), ..allowed("read") };
     let step = Step { id: Some("s1".into()), title: Some("a step".into()), ..Step::default() };
@@ -120,6 +129,14 @@ fn life() -> Vec<Event> {
     let last = log.last().unwrap();
     let reopened = CallReopened { of: call, seq: Seq(99), grant: 1 };
     log.push(Event { id: last.id + 1, kind: reopened.into(), ..last.clone() });
+    // Younger still; what is decided with them is in `names.rs`.
+    let usage = Usage { input: 9, output: 2, ..Usage::default() };
+    let made = NameMade { model: "small".into(), usage, cost: 3, about: true };
+    for (name, made) in [("A name", None), ("Another name", Some(made))] {
+        let last = log.last().unwrap();
+        let named = TraceNamed { name: name.into(), by: user(), made };
+        log.push(Event { id: last.id + 1, kind: named.into(), ..last.clone() });
+    }
     log
 }
 

@@ -21,6 +21,7 @@ mod layouts;
 mod limits;
 mod loops;
 mod mailbox;
+mod names;
 mod odd_logs;
 mod plan;
 mod purity;

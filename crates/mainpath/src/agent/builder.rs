@@ -2,9 +2,10 @@
 
 use super::options::{AgentOptions, LimitOptions};
 use super::spec::{spec, workspace};
+use crate::presets::Given;
 use crate::rules::check_given;
 use crate::{Error, Host, Run, Trace};
-use mainpath_runtime::{Mail, new_trace_id};
+use mainpath_runtime::new_trace_id;
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
 use std::path::Path;
 
@@ -16,6 +17,7 @@ pub struct Agent {
     options: AgentOptions,
     approvals: ApprovalMode,
     rules: RunRules,
+    preset: Option<String>,
     trace: Option<TraceId>,
 }
 
@@ -24,7 +26,7 @@ impl Host {
     pub fn agent(&self, model: impl Into<String>) -> Agent {
         let (options, rules) = (AgentOptions::default(), RunRules::default());
         let (host, model) = (self.clone(), model.into());
-        Agent { host, model, options, approvals: ApprovalMode::Ask, rules, trace: None }
+        Agent { host, model, options, approvals: ApprovalMode::Ask, rules, preset: None, trace: None }
     }
 }
 
@@ -38,6 +40,13 @@ impl Agent {
     /// What is added to the system text.
     pub fn instructions(mut self, text: impl Into<String>) -> Agent {
         self.options.prompt.instructions = Some(text.into());
+        self
+    }
+
+    /// The preset that it is made from, by its name: one of its workspace, of the person, or of Mainpath (`explore`, …). What is said by
+    /// other methods comes before it, its model included.
+    pub fn preset(mut self, name: impl Into<String>) -> Agent {
+        self.preset = Some(name.into());
         self
     }
 
@@ -101,11 +110,12 @@ impl Agent {
     pub fn spec(&self) -> Result<Spec, Error> {
         let folder = workspace(self.options.workspace.as_deref())?;
         check_given(&self.rules, self.host.tools())?;
-        let policy = self.host.policy(&folder.display().to_string(), &self.rules)?;
-        let mut spec =
-            spec(&self.options, self.host.basis(&self.rules), self.model.clone(), &folder, &policy, self.approvals)?;
-        spec.rules = self.rules.clone();
-        Ok(spec)
+        let presets =
+            self.preset.as_ref().map(|name| Ok::<_, Error>((name, self.host.presets(&folder)?))).transpose()?;
+        let preset = presets.as_ref().map(|(name, presets)| presets.choose(name)).transpose()?.cloned();
+        let Given { options, rules } = Given::new(self.options.clone(), self.rules.clone(), preset);
+        let policy = self.host.policy(&folder.display().to_string(), &rules)?;
+        spec(&options, self.host.basis(&rules), self.model.clone(), &folder, &policy, self.approvals)
     }
 
     /// Starts it with a task. Returns when both are durable; the run goes on by itself, whether anybody follows it or not.
@@ -120,7 +130,7 @@ impl Agent {
             None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
         };
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        runtime.start(scope, &id, spec, Mail::message(task)).await?;
+        runtime.start(scope, &id, spec, self.host.first_message(task.into()).await).await?;
         Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

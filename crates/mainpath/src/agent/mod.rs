@@ -12,9 +12,13 @@ mod spec;
 pub use basis::Basis;
 pub use builder::Agent;
 pub use model::{Chosen, check_model, choose_model, env, find_model};
+pub(crate) use notes::repository_root;
 pub use offer::REACHING;
 #[cfg(feature = "home")]
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
 
+#[cfg(feature = "home")]
+pub(crate) use spec::with_instructions;
 pub use spec::{ModeFor, changed, sizes, spec, workspace};
+pub(crate) use spec::{with_model, with_words};

@@ -29,7 +29,7 @@ pub struct Note {
 pub fn read(workspace: &Path, protected: &[PathBuf]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut room = MOST_OF_ALL;
-    let root = root(workspace);
+    let root = repository_root(workspace);
     for folder in workspace.ancestors().take_while(|folder| folder.starts_with(root)) {
         let file = folder.join(NAME);
         let Some(text) = text_of(&file, root, protected).filter(|text| !text.trim().is_empty()) else { continue };
@@ -46,7 +46,7 @@ pub fn read(workspace: &Path, protected: &[PathBuf]) -> Vec<Note> {
 
 /// The root of the repository that the workspace is in, else the workspace itself. A folder above that belongs to somebody else is
 /// no root: anybody may write into `/tmp`.
-fn root(workspace: &Path) -> &Path {
+pub(crate) fn repository_root(workspace: &Path) -> &Path {
     let owner = |folder: &Path| folder.metadata().map(|data| data.uid()).ok();
     let is_root = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
     let ours = |folder: &&Path| owner(folder) == owner(workspace);

@@ -1,5 +1,6 @@
 //! Which tools a run is offered: those that its caller allows, without those of which a rule denies every call.
 
+use crate::presets::Preset;
 use crate::{Error, Home};
 use mainpath_policy::{Policy, ToolNames};
 use mainpath_runtime::{is_look_back, look_back_tools};
@@ -40,6 +41,28 @@ pub(super) fn allowed(given: Option<&[String]>, home: &Home, tools: &Tools) -> R
         seen.push(own);
     }
     Ok(named)
+}
+
+/// The same for an agent of a preset: what the caller names comes before what the preset does, and what the configuration names bounds
+/// it. Errors: as [`allowed`], or the preset denies a tool that the caller names.
+pub(super) fn allowed_by_preset(
+    preset: &Preset,
+    given: Option<&[String]>,
+    home: &Home,
+    tools: &Tools,
+) -> Result<Vec<String>, Error> {
+    if let Some(named) = given {
+        preset.check_named(named)?;
+        return allowed(given, home, tools);
+    }
+    let bounds = allowed(None, home, tools)?;
+    let (specs, hidden) = (tools.specs(), tools.hidden());
+    let known: Vec<&str> = specs.iter().map(|tool| &tool.name).chain(&hidden).map(String::as_str).collect();
+    match preset.tools_within(&bounds, &known) {
+        None => Ok(Vec::new()),
+        Some(named) if named.is_empty() => allowed(Some(&[]), home, tools),
+        Some(named) => Ok(named),
+    }
 }
 
 /// The tools that a spec's caller allows. What only looks back into the conversation is always there: without it, what a

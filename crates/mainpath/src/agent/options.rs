@@ -1,5 +1,6 @@
 //! What a caller can say of an agent. What is not said comes from the configuration, from the profile, or from the earlier run.
 
+use crate::presets::Preset;
 use mainpath_types::{Access, BudgetMode, Effort, Micros, Profile, Protocol, RateLimit, Recovery, Relations};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -41,6 +42,9 @@ pub struct AgentOptions {
     pub uid: Option<String>,
     /// What it belongs to.
     pub relations: Relations,
+    /// The preset that it is made from, below all that is said here; its rules are the caller's to add ([`Given`](crate::presets::Given)). An agent
+    /// keeps the one that it began with.
+    pub preset: Option<Preset>,
 }
 
 /// How a model is used.

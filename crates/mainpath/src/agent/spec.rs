@@ -4,10 +4,12 @@ use super::basis::Basis;
 use super::limits::{limit_rates, limit_tools, set_limits};
 use super::model::check_model;
 use super::notes::{self, Note, part};
-use super::offer::{allowed, held_to, tools_now, without_denied};
+use super::offer::{allowed, allowed_by_preset, held_to, tools_now, without_denied};
 use super::options::relate;
 use super::options::{AgentOptions, PromptOptions};
 use crate::home::ConfigFile;
+use crate::presets;
+use crate::presets::Preset;
 use crate::{Error, Home};
 use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
@@ -60,6 +62,10 @@ pub fn spec(
     let config = &basis.home.config;
     let profile = given.profile.or(config.profile).unwrap_or_default();
     let mut limits = configured(profile, config);
+    let preset = given.preset.as_ref();
+    if let Some(preset) = preset {
+        presets::set_limits(&mut limits, &preset.limits, &config.limits);
+    }
     set_limits(&mut limits, &given.limits);
     let mut spec = Spec {
         tools: Vec::new(),
@@ -78,8 +84,13 @@ pub fn spec(
         ..Spec::new("", profile)
     };
     relate(&mut spec.relations, &given.relations);
+    spec.preset = preset.map(Preset::applied);
+    spec.relations.agent_type = spec.relations.agent_type.take().or(preset.map(|preset| preset.name.clone()));
     set_about(&mut spec, given, basis.home)?;
-    spec.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
+    spec.allowed_tools = match preset {
+        Some(preset) => allowed_by_preset(preset, given.tools.as_deref(), basis.home, basis.tools)?,
+        None => allowed(given.tools.as_deref(), basis.home, basis.tools)?,
+    };
     offer_tools(&mut spec, given, basis)?;
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
@@ -180,6 +191,9 @@ pub fn changed(
         let fresh = Spec::new("", profile);
         (new.profile, new.text, new.protocol) = (fresh.profile, fresh.text, fresh.protocol);
         new.limits = configured(new.profile, &basis.home.config);
+        if old.preset.is_some() {
+            keep_preset_limits(&mut new.limits, &old.limits);
+        }
     }
     if let Some(model) = &given.model {
         set_model(&mut new, model.clone(), given, basis);
@@ -227,7 +241,7 @@ fn set_form(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Result<(
         None => spec.protocol,
     };
     spec.text.tolerant |= sampling.tolerant;
-    spec.effort = sampling.effort.or(spec.effort);
+    spec.effort = sampling.effort.or(given.preset.as_ref().and_then(|preset| preset.effort)).or(spec.effort);
     if let Some(schema) = &sampling.output_schema {
         check_schema(schema).map_err(|why| Error::invalid(format!("the output schema cannot be used: {why}")))?;
         spec.output_schema = Some(schema.clone());
@@ -251,6 +265,14 @@ fn set_access(spec: &mut Spec, given: &AgentOptions) {
     spec.network = given.network.unwrap_or(spec.network);
 }
 
+/// Makes the system text of a spec anew. Errors: a template cannot be used.
+#[cfg(feature = "home")]
+pub(crate) fn with_instructions(spec: &mut Spec, home: &Home) -> Result<(), Error> {
+    let notes = notes(spec, home);
+    spec.instructions = system_text(spec, home, &notes)?;
+    Ok(())
+}
+
 /// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
 fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
     let notes = match spec.agents_md {
@@ -258,20 +280,29 @@ fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
         false => Vec::new(),
     };
     let files = notes.iter().map(|note| part(note.file.display().to_string(), &note.text));
+    let preset = spec.preset.as_ref().filter(|preset| !preset.instructions.is_empty());
+    let preset = preset.map(|preset| part(format!("agent {}", preset.name), &preset.instructions));
     let own = Some(&spec.own_instructions).filter(|text| !text.is_empty());
-    spec.instruction_parts = files.chain(own.map(|text| part("instructions".into(), text))).collect();
+    let own = own.map(|text| part("instructions".into(), text));
+    spec.instruction_parts = preset.into_iter().chain(files).chain(own).collect();
     notes
 }
 
-/// The system text: Mainpath's own, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
+/// The system text: Mainpath's own, that of its preset, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
 fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Error> {
     let mut own = spec.system_prompt.clone().unwrap_or_else(|| instructions(Path::new(&spec.workspace)));
+    let preset = match &spec.preset {
+        Some(preset) if !preset.instructions.is_empty() => {
+            format!("You work as the agent {:?}. Its instructions:\n{}", preset.name, preset.instructions)
+        }
+        _ => String::new(),
+    };
     let owner = match spec.own_instructions.as_str() {
         "" => String::new(),
         text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
     };
-    for more in [notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
+    for more in [preset, notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
         own.push_str("\n\n");
         own.push_str(more);
     }
@@ -299,9 +330,34 @@ fn on(model: String, profile: Profile, given: &AgentOptions, basis: Basis<'_>) -
     let facts = basis.models.facts(&model);
     let (context_window, reserved_output) = sizes(&facts, &basis.home.config);
     // Models that reason refuse any other temperature than their own, or do worse with it: only who says so has one.
-    let usual = basis.home.config.temperature.map(|wanted| wanted.0).or(profile.temperature());
+    let of_preset = given.preset.as_ref().and_then(|preset| preset.temperature);
+    let usual = of_preset.or(basis.home.config.temperature.map(|wanted| wanted.0)).or(profile.temperature());
     let temperature = given.sampling.temperature.or(usual.filter(|_| !facts.abilities.reasoning));
     Fallback { model, context_window, reserved_output, price: facts.price.unwrap_or_default(), temperature }
+}
+
+/// Has a spec work on the model of a preset. Errors: its price is not known, and there is a limit in money.
+pub(crate) fn with_model(spec: &mut Spec, model: String, preset: &Preset, basis: Basis<'_>) -> Result<(), Error> {
+    let given = AgentOptions { preset: Some(preset.clone()), ..AgentOptions::default() };
+    set_model(spec, model, &given, basis);
+    set_form(spec, &given, basis)?;
+    priced(spec, basis)
+}
+
+/// Writes the system text of a spec again, from what it says now.
+pub(crate) fn with_words(spec: &mut Spec, home: &Home) -> Result<(), Error> {
+    let notes = notes(spec, home);
+    spec.instructions = system_text(spec, home, &notes)?;
+    Ok(())
+}
+
+/// The limits that a preset can set, as they were: another profile is below it.
+fn keep_preset_limits(limits: &mut Limits, old: &Limits) {
+    limits.turns = old.turns;
+    limits.calls = old.calls;
+    limits.tokens = old.tokens;
+    limits.money = old.money;
+    limits.run_timeout_ms = old.run_timeout_ms;
 }
 
 /// A limit in money holds only for models whose price is known. Errors: one of the spec's has none.

@@ -12,7 +12,7 @@ use mainpath_types::{
     CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut, ContinueRequested, Erased,
     EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
     MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound,
-    RunClosing, RunFinished, RunStarted, SessionCleared, SpecChanged, TailCut, TurnFinished,
+    RunClosing, RunFinished, RunStarted, SessionCleared, SpecChanged, TailCut, TraceNamed, TurnFinished,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -166,6 +166,8 @@ events! {
     GoalUpdated(GoalChanged) = "goal_updated",
     /// A torn last line was cut off the log.
     TailCut(TailCut) = "tail_cut",
+    /// The trace was named.
+    TraceNamed(TraceNamed) = "trace_named",
     /// The content of earlier events was taken out of the log.
     Erased(Erased) = "erased",
 }

@@ -10,7 +10,7 @@ use super::units::{Rate, Temperature, Time};
 #[cfg(feature = "home")]
 use mainpath_mcp::McpConfig;
 #[cfg(feature = "home")]
-use mainpath_net::Reach;
+use mainpath_net::{Reach, SecretTexts, WebAddress};
 use mainpath_policy::ToolNames;
 #[cfg(feature = "home")]
 use mainpath_runtime::{BadForm, Vault};
@@ -19,6 +19,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 #[cfg(feature = "home")]
 use std::collections::BTreeSet;
+#[cfg(feature = "home")]
+use std::num::NonZeroU8;
 use std::num::{NonZeroU32, NonZeroUsize};
 use toml::Spanned;
 
@@ -99,6 +101,10 @@ pub struct ConfigFile {
     /// MCP servers.
     #[cfg(feature = "home")]
     pub mcp: McpConfig,
+    /// What agents learned from earlier work.
+    pub experience: ExperienceConfig,
+    /// What traces are called.
+    pub names: NamesConfig,
     /// How long traces are kept.
     pub retention: Retention,
     /// What sessions are like where nothing else is said.
@@ -113,6 +119,47 @@ pub struct Retention {
     pub older_than: Option<Time>,
     /// All but so many of the newest.
     pub keep: Option<NonZeroUsize>,
+}
+
+/// `[experience]`: what agents learned from earlier work.
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExperienceConfig {
+    /// Whether agents are shown experiences and have the tools for them. Without it, where there are any.
+    pub enabled: Option<bool>,
+    /// How many a new trace is shown at most; 5 where nothing is said, 0 for none.
+    pub show: Option<u32>,
+    /// Whether a run that made calls is reflected on when it has ended.
+    pub reflect: bool,
+    /// `[experience.embeddings]`: finds experiences by meaning as well.
+    #[cfg(feature = "home")]
+    pub embeddings: Option<EmbeddingsConfig>,
+}
+
+/// `[experience.embeddings]`: an endpoint as OpenAI has it. The texts of accepted experiences and the tasks of new traces are sent to it,
+/// without secrets.
+#[cfg(feature = "home")]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddingsConfig {
+    /// The address, such as `https://api.openai.com/v1/embeddings`.
+    pub url: WebAddress,
+    /// The model, such as `text-embedding-3-small`.
+    pub model: String,
+    /// Headers; `{{secret:NAME}}` stands for a secret.
+    #[serde(default)]
+    pub headers: SecretTexts,
+    /// How near an experience must be, in percent of a cosine; 40 where nothing is said.
+    pub least: Option<NonZeroU8>,
+}
+
+/// `[names]`: what traces are called.
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NamesConfig {
+    /// The model that makes a name out of a trace's task, a small and cheap one. Without it, or where it fails, the first words of the task
+    /// are the name.
+    pub model: Option<String>,
 }
 
 /// `[shares]`: those that are not named have their usual size.
@@ -229,6 +276,7 @@ impl ConfigFile {
         let mut names = self.tools.secrets();
         names.extend(self.hooks.iter().flat_map(|hook| hook.headers.secrets()));
         names.extend(self.context_hooks.iter().flat_map(|hook| hook.headers.secrets()));
+        names.extend(self.experience.embeddings.iter().flat_map(|config| config.headers.secrets()));
         names.extend(self.sessions.password.clone());
         let (variables, given) = super::secrets::of_servers(&self.mcp);
         names.extend(variables);

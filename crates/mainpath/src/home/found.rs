@@ -5,11 +5,14 @@ use super::mistakes;
 use super::place::Home;
 use super::toolbox::Unready;
 use crate::Error;
+use crate::experience::{Lookup, offer};
 use mainpath_runtime::Vault;
 use mainpath_store::read_regular_text;
+use mainpath_store::scheduler::system_clock;
 use mainpath_tools::Tools;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 impl Home {
     /// Finds the folders and reads the configuration. Errors: file, line and what is wrong.
@@ -45,7 +48,7 @@ impl Home {
                 (config, forms, Some(wrong))
             }
         };
-        Ok((Home { data, config_file, config, forms }, wrong))
+        Ok((Home { data, config_file, config, person: var("HOME"), forms }, wrong))
     }
 
     /// The configuration says nothing that can never hold. Errors: file, line and what is wrong.
@@ -77,7 +80,12 @@ impl Home {
 
     /// The tools of this installation, and those that are configured and cannot be used.
     pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
-        self.config.tools.build(&self.config.net, &|name| self.secret(name))
+        let (tools, unready) = self.config.tools.build(&self.config.net, &|name| self.secret(name));
+        let experiences = self.experiences();
+        if self.has_experience(&experiences) {
+            offer(&tools, &Lookup::by_words(Arc::new(experiences)), system_clock);
+        }
+        (tools, unready)
     }
 }
 

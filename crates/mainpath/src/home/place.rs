@@ -19,6 +19,8 @@ pub struct Home {
     pub config_file: PathBuf,
     /// What it says.
     pub config: ConfigFile,
+    /// The folder of the person whose home it is; none for a home by hand.
+    pub(crate) person: Option<PathBuf>,
     /// The forms of secrets that it wants found.
     pub(super) forms: Vault,
 }
@@ -27,7 +29,7 @@ impl Home {
     /// A home whose configuration says nothing, with its data in this folder.
     pub(crate) fn by_hand(data: &Path) -> Home {
         let (config, forms) = Default::default();
-        Home { data: data.into(), config_file: data.join("config.toml"), config, forms }
+        Home { data: data.into(), config_file: data.join("config.toml"), config, person: None, forms }
     }
 
     /// Where the configuration is, or would be.

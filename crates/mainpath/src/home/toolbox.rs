@@ -43,7 +43,7 @@ pub struct Optional {
 }
 
 /// The tools that can be switched on, in the order of their names.
-pub const OPTIONAL: [Optional; 8] = [
+pub const OPTIONAL: [Optional; 9] = [
     Optional {
         name: "external",
         what: "Commands and addresses of your own, as tools",
@@ -82,6 +82,11 @@ input_schema = { type = "object", properties = { branch = { type = "string" } },
 "#,
     },
     Optional { name: "json_transform", what: "Applies jq filters to JSON", how: "[tools]\njson_transform = true\n" },
+    Optional {
+        name: "knowledge_save",
+        what: "Keeps what was learned; with it get_experience and knowledge_search",
+        how: "[experience]\nenabled = true   # without it, once there are experiences\n",
+    },
     Optional {
         name: "redis_context",
         what: "Keeps texts in Redis, where other agents see them",
@@ -201,6 +206,11 @@ mod tests {
         let always = Tools::kernel().with_internal().specs().len();
         for Optional { name, how, .. } in OPTIONAL {
             let config: ConfigFile = toml::from_str(how).unwrap_or_else(|error| panic!("{name}: {error}"));
+            if name == "knowledge_save" {
+                // By another section: the host adds it.
+                assert_eq!(config.experience.enabled, Some(true));
+                continue;
+            }
             let (tools, unready) = config.tools.build(&config.net, &|_| Some("http://a.test/secret".into()));
             // The owner's own has the name that the owner gives it.
             let added = if name == "external" { "count_words" } else { name };

@@ -42,6 +42,9 @@ pub struct ContextReport {
     pub request: Option<u32>,
     /// The model.
     pub model: String,
+    /// The preset that the agent was made from, if it was.
+    #[serde(default)]
+    pub agent: Option<String>,
     /// The model's window.
     pub window: u32,
     /// What of it is kept free for the answer.
@@ -213,6 +216,7 @@ impl<'a> Look<'a> {
             turn: state.counts.turns,
             request: state.model.map(|model| model.request),
             model: self.spec.model.clone(),
+            agent: self.spec.preset.as_ref().map(|preset| preset.name.clone()),
             window: layout.window,
             reserved: layout.reserved,
             margin,

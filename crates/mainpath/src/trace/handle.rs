@@ -168,6 +168,17 @@ impl Trace {
         read.state.calls.get(call).ok_or_else(none)
     }
 
+    /// Calls the trace by a name. Errors: it is empty, longer than 80 letters or more than one line.
+    pub async fn rename(&self, name: impl Into<String>) -> Result<(), Error> {
+        let from = self.look().await?.log.head + 1;
+        let id = self.settle(Mail::Rename { name: name.into(), made: None }).await?;
+        let refused = self.events(from).await?.into_iter().find_map(|event| match event.kind {
+            EventKind::MailRefused(refused) if event.mail == Some(id) => Some(refused.problem),
+            _ => None,
+        });
+        refused.map_or(Ok(()), |problem| Err(Error::new(ErrorKind::Refused, problem)))
+    }
+
     /// Replaces older messages with a summary: now where no run goes on, else before the run's next turn.
     pub async fn compact(&self, hint: Option<String>) -> Result<(), Error> {
         self.settle(Mail::Compact { hint }).await?;

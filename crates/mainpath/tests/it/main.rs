@@ -8,8 +8,10 @@ mod errors;
 mod events;
 #[allow(dead_code, reason = "each has a main of its own")]
 mod examples;
+mod experience;
 mod mcp;
 mod operations;
+mod presets;
 mod runs;
 mod starting;
 mod support;

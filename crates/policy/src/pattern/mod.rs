@@ -194,7 +194,7 @@ fn what(tool: &str, inner: &str, folders: &Folders) -> Result<What, String> {
 const ASKING: [&str; 2] = ["http_request", "web_fetch"];
 
 /// The tools that Mainpath itself has, with what they are called besides.
-pub(crate) const OWN_TOOLS: [&str; 18] = [
+pub(crate) const OWN_TOOLS: [&str; 21] = [
     "bash",
     "read_text_file",
     "write_text_file",
@@ -213,6 +213,9 @@ pub(crate) const OWN_TOOLS: [&str; 18] = [
     "ask_human",
     "goal",
     "sandbox",
+    "get_experience",
+    "knowledge_search",
+    "knowledge_save",
 ];
 
 /// A tool's name, or a pattern for names. Errors: it cannot be one, or is a slip of the pen.

@@ -8,6 +8,7 @@ mod bounds;
 mod builtin_rules;
 mod by_name;
 mod bypasses;
+mod command_bounds;
 mod details;
 mod files;
 mod hostile;

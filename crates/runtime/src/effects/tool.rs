@@ -36,6 +36,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
     let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces));
     context.within = within;
+    context.foreign = judged_by.origins.as_ref().map(|origins| origins.foreign().collect()).unwrap_or_default();
     context.check_redirect = check_redirect(&effect, &name, &arguments, judged_by);
     let before = match effect.prepared.snapshots && may_change_any_file(&name, context.grant.effect()) {
         true => Some(look_before(&effect, &context).await),

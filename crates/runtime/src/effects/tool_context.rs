@@ -39,6 +39,7 @@ pub(crate) fn tool_context(
         context.cage = Cage::open();
     }
     context.cancel = cancel;
+    context.trace = Some(effect.trace.clone());
     context.processes = Arc::clone(&handle.processes);
     context.blobs =
         Arc::new(Blobs { store: Arc::clone(&config.store), scope: scope.clone(), vault: config.vault.clone() });

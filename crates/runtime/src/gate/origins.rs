@@ -151,7 +151,12 @@ impl Origins {
 
     /// Whether anything was said that came from elsewhere.
     pub fn is_foreign(&self) -> bool {
-        foreign(self.seen).next().is_some()
+        self.foreign().next().is_some()
+    }
+
+    /// Where from.
+    pub fn foreign(&self) -> impl Iterator<Item = Origin> {
+        foreign(self.seen)
     }
 
     /// Whether a person named the server of an address.

@@ -2,7 +2,7 @@
 
 use crate::error::RuntimeError;
 use crate::history::views;
-use mainpath_core::{NodeKind, State, apply};
+use mainpath_core::{NodeKind, State, apply, task};
 use mainpath_store::{Appended, Collected, Opened, ReadLog, StoreError, Sweep, TraceEntry, TraceStore};
 use mainpath_types::{
     BlobHash, CallRetried, Erased, Event, EventId, EventKind, FilesKept, GoalOp, LateResult, Left, Millis, Seq,
@@ -287,6 +287,8 @@ fn holders(state: &State, events: &[Event], seqs: &[Seq]) -> Result<BTreeSet<Eve
                     GoalOp::Pin { text } => said.as_ref().is_some_and(|said| said.contains(text.trim())),
                     _ => false,
                 }),
+                // What a model made of the task.
+                (EventKind::TraceNamed(data), NodeKind::User) => data.made.is_some() && task(state) == Some(*seq),
                 // Its first result is in its node's event, or was refused there.
                 (EventKind::CallRetried(CallRetried { call, .. }), NodeKind::Result(of))
                 | (EventKind::LateResult(LateResult { call, .. }), NodeKind::Result(of))

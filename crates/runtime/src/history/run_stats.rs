@@ -4,7 +4,7 @@
 use crate::history::telemetry::{ToolStats, Tools};
 use mainpath_core::{State, apply};
 use mainpath_types::{
-    BranchKind, Event, EventId, EventKind, FinishReason, Micros, Millis, Spec, Spent, TraceId, Usage,
+    BranchKind, Event, EventId, EventKind, FinishReason, Micros, Millis, Spec, Spent, TraceId, TraceNamed, Usage,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -168,6 +168,11 @@ pub fn runs(trace: &TraceId, events: &[Event]) -> Vec<RunStats> {
         }
         let Some(run) = runs.last_mut().filter(|run| run.reason.is_none()) else { continue };
         tools.count(&event.kind);
+        if let EventKind::TraceNamed(TraceNamed { made: Some(made), .. }) = &event.kind {
+            let stats = run.counts.models.entry(made.model.clone()).or_default();
+            stats.requests += 1;
+            stats.spend(made.spent());
+        }
         if let Some(model) = model {
             asked(run.counts.models.entry(model).or_default(), &event.kind);
         }

@@ -321,7 +321,7 @@ fn meta(state: &State, events: &[Event], spec: Option<&Spec>, task: &str, answer
         "trace_id": state.trace,
         "forked_from": forked.map(|data| json!({"trace_id": data.from, "sequence": data.at})),
         "mode": spec.map(|spec| spec.run_mode),
-        "name": spec.and_then(|spec| spec.name.as_deref()),
+        "name": state.name.as_deref().or(spec.and_then(|spec| spec.name.as_deref())),
         "uid": spec.and_then(|spec| spec.uid.as_deref()),
         "prompt_name": spec.and_then(|spec| spec.prompt_name.as_deref()),
         "agent_type": relations.agent_type,

@@ -161,6 +161,12 @@ impl Vault {
         for text in [&mut spec.system_prompt, &mut spec.name, &mut spec.uid].into_iter().flatten() {
             *text = self.redact(text);
         }
+        if let Some(preset) = &mut spec.preset {
+            let skills = preset.skills.iter_mut().flatten();
+            for text in [&mut preset.name, &mut preset.source, &mut preset.instructions].into_iter().chain(skills) {
+                *text = self.redact(text);
+            }
+        }
         for tool in &mut spec.tools {
             tool.description = self.redact(&tool.description);
             self.redact_value(&mut tool.input_schema);

@@ -1,0 +1,80 @@
+//! Looking back on a run that has ended, where the configuration wants it.
+
+use crate::args::output::OutputArgs;
+use crate::exit::Failure;
+use crate::runs::signals::Signals;
+use crate::ui::text::plain;
+use mainpath::Installation;
+use mainpath::experience::{Experiences, reflected_trace};
+use mainpath::runtime::run_stats::runs;
+use mainpath::runtime::{Mail, Phase, Runtime, views};
+use mainpath::types::TraceId;
+use std::collections::BTreeSet;
+
+/// Has the agent of a run that has ended look back on it, if the configuration says so and the run did anything. What goes wrong is told
+/// and is no failure of the run.
+pub async fn reflect_after(app: &Installation, runtime: &Runtime, trace: &TraceId, output: &OutputArgs) {
+    if !app.logs.home.config.experience.reflect || reflected_trace(trace) != *trace {
+        return;
+    }
+    if let Err(Failure { message, .. }) = reflected(app, runtime, trace, output).await
+        && !output.json
+    {
+        eprintln!("! no reflection: {}", plain(&message));
+    }
+}
+
+async fn reflected(app: &Installation, runtime: &Runtime, trace: &TraceId, output: &OutputArgs) -> Result<(), Failure> {
+    let (log, state, _) = app.logs.read(trace).await?;
+    // A question that was just answered teaches nothing that is worth a request.
+    let did_nothing = runs(trace, &log.events).last().is_none_or(|run| run.counts.tools.is_empty());
+    if state.run.is_some() || did_nothing {
+        return Ok(());
+    }
+    let before = ids(&app.experiences)?;
+    let mut signals = Signals::listen()?;
+    let new = app.reflection(runtime, trace, None).await?;
+    if !output.json {
+        eprintln!("· reflecting on the run: {new}");
+    }
+    let scope = &app.logs.scope;
+    let mut phases = runtime.watch(scope, &new, 1).phase();
+    runtime.resume(scope, &new);
+    loop {
+        match phases.borrow_and_update().clone() {
+            Phase::Running => {}
+            // It asks nobody: whatever it would wait for is denied.
+            Phase::Idle | Phase::Parked(_) => break,
+            Phase::Failed(problem) | Phase::Elsewhere(problem) => return Err(Failure::error(problem)),
+        }
+        tokio::select! {
+            changed = phases.changed() => changed.map_err(|_| Failure::error("the runtime has ended"))?,
+            _ = signals.next() => drop(runtime.send(scope, &new, &Mail::Stop).await?),
+        }
+    }
+    views::write(app.logs.at(&new)).await?;
+    if !output.json {
+        told(&app.experiences, &before)?;
+    }
+    Ok(())
+}
+
+/// The ids of all entries.
+pub fn ids(known: &Experiences) -> Result<BTreeSet<String>, Failure> {
+    let contents = known.all().map_err(mainpath::Error::from)?;
+    Ok(contents.entries.into_iter().map(|placed| placed.entry.id).collect())
+}
+
+/// Tells a person what was kept since.
+pub fn told(known: &Experiences, before: &BTreeSet<String>) -> Result<(), Failure> {
+    let contents = known.all().map_err(mainpath::Error::from)?;
+    let new: Vec<_> = contents.entries.iter().filter(|placed| !before.contains(&placed.entry.id)).collect();
+    if new.is_empty() {
+        eprintln!("· nothing was kept");
+    }
+    for placed in new {
+        let waits = if placed.entry.is_accepted() { "" } else { " (waits for you: mainpath experience review)" };
+        eprintln!("· kept {}{waits}", placed.entry.id);
+    }
+    Ok(())
+}

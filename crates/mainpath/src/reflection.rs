@@ -1,0 +1,43 @@
+//! Making a reflection on a trace.
+
+use crate::agent::with_instructions;
+use crate::experience::{FOCUS, PROMPT, offer, reflected_trace, reflection_name, reflection_of};
+use crate::{Error, Installation, spec_of};
+use mainpath_runtime::run_stats::runs;
+use mainpath_runtime::{Mail, Runtime};
+use mainpath_store::scheduler::system_clock;
+use mainpath_types::{MessageMode, Part, Protocol, Spent, TraceId, format_time};
+
+impl Installation {
+    /// Makes a reflection on a trace: a fork of it, ready to be driven, that asks its agent what was learned. `focus`: what to look at above
+    /// all. Nothing runs yet; the trace itself is left as it is. Errors: there is nothing to reflect on, nothing is left of its budget, or
+    /// its model cannot be used.
+    pub async fn reflection(&self, runtime: &Runtime, of: &TraceId, focus: Option<&str>) -> Result<TraceId, Error> {
+        if reflected_trace(of) != *of {
+            return Err(Error::invalid(format!("{of} is a reflection itself; name the trace {}", reflected_trace(of))));
+        }
+        let (log, state, _) = self.logs.read(of).await?;
+        let (Some(old), Some(head)) = (spec_of(&log), state.tree.head) else {
+            return Err(Error::failed(format!("{of} has nothing to reflect on")));
+        };
+        self.prepare_model(&old.model).await?;
+        offer(&self.tools, &self.lookup, system_clock);
+        let spent = runs(of, &log.events).last().map_or_else(Spent::default, |run| run.counts.spent());
+        let mut spec =
+            reflection_of(old, of, spent, &self.tools).map_err(|why| Error::failed(format!("{of}: {why}")))?;
+        // Under the text protocol the system text names the tools.
+        if spec.protocol == Protocol::Json && spec.tools != old.tools || spec.output_schema != old.output_schema {
+            with_instructions(&mut spec, &self.logs.home)?;
+        }
+        let new =
+            reflection_name(of, &format_time(system_clock())).map_err(|error| Error::failed(error.to_string()))?;
+        let scope = &self.logs.scope;
+        runtime.fork(scope, of, head, &new).await?;
+        runtime.send(scope, &new, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+        let focus = focus.map(str::trim).filter(|focus| !focus.is_empty());
+        let parts = [PROMPT].into_iter().chain(focus.map(|_| FOCUS)).chain(focus).map(Part::text).collect();
+        let typed = focus.map(|_| 2);
+        runtime.send(scope, &new, &Mail::Message { mode: MessageMode::Message, parts, typed }).await?;
+        Ok(new)
+    }
+}
