@@ -8,7 +8,7 @@ MODEL ?=
 FLAGS ?=
 SEEDS ?= 10000
 
-.PHONY: run build test advisories sbom package-check hardening mcp-servers skills-ref lint bench simulation mutants redis clean
+.PHONY: run build test advisories sbom package-check hardening mcp-servers skills-ref skill-collections lint bench simulation mutants redis clean
 
 ## Build and give an agent a task; without TASK, MODEL and any model that is set up, play the demonstration: make run TASK="…" MODEL="openai-compatible:http://127.0.0.1:8080/v1#name"
 run: build
@@ -48,6 +48,19 @@ $(SKILLS_REF)/.installed: crates/skills/tests/requirements.txt
 	python3 -m venv $(SKILLS_REF)/venv
 	$(SKILLS_REF)/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+## Every skill of some published collections is loaded and judged as the reference validator does. It downloads them, by pip and npm, below target/.
+COLLECTIONS := target/skill-collections
+skill-collections: skills-ref
+	@mkdir -p $(COLLECTIONS)/packages
+	@[ -e $(COLLECTIONS)/.unpacked ] || { \
+	  pip download --quiet --disable-pip-version-check --no-deps --dest $(COLLECTIONS)/packages adclaw==1.0.33 agent-skills-bundle==0.1.0 && \
+	  npm pack --silent --pack-destination $(COLLECTIONS)/packages @framers/agentos-skills@0.10.1 shopify-cc-kit@2.0.3 && \
+	  for package in $(COLLECTIONS)/packages/*; do \
+	    to=$(COLLECTIONS)/unpacked/$$(basename $$package); mkdir -p $$to; \
+	    case $$package in *.whl) python3 -m zipfile -e $$package $$to;; *.tgz) tar -xzf $$package -C $$to;; esac; \
+	  done && touch $(COLLECTIONS)/.unpacked; }
+	$(CARGO) test --locked -p mainpath-skills --test it -- --ignored --nocapture collections
 
 lint:
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt

@@ -9,6 +9,7 @@ mod models;
 mod open;
 mod packing;
 mod sandbox;
+mod skills;
 mod start;
 mod traces;
 mod waiting;
@@ -21,7 +22,7 @@ use std::process::{Command, Stdio};
 type Measure = fn(bool) -> Result<Vec<Row>, Fail>;
 
 /// By name, in the order of the table.
-const MEASURES: [(&str, Measure); 20] = [
+const MEASURES: [(&str, Measure); 21] = [
     ("latency", latency::latency),
     ("growth", latency::growth),
     ("crowd", crowd::crowd),
@@ -40,6 +41,7 @@ const MEASURES: [(&str, Measure); 20] = [
     ("list", traces::list),
     ("session", traces::session),
     ("experience", experience::retrieval),
+    ("skills", skills::skills),
     ("start", start::start),
     ("build", build),
 ];

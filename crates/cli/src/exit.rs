@@ -108,7 +108,7 @@ fn advised(line: String) -> String {
 }
 
 /// The flags that set the fields of the host library.
-const FLAGS: [(&str, &str); 8] = [
+const FLAGS: [(&str, &str); 9] = [
     ("limits.money", "--max-cost"),
     ("limits.rates", "--rate"),
     ("prompt.file", "--prompt"),
@@ -116,6 +116,7 @@ const FLAGS: [(&str, &str); 8] = [
     ("rules.ask", "--ask"),
     ("rules.deny", "--deny"),
     ("rules.files", "--policy"),
+    ("skills", "--skill"),
     ("tools", "--tools"),
 ];
 

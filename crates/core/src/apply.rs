@@ -78,9 +78,11 @@ pub fn apply(state: &mut State, event: &Event) {
             state.reminders.pin_is_news |=
                 data.ops.iter().any(|op| matches!(op, GoalOp::Pin { .. } | GoalOp::Unpin { .. }));
         }
+        EventKind::SkillSelected(data) => state.skill_selected(id, data),
         EventKind::MailRefused(MailRefused { .. })
         | EventKind::TailCut(TailCut { .. })
         | EventKind::FilesKept(FilesKept { .. })
+        | EventKind::ResourceLoaded(_)
         | EventKind::FilesRestored(FilesRestored { .. })
         | EventKind::Omitted(Omitted {}) => {}
         EventKind::TraceNamed(data) => state.named(data),

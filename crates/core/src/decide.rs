@@ -9,6 +9,7 @@ use crate::goals::decide as goals;
 use crate::model::cost::abandoned;
 use crate::model::decide as model;
 use crate::run::decide as run;
+use crate::skills;
 use crate::{CallState, Effect, EffectKey, InputKind, Refusal, State, TimerKey, pending};
 use mainpath_types::{
     CallProbing, EffectClass, EventKind, FilesRestored, FinishReason, Millis, Recovery, Resolution, ResolveCause,
@@ -60,6 +61,8 @@ pub fn decide(state: &State, at: Millis, input: &InputKind) -> Result<Vec<EventK
         InputKind::ContextTexts { turn, texts } => goals::hooks_said(state, *turn, texts),
         InputKind::ChangeGoals { ops, by } => goals::change(state, ops, by),
         InputKind::Name(named) => name::decide(state, named),
+        InputKind::SelectSkill(data) => skills::decide::select(state, data),
+        InputKind::LoadResource(data) => skills::decide::load(state, data),
         InputKind::BadMail { problem } => Err(Refusal::BadMail(problem.clone())),
         InputKind::Timer { key } => timer(state, at, *key),
         InputKind::Recovered { lost, tail_cut } => return Ok(recovered(state, *lost, tail_cut.as_ref())),

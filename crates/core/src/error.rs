@@ -89,6 +89,22 @@ pub enum Refusal {
     /// A side branch is under way.
     #[error("not while a side branch is under way")]
     InBranch,
+    /// The skill is loaded already, with the same text.
+    #[error("the skill {0} is loaded already")]
+    SkillLoaded(String),
+    /// The model has selected as many skills in this turn as it may.
+    #[error("only {0} skills can be selected in a turn; select it in the next one")]
+    SkillsOfTurn(usize),
+    /// The loaded skills would take too much of the window.
+    #[error("the skill {skill} has about {tokens} tokens, and loaded skills have {left} left in this window")]
+    NoRoomForSkill {
+        /// The skill.
+        skill: String,
+        /// Its size.
+        tokens: u32,
+        /// What is left for skills.
+        left: u64,
+    },
     /// No hooks are being asked after that turn.
     #[error("no hooks are being asked after turn {0}")]
     NoHooks(u32),

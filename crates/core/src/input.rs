@@ -3,8 +3,8 @@
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
     Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued, Millis,
-    ModelError, Part, PlannedCall, Principal, RewindRequested, Spec, StopReason, TailCut, ToolOutput, TraceNamed,
-    Usage, Verdict, WrittenCall, written_calls,
+    ModelError, Part, PlannedCall, Principal, ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason,
+    TailCut, ToolOutput, TraceNamed, Usage, Verdict, WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -241,6 +241,10 @@ pub enum InputKind {
         /// A text each; empty where a hook had nothing to say.
         texts: Vec<HookText>,
     },
+    /// A skill is to be loaded. Boxed, as it is large and rare.
+    SelectSkill(Box<SkillSelected>),
+    /// A running call has read a file of a skill.
+    LoadResource(ResourceLoaded),
     /// Change the plan.
     ChangeGoals {
         /// How.

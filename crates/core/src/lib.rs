@@ -37,6 +37,7 @@ mod next;
 mod pending;
 mod report;
 mod run;
+mod skills;
 mod state;
 
 pub use action::{Parsed, TEXT_ISSUER, parse as parse_turn, render as render_turn};
@@ -82,6 +83,7 @@ pub use report::helps::{Help, lacking, tool_of, what_helps};
 pub use report::{Ending, degraded_answer, ending, status};
 pub use run::Run;
 pub use run::progress::Progress;
+pub use skills::{SKILLS_A_TURN, SkillRow, Skills};
 pub use state::State;
 pub use state::branch::{Branch, Hidden};
 pub use state::position::{Counts, Ended, MailCursor, Position};

@@ -70,12 +70,13 @@ fn between_runs(state: &State) -> Option<EventKind> {
 /// | [`ON_PATH`] | `finish_summary_run` | a run that was only to summarise has done so |
 /// | | `summarise_only` | or does so now, and asks nothing else |
 /// | | `make_approved_call` | a denied call that somebody approved is made first |
+/// | | `take_skill` | a selected skill joins, before what is said next |
 /// | | `take_opening` | what the run opens with joins |
 /// | | `take_steer` | what somebody said meanwhile joins |
 /// | | `close_after_last_answer` | the last answer that a soft budget allowed has come |
 /// | | `finish_answered` | the model has given its final answer |
 /// | | `stop_stuck` | the run gets nowhere |
-/// | | `stop_at_calls` | its calls are spent |
+/// | | `stop_at_calls` | its calls, or its runs of scripts, are spent |
 /// | | `stop_at_turns` | its turns are spent |
 /// | | `remind` | the model is reminded of its plan; hooks are asked first |
 /// | | `make_room` | the request would not fit: something is left out, or summarised |
@@ -129,6 +130,7 @@ const ON_PATH: &[Step] = &[
     finish_summary_run,
     summarise_only,
     make_approved_call,
+    take_skill,
     take_opening,
     take_steer,
     close_after_last_answer,
@@ -211,6 +213,14 @@ fn make_approved_call(at: &Boundary<'_>) -> Option<Next> {
     reopen::due(at.state).map(Next::Event)
 }
 
+/// After a final answer it waits for what is said next: alone it asks nothing.
+fn take_skill(at: &Boundary<'_>) -> Option<Next> {
+    let Boundary { state, run, .. } = at;
+    let is_asked = run.answered.is_none() || !state.queues.steers.is_empty();
+    let row = state.skills.waiting().filter(|_| is_asked)?;
+    event(MessageJoined { of: row.event, seq: state.tree.next_seq() })
+}
+
 fn take_opening(at: &Boundary<'_>) -> Option<Next> {
     let Some(Opening::Message(message)) = at.run.opening else { return None };
     event(MessageJoined { of: message.event, seq: at.state.tree.next_seq() })
@@ -235,7 +245,12 @@ fn stop_stuck(at: &Boundary<'_>) -> Option<Next> {
 }
 
 fn stop_at_calls(at: &Boundary<'_>) -> Option<Next> {
-    at.run.calls_spent.then(|| Next::Event(closing(FinishReason::MaxToolCalls)))
+    let reason = match at.run {
+        Run { calls_spent: true, .. } => FinishReason::MaxToolCalls,
+        Run { scripts_spent: true, .. } => FinishReason::MaxScriptRuns,
+        _ => return None,
+    };
+    event(closing(reason))
 }
 
 fn stop_at_turns(at: &Boundary<'_>) -> Option<Next> {

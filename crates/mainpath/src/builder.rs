@@ -6,6 +6,7 @@ use crate::host::{Host, Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
 #[cfg(feature = "mcp")]
 use crate::servers::{ByHand, McpServer, start_all};
+use crate::skills::{Shelf, with_tools};
 use crate::{Error, Home, Logs, launcher};
 use mainpath_policy::Policy;
 use mainpath_providers::{Provider, Registry};
@@ -42,6 +43,8 @@ pub struct HostBuilder {
     clock: fn() -> Millis,
     rules: Vec<RuleText>,
     policy: Option<MakePolicy>,
+    /// The person's home, where skills are wanted.
+    skills: Option<Option<PathBuf>>,
     #[cfg(feature = "mcp")]
     servers: Vec<(String, McpServer)>,
     /// Where what agents learned is kept.
@@ -74,6 +77,7 @@ impl Default for HostBuilder {
             clock: system_clock,
             rules: Vec::new(),
             policy: None,
+            skills: None,
             #[cfg(feature = "mcp")]
             servers: Vec::new(),
             #[cfg(feature = "home")]
@@ -141,6 +145,12 @@ impl HostBuilder {
     ) -> HostBuilder {
         self.policy = Some(Arc::new(make));
         self
+    }
+
+    /// Gives agents skills: those of their workspaces, once they were trusted ([`Shelf::trust`](crate::skills::Shelf::trust)), those in
+    /// this home, if one is named, and those that come with Mainpath. Without it agents have none.
+    pub fn skills(self, home: Option<PathBuf>) -> HostBuilder {
+        HostBuilder { skills: Some(home), ..self }
     }
 
     /// These tools in the place of those that come with Mainpath. `Tools::new()` has none; the internal ones, with which agents plan
@@ -230,6 +240,10 @@ impl HostBuilder {
         self.models.into_iter().for_each(|(name, provider)| models.add(&name, provider));
         let keys = self.keys.into_iter().map(|(provider, key)| (format!("{provider}-api-key"), key));
         let vault = Vault::new(self.secrets.into_iter().chain(keys));
+        let shelf = self.skills.map(|place| Shelf::new(&home.data, place));
+        if let Some(shelf) = &shelf {
+            self.tools.put_all(&with_tools(Tools::new(), shelf));
+        }
         self.tools.put_all(&self.added);
         let protected = home.protected();
         #[cfg(feature = "home")]
@@ -280,6 +294,7 @@ impl HostBuilder {
             sources,
             #[cfg(feature = "home")]
             experience,
+            shelf,
             #[cfg(feature = "mcp")]
             _servers: servers,
         };

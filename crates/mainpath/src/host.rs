@@ -6,6 +6,7 @@ use crate::agent::Basis;
 #[cfg(feature = "home")]
 use crate::experience::{Lookup, with_experience};
 use crate::rules::Sources;
+use crate::skills::Shelf;
 use crate::{Error, Home, Logs};
 use mainpath_policy::Policy;
 use mainpath_runtime::{EnvModels, Mail, Runtime};
@@ -29,6 +30,8 @@ pub(crate) struct Inner {
     /// What agents learned, and how many entries a new trace is shown.
     #[cfg(feature = "home")]
     pub experience: Option<(Lookup, usize)>,
+    /// The skills, if it has any.
+    pub shelf: Option<Shelf>,
     /// The MCP servers, which end with the host.
     #[cfg(feature = "mcp")]
     pub _servers: Option<mainpath_mcp::Mcp>,
@@ -61,8 +64,8 @@ impl Host {
         let installation = Installation::open()?;
         let runtime = installation.runtime()?;
         let experience = installation.experience();
-        let Installation { logs, models, sources, .. } = installation;
-        let inner = Inner { experience, runtime, kept: Kept::Files(logs), models, sources, _servers: None };
+        let Installation { logs, models, sources, shelf, .. } = installation;
+        let inner = Inner { experience, runtime, kept: Kept::Files(logs), models, sources, shelf, _servers: None };
         Ok(Host { inner: Arc::new(inner) })
     }
 
@@ -122,7 +125,13 @@ impl Host {
     }
 
     pub(crate) fn basis<'a>(&'a self, rules: &'a RunRules) -> Basis<'a> {
-        Basis { home: self.home(), tools: self.tools(), models: self.inner.models.registry(), rules }
+        let skills = self.skills();
+        Basis { home: self.home(), tools: self.tools(), skills, models: self.inner.models.registry(), rules }
+    }
+
+    /// The skills that its agents can have; nothing if it was not given any ([`HostBuilder::skills`](crate::HostBuilder::skills)).
+    pub fn skills(&self) -> Option<&Shelf> {
+        self.inner.shelf.as_ref()
     }
 
     pub(crate) fn policy(&self, workspace: &str, rules: &RunRules) -> Result<Policy, Error> {

@@ -4,6 +4,7 @@ use crate::agent::{Basis, check_model};
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
+use crate::skills::Shelf;
 use crate::{Error, Home, LimitOptions, Logs, launcher};
 use mainpath_net::Client;
 use mainpath_policy::{CallFacts, Rules, judge};
@@ -37,6 +38,8 @@ pub struct Installation {
     pub vault: Vault,
     /// The tools that agents can have.
     pub tools: Tools,
+    /// The skills, unless the configuration has them off.
+    pub shelf: Option<Shelf>,
     /// Those that are configured and cannot be used: no agent works until that is put right.
     unready: Vec<Unready>,
 }
@@ -94,7 +97,20 @@ impl Installation {
             let optional = OPTIONAL.iter().map(|tool| tool.name);
             home.check_tools(names.iter().map(String::as_str).chain(optional))?;
         }
-        Ok(Installation { logs, models, vault, hooks, experiences, lookup, has_experience, sources, tools, unready })
+        let shelf = home.shelf();
+        Ok(Installation {
+            logs,
+            models,
+            vault,
+            hooks,
+            experiences,
+            lookup,
+            has_experience,
+            sources,
+            tools,
+            shelf,
+            unready,
+        })
     }
 
     /// The same with these rules of a run.
@@ -127,7 +143,8 @@ impl Installation {
 
     /// What specs are made from here.
     pub fn basis(&self) -> Basis<'_> {
-        Basis { home: &self.logs.home, tools: &self.tools, models: self.models.registry(), rules: &self.sources.run }
+        let (home, skills) = (&self.logs.home, self.shelf.as_ref());
+        Basis { home, tools: &self.tools, skills, models: self.models.registry(), rules: &self.sources.run }
     }
 
     /// Why a rule denies a call with these arguments to an agent of this spec, in a sentence; `None` if none does. Errors: its rules or

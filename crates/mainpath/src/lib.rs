@@ -47,6 +47,7 @@ mod run;
 #[cfg(feature = "mcp")]
 pub mod servers;
 pub mod sessions;
+pub mod skills;
 pub mod text;
 pub mod trace;
 pub mod values;
@@ -81,7 +82,7 @@ pub use mainpath_providers as providers;
 pub use mainpath_runtime as runtime;
 pub use mainpath_sandbox as sandbox;
 pub use mainpath_sessions as named_sessions;
-pub use mainpath_skills as skills;
+pub use mainpath_skills as agent_skills;
 pub use mainpath_store as store;
 pub use mainpath_tools as tools;
 pub use mainpath_types as types;

@@ -1,6 +1,6 @@
 //! Making a reflection on a trace.
 
-use crate::agent::with_instructions;
+use crate::agent::with_words;
 use crate::experience::{FOCUS, PROMPT, offer, reflected_trace, reflection_name, reflection_of};
 use crate::{Error, Installation, spec_of};
 use mainpath_runtime::run_stats::runs;
@@ -27,7 +27,7 @@ impl Installation {
             reflection_of(old, of, spent, &self.tools).map_err(|why| Error::failed(format!("{of}: {why}")))?;
         // Under the text protocol the system text names the tools.
         if spec.protocol == Protocol::Json && spec.tools != old.tools || spec.output_schema != old.output_schema {
-            with_instructions(&mut spec, &self.logs.home)?;
+            with_words(&mut spec, self.basis())?;
         }
         let new =
             reflection_name(of, &format_time(system_clock())).map_err(|error| Error::failed(error.to_string()))?;

@@ -2,8 +2,8 @@
 
 use mainpath_core::{Answered, Demands, InputKind, demands_of, estimate_parts};
 use mainpath_types::{
-    CallId, GoalOp, MessageMode, MessageQueued, NameMade, Part, Principal, RewindRequested, Seq, Spec, ToolOutput,
-    TraceNamed, typed,
+    CallId, GoalOp, MessageMode, MessageQueued, NameMade, Part, Principal, RewindRequested, Seq, SkillBy,
+    SkillSelected, Spec, ToolOutput, TraceNamed, typed,
 };
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,11 @@ pub enum Mail {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made: Option<NameMade>,
     },
+    /// Load a skill.
+    SelectSkill {
+        /// The skill, with its text.
+        skill: Box<SkillSelected>,
+    },
     /// Change the plan.
     Goals {
         /// How.
@@ -138,6 +143,7 @@ impl Mail {
         match self {
             Mail::Message { parts, .. } => Some(parts),
             Mail::Rewind { parts, .. } => parts.as_mut(),
+            Mail::SelectSkill { skill } => Some(&mut skill.parts),
             Mail::SetSpec { .. }
             | Mail::Continue
             | Mail::Clear
@@ -206,6 +212,17 @@ impl Mail {
             }
             Mail::Compact { hint } => InputKind::Compact { hint, by },
             Mail::Rename { name, made } => InputKind::Name(TraceNamed { name, by, made }),
+            // Only who owns the agent says how it works.
+            Mail::SelectSkill { .. } if by.is_agent() => {
+                InputKind::BadMail { problem: "only a person can load a skill for an agent".into() }
+            }
+            Mail::SelectSkill { mut skill } => {
+                (skill.call, skill.person) = (None, Some(by));
+                if skill.by == SkillBy::Model {
+                    skill.by = SkillBy::Person;
+                }
+                InputKind::SelectSkill(skill)
+            }
             Mail::Goals { ops } => InputKind::ChangeGoals { ops, by },
         }
     }
@@ -228,6 +245,10 @@ impl Mail {
                 *text = vault.redact(text);
             }
             Mail::SetSpec { spec } => vault.redact_spec(spec)?,
+            Mail::SelectSkill { skill } => {
+                vault.redact_parts(&mut skill.parts);
+                skill.reason = vault.redact(&skill.reason);
+            }
             Mail::Goals { ops } => {
                 let texts = ops.iter_mut().flat_map(GoalOp::texts_mut);
                 texts.for_each(|text| *text = vault.redact(text));

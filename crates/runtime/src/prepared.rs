@@ -9,7 +9,7 @@ use mainpath_core::Under;
 use mainpath_policy::Rules;
 use mainpath_providers::{Codec, Frame, Provider, wire_model};
 use mainpath_tools::Workspace;
-use mainpath_types::{EffectClass, Protocol, RequestHead, Spec, TextForm};
+use mainpath_types::{EffectClass, Protocol, RequestHead, SkillTerms, Spec, TextForm};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -29,6 +29,8 @@ pub(crate) struct Prepared {
     pub context_hooks: Vec<String>,
     /// Whether all files are kept before a call that may change any of them.
     pub snapshots: bool,
+    /// What the agent is told of skills.
+    pub skills: SkillTerms,
 }
 
 impl Prepared {
@@ -109,6 +111,7 @@ impl Specs {
             secrets: spec.secrets.clone(),
             context_hooks: spec.context_hooks.clone(),
             snapshots: spec.snapshots,
+            skills: spec.skills.clone(),
         });
         // A key may be there the next time.
         if prepared.model.is_ok() {

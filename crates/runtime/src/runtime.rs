@@ -51,12 +51,18 @@ impl Runtime {
     /// Begins a trace: with this spec and first message. Returns when both are durable; the run goes on by itself. Errors: what of the
     /// spec cannot be used, nothing can be written, or there is a trace of this id ([`RuntimeError::Exists`]); of several that are begun
     /// at once under one id, one is.
-    pub async fn start(
+    pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
+        self.start_with(scope, trace, spec, vec![message]).await
+    }
+
+    /// The same with what comes before the message, such as skills that are loaded from the beginning. A refusal of any of it
+    /// is an error.
+    pub async fn start_with(
         &self,
         scope: &Scope,
         trace: &TraceId,
         mut spec: Spec,
-        message: Mail,
+        said: Vec<Mail>,
     ) -> Result<(), RuntimeError> {
         // What cannot work is said before there is a trace.
         self.shared.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
@@ -66,7 +72,7 @@ impl Runtime {
         let Some(driving) = Driving::begin(&handle) else {
             return Err(RuntimeError::Exists(trace.clone()));
         };
-        let driver = match self.first(scope, trace, spec, message, &handle).await {
+        let driver = match self.first(scope, trace, spec, said, &handle).await {
             // Whoever has it has begun it, or is about to.
             Err(DriveError::Store(StoreError::Held { .. })) => return Err(RuntimeError::Exists(trace.clone())),
             driver => driver?,
@@ -82,13 +88,15 @@ impl Runtime {
         scope: &Scope,
         trace: &TraceId,
         spec: Spec,
-        message: Mail,
+        said: Vec<Mail>,
         handle: &Arc<Handle>,
     ) -> Result<Driver, DriveError> {
         let mut driver = Driver::open(Arc::clone(&self.shared), Arc::clone(handle), scope.clone(), trace, true).await?;
         driver.offer(InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }, None).await?;
-        let said = driver.read(message, scope.principal.clone()).await?;
-        driver.offer(said, None).await?;
+        for mail in said {
+            let said = driver.read(mail, scope.principal.clone()).await?;
+            driver.offer(said, None).await?;
+        }
         // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.
         let _ = driver.prepared().await;
         Ok(driver)

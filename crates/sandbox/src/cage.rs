@@ -18,6 +18,8 @@ pub(crate) struct Bounds {
     pub workspace: PathBuf,
     /// Mainpath's own files and folders, by the names that it uses.
     pub own: Vec<PathBuf>,
+    /// Further folders that are seen inside, read-only: where temporary folders are the cage's own, they are set into these.
+    pub shown: Vec<PathBuf>,
     /// What of the workspace is guarded; found when a command is started.
     pub guards: Vec<Guard>,
 }
@@ -26,7 +28,16 @@ impl Cage {
     /// A cage around `workspace`, an absolute path without links, in which Mainpath's `own` files and folders do not exist.
     /// The first of them keeps, in `aside/`, what a command has left that other programs would run; see [`Planted`](crate::Planted).
     pub fn new(confinement: Confinement, workspace: impl Into<PathBuf>, own: Vec<PathBuf>) -> Cage {
-        Cage { bounds: Some(Bounds { confinement, workspace: workspace.into(), own, guards: Vec::new() }) }
+        let (shown, guards) = (Vec::new(), Vec::new());
+        Cage { bounds: Some(Bounds { confinement, workspace: workspace.into(), own, shown, guards }) }
+    }
+
+    /// The same, in which this folder is seen as well, read-only: an absolute path without links.
+    pub fn showing(mut self, folder: impl Into<PathBuf>) -> Cage {
+        if let Some(bounds) = &mut self.bounds {
+            bounds.shown.push(folder.into());
+        }
+        self
     }
 
     /// No cage: the process may do whatever its user may. Only for what policy has allowed on a machine that cannot confine.
@@ -75,7 +86,7 @@ mod tests {
         let problem = |workspace: &str, files| {
             let own = vec!["/home/u/mp".into()];
             let confinement = Confinement { files, network: false };
-            Bounds { confinement, workspace: workspace.into(), own, guards: Vec::new() }.problem()
+            Bounds { confinement, workspace: workspace.into(), own, shown: Vec::new(), guards: Vec::new() }.problem()
         };
         let write = FileAccess::WorkspaceWrite;
         assert_eq!(problem("/", write).unwrap(), "/ belongs to the system and cannot be a workspace");

@@ -80,7 +80,7 @@ impl Plan {
         for (name, value) in &self.env {
             whole &= put(b'e', &[name, OsStr::new("="), value]);
         }
-        if let Some(Bounds { confinement, workspace, own, guards }) = &self.cage.bounds {
+        if let Some(Bounds { confinement, workspace, own, shown, guards }) = &self.cage.bounds {
             let files = FILES.iter().find(|(files, _)| *files == confinement.files).map_or("", |(_, name)| name);
             whole &= put(b'c', &[OsStr::new(files)]) && put(b'a', &[workspace.as_os_str()]);
             if confinement.network {
@@ -88,6 +88,9 @@ impl Plan {
             }
             for path in own {
                 whole &= put(b'o', &[path.as_os_str()]);
+            }
+            for path in shown {
+                whole &= put(b's', &[path.as_os_str()]);
             }
             for guard in guards {
                 whole &= match guard {
@@ -125,6 +128,7 @@ impl Plan {
                 b'a' => bounds?.workspace = path(rest),
                 b'n' => bounds?.confinement.network = true,
                 b'o' => bounds?.own.push(path(rest)),
+                b's' => bounds?.shown.push(path(rest)),
                 b'p' => bounds?.guards.push(Guard::Pinned(path(rest))),
                 b'r' => bounds?.guards.push(Guard::ReadOnly(path(rest))),
                 _ => return None,
@@ -152,7 +156,7 @@ mod tests {
         for (files, _) in FILES {
             for network in [true, false] {
                 let own = vec!["/home/u/.local/share/mainpath".into(), "/w/.mp".into()];
-                let mut sent = plan(Cage::new(Confinement { files, network }, "/w", own));
+                let mut sent = plan(Cage::new(Confinement { files, network }, "/w", own).showing("/tmp/skill"));
                 let guards = vec![Guard::Pinned("/w/.git".into()), Guard::ReadOnly("/w/.git/hooks".into())];
                 sent.cage.bounds.as_mut().unwrap().guards = guards;
                 assert_eq!(Plan::decode(&sent.encode().unwrap()), Some(sent));

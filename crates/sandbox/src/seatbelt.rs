@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The profile for a cage, with `home` as the home of its user; `None` for an open cage.
 pub fn profile(cage: &Cage, home: &Path) -> Option<String> {
-    let Bounds { confinement, workspace, own, .. } = cage.bounds.as_ref()?;
+    let Bounds { confinement, workspace, own, shown, .. } = cage.bounds.as_ref()?;
     let mut text = String::from(BASE);
     let mut rule = |line: String| text.extend([line.as_str(), "\n"]);
     match confinement.files {
@@ -23,6 +23,9 @@ pub fn profile(cage: &Cage, home: &Path) -> Option<String> {
                 rule(format!("(allow file-read* {})", subpath(&home.join(name))));
             }
             rule(format!("(allow file-read* {})", subpath(workspace)));
+            for folder in shown {
+                rule(format!("(allow file-read* {})", subpath(folder)));
+            }
             for secret in SECRETS {
                 rule(format!("(deny file-read* {})", subpath(&home.join(secret))));
             }

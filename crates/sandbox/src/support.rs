@@ -122,7 +122,7 @@ fn network() -> Part {
 /// Makes a cage in which nothing is started.
 fn try_cage(network: bool) -> Result<(), String> {
     let confinement = Confinement { files: FileAccess::ReadOnly, network };
-    let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new(), guards: Vec::new() };
+    let bounds = Bounds { confinement, workspace: "/".into(), own: Vec::new(), shown: Vec::new(), guards: Vec::new() };
     let (mut reader, writer) = io::pipe().map_err(|error| error.to_string())?;
     let init = start_init(
         &bounds,
@@ -156,6 +156,7 @@ fn landlock() -> Part {
         confinement: Confinement { files: FileAccess::Full, network: true },
         workspace: "/".into(),
         own: Vec::new(),
+        shown: Vec::new(),
         guards: Vec::new(),
     };
     let found = match restrict(&bounds, &Places::default()) {

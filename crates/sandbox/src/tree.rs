@@ -85,6 +85,7 @@ pub(crate) fn build(bounds: &Bounds, places: &Places) -> Result<Vec<PathBuf>, St
     items.extend(system(bounds).step(|| "mounting the system's folders".into())?);
     if confined {
         items.extend(homes(workspace, places));
+        items.extend(bounds.shown.iter().cloned().filter_map(lent));
         items.extend(guards(&bounds.guards));
     }
     items.extend(own);

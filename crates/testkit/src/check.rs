@@ -5,7 +5,8 @@ use mainpath_core::{
     next_step, pack, pending, schemas,
 };
 use mainpath_types::{
-    BudgetMode, CallId, Decision, Event, EventKind, FinishReason, Part, Role, RunFinished, Seq, text_of,
+    BudgetMode, CallId, Decision, Event, EventId, EventKind, FinishReason, Part, Role, RunFinished, Seq, SkillBy,
+    text_of,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,7 +165,11 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
             continue;
         }
         ensure(open.is_empty(), || format!("{item:?} comes before the results of {open:?}"))?;
-        if let Item::Assistant { seq, .. } | Item::User { seq, .. } | Item::Injected { seq, .. } = item {
+        if let Item::Assistant { seq, .. }
+        | Item::User { seq, .. }
+        | Item::Injected { seq, .. }
+        | Item::Skill { seq, .. } = item
+        {
             ensure(seen.insert(*seq), || format!("{seq} is shown twice"))?;
         }
         if let Item::Assistant { seq, .. } = item {
@@ -183,6 +188,12 @@ pub fn packed(state: &State, bodies: &dyn Bodies, packed: &Packed) -> Check {
     if state.model.is_some_and(|model| model.minimal) {
         return ensure(packed.items.len() <= 1, || "more than the least there is".into());
     }
+    let shown = |seq| packed.items.iter().any(|item| matches!(item, Item::Skill { seq: at, .. } if *at == seq));
+    let skills = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::Skill);
+    // Of a conversation that is summarised in parts, the later parts are not shown.
+    let hidden = |seq| state.branch.and_then(|branch| branch.hidden).is_some_and(|hidden| seq >= hidden.from);
+    let missing = skills.map(|(seq, _)| seq).find(|seq| !hidden(*seq) && !shown(*seq));
+    ensure(missing.is_none(), || format!("the skill {missing:?} is loaded and not shown"))?;
     let task = state.tree.up(state.tree.head).filter(|(_, node)| node.kind == NodeKind::User).last();
     let shows = |task| packed.items.iter().any(|item| matches!(item, Item::User { seq, .. } if *seq == task));
     // One that fills the window stays only while it is worked on; then a summary tells of it.
@@ -328,13 +339,17 @@ pub fn fits(state: &State) -> Check {
 /// What must hold of a whole log.
 pub fn log(log: &[Event]) -> Check {
     let (mut resolved, mut joined) = (BTreeSet::new(), BTreeSet::new());
+    let preset = |event: &&Event| matches!(&event.kind, EventKind::SkillSelected(data) if data.by == SkillBy::Preset);
+    let presets: BTreeSet<EventId> = log.iter().filter(preset).map(|event| event.id).collect();
     for event in log {
         match &event.kind {
             EventKind::CallResolved(data) => {
                 ensure(resolved.insert(data.call), || format!("call {} was resolved twice", data.call))?;
             }
             EventKind::MessageJoined(data) => {
-                ensure(joined.insert(data.of), || format!("message {} joined twice", data.of))?;
+                // What is loaded from the beginning joins again where the conversation begins again.
+                let is_new = joined.insert(data.of) || presets.contains(&data.of);
+                ensure(is_new, || format!("message {} joined twice", data.of))?;
             }
             _ => {}
         }

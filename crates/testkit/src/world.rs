@@ -9,14 +9,14 @@ use crate::plans::{goal_op, hook_texts};
 use crate::{check, prefix};
 use fastrand::Rng;
 use mainpath_core::{
-    Answered, Edit, Effect, EffectKey, Input, InputKind, Log, Machine, Packed, Packer, Probed, Refusal, Reply, State,
-    TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
+    Answered, CallState, Edit, Effect, EffectKey, Input, InputKind, Log, Machine, Packed, Packer, Probed, Refusal,
+    Reply, State, TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
     Breach, BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange, FileState,
     Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal, Profile,
-    RateLimit, Recovery, RewindRequested, Seq, Shares, Spec, StopReason, SummaryMode, ToolOutput, ToolSpec, Usage,
-    Verdict,
+    RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode,
+    ToolOutput, ToolSpec, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,6 +95,7 @@ impl World {
             turns: some(&mut rng, 1, 12),
             calls: some(&mut rng, 1, 12),
             calls_per_turn: some(&mut rng, 1, 4),
+            script_runs: some(&mut rng, 1, 4),
             run_timeout_ms: some(&mut rng, 500, 20_000).map(u64::from),
             call_timeout_ms: some(&mut rng, 100, 2_000).map(u64::from),
             tokens: some(&mut rng, 300, 20_000).map(u64::from),
@@ -205,6 +206,7 @@ impl World {
             9 if self.rng.u32(0..6) == 0 => self.offer_any(InputKind::Clear { by: Principal::local_user() }),
             9 if self.rng.bool() => self.import(),
             11 if self.rng.bool() => self.think_better(),
+            12 if self.rng.u32(0..3) == 0 => self.skill(),
             _ => self.work(),
         }
     }

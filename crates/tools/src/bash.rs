@@ -80,11 +80,21 @@ fn seconds(seconds: NonZeroU32) -> Duration {
 
 /// Runs a command in the context's cage and reports what came of it.
 pub(crate) async fn to_the_end(ctx: &ToolContext, command: &str, timeout_s: Option<NonZeroU32>) -> ToolOutput {
-    let running =
-        match ctx.launcher.start_apart(&words(command), ctx.workspace.root(), &ctx.grant.effect_id(), &ctx.cage) {
-            Ok(running) => running,
-            Err(error) => return not_started(&error, command),
-        };
+    run_program(ctx, &words(command), command, timeout_s).await
+}
+
+/// Runs a program in the context's cage, in the workspace, and reports what came of it: the beginning and the end of what it wrote,
+/// the rest in blobs. `command`: what people are told that it is. `timeout_s`: 120 where nothing is said.
+pub async fn run_program(
+    ctx: &ToolContext,
+    words: &[&OsStr],
+    command: &str,
+    timeout_s: Option<NonZeroU32>,
+) -> ToolOutput {
+    let running = match ctx.launcher.start_apart(words, ctx.workspace.root(), &ctx.grant.effect_id(), &ctx.cage) {
+        Ok(running) => running,
+        Err(error) => return not_started(&error, command),
+    };
     let limit = timeout_s.map_or(Duration::from_secs(TIMEOUT_S.into()), seconds);
     let (mut output, mut errors) = (Collector::default(), Collector::default());
     let mut tell = |piece: String| (ctx.progress)(&piece);

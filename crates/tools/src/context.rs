@@ -1,6 +1,8 @@
 //! What a running call has at hand.
 
-use crate::ports::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, RedirectCheck, Secrets};
+use crate::ports::{
+    BlobSink, Changing, MemoryBlobs, NoSecrets, NoSkills, Notice, Offered, RedirectCheck, Secrets, SkillDesk,
+};
 use crate::workspace::{Place, moved};
 use crate::{Problem, Processes, Resolved, Workspace};
 use mainpath_policy::Grant;
@@ -47,6 +49,8 @@ pub struct ToolContext {
     pub notice: Notice,
     /// Resolves secrets in arguments and hides them in output.
     pub secrets: Arc<dyn Secrets>,
+    /// The skills of the trace.
+    pub skills: Arc<dyn SkillDesk>,
     /// How processes are started.
     pub launcher: Launcher,
     /// What they are shut into.
@@ -78,6 +82,7 @@ impl ToolContext {
             progress: Arc::new(|_| {}),
             notice: Arc::new(|_| {}),
             secrets: Arc::new(NoSecrets),
+            skills: Arc::new(NoSkills::default()),
             launcher,
             cage,
             processes: Arc::default(),
@@ -102,6 +107,17 @@ impl ToolContext {
             if is_same { Ok((path, resolved)) } else { Err(moved(&path)) }
         };
         paths.into_iter().enumerate().map(judge).collect()
+    }
+
+    /// Whether what the call runs still has the content that it was judged with.
+    pub(crate) fn has_content(&self, content: &[String]) -> Result<(), Problem> {
+        match self.grant.places() == content {
+            true => Ok(()),
+            false => Err(Problem::new(
+                "path_changed",
+                "What this call would run has changed since it was judged; nothing was run. Make the call again.",
+            )),
+        }
     }
 
     /// The place of a path that the call was judged by, if it may be touched. Nothing else is to be opened.

@@ -85,7 +85,7 @@ mod work;
 mod workspace;
 mod write;
 
-pub use bash::Bash;
+pub use bash::{Bash, run_program};
 pub use closure::{FnTool, IntoOutput, IntoTool, Json, tool_fn, tool_fn_with};
 pub use context::ToolContext;
 pub use edit::EditTextFile;
@@ -102,7 +102,9 @@ pub use look_back::{
     ExpandArgs, ExpandWindow, ListCalls, ListCallsArgs, LoadOlderMessages, OlderArgs, RecallArgs, RecallResult,
 };
 pub use mainpath_schema::Schema;
-pub use ports::{BlobSink, Changing, MemoryBlobs, NoSecrets, Notice, Offered, RedirectCheck, Secrets};
+pub use ports::{
+    BlobSink, Changing, MemoryBlobs, NoSecrets, NoSkills, Notice, Offered, RedirectCheck, Secrets, SkillDesk,
+};
 pub use problem::Problem;
 pub use process_tools::{ProcessList, ProcessOutput, ProcessStop};
 pub use processes::Processes;
@@ -110,7 +112,7 @@ pub use read::ReadTextFile;
 pub use registry::{Planned, Tools};
 pub use sandbox::Sandbox;
 pub use snapshot::{MOST_CHANGES, Snapshot};
-pub use tool::{DynTool, ProbeAnswer, Rate, Tool, ToolDoc, Touched, Touches};
+pub use tool::{DynTool, ProbeAnswer, Rate, Scene, Tool, ToolDoc, Touched, Touches};
 pub use unique::unique_json;
 pub use work::Fut;
 pub use workspace::{PathProblem, Resolved, Workspace};

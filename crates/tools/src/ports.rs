@@ -2,7 +2,7 @@
 
 use crate::Fut;
 use mainpath_policy::UrlFact;
-use mainpath_types::{BlobHash, EffectClass, FileChange};
+use mainpath_types::{BlobHash, EffectClass, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -52,6 +52,37 @@ impl BlobSink for MemoryBlobs {
 
     fn keep(&self, bytes: Vec<u8>) -> Fut<'_, io::Result<BlobHash>> {
         self.put(bytes)
+    }
+}
+
+/// The skills of a trace, for the tools that are about them.
+pub trait SkillDesk: Send + Sync {
+    /// What the agent is told of skills.
+    fn terms(&self) -> &SkillTerms;
+    /// Those that are loaded, as it was when the call was started.
+    fn loaded(&self) -> &[LoadedSkill];
+    /// Loads a skill for the call. It is on record when this returns. Errors: why it cannot be, in words for the model.
+    fn select(&self, skill: SkillSelected) -> Fut<'_, Result<(), String>>;
+    /// Puts on record that the call has read a file of a skill. Errors: as before.
+    fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), String>>;
+}
+
+/// There are no skills, and none can be loaded.
+#[derive(Clone, Debug, Default)]
+pub struct NoSkills(SkillTerms);
+
+impl SkillDesk for NoSkills {
+    fn terms(&self) -> &SkillTerms {
+        &self.0
+    }
+    fn loaded(&self) -> &[LoadedSkill] {
+        &[]
+    }
+    fn select(&self, _: SkillSelected) -> Fut<'_, Result<(), String>> {
+        Box::pin(async { Err("there are no skills here".into()) })
+    }
+    fn note_resource(&self, _: ResourceLoaded) -> Fut<'_, Result<(), String>> {
+        Box::pin(async { Err("there are no skills here".into()) })
     }
 }
 

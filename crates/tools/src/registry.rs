@@ -3,7 +3,7 @@
 use crate::arguments::{Arguments, map_strings, typed};
 use crate::words::count;
 use crate::{Bash, EditTextFile, Glob, Grep, ListFiles, ReadTextFile, WriteTextFile};
-use crate::{DynTool, Fut, ProbeAnswer, Problem, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
+use crate::{DynTool, Fut, ProbeAnswer, Problem, Scene, Tool, ToolContext, ToolDoc, Touched, Touches, Workspace};
 use crate::{ExpandWindow, GoalTool, ListCalls, LoadOlderMessages, RecallResult};
 use crate::{ProcessList, ProcessOutput, ProcessStop, Sandbox};
 use mainpath_policy::{CallFacts, PathFact};
@@ -31,7 +31,8 @@ pub struct Planned {
     pub tool: String,
     /// What policy needs to know.
     pub facts: CallFacts,
-    /// Where the paths lead, in their order, for the call's grant; empty if each leads to just where it is written.
+    /// Where the paths lead, in their order, for the call's grant, or what the call runs holds; empty if each path leads to just
+    /// where it is written.
     pub places: Vec<String>,
 }
 
@@ -47,7 +48,7 @@ const HANDLE: &str = "{{secret:";
 
 /// A tool whose argument type is forgotten. The arguments match its schema.
 trait Erased: Send + Sync {
-    fn touches(&self, args: Value) -> Result<Touches, Problem>;
+    fn touches(&self, args: Value, scene: &Scene<'_>) -> Result<Touches, Problem>;
     fn check(&self, args: Value) -> Result<(), Problem>;
     fn stands_for(&self, _: &Value) -> Option<(String, Value)> {
         None
@@ -59,8 +60,8 @@ trait Erased: Send + Sync {
 struct Typed<T>(T);
 
 impl<T: Tool> Erased for Typed<T> {
-    fn touches(&self, args: Value) -> Result<Touches, Problem> {
-        Ok(self.0.touches(&typed(T::NAME, args)?))
+    fn touches(&self, args: Value, scene: &Scene<'_>) -> Result<Touches, Problem> {
+        self.0.touches_in(&typed(T::NAME, args)?, scene)
     }
     fn check(&self, args: Value) -> Result<(), Problem> {
         self.0.check(&typed(T::NAME, args)?)
@@ -76,7 +77,7 @@ impl<T: Tool> Erased for Typed<T> {
 struct Untyped(Arc<dyn DynTool>);
 
 impl Erased for Untyped {
-    fn touches(&self, args: Value) -> Result<Touches, Problem> {
+    fn touches(&self, args: Value, _: &Scene<'_>) -> Result<Touches, Problem> {
         Ok(self.0.touches(&args))
     }
     fn check(&self, args: Value) -> Result<(), Problem> {
@@ -223,13 +224,20 @@ impl Tools {
     /// What a call comes to: its tool, and the facts that policy judges. Looks at the file system for the paths, runs
     /// nothing. Handles of secrets stay handles. Where the arguments came from is the caller's to say.
     pub fn plan(&self, name: &str, arguments: &str, workspace: &Workspace) -> Result<Planned, Problem> {
+        self.plan_in(name, arguments, &Scene { workspace, skills: &[] })
+    }
+
+    /// The same in a trace that has loaded skills.
+    pub fn plan_in(&self, name: &str, arguments: &str, scene: &Scene<'_>) -> Result<Planned, Problem> {
+        let workspace = scene.workspace;
         let asked = self.find(name)?;
         let has_handles = arguments.contains(HANDLE);
         let (entry, arguments) = self.read(&asked, arguments)?;
         if !has_handles {
             entry.tool.check(arguments.clone())?;
         }
-        let Touches { paths, urls, commands, named } = entry.tool.touches(arguments.clone())?;
+        let Touches { paths, urls, commands, named, contents, effect } =
+            entry.tool.touches(arguments.clone(), scene)?;
         let fact = |Touched { path, write }: Touched| -> Result<PathFact, Problem> {
             let resolved = workspace.resolve(&path)?;
             let protected = resolved.protected;
@@ -239,10 +247,10 @@ impl Tools {
         };
         let paths = paths.into_iter().map(fact).collect::<Result<Vec<_>, _>>()?;
         let is_linked = paths.iter().any(|fact| fact.absolute != workspace.as_written(&fact.path));
-        let places = paths.iter().filter(|_| is_linked).map(|fact| fact.absolute.clone()).collect();
+        let places = paths.iter().filter(|_| is_linked).map(|fact| fact.absolute.clone()).chain(contents).collect();
         let facts = CallFacts {
             tool: entry.name.clone(),
-            effect: entry.doc.effect,
+            effect: effect.unwrap_or(entry.doc.effect),
             arguments,
             paths,
             urls,
@@ -303,8 +311,13 @@ impl Tools {
             return Err(Problem::new("no_grant", text));
         }
         let (entry, mut args) = self.read(&entry, text)?;
-        let paths = entry.tool.touches(args.clone())?.paths;
-        let places = Arc::new(ctx.judged(paths.into_iter().map(|touched| touched.path).collect())?);
+        let scene = Scene { workspace: &ctx.workspace, skills: ctx.skills.loaded() };
+        let Touches { paths, contents, .. } = entry.tool.touches(args.clone(), &scene)?;
+        let places = match contents.is_empty() {
+            true => ctx.judged(paths.into_iter().map(|touched| touched.path).collect())?,
+            false => ctx.has_content(&contents).map(|()| BTreeMap::new())?,
+        };
+        let places = Arc::new(places);
         map_strings(&mut args, &|text| ctx.secrets.reveal(text));
         let ctx = ToolContext { cancel: ctx.cancel.child_token(), timed_out: Arc::default(), places, ..ctx.clone() };
         Ok((entry, args, ctx))

@@ -1,8 +1,8 @@
 //! What a tool is.
 
-use crate::{Fut, Problem, ToolContext};
+use crate::{Fut, Problem, ToolContext, Workspace};
 use mainpath_policy::UrlFact;
-use mainpath_types::{EffectClass, Origin, ToolOutput};
+use mainpath_types::{EffectClass, LoadedSkill, Origin, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,6 +31,13 @@ pub trait Tool: Send + Sync + 'static {
     fn touches(&self, args: &Self::Args) -> Touches {
         let _ = args;
         Touches::default()
+    }
+
+    /// The same for a tool whose calls depend on where they are made: which skills are loaded there, say. Errors: such a call cannot
+    /// be made there, in words for the model.
+    fn touches_in(&self, args: &Self::Args, scene: &Scene<'_>) -> Result<Touches, Problem> {
+        let _ = scene;
+        Ok(self.touches(args))
     }
 
     /// Whether a call can be done at all, told from its arguments alone: an address outside the tool's allow-list cannot be asked,
@@ -89,6 +96,20 @@ pub struct Touches {
     pub named: bool,
     /// Command lines for a shell.
     pub commands: Vec<String>,
+    /// What files and folders hold that the call runs: `sha256:HASH PATH` each. A call whose contents are others when it starts is
+    /// not run. A tool that names contents names no paths.
+    pub contents: Vec<String>,
+    /// What the call does to the world, where that is worse than what its tool does.
+    pub effect: Option<EffectClass>,
+}
+
+/// Where a call is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The workspace.
+    pub workspace: &'a Workspace,
+    /// The skills that are loaded.
+    pub skills: &'a [LoadedSkill],
 }
 
 /// A file or folder that a call reaches for.

@@ -169,6 +169,8 @@ pub enum ResolveCause {
     CallBudget,
     /// More calls of its tool than the run may have.
     ToolCap,
+    /// More scripts of skills than the run may run.
+    ScriptBudget,
     /// Only a last answer was asked for.
     LastAnswer,
     /// While a summary is made, only what changes nothing may run, or nothing at all.

@@ -136,6 +136,14 @@ impl EventKind {
                 }
                 data.parts.splice(0..0, said);
             }
+            EventKind::SkillSelected(data) => {
+                wipe(&mut data.parts);
+                data.reason = ERASED.into();
+            }
+            EventKind::ResourceLoaded(data) => {
+                data.path = ERASED.into();
+                wipe_text(&mut data.section);
+            }
             EventKind::RunClosing(data) => wipe_text(&mut data.why),
             EventKind::ModelFinished(data) => {
                 wipe(&mut data.parts);
@@ -216,6 +224,7 @@ impl EventKind {
             EventKind::ModelFinished(data) => in_parts(&data.parts, &mut found),
             EventKind::MessageImported(data) => in_parts(&data.parts, &mut found),
             EventKind::ModelMalformed(data) => in_parts(&data.parts, &mut found),
+            EventKind::SkillSelected(data) => in_parts(&data.parts, &mut found),
             EventKind::CallRetried(CallRetried { output, .. }) | EventKind::LateResult(LateResult { output, .. }) => {
                 in_output(output, &mut found);
             }

@@ -8,8 +8,8 @@ use crate::{
     CallReopened, CallResolved, CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut,
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
-    ModelMalformed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound, RunClosing, RunFinished, RunStarted,
-    SessionCleared, SpecChanged, TailCut, TraceNamed, TurnFinished,
+    ModelMalformed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested, Rewound, RunClosing,
+    RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, TailCut, TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,10 @@ events! {
     TailCut = "tail_cut",
     /// A message from elsewhere joined the conversation, with the results of its calls.
     MessageImported = "message_imported",
+    /// A skill's text was loaded; it joins the conversation at the next turn.
+    SkillSelected = "skill_selected",
+    /// A call has read a file of a selected skill.
+    ResourceLoaded = "resource_loaded",
     /// The content of earlier events was taken out of the log.
     Erased = "erased",
     /// The trace was named.

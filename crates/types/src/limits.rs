@@ -14,6 +14,9 @@ pub struct Limits {
     pub calls: Option<u32>,
     /// Tool calls per turn; further ones resolve as `skipped`.
     pub calls_per_turn: Option<u32>,
+    /// Scripts of skills that may be run in all; more end the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script_runs: Option<u32>,
     /// Wall time of the run in milliseconds, waiting for people excluded.
     pub run_timeout_ms: Option<Millis>,
     /// Wall time of one tool call in milliseconds.
@@ -68,6 +71,7 @@ impl Limits {
             &mut self.turns,
             &mut self.calls,
             &mut self.calls_per_turn,
+            &mut self.script_runs,
             &mut self.repeated_failures,
             &mut self.observation_chars,
             &mut self.window_messages,

@@ -1,6 +1,8 @@
 //! What an agent is: it enters a trace by event and changes only at a turn boundary.
 
-use crate::{Access, AppliedPreset, Effort, Limits, Price, Relations, RunMode, RunRules, SummaryMode, ToolSpec};
+use crate::{
+    Access, AppliedPreset, Effort, Limits, Price, Relations, RunMode, RunRules, SkillTerms, SummaryMode, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +112,9 @@ pub struct Spec {
     /// The preset that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<AppliedPreset>,
+    /// What it is told of skills.
+    #[serde(default, skip_serializing_if = "SkillTerms::is_empty")]
+    pub skills: SkillTerms,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Relations::is_empty")]
     pub relations: Relations,
@@ -181,6 +186,7 @@ impl Spec {
             agents_md: false,
             instruction_parts: Vec::new(),
             preset: None,
+            skills: SkillTerms::default(),
             relations: Relations::default(),
         }
     }
@@ -316,6 +322,7 @@ impl Profile {
                 turns: Some(12),
                 calls: Some(30),
                 calls_per_turn: Some(1),
+                script_runs: Some(6),
                 repeated_failures: Some(3),
                 standing: true,
                 ..base

@@ -98,6 +98,12 @@ pub struct AgentArgs {
     /// Ignore AGENTS.md files of the workspace
     #[arg(long)]
     pub no_agents_md: bool,
+    /// Use this skill: its instructions are shown from the beginning, and no other skills can be used. May be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "no_skills")]
+    pub skill: Vec<String>,
+    /// Use no skills
+    #[arg(long)]
+    pub no_skills: bool,
     /// More MCP servers for this run, in a file like .mcp.json
     #[arg(long, value_name = "FILE")]
     pub mcp_config: Option<PathBuf>,
@@ -114,6 +120,11 @@ impl AgentArgs {
             network: self.network.map(|network| network == NetworkArg::Allow),
             snapshots: self.snapshots,
             tools: (!about.tools.is_empty()).then(|| about.tools.iter().flat_map(|list| names(list)).collect()),
+            skills: match (self.no_skills, self.skill.is_empty()) {
+                (true, _) => Some(Vec::new()),
+                (false, true) => None,
+                (false, false) => Some(self.skill.clone()),
+            },
             ask_always: about.no_auto_execute,
             single_call: about.call,
             mcp_config: self.mcp_config.clone(),
@@ -136,6 +147,7 @@ impl AgentArgs {
                 turns: self.max_turns,
                 calls: self.max_calls,
                 calls_per_turn: limits.max_calls_per_turn,
+                script_runs: limits.max_script_runs,
                 context_chars: self.max_context_chars,
                 tokens: self.max_tokens,
                 money: self.max_cost,

@@ -11,6 +11,9 @@ pub struct LimitArgs {
     /// Maximum tool calls in one turn; further calls are skipped, and the model is told [0: no limit]
     #[arg(long, value_name = "N")]
     pub max_calls_per_turn: Option<u32>,
+    /// Maximum runs of scripts of skills [0: no limit]
+    #[arg(long, value_name = "N")]
+    pub max_script_runs: Option<u32>,
     /// How many turns in a row a tool may fail or be denied; also scales the limits on other kinds of loops [default: the
     /// profile's, 2 to 5; 0: no limit]
     #[arg(long, value_name = "N")]

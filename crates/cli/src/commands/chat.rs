@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::driven::warn;
 use crate::runs::follow::is_attended;
 use crate::runs::given::given;
-use crate::runs::go_on::{go_on, to_resume};
+use crate::runs::go_on::{go_on, go_on_with, to_resume};
 use crate::runs::rules::opened;
 use crate::runs::signals::{Heard, Signals};
 use crate::runs::start::begin;
@@ -26,6 +26,7 @@ use mainpath::agent;
 use mainpath::agent::{check_model, find_model};
 use mainpath::presets::check_kept;
 use mainpath::runtime::Mail;
+use mainpath::skills::{is_named, select_named};
 use mainpath::spec_of;
 use mainpath::types::{FinishReason, MessageMode, RunRules, TraceId};
 use std::path::Path;
@@ -188,6 +189,7 @@ impl Chat<'_> {
                 Typed::Steer(text) | Typed::Next(text) => text,
                 // A short yes is an answer to the agent.
                 Typed::Late => line,
+                Typed::Unknown(_) if self.is_skill(&line)? => line,
                 Typed::Unknown(word) => {
                     eprintln!("there is no command {}; /help lists the commands", plain(&word));
                     continue;
@@ -277,11 +279,24 @@ impl Chat<'_> {
         }))
     }
 
+    /// Whether a line begins with the name of a skill.
+    fn is_skill(&self, line: &str) -> Result<bool, Failure> {
+        let here = agent::workspace(self.run.agent.workspace.as_deref())?;
+        Ok(is_named(line, &here, self.app.shelf.as_ref()))
+    }
+
     /// A run for one message.
     async fn say(&mut self, text: String) -> Result<Exit, Failure> {
         self.run.output.is_named = self.trace.is_some();
-        if self.trace.is_some() {
-            return self.go_on(Some(Mail::say(MessageMode::Message, text))).await;
+        if let Some(trace) = &self.trace {
+            let (log, ..) = self.app.logs.read(trace).await?;
+            let skill = match spec_of(&log) {
+                Some(spec) => select_named(&text, spec, self.app.shelf.as_ref())?,
+                None => None,
+            };
+            let (skill, text) = skill.map_or((None, text), |(skill, rest)| (Some(skill), rest));
+            let said = Mail::say(MessageMode::Message, text);
+            return go_on_with(self.app, trace, &self.run.agent, &self.run.output, skill, Some(said)).await;
         }
         // From then on the conversation has its own, but for what was asked for.
         let asked = std::mem::replace(&mut self.run.agent.model, self.model.clone());

@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 74] = [
+const KEYS: [(&str, &str); 76] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -37,6 +37,7 @@ const KEYS: [(&str, &str); 74] = [
     ("prompt", "none"),
     ("instructions", "none"),
     ("agents_md", "true"),
+    ("skills", "true"),
     ("uid", "none"),
     ("inject_every", "the profile's"),
     ("summary", "the profile's"),
@@ -45,6 +46,7 @@ const KEYS: [(&str, &str); 74] = [
     ("limits.max_turns", "the profile's"),
     ("limits.max_calls", "the profile's"),
     ("limits.max_calls_per_turn", "the profile's"),
+    ("limits.max_script_runs", "the profile's"),
     ("limits.max_context_chars", "no limit"),
     ("limits.max_tokens", "no limit"),
     ("limits.max_cost", "no limit"),

@@ -12,7 +12,7 @@ use mainpath::Installation;
 use mainpath::core::{Layout, Placed, Section, fixed_parts, message};
 use mainpath::runtime::Mail;
 use mainpath::trace::{Look, Taken, kind, why};
-use mainpath::types::{EventKind, Message, Part, Role, TraceId};
+use mainpath::types::{EventKind, ListedSkill, Message, Part, Role, SkillShown, TraceId};
 use serde_json::json;
 use std::path::Path;
 
@@ -158,6 +158,7 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         };
         list(&mut lines, section.as_str(), &rows, all, width);
     }
+    lines.extend(skills(&look.spec.skills.listed, all));
     if !layout.left_out.is_empty() {
         lines.extend([String::new(), "left out".into()]);
     }
@@ -180,6 +181,34 @@ fn as_text(trace: &TraceId, look: &Look<'_>, all: bool, width: usize) -> Vec<Str
         lines.push(format!("   … and {} more: --all", layout.left_out.len() - shown));
     }
     lines.iter().map(|line| cut(line, width)).collect()
+}
+
+/// How the model is told of the skills that there were when the spec was made: in numbers, with `all` by their names.
+fn skills(listed: &[ListedSkill], all: bool) -> Vec<String> {
+    const WORDS: [(SkillShown, &str); 6] = [
+        (SkillShown::Whole, "whole"),
+        (SkillShown::Shortened, "shortened"),
+        (SkillShown::NameOnly, "by name only"),
+        (SkillShown::Counted, "only counted"),
+        (SkillShown::PersonOnly, "for you alone (/NAME)"),
+        (SkillShown::Untrusted, "not trusted, so not shown"),
+    ];
+    if listed.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), "skills in the system text".to_string()];
+    for (shown, word) in WORDS {
+        let of: Vec<String> = listed.iter().filter(|one| one.shown == shown).map(|one| plain(&one.skill)).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let named = if all || of.len() <= LISTED { of.len() } else { LISTED - 1 };
+        let rest = of.len() - named;
+        let more = if rest > 0 { format!(" … and {rest} more: --all") } else { String::new() };
+        let names = of.iter().take(named).cloned().collect::<Vec<_>>().join(", ");
+        lines.push(format!("   {word:<26}{:>4}  {names}{more}", of.len()));
+    }
+    lines
 }
 
 /// How the room of a request comes about, as a sum.

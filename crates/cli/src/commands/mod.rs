@@ -29,6 +29,7 @@ pub mod serve;
 pub mod session;
 pub mod shells;
 pub mod show;
+pub mod skills;
 pub mod stats;
 pub mod tools;
 pub mod trial;
@@ -149,6 +150,9 @@ commands! {
     Tools(tools::ToolsArgs) |args| => tools::tools(args).await;
     /// List, show and trust agents: presets with their tools, limits and instructions
     Agents(agents::AgentsArgs) |args| => agents::agents(&args);
+    /// List, show, make, check and trust skills
+    #[command(subcommand)]
+    Skills(skills::SkillsCommand) |command| => skills::skills(command);
     /// List, trust and test MCP servers, or serve Mainpath over MCP
     #[command(subcommand)]
     Mcp(mcp::McpCommand) |command| => mcp::mcp(command).await;

@@ -14,6 +14,7 @@ use mainpath::core::{Bodies, Log, State, arguments_in};
 use mainpath::mcp::{Mcp, RunAnswer, RunDecision, RunStart, Runs};
 use mainpath::runtime::{Mail, Phase, Runtime, Waiting, new_trace_id, views};
 use mainpath::servers::{self, PassingOn};
+use mainpath::skills::{preloads, select_named};
 use mainpath::store::scheduler::system_clock;
 use mainpath::tools::Fut;
 use mainpath::types::{ApprovalMode, BadCallId, CallId, Event, EventKind, TraceId};
@@ -80,8 +81,14 @@ impl Served {
         let basis = Basis { rules: &given.rules, ..app.basis() };
         let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &policy, mode).map_err(said)?;
         let trace = new_trace_id(system_clock()).map_err(|error| error.to_string())?;
-        let mail = app.with_experience(Mail::message(start.task)).await.mail;
-        self.runtime.start(&app.logs.scope, &trace, spec, mail).await.map_err(said)?;
+        let mut told = preloads(&spec, app.shelf.as_ref()).map_err(said)?;
+        let (skill, task) = match select_named(&start.task, &spec, app.shelf.as_ref()).map_err(said)? {
+            Some((skill, task)) => (Some(skill), task),
+            None => (None, start.task),
+        };
+        told.extend(skill);
+        told.push(app.with_experience(Mail::message(task)).await.mail);
+        self.runtime.start_with(&app.logs.scope, &trace, spec, told).await.map_err(said)?;
         let passing_on = servers::pass_on(app, &self.runtime, &trace, self.mcp.as_ref());
         self.started.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.clone(), passing_on);
         Ok(json!({"trace": trace, "status": "started", "model": model, "workspace": workspace}))

@@ -18,6 +18,7 @@ use mainpath::core::{EffectKey, State, pending};
 use mainpath::policy::is_asked_by_default;
 use mainpath::presets::check_kept;
 use mainpath::runtime::{Mail, Runtime};
+use mainpath::skills::preloads;
 use mainpath::spec_of;
 use mainpath::store::{ReadLog, Store, StoreError};
 use mainpath::types::{ApprovalMode, ERASED, Event, EventKind, FinishReason, MailId, Seq, Spec, TraceId};
@@ -103,6 +104,18 @@ pub async fn go_on(
     output: &OutputArgs,
     mail: Option<Mail>,
 ) -> Result<Exit, Failure> {
+    go_on_with(app, trace, agent, output, None, mail).await
+}
+
+/// The same, with a skill that is loaded before that is said.
+pub async fn go_on_with(
+    app: &Installation,
+    trace: &TraceId,
+    agent: &AgentArgs,
+    output: &OutputArgs,
+    skill: Option<Mail>,
+    mail: Option<Mail>,
+) -> Result<Exit, Failure> {
     settled(app, trace).await?;
     let (log, state) = closed(app, trace).await?;
     // What cannot work is said before anything is sent: it would change a run behind its driver's back.
@@ -143,11 +156,22 @@ pub async fn go_on(
         };
         eprintln!("! {events} erased; the model sees {ERASED} in {places}");
     }
-    if let Some(spec) = agent::changed(spec, &agent.options()?, app.basis(), &policy, mode)? {
+    let changed = agent::changed(spec, &agent.options()?, app.basis(), &policy, mode)?;
+    // Those that this call names, and that are not loaded yet.
+    let named = if agent.skill.is_empty() {
+        Vec::new()
+    } else {
+        preloads(changed.as_ref().unwrap_or(spec), app.shelf.as_ref())?
+    };
+    let skills: Vec<Mail> = named.into_iter().chain(skill).filter(|mail| !is_loaded(&state, mail)).collect();
+    if let Some(spec) = changed {
         if agent.model.is_some() {
             warn(app, &spec.model, output);
         }
         runtime.send(&app.logs.scope, trace, &Mail::SetSpec { spec: Box::new(spec) }).await?;
+    }
+    for skill in &skills {
+        runtime.send(&app.logs.scope, trace, skill).await?;
     }
     if let Some(mail) = &mail {
         runtime.send(&app.logs.scope, trace, mail).await?;
@@ -161,6 +185,12 @@ pub async fn go_on(
     let follow = Follow::new(app, &runtime, trace, output, from);
     runtime.resume(&app.logs.scope, trace);
     driven::follow(follow, mcp).await
+}
+
+/// Whether a skill is loaded already, with the same text.
+fn is_loaded(state: &State, mail: &Mail) -> bool {
+    let Mail::SelectSkill { skill } = mail else { return false };
+    state.loaded_skills().any(|row| *row.skill == *skill.skill && *row.hash == *skill.hash)
 }
 
 /// Approves the calls that wait and that `--yes` would have covered when they were judged.

@@ -1,6 +1,7 @@
 //! A new run.
 
 use crate::args::agent::mode;
+use crate::args::output::OutputArgs;
 use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::runs::attach::attach;
@@ -8,7 +9,7 @@ use crate::runs::demo::is_demo;
 use crate::runs::driven::{announce, connect, experienced, follow, warn};
 use crate::runs::follow::{Follow, is_attended};
 use crate::runs::given::given;
-use crate::runs::go_on::go_on;
+use crate::runs::go_on::go_on_with;
 use crate::runs::rules::check_rules;
 use crate::runs::task::{Task, message};
 use crate::traces::which::{name, rows};
@@ -18,9 +19,10 @@ use mainpath::agent::{self, Basis, choose_model};
 use mainpath::named_sessions::Session;
 use mainpath::runtime::new_trace_id;
 use mainpath::sessions::Held;
+use mainpath::skills::preloads;
 use mainpath::spec_of;
 use mainpath::store::scheduler::system_clock;
-use mainpath::types::{ApprovalMode, TraceId};
+use mainpath::types::{ApprovalMode, SkillShown, Spec, TraceId};
 use std::path::Path;
 
 /// A run of a new trace, of one that is named, or of a session's.
@@ -44,8 +46,9 @@ pub async fn begin(
         let (log, ..) = app.logs.read(&trace).await?;
         if let Some(spec) = spec_of(&log) {
             let model = args.agent.model.as_deref().unwrap_or(&spec.model);
+            let (skill, task) = task.with_skill(spec, app)?;
             let mail = message(task, attach(app.models.registry(), &args.attach, model)?, &args.output);
-            return go_on(app, &trace, &args.agent, &args.output, Some(mail)).await;
+            return go_on_with(app, &trace, &args.agent, &args.output, skill, Some(mail)).await;
         }
         if let Some(damage) = &log.damage {
             return Err(Failure::error(format!("the log is damaged: {damage}; nothing before that can be read")));
@@ -89,16 +92,34 @@ pub async fn begin(
     let rules = check_rules(app, &workspace.display().to_string(), given.rules.clone(), args.output.json)?;
     let basis = Basis { rules: &given.rules, ..app.basis() };
     let spec = agent::spec(&given.options, basis, chosen.model, &workspace, &rules.policy, mode)?;
+    untrusted_skills(&spec, &args.output);
     let runtime = app.runtime_under(rules)?;
-    let mail = experienced(app, message(task, attached, &args.output), &args.output).await;
+    let mut said = preloads(&spec, app.shelf.as_ref())?;
+    let (skill, task) = task.with_skill(&spec, app)?;
+    said.extend(skill);
+    let first = experienced(app, message(task, attached, &args.output), &args.output).await;
+    said.push(first.clone());
     let is_named = spec.name.is_some();
-    let first = mail.clone();
-    runtime.start(&app.logs.scope, &trace, spec, mail).await?;
+    runtime.start_with(&app.logs.scope, &trace, spec, said).await?;
     if !is_named && !demo {
         app.name_later(&runtime, &trace, &first);
     }
     announce(&trace, &args.output);
     follow(Follow::new(app, &runtime, &trace, &args.output, 1), mcp).await
+}
+
+/// Says which skills of the project cannot be used.
+fn untrusted_skills(spec: &Spec, output: &OutputArgs) {
+    let listed = spec.skills.listed.iter().filter(|one| one.shown == SkillShown::Untrusted);
+    let names: Vec<String> = listed.map(|one| plain(&one.skill)).collect();
+    if names.is_empty() || output.json {
+        return;
+    }
+    let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
+    eprintln!(
+        "mainpath: you have not trusted skills of this project, so agents do not see them: {shown}{more}; mainpath skills list"
+    );
 }
 
 /// The trace that `-c` goes on with: the last one in this folder, or in the one that `-C` names. Errors: there is none.

@@ -7,7 +7,8 @@ use crate::ui::text::number;
 use mainpath::Installation;
 use mainpath::agent::sizes;
 use mainpath::runtime::Mail;
-use mainpath::types::{MessageMode, Part};
+use mainpath::skills::select_named;
+use mainpath::types::{MessageMode, Part, Spec};
 use rustix::fs::{FileType, fstat};
 use std::io::Read;
 use std::sync::Arc;
@@ -20,6 +21,17 @@ pub struct Task {
     pub typed: String,
     /// What it is about, from standard input.
     pub piped: Option<String>,
+}
+
+impl Task {
+    /// What is said by a task that begins with `/NAME` of a skill: the mail that loads it, and the task without that. Errors: the skill
+    /// cannot be used.
+    pub fn with_skill(self, spec: &Spec, app: &Installation) -> Result<(Option<Mail>, Task), Failure> {
+        Ok(match select_named(&self.typed, spec, app.shelf.as_ref())? {
+            Some((skill, typed)) => (Some(skill), Task { typed, ..self }),
+            None => (None, self),
+        })
+    }
 }
 
 /// The task: the argument, standard input, or both, where what comes on standard input is context for the argument.

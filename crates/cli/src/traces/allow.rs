@@ -5,7 +5,7 @@ use crate::ui::text::{plain, short};
 use mainpath::Home;
 use mainpath::home::edit::{below, rewrite};
 use mainpath::policy::{Folders, Layer, Policy};
-use mainpath::types::{CallId, Event, EventKind, TraceId, Verdict};
+use mainpath::types::{CONTENT, CallId, Event, EventKind, TraceId, Verdict};
 use std::path::PathBuf;
 
 /// The narrowest rule that would allow calls like this one, as it was offered when the call was judged.
@@ -29,7 +29,11 @@ pub fn why(verdict: &Verdict) -> String {
 
 /// Where the paths of a call lead, if that is not where they are written.
 pub fn leads(places: &[String]) -> Option<String> {
-    let places: Vec<String> = places.iter().map(|place| plain(place)).collect();
+    let (contents, places): (Vec<String>, Vec<String>) =
+        places.iter().map(|place| plain(place)).partition(|place| place.starts_with(CONTENT));
+    if !contents.is_empty() {
+        return Some(format!("it runs {}", contents.join(" and ")));
+    }
     (!places.is_empty()).then(|| format!("it links to {}", places.join(" and ")))
 }
 

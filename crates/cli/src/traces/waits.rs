@@ -48,6 +48,7 @@ fn wanted(mail: &Mail) -> Option<String> {
         Mail::Reopen { call, .. } => format!("approval of call {call}, which was denied"),
         Mail::Compact { .. } => "compact".into(),
         Mail::Rename { name, .. } => format!("the name {}", short(name, 80)),
+        Mail::SelectSkill { skill } => format!("the skill {}", short(&skill.skill, 80)),
         Mail::Goals { .. } => "a change of the plan".into(),
         // What was decided on a call is told beside it.
         Mail::Approve { .. } | Mail::Deny { .. } => return None,

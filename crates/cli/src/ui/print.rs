@@ -259,6 +259,9 @@ impl Printer {
             EventKind::RunClosing(RunClosing { by: None, why: Some(why), .. }) if !quiet => {
                 self.line("✗", &short(why, 300));
             }
+            EventKind::SkillSelected(data) if !quiet => {
+                self.line("·", &format!("skill {} ({}) is loaded", data.skill, data.source));
+            }
             EventKind::Injected(_) if !quiet => self.line("·", "reminder sent: plan and budgets"),
             EventKind::GoalsChanged(data) if !quiet => {
                 self.line("·", &format!("{} {}", data.by.as_str(), changes(&data.ops)));

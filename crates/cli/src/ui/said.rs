@@ -16,6 +16,7 @@ pub fn role(kind: NodeKind) -> &'static str {
         NodeKind::RepairPrompt => "repair",
         NodeKind::ReflectPrompt => "reflection wanted",
         NodeKind::SummaryPrompt => "summary wanted",
+        NodeKind::Skill => "skill",
         NodeKind::Injected => "reminder",
         NodeKind::Cut => "cut",
     }
@@ -103,6 +104,15 @@ pub fn body(state: &State, bodies: &Hydrated<'_>, sizes: &Sizes, kind: NodeKind,
         (_, Some(EventKind::ModelFinished(data))) => with_notes(said(&data.parts), data),
         (NodeKind::RepairPrompt, Some(EventKind::ModelMalformed(data))) => plain(&data.problem),
         (_, Some(EventKind::ModelMalformed(data))) => said(&data.parts),
+        (_, Some(EventKind::SkillSelected(data))) => {
+            let why = if data.reason.is_empty() { String::new() } else { format!(": {}", plain(&data.reason)) };
+            format!(
+                "{} ({}), about {} tokens{why}",
+                plain(&data.skill),
+                plain(&data.source),
+                number(data.tokens.into())
+            )
+        }
         (_, Some(EventKind::Injected(data))) => plain(&reminder(data)),
         (_, Some(other)) => other.name().replace('_', " "),
     }

@@ -11,6 +11,7 @@ pub fn why_ended(cause: ResolveCause) -> Option<&'static str> {
         ResolveCause::Steer => "a new message came first",
         ResolveCause::TurnCap => "too many calls in one turn (max_calls_per_turn)",
         ResolveCause::CallBudget => "the calls of this run are used up (max_calls)",
+        ResolveCause::ScriptBudget => "its runs of scripts are used up (script_runs)",
         ResolveCause::ToolCap => "its calls of this run are used up (max_calls of the tool)",
         ResolveCause::LastAnswer => "only a final answer was asked for",
         ResolveCause::Summary => "only a summary was asked for",

@@ -5,6 +5,8 @@ use crate::exit::Failure;
 use crate::runs::follow::Follow;
 use crate::ui::prompt::{Said, understand};
 use mainpath::runtime::Mail;
+use mainpath::skills::select_named;
+use mainpath::spec_of;
 use mainpath::types::{GoalOp, MessageMode};
 
 /// A line that answers no question.
@@ -35,13 +37,14 @@ pub enum Typed {
 }
 
 /// The words, for people.
-pub const HELP: [&str; 7] = [
+pub const HELP: [&str; 8] = [
     "/steer TEXT   redirect the run: waits for the running tool, skips the calls after it",
     "/next TEXT    queue it for after this run (same as a line without a command)",
     "/esc          stop the running call, or the run if no call is running",
     "/compact      replace older messages with a summary; /compact TEXT says what it should keep",
     "/pin TEXT     pin a sentence: the agent always sees it, word for word",
     "/clear        stop the run and start the conversation over",
+    "/SKILL        load a skill by its name; what follows it is queued",
     "/help         show this list",
 ];
 
@@ -107,8 +110,17 @@ impl Follow<'_> {
                 return Ok(false);
             }
             Typed::Unknown(word) => {
-                self.say(&format!("there is no command {word}; /help lists the commands"));
-                return Ok(false);
+                let Some((skill, rest)) = self.skill(line).await? else {
+                    self.say(&format!("there is no command {word}; /help lists the commands"));
+                    return Ok(false);
+                };
+                let scope = &self.app.logs.scope;
+                self.runtime.send(scope, &self.trace, &skill).await?;
+                if !line.trim().contains(char::is_whitespace) {
+                    self.say(&format!("the skill {word} is loaded for the next turn"));
+                    return Ok(true);
+                }
+                (said(MessageMode::FollowUp, rest), format!("the skill {word} is loaded; the rest is queued"))
             }
             Typed::Late => {
                 self.say("no question is open; ignored (/help lists the commands)");
@@ -118,6 +130,15 @@ impl Follow<'_> {
         self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
         self.say(&told);
         Ok(true)
+    }
+}
+
+impl Follow<'_> {
+    /// The skill that a line begins with, and what it says besides.
+    async fn skill(&self, line: &str) -> Result<Option<(Mail, String)>, Failure> {
+        let (log, ..) = self.app.logs.read(&self.trace).await?;
+        let Some(spec) = spec_of(&log) else { return Ok(None) };
+        Ok(select_named(line, spec, self.app.shelf.as_ref())?)
     }
 }
 

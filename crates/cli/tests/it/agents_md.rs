@@ -15,7 +15,8 @@ fn parts(place: &Place) -> Vec<(String, u64)> {
     let events = place.events(&newest(place));
     let spec = events.iter().rfind(|event| event["type"] == "spec_changed").unwrap()["data"]["spec"].clone();
     let part = |part: &Value| (part["source"].as_str().unwrap().to_string(), part["bytes"].as_u64().unwrap());
-    spec["instruction_parts"].as_array().map_or(Vec::new(), |parts| parts.iter().map(part).collect())
+    let of_files = |part: &&Value| part["source"] != "skills";
+    spec["instruction_parts"].as_array().map_or(Vec::new(), |parts| parts.iter().filter(of_files).map(part).collect())
 }
 
 fn answers() -> ModelServer {

@@ -49,6 +49,7 @@ mod run_config;
 mod secrets;
 mod sessions;
 mod signals;
+mod skills;
 mod statistics;
 mod steering;
 mod stopping;

@@ -14,7 +14,8 @@ const TRACES_OF_THEM: [&str; 5] = [TOKEN, QUOTED, "tk-7f3", "giraffe", "walks-ov
 
 fn run(place: &Place, server: &ModelServer, args: &[&str]) -> Done {
     let model = server.model();
-    let mut command = place.command(&[&["run", "--yes", "--model", &model], args].concat());
+    // All of it fits into the window without a summary.
+    let mut command = place.command(&[&["run", "--yes", "--no-skills", "--model", &model], args].concat());
     command.env("MY_TEST_TOKEN", TOKEN).env("OTHER_PASSWORD", QUOTED);
     finish(command, None)
 }

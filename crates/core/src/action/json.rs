@@ -103,7 +103,7 @@ fn skills(value: Value, tolerant: bool) -> Result<(Part, Vec<GoalOp>), String> {
         }
     }
     let mut action = Fields::new("action", fields.needed("action")?)?;
-    action.optional_text("reason")?;
+    let reason = action.optional_text("reason")?;
     let part = match action.text("type")?.as_str() {
         "final_answer" => {
             let mut last = Fields::new("final_answer", fields.needed("final_answer")?)?;
@@ -118,7 +118,9 @@ fn skills(value: Value, tolerant: bool) -> Result<(Part, Vec<GoalOp>), String> {
             Part::ToolCall { name, arguments, signature: None }
         }
         name if SKILL_ACTIONS.contains(&name) => {
-            Part::ToolCall { name: name.into(), arguments: action.rest(), signature: None }
+            // These want it as an argument.
+            let arguments = action.rest_with("reason", reason);
+            Part::ToolCall { name: name.into(), arguments, signature: None }
         }
         other => {
             let known = SKILL_ACTIONS.join("\", \"");

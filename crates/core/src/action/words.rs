@@ -63,8 +63,9 @@ impl Fields {
         }
     }
 
-    /// All that is left, as JSON text.
-    pub fn rest(self) -> String {
+    /// All that is left, as JSON text, with this field if there is a text for it.
+    pub fn rest_with(mut self, field: &str, text: Option<String>) -> String {
+        self.fields.extend(text.map(|text| (field.to_string(), Value::String(text))));
         Value::Object(self.fields).to_string()
     }
 }

@@ -103,7 +103,10 @@ impl State {
             Resolution::Ok | Resolution::Error | Resolution::Denied => {
                 self.note_result(data.call, output_result(data.output.as_ref()));
             }
-            Resolution::Skipped => self.with_run(|run| run.calls_spent |= data.cause == ResolveCause::CallBudget),
+            Resolution::Skipped => self.with_run(|run| {
+                run.calls_spent |= data.cause == ResolveCause::CallBudget;
+                run.scripts_spent |= data.cause == ResolveCause::ScriptBudget;
+            }),
             Resolution::Interrupted | Resolution::Unknown => {}
         }
     }

@@ -3,8 +3,8 @@
 use crate::calls::end::{started, unstarted};
 use crate::{Call, CallState, Run, State, Turn};
 use mainpath_types::{
-    CallCancelling, CallDelayed, CallResolved, CancelCause, Decision, EffectClass, EventKind, Principal, Resolution,
-    ResolveCause, TurnFinished,
+    CallCancelling, CallDelayed, CallResolved, CancelCause, Decision, EffectClass, EventKind, Principal, RUN_SCRIPT,
+    Resolution, ResolveCause, TurnFinished,
 };
 
 /// An open turn: end what will not start, end what must not go on, start what may, and close once all have ended.
@@ -40,6 +40,9 @@ pub(crate) fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind>
         if limits.calls.is_some_and(|most| run.calls >= most) {
             return end(Resolution::Skipped, ResolveCause::CallBudget);
         }
+        if is_script(call) && limits.script_runs.is_some_and(|most| scripts(run) >= most) {
+            return end(Resolution::Skipped, ResolveCause::ScriptBudget);
+        }
         if tool_calls_spent(state, run, call) {
             return end(Resolution::Skipped, ResolveCause::ToolCap);
         }
@@ -71,6 +74,14 @@ pub(crate) fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind>
     }
     let results = u16::try_from(calls.len()).unwrap_or(u16::MAX);
     Some(TurnFinished { seq: state.tree.next_seq(), results }.into())
+}
+
+fn is_script(call: &Call) -> bool {
+    call.tool.as_deref() == Some(RUN_SCRIPT)
+}
+
+fn scripts(run: &Run) -> u32 {
+    run.tool_calls.get(RUN_SCRIPT).copied().unwrap_or_default()
 }
 
 /// Whether the run has made as many calls of this call's tool as it may.

@@ -5,6 +5,7 @@ use crate::context::demands::in_words;
 use crate::context::excerpt::excerpt;
 use crate::context::loss::NOTE;
 use crate::run::progress::told;
+use crate::skills::frame;
 use crate::{Bodies, Call, CallState, Item, NodeKind, Shown, State, reminder};
 use mainpath_types::{
     ApprovalGranted, CallId, CallResolved, CompactionRequested, EventId, EventKind, Message, Part, PlanView,
@@ -65,6 +66,12 @@ pub fn message(state: &State, bodies: &dyn Bodies, item: &Item) -> Option<Messag
         Item::RepairPrompt { seq, event } => {
             let EventKind::ModelMalformed(data) = bodies.get(*event)? else { return None };
             numbered(*seq, Role::User, vec![Part::text(repair_prompt(&data.problem))])
+        }
+        Item::Skill { seq, event } => {
+            let EventKind::SkillSelected(data) = bodies.get(*event)? else { return None };
+            let mut parts = vec![Part::text(frame(data))];
+            parts.extend(data.parts.iter().cloned());
+            numbered(*seq, Role::User, parts)
         }
         Item::Injected { seq, event } => {
             let EventKind::Injected(data) = bodies.get(*event)? else { return None };
@@ -293,6 +300,7 @@ pub fn result_text(resolved: &CallResolved) -> Vec<Part> {
         }
         ResolveCause::Steer => Some("Not started: a new message came in first.".into()),
         ResolveCause::TurnCap => Some("Not started: only so many calls are allowed per turn. Call it again.".into()),
+        ResolveCause::ScriptBudget => Some("Not started: the runs of scripts are used up for this run.".into()),
         ResolveCause::CallBudget => Some("Not started: the calls of this run are used up.".into()),
         ResolveCause::Summary => Some("Not started: only a summary is asked for here.".into()),
         ResolveCause::LastAnswer => Some("Not started: only a final answer was asked for.".into()),

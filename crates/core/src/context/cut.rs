@@ -14,7 +14,7 @@ pub fn expand(state: &State, by: u32) -> Result<ContextCut, Refusal> {
     let floor = tree.floor(head);
     let left_out = |(seq, node): &(Seq, &Node)| {
         let is_out = if *seq < floor { !cut.keeps.pinned.contains(seq) } else { cut.omits(*seq) };
-        !matches!(node.kind, NodeKind::Cut | NodeKind::Injected) && is_out
+        !matches!(node.kind, NodeKind::Cut | NodeKind::Injected | NodeKind::Skill) && is_out
     };
     let free = state.coming_spec().map_or(0, |spec| Room::of(spec).full.saturating_sub(state.request_tokens()));
     let free = free - free / 4;

@@ -156,7 +156,7 @@ impl<'a> Loss<'a> {
         let messages = self.old.get(exchange.at.clone()).unwrap_or_default();
         let goes = |(seq, node): &&(Seq, &Node)| {
             let stays = Some(*seq) == task || node.demands > 0 && node.kind == NodeKind::User;
-            !stays && node.kind != NodeKind::Injected
+            !stays && !matches!(node.kind, NodeKind::Injected | NodeKind::Skill)
         };
         let gone: Vec<Seq> = messages.iter().filter(goes).map(|(seq, _)| *seq).collect();
         self.omit(|seq, _| gone.contains(&seq));

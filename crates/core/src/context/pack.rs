@@ -83,6 +83,13 @@ pub enum Item {
         /// Where its body is.
         event: EventId,
     },
+    /// A skill's text.
+    Skill {
+        /// Its number.
+        seq: Seq,
+        /// Where its body is.
+        event: EventId,
+    },
     /// Reminds the model of its plan and its budgets.
     Injected {
         /// Its number.
@@ -156,6 +163,7 @@ impl Item {
             | Item::Demands { seq, .. }
             | Item::Malformed { seq, .. }
             | Item::RepairPrompt { seq, .. }
+            | Item::Skill { seq, .. }
             | Item::Injected { seq, .. }
             | Item::ReflectPrompt { seq }
             | Item::SummaryPrompt { seq, .. } => Some(*seq),
@@ -172,6 +180,7 @@ impl Item {
             | Item::Demands { event, .. }
             | Item::Malformed { event, .. }
             | Item::RepairPrompt { event, .. }
+            | Item::Skill { event, .. }
             | Item::Injected { event, .. }
             | Item::Summary { event }
             | Item::Standing { event }
@@ -310,6 +319,7 @@ fn item(state: &State, cut: Option<&Cut>, seq: Seq, node: &Node) -> Option<Item>
         NodeKind::Result(call) => Item::Result { seq, call, event, shown: shown(cut, call) },
         NodeKind::Malformed => Item::Malformed { seq, event },
         NodeKind::RepairPrompt => Item::RepairPrompt { seq, event },
+        NodeKind::Skill => Item::Skill { seq, event },
         NodeKind::Injected => Item::Injected { seq, event },
         NodeKind::ReflectPrompt => Item::ReflectPrompt { seq },
         NodeKind::SummaryPrompt => {
@@ -358,6 +368,7 @@ fn whole(seq: Seq, node: &Node) -> Option<Item> {
         | NodeKind::RepairPrompt
         | NodeKind::ReflectPrompt
         | NodeKind::SummaryPrompt
+        | NodeKind::Skill
         | NodeKind::Injected
         | NodeKind::Cut => None,
     }

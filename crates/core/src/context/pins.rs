@@ -54,7 +54,7 @@ fn question(state: &State, before: Seq) -> Option<Seq> {
     (u64::from(node.tokens) <= most).then_some(seq)
 }
 
-/// The messages before one that stay in any case. Whole are the task (a large one while it is worked on), what opened the run, what the first of those after them
+/// The messages before one that stay in any case. Whole are the loaded skills, the task (a large one while it is worked on), what opened the run, what the first of those after them
 /// answers, and the newest reminder if it holds.
 /// Demands may take half of the summary's share, the newest first, since they may correct the older; one that is too large
 /// for what is left keeps out no other. Of the newest such message there is shown what fits then; what room is left after that
@@ -77,7 +77,7 @@ pub(crate) fn pins(state: &State, before: Seq) -> Pins {
     };
     let (mut held, mut unheld): (Vec<(Seq, &Node)>, _) = (Vec::new(), None);
     for (seq, node) in state.tree.up(state.tree.head).filter(|(seq, _)| *seq < before) {
-        if whole.contains(&seq) {
+        if whole.contains(&seq) || node.kind == NodeKind::Skill {
             pinned.push(seq);
         } else if node.demands > 0 && takes(&mut room, node.demands) {
             held.push((seq, node));

@@ -6,6 +6,9 @@ use mainpath_types::{EventId, Rewound};
 
 impl State {
     pub(crate) fn join(&mut self, of: EventId) {
+        if self.skill_joined(of) {
+            return;
+        }
         let opening = self.run.as_ref().and_then(|run| run.opening);
         let (tokens, demands) = match (self.queues.take(of), opening) {
             (Some(message), _) | (None, Some(Opening::Message(message))) => (message.tokens, message.demands),
@@ -25,6 +28,7 @@ impl State {
 
     pub(crate) fn rewound(&mut self, data: &Rewound) {
         self.tree.head = data.head;
+        self.reload_skills();
         self.rewind_goals();
         self.context.window_extra = 0;
         (self.counting.counted, self.context.summarised_to) = (None, None);

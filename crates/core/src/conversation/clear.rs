@@ -35,6 +35,7 @@ impl State {
         self.between_runs.clearing = false;
         self.tree.cleared = data.upto;
         self.tree.head = None;
+        self.reload_skills();
         self.goals.clear();
         (self.reminders.plan_changed, self.reminders.plan_hidden, self.reminders.pin_is_news) = (false, false, false);
         (self.context.window_extra, self.context.unswept) = (0, false);

@@ -131,6 +131,7 @@ impl State {
         self.rates.clear();
         (self.context.expand, self.context.recalled) = (None, Vec::new());
         self.model = None;
+        self.reload_skills();
         (self.spent.usage, self.spent.cost, self.spent.about) = (Usage::default(), 0, false);
         self.with_run(|run| (run.usage, run.cost, run.spent) = (Usage::default(), 0, Spent::default()));
         self.rewind_goals();

@@ -65,6 +65,8 @@ pub enum NodeKind {
     ReflectPrompt,
     /// Asks the model for a summary.
     SummaryPrompt,
+    /// A skill's text.
+    Skill,
     /// Reminds the model of its plan and its budgets.
     Injected,
     /// Says from where on messages are shown; shows nothing itself but a summary, if it has one.

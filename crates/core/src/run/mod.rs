@@ -39,6 +39,9 @@ pub struct Run {
     pub tool_calls: BTreeMap<Arc<str>, u32>,
     /// Whether a call had to be skipped for the run's limit.
     pub calls_spent: bool,
+    /// Whether a script of a skill had to be skipped for the run's limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scripts_spent: bool,
     /// What its budgets are charged for its model calls: of lost ones all that was set aside.
     pub usage: Usage,
     /// What that costs.
@@ -87,6 +90,7 @@ impl Run {
             calls: 0,
             tool_calls: BTreeMap::new(),
             calls_spent: false,
+            scripts_spent: false,
             usage: Usage::default(),
             cost: 0,
             spent: Spent::default(),

@@ -6,7 +6,7 @@ pub(crate) mod spec;
 
 use crate::{
     Approvals, BetweenRuns, Branch, Calls, Context, Counting, Counts, Ended, Goals, ModelCall, Position, Queues,
-    Reminders, Run, SpecHead, ToolHead, Tree, Turn, Window,
+    Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
 };
 use mainpath_types::{BranchKind, EffectClass, FinishReason, Limits, Millis, Seq, Spent, TraceId};
 use schemars::JsonSchema;
@@ -55,6 +55,9 @@ pub struct State {
     pub queues: Queues,
     /// When tools were called that may be called only so often.
     pub rates: BTreeMap<Arc<str>, Window>,
+    /// The skills that were selected.
+    #[serde(default, skip_serializing_if = "Skills::is_empty")]
+    pub skills: Skills,
     /// What people have approved beyond the calls that wait.
     pub approvals: Approvals,
     /// The plan.
@@ -89,6 +92,7 @@ impl State {
             between_runs: BetweenRuns::default(),
             queues: Queues::default(),
             rates: BTreeMap::new(),
+            skills: Skills::default(),
             approvals: Approvals::default(),
             goals: Goals::default(),
             reminders: Reminders::default(),

@@ -137,6 +137,21 @@ fn life() -> Vec<Event> {
         let named = TraceNamed { name: name.into(), by: user(), made };
         log.push(Event { id: last.id + 1, kind: named.into(), ..last.clone() });
     }
+    // Younger still; what is decided with them is in `skills.rs`.
+    let last = log.last().unwrap().clone();
+    let resource = ResourceLoaded {
+        call,
+        skill: "forms".into(),
+        path: "references/a.md".into(),
+        section: Some("Filling in".into()),
+        hash: "0f".repeat(32),
+        partial: true,
+    };
+    let by_model = SkillSelected { call: Some(call), ..skill("forms", SkillBy::Model, 9) };
+    let by_person = SkillSelected { person: Some(user()), folder: None, ..skill("plans", SkillBy::Person, 9) };
+    for kind in [by_model.into(), by_person.into(), resource.into()] {
+        log.push(Event { id: log.len() as u64 + 1, kind, ..last.clone() });
+    }
     log
 }
 

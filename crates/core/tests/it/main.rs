@@ -34,6 +34,7 @@ mod rewinds;
 mod rule_summaries;
 mod simulation;
 mod sizes;
+mod skills;
 mod snapshots;
 mod summaries;
 mod support;

@@ -377,6 +377,23 @@ pub fn approve(id: &str) -> InputKind {
     InputKind::Approve { call: call(id), by: user(), edit: None, rule: None }
 }
 
+/// A skill of this name, whose text is its name and size.
+pub fn skill(name: &str, by: SkillBy, tokens: u32) -> SkillSelected {
+    SkillSelected {
+        skill: name.into(),
+        source: "user".into(),
+        by,
+        call: None,
+        person: None,
+        reason: "it fits".into(),
+        hash: format!("{name}-{tokens}"),
+        folder: Some(format!("/skills/{name}")),
+        effect: EffectClass::ReadOnly,
+        parts: vec![Part::text(format!("how to do {name}"))],
+        tokens,
+    }
+}
+
 pub fn stop() -> InputKind {
     InputKind::Stop { by: user() }
 }
@@ -450,6 +467,8 @@ pub fn show(event: &Event) -> String {
             let (kept, pinned) = (at(data.keeps.first_kept), list(&data.keeps.pinned));
             format!("{name} {} keeps {kept} pins {pinned} {:?}{sets}", data.seq, data.cause)
         }
+        EventKind::SkillSelected(data) => format!("{name} {} by {:?}", data.skill, data.by),
+        EventKind::ResourceLoaded(data) => format!("{name} {} {}/{}", data.call, data.skill, data.path),
         EventKind::Injected(data) => format!("{name} {}", data.seq),
         EventKind::SpecChanged(_)
         | EventKind::CompactionRequested(_)

@@ -98,7 +98,7 @@ fn the_skills_dialect_has_actions_of_its_own_and_an_optional_plan() {
     assert_eq!(parse_turn(&tool, SKILLS), turn(call("bash", r#"{"command":"ls"}"#)));
     let script =
         json!({"action": {"type": "run_script", "skill": "pdf", "path": "x.py", "reason": "to see"}}).to_string();
-    assert_eq!(parts(&script), Ok(Some(call("run_script", r#"{"path":"x.py","skill":"pdf"}"#))));
+    assert_eq!(parts(&script), Ok(Some(call("run_script", r#"{"path":"x.py","reason":"to see","skill":"pdf"}"#))));
     let last = json!({
         "plan_update": {"steps": [{"id": "1", "status": "completed"}]},
         "action": {"type": "final_answer", "reason": "done"}, "final_answer": {"content": "42"},

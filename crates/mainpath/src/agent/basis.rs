@@ -1,6 +1,7 @@
 //! What specs are made from.
 
 use crate::Home;
+use crate::skills::Shelf;
 use mainpath_providers::Registry;
 use mainpath_tools::Tools;
 use mainpath_types::RunRules;
@@ -12,6 +13,8 @@ pub struct Basis<'a> {
     pub home: &'a Home,
     /// The tools that there are.
     pub tools: &'a Tools,
+    /// The skills, if this host has any.
+    pub skills: Option<&'a Shelf>,
     /// What is known of models.
     pub models: &'a Registry,
     /// The rules that the caller gives.

@@ -4,6 +4,7 @@ use super::options::{AgentOptions, LimitOptions};
 use super::spec::{spec, workspace};
 use crate::presets::Given;
 use crate::rules::check_given;
+use crate::skills::{preloads, select_named};
 use crate::{Error, Host, Run, Trace};
 use mainpath_runtime::new_trace_id;
 use mainpath_types::{Access, ApprovalMode, RunRules, Spec, TraceId};
@@ -54,6 +55,13 @@ impl Agent {
     /// that look back into its own conversation.
     pub fn tools<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Agent {
         self.options.tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The only skills that it may use; they are loaded from the beginning. Without it, all that the host has, none of them loaded; with
+    /// an empty list none. See [`HostBuilder::skills`](crate::HostBuilder::skills).
+    pub fn skills<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Agent {
+        self.options.skills = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -130,7 +138,15 @@ impl Agent {
             None => new_trace_id(clock()).map_err(|error| Error::failed(error.to_string()))?,
         };
         let (runtime, scope) = (self.host.runtime(), self.host.scope());
-        runtime.start(scope, &id, spec, self.host.first_message(task.into()).await).await?;
+        let mut said = preloads(&spec, self.host.skills())?;
+        let task = task.into();
+        let (skill, task) = match select_named(&task, &spec, self.host.skills())? {
+            Some((skill, rest)) => (Some(skill), rest),
+            None => (None, task),
+        };
+        said.extend(skill);
+        said.push(self.host.first_message(task).await);
+        runtime.start_with(scope, &id, spec, said).await?;
         Ok(Run::first(Trace::new(self.host.clone(), id)))
     }
 }

@@ -12,6 +12,7 @@ pub(super) fn set_limits(limits: &mut Limits, given: &LimitOptions) {
     limits.turns = given.turns.or(limits.turns);
     limits.calls = given.calls.or(limits.calls);
     limits.calls_per_turn = given.calls_per_turn.or(limits.calls_per_turn);
+    limits.script_runs = given.script_runs.or(limits.script_runs);
     limits.tokens = given.tokens.or(limits.tokens);
     limits.money = given.money.or(limits.money);
     limits.run_timeout_ms = given.time.map(ms).or(limits.run_timeout_ms);

@@ -7,6 +7,7 @@ mod model;
 mod notes;
 mod offer;
 mod options;
+mod skills;
 mod spec;
 
 pub use basis::Basis;
@@ -17,8 +18,5 @@ pub use offer::REACHING;
 #[cfg(feature = "home")]
 pub(crate) use offer::{tools_now, without_denied};
 pub use options::*;
-
-#[cfg(feature = "home")]
-pub(crate) use spec::with_instructions;
 pub use spec::{ModeFor, changed, sizes, spec, workspace};
 pub(crate) use spec::{with_model, with_words};

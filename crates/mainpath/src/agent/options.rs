@@ -22,6 +22,9 @@ pub struct AgentOptions {
     /// The tools that it may use: names, aliases and patterns. Empty: none but those that look back into its own conversation. `None`:
     /// as the configuration says, and all where that says nothing.
     pub tools: Option<Vec<String>>,
+    /// The only skills that it may use, which are loaded from the beginning. Empty: none at all. `None`: all that there are, none of
+    /// them loaded.
+    pub skills: Option<Vec<String>>,
     /// Ask about every call, even if a rule allows it.
     pub ask_always: bool,
     /// Make one call of the model, without tools.
@@ -86,6 +89,8 @@ pub struct LimitOptions {
     pub calls: Option<u32>,
     /// Tool calls in one turn; further ones are skipped.
     pub calls_per_turn: Option<u32>,
+    /// Scripts of skills.
+    pub script_runs: Option<u32>,
     /// Characters in one request, at four a token.
     pub context_chars: Option<u32>,
     /// Tokens, input and output together.

@@ -7,6 +7,7 @@ use super::notes::{self, Note, part};
 use super::offer::{allowed, allowed_by_preset, held_to, tools_now, without_denied};
 use super::options::relate;
 use super::options::{AgentOptions, PromptOptions};
+use super::skills::{offer_skills, set_skills, tell_skills};
 use crate::home::ConfigFile;
 use crate::presets;
 use crate::presets::Preset;
@@ -92,13 +93,15 @@ pub fn spec(
         None => allowed(given.tools.as_deref(), basis.home, basis.tools)?,
     };
     offer_tools(&mut spec, given, basis)?;
+    set_skills(&mut spec, given, basis);
     without_denied(&mut spec, policy);
     set_access(&mut spec, given);
     set_model(&mut spec, model, given, basis);
     set_form(&mut spec, given, basis)?;
     priced(&spec, basis)?;
-    let notes = notes(&mut spec, basis.home);
-    spec.instructions = system_text(&spec, basis.home, &notes)?;
+    let skills = offer_skills(&mut spec, basis, policy);
+    let notes = notes(&mut spec, basis.home, &skills);
+    spec.instructions = system_text(&spec, basis.home, &notes, &skills)?;
     Ok(spec)
 }
 
@@ -183,6 +186,7 @@ pub fn changed(
         new.allowed_tools = allowed(given.tools.as_deref(), basis.home, basis.tools)?;
         offer_tools(&mut new, given, basis)?;
     }
+    set_skills(&mut new, given, basis);
     without_denied(&mut new, policy);
     if let Some(folder) = &given.workspace {
         new.workspace = workspace(Some(folder))?.display().to_string();
@@ -216,14 +220,15 @@ pub fn changed(
     }
     new.context_hooks = basis.home.config.context_hook_names();
     new.agents_md &= !given.prompt.ignore_agents_md;
-    let notes = notes(&mut new, basis.home);
+    let skills = offer_skills(&mut new, basis, policy);
+    let notes = notes(&mut new, basis.home, &skills);
     if new == *old {
         return Ok(None);
     }
     // The words follow from all the rest; where that stays, they stay, whatever a template says by now.
     let Spec { mode, mode_for, rules, relations, .. } = old.clone();
     if (Spec { mode, mode_for, rules, relations, ..new.clone() }) != *old {
-        new.instructions = system_text(&new, basis.home, &notes)?;
+        new.instructions = system_text(&new, basis.home, &notes, &skills)?;
     }
     Ok(Some(new))
 }
@@ -265,16 +270,8 @@ fn set_access(spec: &mut Spec, given: &AgentOptions) {
     spec.network = given.network.unwrap_or(spec.network);
 }
 
-/// Makes the system text of a spec anew. Errors: a template cannot be used.
-#[cfg(feature = "home")]
-pub(crate) fn with_instructions(spec: &mut Spec, home: &Home) -> Result<(), Error> {
-    let notes = notes(spec, home);
-    spec.instructions = system_text(spec, home, &notes)?;
-    Ok(())
-}
-
-/// The notes of the workspace. What they and the owner add to the system text is noted in the spec.
-fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
+/// The notes of the workspace. What they, the skills and the owner add to the system text is noted in the spec.
+fn notes(spec: &mut Spec, home: &Home, skills: &str) -> Vec<Note> {
     let notes = match spec.agents_md {
         true => notes::read(Path::new(&spec.workspace), &home.protected()),
         false => Vec::new(),
@@ -284,13 +281,14 @@ fn notes(spec: &mut Spec, home: &Home) -> Vec<Note> {
     let preset = preset.map(|preset| part(format!("agent {}", preset.name), &preset.instructions));
     let own = Some(&spec.own_instructions).filter(|text| !text.is_empty());
     let own = own.map(|text| part("instructions".into(), text));
-    spec.instruction_parts = preset.into_iter().chain(files).chain(own).collect();
+    let skills = Some(skills).filter(|text| !text.is_empty()).map(|text| part("skills".into(), text));
+    spec.instruction_parts = preset.into_iter().chain(skills).chain(files).chain(own).collect();
     notes
 }
 
-/// The system text: Mainpath's own, that of its preset, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
+/// The system text: Mainpath's own, that of its preset, the list of skills, the notes of the workspace, what the owner adds; under the JSON protocol with all that the
 /// model must know of it.
-fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Error> {
+fn system_text(spec: &Spec, home: &Home, notes: &[Note], skills: &str) -> Result<String, Error> {
     let mut own = spec.system_prompt.clone().unwrap_or_else(|| instructions(Path::new(&spec.workspace)));
     let preset = match &spec.preset {
         Some(preset) if !preset.instructions.is_empty() => {
@@ -302,7 +300,7 @@ fn system_text(spec: &Spec, home: &Home, notes: &[Note]) -> Result<String, Error
         "" => String::new(),
         text => format!("Your owner's own instructions, which come before the notes of the folder:\n{text}"),
     };
-    for more in [preset, notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
+    for more in [preset, skills.into(), notes::in_words(notes), owner].iter().filter(|text| !text.is_empty()) {
         own.push_str("\n\n");
         own.push_str(more);
     }
@@ -344,10 +342,11 @@ pub(crate) fn with_model(spec: &mut Spec, model: String, preset: &Preset, basis:
     priced(spec, basis)
 }
 
-/// Writes the system text of a spec again, from what it says now.
-pub(crate) fn with_words(spec: &mut Spec, home: &Home) -> Result<(), Error> {
-    let notes = notes(spec, home);
-    spec.instructions = system_text(spec, home, &notes)?;
+/// Writes the system text of a spec again, from what it says now; it gets no tool that it has not. Errors: a template cannot be used.
+pub(crate) fn with_words(spec: &mut Spec, basis: Basis<'_>) -> Result<(), Error> {
+    let skills = tell_skills(spec, basis);
+    let notes = notes(spec, basis.home, &skills);
+    spec.instructions = system_text(spec, basis.home, &notes, &skills)?;
     Ok(())
 }
 

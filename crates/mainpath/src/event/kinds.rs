@@ -11,8 +11,9 @@ use mainpath_types::{
     ActionStarted, ApprovalGranted, BranchClosed, CallCancelling, CallDelayed, CallDue, CallProbing, CallReopened,
     CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut, ContinueRequested, Erased,
     EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
-    MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, RetryDue, RewindRequested, Rewound,
-    RunClosing, RunFinished, RunStarted, SessionCleared, SpecChanged, TailCut, TraceNamed, TurnFinished,
+    MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested,
+    Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, TailCut, TraceNamed,
+    TurnFinished,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +109,10 @@ events! {
     CallProbing(CallProbing) = "call_probing",
     /// A result came after its call had ended; it is not used.
     LateResult(LateResult) = "late_result",
+    /// A skill was loaded.
+    SkillSelected(SkillSelected) = "skill_selected",
+    /// A call has read a file of a skill.
+    ResourceLoaded(ResourceLoaded) = "resource_loaded",
     /// What files hold is kept, as a call is about to change them.
     FilesKept(FilesKept) = "files_kept",
     /// Files are put back to what they were.

@@ -85,6 +85,8 @@ pub struct ConfigFile {
     pub instructions: String,
     /// Whether the AGENTS.md files of a workspace are part of it; they are, without it.
     pub agents_md: Option<bool>,
+    /// Whether agents have skills; they do, without it.
+    pub skills: Option<bool>,
     /// The names of secrets that tools may use.
     pub tool_secrets: Vec<String>,
     /// Tools that are there only when they are configured.

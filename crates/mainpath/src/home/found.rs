@@ -6,6 +6,7 @@ use super::place::Home;
 use super::toolbox::Unready;
 use crate::Error;
 use crate::experience::{Lookup, offer};
+use crate::skills::{Shelf, with_tools};
 use mainpath_runtime::Vault;
 use mainpath_store::read_regular_text;
 use mainpath_store::scheduler::system_clock;
@@ -81,11 +82,18 @@ impl Home {
     /// The tools of this installation, and those that are configured and cannot be used.
     pub fn toolbox(&self) -> (Tools, Vec<Unready>) {
         let (tools, unready) = self.config.tools.build(&self.config.net, &|name| self.secret(name));
+        let tools = self.shelf().map_or(tools.clone(), |shelf| with_tools(tools, &shelf));
         let experiences = self.experiences();
         if self.has_experience(&experiences) {
             offer(&tools, &Lookup::by_words(Arc::new(experiences)), system_clock);
         }
         (tools, unready)
+    }
+
+    /// The skills of this installation; nothing where the configuration has them off.
+    pub fn shelf(&self) -> Option<Shelf> {
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        self.config.skills.unwrap_or(true).then(|| Shelf::new(&self.data, home))
     }
 }
 

@@ -16,6 +16,8 @@ pub struct LimitsConfig {
     max_calls: Option<u32>,
     /// Tool calls in one answer of the model; further ones are skipped.
     max_calls_per_turn: Option<u32>,
+    /// Scripts of skills in a run.
+    max_script_runs: Option<u32>,
     /// Characters of one request. It comes before the key of the same name at the top.
     max_context_chars: Option<u32>,
     /// Tokens of a run, in and out.
@@ -75,6 +77,7 @@ impl LimitsConfig {
         limits.turns = self.max_turns.or(limits.turns);
         limits.calls = self.max_calls.or(limits.calls);
         limits.calls_per_turn = self.max_calls_per_turn.or(limits.calls_per_turn);
+        limits.script_runs = self.max_script_runs.or(limits.script_runs);
         limits.context_chars = self.max_context_chars.or(limits.context_chars);
         limits.tokens = self.max_tokens.or(limits.tokens);
         limits.money = self.max_cost.map(|Dollars(micros)| micros).or(limits.money);

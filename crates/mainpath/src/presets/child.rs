@@ -6,7 +6,7 @@ use crate::Error;
 use crate::agent::{Basis, with_model, with_words};
 use mainpath_policy::{Folders, Policy, ToolNames};
 use mainpath_runtime::{is_look_back, look_back_tools};
-use mainpath_types::{ApprovalMode, Decision, Limits, Relations, RunMode, Spec};
+use mainpath_types::{ApprovalMode, Decision, Limits, Relations, RunMode, SkillTerms, Spec};
 
 impl Preset {
     /// The spec of a child that an agent starts in its run of this number, counted from 1: never more tools, rules, access, secrets or
@@ -32,6 +32,7 @@ impl Preset {
             ..parent.clone()
         };
         narrow(&mut child.limits, self);
+        narrow_skills(&mut child.skills, self);
         if parent.run_mode == RunMode::Call {
             child.tools.clear();
         }
@@ -47,9 +48,19 @@ impl Preset {
         if let Some(model) = &self.model {
             with_model(&mut child, model.clone(), self, basis)?;
         }
-        with_words(&mut child, basis.home)?;
+        with_words(&mut child, basis)?;
         Ok(child)
     }
+}
+
+/// Holds a child to the skills of its preset, among those that its parent may use.
+fn narrow_skills(terms: &mut SkillTerms, preset: &Preset) {
+    let Some(names) = &preset.skills else { return };
+    let bounds = terms.only.take();
+    let fits = |name: &&String| bounds.as_ref().is_none_or(|bounds| bounds.contains(name));
+    let only: Vec<String> = names.iter().filter(fits).cloned().collect();
+    terms.off |= only.is_empty();
+    terms.only = Some(only).filter(|only| !only.is_empty());
 }
 
 /// Holds a child's limits to its preset's, which never widen those of its parent.

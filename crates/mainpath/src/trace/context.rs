@@ -4,7 +4,7 @@ use super::handle::Trace;
 use super::read::ReadTrace;
 use crate::Error;
 use mainpath_core::{Bodies, Item, Layout, Log, Section, Shown, State, apply, fixed_parts, layout};
-use mainpath_types::{CutCause, Event, EventId, EventKind, Seq, Spec, TraceId};
+use mainpath_types::{CutCause, Event, EventId, EventKind, ListedSkill, Seq, Spec, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -69,6 +69,9 @@ pub struct ContextReport {
     pub parts: Vec<ContextPart>,
     /// What is not shown of the main path.
     pub left_out: Vec<ContextGap>,
+    /// The skills that there were when the spec was made, and how the model is told of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<ListedSkill>,
 }
 
 /// A section of a request.
@@ -229,6 +232,7 @@ impl<'a> Look<'a> {
             sections: sections.map(|(name, share, tokens)| (name.as_str().to_string(), size(share, tokens))).collect(),
             parts: fixed.chain(parts).collect(),
             left_out: left_out.collect(),
+            skills: self.spec.skills.listed.clone(),
         }
     }
 }
@@ -245,6 +249,7 @@ pub fn kind(item: &Item) -> (&'static str, &'static str) {
         Item::Demands { most: Some(_), .. } => ("user", "some of its requirements"),
         Item::Malformed { .. } => ("malformed answer", ""),
         Item::RepairPrompt { .. } => ("retry prompt", ""),
+        Item::Skill { .. } => ("skill", ""),
         Item::Injected { .. } => ("reminder", ""),
         Item::Summary { .. } => ("summary", ""),
         Item::ReflectPrompt { .. } => ("reflection prompt", ""),

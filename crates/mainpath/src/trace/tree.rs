@@ -35,6 +35,7 @@ impl Trace {
                 | NodeKind::RepairPrompt
                 | NodeKind::ReflectPrompt
                 | NodeKind::SummaryPrompt
+                | NodeKind::Skill
                 | NodeKind::Injected => Role::User,
                 NodeKind::Assistant { .. } | NodeKind::Malformed => Role::Assistant,
                 NodeKind::Result(_) => Role::Tool,

@@ -13,6 +13,7 @@ mod mcp;
 mod operations;
 mod presets;
 mod runs;
+mod skills;
 mod starting;
 mod support;
 mod tools_and_rules;

@@ -29,13 +29,13 @@ impl Driver {
         }
     }
 
-    /// Puts on record what a call is about to do to files, and lets it do so. Where the log cannot be written, it gets no answer.
+    /// Puts on record what a call waits for, and lets it go on. Where the log cannot be written, it gets no answer.
     pub(super) async fn record(&mut self, announced: Announced) -> Result<(), DriveError> {
-        let Announced { call, attempt, changes, recorded } = announced;
+        let Announced { what, recorded } = announced;
         if recorded.is_closed() {
             return Ok(());
         }
-        let told = match self.offer(InputKind::KeepFiles { call, attempt, changes }, None).await {
+        let told = match self.offer(what, None).await {
             Err(DriveError::Refused(refusal)) => Err(refusal.to_string()),
             other => Ok(other?),
         };

@@ -9,7 +9,9 @@ use crate::prompt::media;
 use crate::prompt::texts::offload;
 use mainpath_core::{Answered, Edit, InputKind, TimerKey, approval_due, is_denied};
 use mainpath_store::StoreError;
-use mainpath_types::{ApprovalMode, CallId, Decision, MessageQueued, Millis, Principal, RewindRequested, Verdict};
+use mainpath_types::{
+    ApprovalMode, CONTENT, CallId, Decision, MessageQueued, Millis, Principal, RewindRequested, Verdict,
+};
 use std::sync::atomic::Ordering;
 
 impl Driver {
@@ -114,6 +116,7 @@ impl Driver {
             | InputKind::Rewind(RewindRequested { parts: Some(parts), .. }) => {
                 offload(self.store(), parts).await?;
             }
+            InputKind::SelectSkill(skill) => offload(self.store(), &mut skill.parts).await?,
             InputKind::Answered(Answered { output, .. }) => {
                 offload(self.store(), &mut output.content).await?;
             }
@@ -162,10 +165,12 @@ impl Driver {
         let places: Vec<String> = planned.places.iter().map(|place| self.shared.config.vault.redact(place)).collect();
         let verdict = match planned.verdict {
             // Whoever wrote a path cannot have seen where a link leads by the time that this is read.
-            Some(verdict) if verdict.decision == Decision::Ask && !places.is_empty() => denied(format!(
-                "By links the paths lead to {}, which nobody has approved; name that place itself.",
-                places.join(" and ")
-            )),
+            Some(verdict) if verdict.decision == Decision::Ask && places.iter().any(|at| !at.starts_with(CONTENT)) => {
+                denied(format!(
+                    "By links the paths lead to {}, which nobody has approved; name that place itself.",
+                    places.join(" and ")
+                ))
+            }
             // Whoever approved the others has not seen these.
             Some(verdict) if verdict.decision == Decision::Ask && changed.is_some() => {
                 let (hooks, now) = (changed_by.join(", "), changed.as_deref().unwrap_or_default());

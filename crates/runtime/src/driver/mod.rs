@@ -173,7 +173,12 @@ impl Driver {
 
     /// What judging a call needs.
     fn judge_input(&self) -> JudgeInput {
-        JudgeInput { origins: self.provenance.origins.clone(), approved: self.machine.state().approvals.rules.clone() }
+        let state = self.machine.state();
+        JudgeInput {
+            origins: self.provenance.origins.clone(),
+            approved: state.approvals.rules.clone(),
+            skills: state.skills_for_tools(),
+        }
     }
 
     /// The arguments of a call: the model's, or those that the approval put in their place.

@@ -34,7 +34,7 @@ pub(crate) async fn run_tool(effect: EffectContext, run: ToolRun, cancel: Cancel
     let (config, handle) = (&effect.shared.config, &effect.handle);
     let pieces = Arc::new(Mutex::new(Pieces::new(&config.vault, handle, EffectKey::Tool(call, attempt))));
     let networked = grant.effect() == EffectClass::ProcessControl && grant.confinement().network;
-    let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces));
+    let mut context = tool_context(&effect, grant, cancel.clone(), Arc::clone(&pieces), judged_by.skills.clone());
     context.within = within;
     context.foreign = judged_by.origins.as_ref().map(|origins| origins.foreign().collect()).unwrap_or_default();
     context.check_redirect = check_redirect(&effect, &name, &arguments, judged_by);
@@ -118,7 +118,7 @@ pub(crate) async fn probe_tool(effect: EffectContext, grant: Grant, arguments: S
     let (call, attempt, name) = (grant.call(), grant.attempt(), grant.tool().to_string());
     let config = &effect.shared.config;
     let pieces = Pieces::new(&config.vault, &effect.handle, EffectKey::Tool(call, attempt));
-    let context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(Mutex::new(pieces)));
+    let context = tool_context(&effect, grant, CancellationToken::new(), Arc::new(Mutex::new(pieces)), Vec::new());
     let answer = match config.tools.probe(&name, &arguments, &context).await {
         ProbeAnswer::Done(mut output) => {
             config.vault.redact_output(&mut output);

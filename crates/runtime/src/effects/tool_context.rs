@@ -3,14 +3,16 @@
 use crate::effects::context::EffectContext;
 use crate::gate::facts::starts_processes;
 use crate::gate::judge::{Gate, JudgeInput};
+use crate::prompt::texts::offload;
 use crate::secrets::{Granted, Vault};
-use crate::stream::hub::{Announced, Live};
+use crate::stream::hub::{Announced, Handle, Live};
 use crate::stream::pieces::Pieces;
+use mainpath_core::InputKind;
 use mainpath_policy::Grant;
 use mainpath_sandbox::{Cage, secret_variables};
-use mainpath_store::{Scope, Store};
-use mainpath_tools::{BlobSink, Changing, Fut, RedirectCheck, ToolContext};
-use mainpath_types::{BlobHash, Delta, FileChange};
+use mainpath_store::{Scope, ScopedStore, Store};
+use mainpath_tools::{BlobSink, Changing, Fut, RedirectCheck, SkillDesk, ToolContext};
+use mainpath_types::{BlobHash, CallId, Delta, FileChange, LoadedSkill, ResourceLoaded, SkillSelected, SkillTerms};
 use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +25,7 @@ pub(crate) fn tool_context(
     grant: Grant,
     cancel: CancellationToken,
     pieces: Arc<Mutex<Pieces>>,
+    skills: Vec<LoadedSkill>,
 ) -> ToolContext {
     let call = grant.call();
     let EffectContext { shared, handle, scope, prepared, .. } = effect;
@@ -53,6 +56,15 @@ pub(crate) fn tool_context(
         }
     });
     context.changing = announce_changes(effect, &context.grant);
+    context.skills = Arc::new(Desk {
+        handle: Arc::clone(handle),
+        store: Arc::clone(&config.store),
+        scope: scope.clone(),
+        vault: config.vault.clone(),
+        call,
+        terms: prepared.skills.clone(),
+        loaded: skills,
+    });
     context.progress = Arc::new(move |piece: &str| {
         let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
         pieces.say(Delta::ToolOutput { call, text: piece.into() });
@@ -78,13 +90,55 @@ fn announce_changes(effect: &EffectContext, grant: &Grant) -> Changing {
     let (call, attempt) = (grant.call(), grant.attempt());
     Arc::new(move |mut changes: Vec<FileChange>| {
         changes.iter_mut().for_each(|change| change.path = vault.redact(&change.path));
-        let (recorded, answer) = oneshot::channel();
-        handle.announce(Announced { call, attempt, changes, recorded });
-        Box::pin(async move {
-            let no_answer = |_| "the log cannot be written".to_string();
-            answer.await.map_err(no_answer).flatten().map_err(io::Error::other)
-        })
+        let recorded = record(&handle, InputKind::KeepFiles { call, attempt, changes });
+        Box::pin(async move { recorded.await.map_err(io::Error::other) })
     })
+}
+
+/// Has the driver put something on record. Errors: why it cannot be.
+fn record(handle: &Handle, what: InputKind) -> Fut<'static, Result<(), String>> {
+    let (recorded, answer) = oneshot::channel();
+    handle.announce(Announced { what, recorded });
+    Box::pin(async move {
+        let no_answer = |_| "the log cannot be written".to_string();
+        answer.await.map_err(no_answer).flatten()
+    })
+}
+
+/// What a call knows of the trace's skills, and has put on record of them.
+struct Desk {
+    handle: Arc<Handle>,
+    store: Arc<dyn Store>,
+    scope: Scope,
+    vault: Vault,
+    call: CallId,
+    terms: SkillTerms,
+    loaded: Vec<LoadedSkill>,
+}
+
+impl SkillDesk for Desk {
+    fn terms(&self) -> &SkillTerms {
+        &self.terms
+    }
+
+    fn loaded(&self) -> &[LoadedSkill] {
+        &self.loaded
+    }
+
+    fn select(&self, mut skill: SkillSelected) -> Fut<'_, Result<(), String>> {
+        Box::pin(async move {
+            skill.call = Some(self.call);
+            self.vault.redact_parts(&mut skill.parts);
+            skill.reason = self.vault.redact(&skill.reason);
+            let store = ScopedStore::new(&*self.store, &self.scope);
+            offload(store, &mut skill.parts).await.map_err(|error| error.to_string())?;
+            record(&self.handle, InputKind::SelectSkill(Box::new(skill))).await
+        })
+    }
+
+    fn note_resource(&self, resource: ResourceLoaded) -> Fut<'_, Result<(), String>> {
+        record(&self.handle, InputKind::LoadResource(ResourceLoaded { call: self.call, ..resource }))
+    }
 }
 
 struct Blobs {

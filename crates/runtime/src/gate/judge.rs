@@ -9,8 +9,8 @@ use crate::gate::terms::CallTerms;
 use crate::prepared::Prepared;
 use mainpath_policy::{CallFacts, Rules, UrlFact, judge, narrowest};
 use mainpath_sandbox::Launcher;
-use mainpath_tools::{Planned, Tools, Workspace};
-use mainpath_types::{Decision, Origin, PlannedCall, TextForm, Verdict};
+use mainpath_tools::{Planned, Scene, Tools, Workspace};
+use mainpath_types::{CONTENT, Decision, LoadedSkill, Origin, PlannedCall, TextForm, Verdict};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub(crate) struct JudgeInput {
     pub origins: Option<Arc<Origins>>,
     /// The rules that approvals have made of the trace.
     pub approved: Vec<Arc<str>>,
+    /// The skills that are loaded.
+    pub skills: Vec<LoadedSkill>,
 }
 
 /// What judging needs to know.
@@ -40,11 +42,17 @@ pub(crate) struct Gate<'a> {
     pub calls: &'a CallTerms,
     /// Where the texts of the trace came from, if anything foreign was seen.
     pub origins: Option<Arc<Origins>>,
+    /// The skills that are loaded.
+    pub skills: Vec<LoadedSkill>,
 }
 
 impl<'a> Gate<'a> {
     /// The gate of a spec, in a trace with these rules made of approvals.
-    pub fn of(config: &'a Config, prepared: &'a Prepared, JudgeInput { origins, approved }: &JudgeInput) -> Gate<'a> {
+    pub fn of(
+        config: &'a Config,
+        prepared: &'a Prepared,
+        JudgeInput { origins, approved, skills }: &JudgeInput,
+    ) -> Gate<'a> {
         let Prepared { workspace, rules, schema, calls, .. } = prepared;
         let text = prepared.model.as_ref().ok().and_then(|model| model.text);
         let rules = match &approved[..] {
@@ -65,17 +73,20 @@ impl<'a> Gate<'a> {
             launcher,
             calls,
             origins: origins.clone(),
+            skills: skills.clone(),
         }
     }
 
     /// One call: found, its arguments checked, its verdict given.
     pub fn check(&self, name: &str, arguments: &str) -> PlannedCall {
-        match self.tools.plan(name, arguments, self.workspace) {
+        match self.tools.plan_in(name, arguments, &self.scene()) {
             Ok(Planned { tool, mut facts, places }) => {
                 let verdict = self.judge(&tool, &mut facts);
                 let internal = self.is_internal(&tool);
                 let verdict = if internal { settled(verdict) } else { self.calls.hold(verdict, self.rules.mode) };
-                let offer = if verdict.decision == Decision::Ask { self.offer(&facts) } else { None };
+                // A rule knows a file by its name; what was approved is what it holds now.
+                let by_content = places.iter().any(|place| place.starts_with(CONTENT));
+                let offer = if verdict.decision == Decision::Ask && !by_content { self.offer(&facts) } else { None };
                 let origins = facts.origins.into_iter().filter(|origin| *origin != Origin::Model).collect();
                 let (tool, verdict, destinations) = (Some(tool), Some(verdict), facts.destinations);
                 PlannedCall { tool, verdict, places, origins, destinations, offer, ..PlannedCall::default() }
@@ -89,6 +100,10 @@ impl<'a> Gate<'a> {
                 PlannedCall { tool, problem: Some(problem), ..PlannedCall::default() }
             }
         }
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene { workspace: self.workspace, skills: &self.skills }
     }
 
     /// What a model is told that calls what is no tool: those that it may call.
@@ -137,7 +152,7 @@ impl<'a> Gate<'a> {
     /// that. What somebody would have to be asked about, the model has to call for itself.
     pub fn check_redirect(&self, name: &str, arguments: &str, to: UrlFact) -> Result<(), String> {
         let Planned { tool, facts, .. } =
-            self.tools.plan(name, arguments, self.workspace).map_err(|problem| problem.to_string())?;
+            self.tools.plan_in(name, arguments, &self.scene()).map_err(|problem| problem.to_string())?;
         // Whoever may ask a server is not asked about it again because it has moved the page.
         let named = facts.named || facts.urls.iter().any(|from| same_server(&from.url, &to.url));
         let mut facts = CallFacts { urls: vec![to], named, ..facts };

@@ -1,8 +1,8 @@
 //! What a process knows of a trace that it drives or watches: who wakes it, where it stands, and what watchers are told.
 
-use mainpath_core::{Effect, EffectKey, Input};
+use mainpath_core::{Effect, EffectKey, Input, InputKind};
 use mainpath_tools::{Processes, Snapshot};
-use mainpath_types::{CallId, Delta, Event, FileChange};
+use mainpath_types::{CallId, Delta, Event};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -88,7 +88,7 @@ pub(crate) struct Handle {
     /// What became known and could not be written before its driver gave up. It is written first of all when the trace is
     /// driven again.
     pub unwritten: Mutex<Option<Box<Input>>>,
-    /// What running calls are about to do to files, until the driver has put it on record.
+    /// What running calls want put on record before they go on, until the driver has done so.
     announced: Mutex<Vec<Announced>>,
     /// What the trace's calls have started in the background. It lives across turns and runs, until somebody stops a run.
     pub processes: Arc<Processes>,
@@ -99,11 +99,10 @@ pub(crate) struct Handle {
     live: Mutex<Option<broadcast::Sender<Live>>>,
 }
 
-/// What a running call is about to do to files. It waits for the answer; without one it does nothing.
+/// What a running call wants put on record before it goes on: what it is about to do to files, a skill that it loads. It waits for
+/// the answer; without one it does nothing.
 pub(crate) struct Announced {
-    pub call: CallId,
-    pub attempt: u32,
-    pub changes: Vec<FileChange>,
+    pub what: InputKind,
     /// Whether it is on record, or one line that says why not.
     pub recorded: oneshot::Sender<Result<(), String>>,
 }
@@ -133,7 +132,7 @@ impl Drop for Driving {
 const LAG: usize = 512;
 
 impl Handle {
-    /// Has the driver put on record what a call is about to do.
+    /// Has the driver put something on record.
     pub fn announce(&self, announced: Announced) {
         self.announced.lock().unwrap_or_else(PoisonError::into_inner).push(announced);
         self.wake.notify_one();

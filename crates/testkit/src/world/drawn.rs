@@ -1,12 +1,39 @@
 //! What models, tools, people and fools say in a simulated life.
 
 use super::{
-    Answered, CallId, Decision, Edit, Effect, FileChange, FileState, InputKind, Part, PlannedCall, Principal, Reply,
-    RewindRequested, Seq, StopReason, TOOLS, TimerKey, ToolOutput, Usage, Verdict, World, goal_op, hook_texts,
-    model_summary, pending, summarise, summary_input,
+    Answered, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind, Part,
+    PlannedCall, Principal, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS, TimerKey,
+    ToolOutput, Usage, Verdict, World, goal_op, hook_texts, model_summary, pending, summarise, summary_input,
 };
 
 impl World {
+    /// A skill is loaded: by a running call, by a person, or by whoever set the agent up.
+    pub(super) fn skill(&mut self) {
+        let running = self.machine.state().turn_calls().iter().filter(|call| call.state == CallState::Started);
+        let running: Vec<CallId> = running.map(|call| call.id).collect();
+        let call = self.rng.choice(&running).copied();
+        let by = match (call, self.rng.bool()) {
+            (Some(_), true) => SkillBy::Model,
+            (_, true) => SkillBy::Preset,
+            (_, false) => SkillBy::Person,
+        };
+        let skill = format!("skill-{}", self.rng.u32(0..6));
+        let (text, tokens) = (format!("how {skill} is done"), self.rng.u32(5..60));
+        self.offer_any(InputKind::SelectSkill(Box::new(SkillSelected {
+            hash: skill.clone(),
+            skill,
+            source: "user".into(),
+            by,
+            call: call.filter(|_| by == SkillBy::Model),
+            person: None,
+            reason: "it fits".into(),
+            folder: None,
+            effect: EffectClass::ReadOnly,
+            tokens,
+            parts: vec![Part::text(text)],
+        })));
+    }
+
     pub(super) fn reply(&mut self, request: u32, calls: u16, usage: Option<Usage>) -> Reply {
         let mut parts = vec![Part::text(format!("answer {request}"))];
         let mut planned = Vec::new();

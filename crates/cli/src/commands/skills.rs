@@ -1,0 +1,371 @@
+//! `mainpath skills`: which there are, what they say, whether they are as the specification has them, and which of a project's are trusted.
+
+use crate::exit::{Exit, Failure};
+use crate::ui::out::out;
+use crate::ui::text::{count, plain, short};
+use clap::{Args, Subcommand, ValueEnum};
+use mainpath::Home;
+use mainpath::agent;
+use mainpath::agent_skills::{
+    Finding, Layer, LoadError, Severity, Skill, Skills, Standing, Strictness, is_valid, list_files, load_body,
+    validate, validate_text,
+};
+use mainpath::skills::Shelf;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// `mainpath skills`
+#[derive(Subcommand, Debug)]
+pub enum SkillsCommand {
+    /// List the skills: which can be used, which are not trusted, which are hidden by others
+    List(SkillListArgs),
+    /// Show a skill: where it is, what it declares, its files and its text
+    Show(SkillShowArgs),
+    /// Make a skill to fill in
+    New(NewArgs),
+    /// Check skills against the Agent Skills specification; exit code 1 if one is not valid
+    Validate(ValidateArgs),
+    /// Trust a skill of this project in its present form, so that agents can use it
+    Trust(TrustArgs),
+}
+
+/// `mainpath skills list`
+#[derive(Args, Debug)]
+pub struct SkillListArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The folder whose skills are meant.
+#[derive(Args, Debug)]
+pub struct PlaceArgs {
+    /// The folder to work in [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
+
+/// `mainpath skills show`
+#[derive(Args, Debug)]
+pub struct SkillShowArgs {
+    /// The skill
+    pub name: String,
+    /// Whose it is, where several have this name
+    #[arg(long, value_enum)]
+    pub source: Option<SourceArg>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--source`
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum SourceArg {
+    /// This project's
+    Project,
+    /// Your own
+    User,
+    /// Those that come with Mainpath
+    Builtin,
+}
+
+impl From<SourceArg> for Layer {
+    fn from(arg: SourceArg) -> Layer {
+        match arg {
+            SourceArg::Project => Layer::Project,
+            SourceArg::User => Layer::User,
+            SourceArg::Builtin => Layer::Builtin,
+        }
+    }
+}
+
+/// `mainpath skills new`
+#[derive(Args, Debug)]
+pub struct NewArgs {
+    /// Its name: lower-case letters, digits and hyphens
+    pub name: String,
+    /// What it does and when to use it
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// Make it in your home (~/.mainpath/skills), for all projects [default: .mainpath/skills of the folder]
+    #[arg(long, conflicts_with = "workspace")]
+    pub user: bool,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `mainpath skills validate`
+#[derive(Args, Debug)]
+pub struct ValidateArgs {
+    /// Folders of skills
+    #[arg(required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Allow nothing beyond the specification: other programs may refuse our extensions
+    #[arg(long)]
+    pub spec: bool,
+    /// As JSON lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mainpath skills trust`
+#[derive(Args, Debug)]
+pub struct TrustArgs {
+    /// The skills of this project
+    #[arg(required_unless_present = "all")]
+    pub names: Vec<String>,
+    /// All skills of this project
+    #[arg(long, conflicts_with = "names")]
+    pub all: bool,
+    /// Withdraw the trust
+    #[arg(long)]
+    pub revoke: bool,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `mainpath skills …`
+pub fn skills(command: SkillsCommand) -> Result<Exit, Failure> {
+    match command {
+        SkillsCommand::List(args) => list(&args),
+        SkillsCommand::Show(args) => show(&args),
+        SkillsCommand::New(args) => new(&args),
+        SkillsCommand::Validate(args) => check(&args),
+        SkillsCommand::Trust(args) => trust(&args),
+    }
+}
+
+fn read(place: &PlaceArgs) -> Result<(Shelf, Skills), Failure> {
+    let folder = agent::workspace(place.workspace.as_deref())?;
+    let home = Home::find()?;
+    let file = home.config_file.display().to_string();
+    let off = || Failure::error(format!("skills are off; remove skills = false from {file}"));
+    let shelf = home.shelf().ok_or_else(off)?;
+    let found = shelf.read(&folder);
+    Ok((shelf, found))
+}
+
+/// How it stands with a skill: a mark for the list, and a word.
+fn standing(skill: &Skill) -> (char, &'static str) {
+    match &skill.standing {
+        Standing::Untrusted(_) => ('!', "untrusted"),
+        Standing::Own | Standing::Trusted { .. } if skill.card.front.disable_model_invocation => ('/', "person only"),
+        Standing::Own | Standing::Trusted { .. } => ('+', "usable"),
+    }
+}
+
+fn place(skill: &Skill) -> String {
+    skill.location.place().map_or_else(|| "comes with Mainpath".into(), |place| plain(&place.display().to_string()))
+}
+
+/// `mainpath skills list`
+fn list(args: &SkillListArgs) -> Result<Exit, Failure> {
+    let (_, found) = read(&args.place)?;
+    if args.json {
+        let all = found.skills.iter().map(|skill| (skill, standing(skill).1));
+        let all = all.chain(found.untrusted.iter().map(|skill| (skill, "untrusted")));
+        let mut all = all.chain(found.shadowed.iter().map(|skill| (skill, "hidden")));
+        all.try_for_each(|(skill, state)| out(&in_json(skill, state).to_string()))?;
+        let mut skipped = found.skipped.iter();
+        skipped.try_for_each(|one| {
+            out(&json!({"state": "skipped", "place": one.path.display().to_string(), "why": one.why}).to_string())
+        })?;
+        return Ok(Exit::Ok);
+    }
+    for skill in found.skills.iter().chain(&found.untrusted) {
+        let (mark, _) = standing(skill);
+        let (name, source) = (plain(&skill.card.name), skill.layer.name());
+        out(&format!("{mark} {name:<28} {source:<8} {}", short(&skill.card.description, 70)))?;
+        for other in &skill.shadows {
+            let at = other.place.as_ref().map_or_else(|| "the built-in one".into(), |at| at.display().to_string());
+            out(&format!("    hides {}", plain(&at)))?;
+        }
+    }
+    for skipped in &found.skipped {
+        out(&format!("x {}: {}", plain(&skipped.path.display().to_string()), plain(&skipped.why)))?;
+    }
+    out("")?;
+    out("+ usable   / only you can name it: /NAME   ! this project's, not trusted   x cannot be read")?;
+    if !found.untrusted.is_empty() {
+        out("to trust a skill of this project, look at it, then: mainpath skills trust NAME")?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn in_json(skill: &Skill, state: &str) -> Value {
+    let card = &skill.card;
+    json!({
+        "name": card.name, "source": skill.layer.name(), "state": state, "description": card.description,
+        "place": skill.location.place().map(|place| place.display().to_string()),
+        "why": match &skill.standing {
+            Standing::Untrusted(why) => Some(why.to_string()),
+            Standing::Own | Standing::Trusted { .. } => None,
+        },
+        "effect": card.front.effect, "disable_model_invocation": card.front.disable_model_invocation,
+        "allowed_tools": card.front.allowed_tools, "findings": card.findings,
+        "hides": skill.shadows.iter().map(|other| json!({
+            "source": other.layer.name(), "place": other.place.as_ref().map(|place| place.display().to_string()),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// `mainpath skills show`
+fn show(args: &SkillShowArgs) -> Result<Exit, Failure> {
+    let (_, found) = read(&args.place)?;
+    let source = args.source.map(Layer::from);
+    let untrusted = || found.untrusted.iter().find(|skill| skill.card.name == args.name);
+    let skill = match found.choose(&args.name, source) {
+        Ok(skill) => skill,
+        // It can be looked at before it is trusted.
+        Err(why) => untrusted()
+            .filter(|_| source.is_none_or(|source| source == Layer::Project))
+            .ok_or_else(|| Failure::usage(format!("{why}; mainpath skills list shows all")))?,
+    };
+    // For a person who looks at it, not for an agent.
+    let looked = Skill { standing: Standing::Own, ..skill.clone() };
+    let failed = |error: LoadError| Failure::error(error.to_string());
+    let (files, body) = (list_files(&looked).map_err(failed)?, load_body(&looked, usize::MAX).map_err(failed)?);
+    if args.json {
+        let mut shown = in_json(skill, standing(skill).1);
+        shown["files"] = json!(files.files);
+        shown["body"] = json!(body.text);
+        out(&format!("{shown:#}"))?;
+        return Ok(Exit::Ok);
+    }
+    let card = &skill.card;
+    let (mark, word) = standing(skill);
+    out(&format!("{mark} {} ({word}, {})", plain(&card.name), skill.layer.name()))?;
+    out(&plain(&card.description))?;
+    out(&format!("place: {}", place(skill)))?;
+    if let Standing::Untrusted(why) = &skill.standing {
+        out(&format!("not trusted: {why}; to trust it: mainpath skills trust {}", plain(&card.name)))?;
+    }
+    let effect = json!(card.front.effect);
+    out(&format!("its scripts may at most: {}", effect.as_str().unwrap_or_default()))?;
+    for (name, text) in [("license", &card.front.license), ("compatibility", &card.front.compatibility)] {
+        text.iter().try_for_each(|text| out(&format!("{name}: {}", plain(text))))?;
+    }
+    if !files.files.is_empty() {
+        let more = if files.has_more { ", and more" } else { "" };
+        out(&format!("files: {}{more}", plain(&files.files.join(", "))))?;
+    }
+    card.findings.iter().try_for_each(|finding| out(&format!("note: {}", plain(&finding.to_string()))))?;
+    out("")?;
+    body.text.lines().try_for_each(|line| out(&plain(line)))?;
+    Ok(Exit::Ok)
+}
+
+/// `mainpath skills new`
+fn new(args: &NewArgs) -> Result<Exit, Failure> {
+    let description = args.description.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let description =
+        description.unwrap_or("What it does. Use it when … (say in which situations, in the words of who asks).");
+    let quoted = serde_json::to_string(description).map_err(|error| Failure::error(error.to_string()))?;
+    let name = &args.name;
+    let text = format!(
+        "---\nname: {name}\ndescription: {quoted}\n---\n# {name}\n\n1. First …\n2. Then …\n3. Check the result: …\n"
+    );
+    let wrong = validate_text(&text, Some(name), Strictness::Spec);
+    if let Some(finding) = wrong.iter().find(|finding| finding.severity == Severity::Error) {
+        return Err(Failure::usage(plain(&finding.text)));
+    }
+    let above = if args.user {
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+        PathBuf::from(home.ok_or_else(|| Failure::error("HOME is not set"))?)
+    } else {
+        agent::workspace(args.place.workspace.as_deref())?
+    };
+    let folder = above.join(".mainpath/skills").join(name);
+    let file = folder.join("SKILL.md");
+    if file.symlink_metadata().is_ok() {
+        return Err(Failure::error(format!("{} is there already", plain(&file.display().to_string()))));
+    }
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(&file, text)?;
+    out(&format!("made {}", plain(&file.display().to_string())))?;
+    if !args.user {
+        out(&format!(
+            "when it is filled in: mainpath skills validate {} && mainpath skills trust {name}",
+            plain(&folder.display().to_string())
+        ))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `mainpath skills validate`
+fn check(args: &ValidateArgs) -> Result<Exit, Failure> {
+    let strictness = if args.spec { Strictness::Spec } else { Strictness::Ours };
+    let mut invalid = 0;
+    for folder in &args.folders {
+        let findings = validate(&named(folder), strictness);
+        let valid = is_valid(&findings);
+        invalid += u64::from(!valid);
+        let shown = plain(&folder.display().to_string());
+        if args.json {
+            out(&json!({"folder": folder.display().to_string(), "valid": valid, "findings": findings}).to_string())?;
+            continue;
+        }
+        out(&format!("{} {shown}", if valid { "ok  " } else { "FAIL" }))?;
+        findings.iter().try_for_each(|finding| out(&format!("     {}", told(finding))))?;
+    }
+    if invalid > 0 {
+        let which = count(invalid, "skill");
+        return Err(Failure::error(format!("{which} of {} not valid", args.folders.len())));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The folder by its own name: `.` has none that could be compared.
+fn named(folder: &Path) -> PathBuf {
+    match folder.file_name() {
+        Some(_) => folder.into(),
+        None => folder.canonicalize().unwrap_or_else(|_| folder.into()),
+    }
+}
+
+fn told(finding: &Finding) -> String {
+    let kind = match finding.severity {
+        Severity::Error => "",
+        Severity::Warning => "warning: ",
+        Severity::Extension => "extension: ",
+    };
+    plain(&format!("{kind}{finding}"))
+}
+
+/// `mainpath skills trust`
+fn trust(args: &TrustArgs) -> Result<Exit, Failure> {
+    let (shelf, found) = read(&args.place)?;
+    let of_project = || {
+        found.skills.iter().chain(&found.shadowed).chain(&found.untrusted).filter(|skill| skill.layer == Layer::Project)
+    };
+    let wanted: Vec<&Skill> = match args.all {
+        true => of_project().collect(),
+        false => {
+            let one = |name: &String| {
+                let skill = of_project().find(|skill| skill.card.name == *name);
+                skill.ok_or_else(|| {
+                    Failure::usage(format!("this project has no skill {name:?}; mainpath skills list shows all"))
+                })
+            };
+            args.names.iter().map(one).collect::<Result<_, _>>()?
+        }
+    };
+    if wanted.is_empty() {
+        return Err(Failure::error("this project has no skills"));
+    }
+    for skill in wanted {
+        let name = plain(&skill.card.name);
+        if args.revoke {
+            let was = shelf.distrust(skill)?;
+            out(&format!("{name}: {}", if was { "no longer trusted" } else { "was not trusted" }))?;
+            continue;
+        }
+        shelf.trust(skill)?;
+        out(&format!("{name}: trusted as it is now ({}); any change in its folder ends that", place(skill)))?;
+    }
+    Ok(Exit::Ok)
+}

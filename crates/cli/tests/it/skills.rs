@@ -1,0 +1,342 @@
+//! Skills: listed, trusted, selected by models and people, their files read and their scripts run.
+
+use crate::approvals::observed;
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Writes a skill into a folder of skills; gives its folder.
+fn skill(place: &Place, at: &str, name: &str, more: &str, body: &str) -> PathBuf {
+    let folder = place.root().join(at).join(name);
+    std::fs::create_dir_all(folder.join("scripts")).unwrap();
+    std::fs::create_dir_all(folder.join("references")).unwrap();
+    let text = format!("---\nname: {name}\ndescription: Fills in {name} for people.\n{more}---\n# {name}\n\n{body}\n");
+    std::fs::write(folder.join("SKILL.md"), text).unwrap();
+    folder
+}
+
+/// A person's own skill with a script and a guide.
+fn forms(place: &Place, effect: &str) -> PathBuf {
+    let more = if effect.is_empty() { String::new() } else { format!("metadata:\n  effect: {effect}\n") };
+    let folder = skill(place, ".claude/skills", "forms", &more, "Tick every box.");
+    std::fs::write(folder.join("references/guide.md"), "# Guide\n\nIntro.\n\n## Boxes\n\nWith a cross.\n").unwrap();
+    let script =
+        "echo \"ran with $*\"; cat \"$(dirname \"$0\")/../references/guide.md\" | head -1; echo made > made.txt\n";
+    std::fs::write(folder.join("scripts/fill.sh"), script).unwrap();
+    folder
+}
+
+fn select(name: &str) -> Answer {
+    Answer::call("select_skills", json!({"skills": [{"name": name, "reason": "it fits"}]}))
+}
+
+fn script(args: &[&str]) -> Answer {
+    Answer::call(
+        "run_script",
+        json!({"skill": "forms", "path": "scripts/fill.sh", "args": args, "reason": "to fill it in"}),
+    )
+}
+
+/// What the system text of the first request says.
+fn system(server: &ModelServer) -> String {
+    server.requests()[0].body()["messages"][0]["content"].to_string()
+}
+
+fn tools(server: &ModelServer) -> Vec<String> {
+    let requests = server.requests();
+    let tools = requests[0].body()["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_string()).collect()
+}
+
+fn named<'e>(events: &'e [Value], name: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| event["type"] == name).map(|event| &event["data"]).collect()
+}
+
+#[test]
+fn a_model_selects_a_skill_reads_its_files_and_runs_its_script_and_a_replay_needs_none_of_them() {
+    let place = Place::new();
+    let folder = forms(&place, "read-only");
+    let resource = |path: &str| json!({"skill": "forms", "path": path, "section": "boxes", "reason": "how"});
+    let server = scripted(vec![
+        Answer::call("load_resource", resource("references/guide.md")),
+        select("forms"),
+        Answer::call("load_resource", resource("references/guide.md")),
+        Answer::call("load_resource", resource("../../../home/config.toml")),
+        script(&["a b", "c"]),
+        Answer::text("Filled in."),
+    ]);
+    let done = place.run_on(&server, &["--yes", "Fill it in."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Filled in.\n"), "{done:#?}");
+    let (trace, requests) = (place.trace(), server.requests());
+    let results: Vec<String> = requests[5].body()["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].to_string())
+        .collect();
+    assert!(results[0].contains("is not selected"), "{}", results[0]);
+    assert!(results[1].contains("forms (user): loaded; its instructions follow."), "{}", results[1]);
+    assert!(results[2].contains("With a cross.") && !results[2].contains("Intro."), "{}", results[2]);
+    assert!(results[3].contains("must be relative and stay inside the skill's folder"), "{}", results[3]);
+    assert!(results[4].contains("ran with a b c") && results[4].contains("# Guide"), "{}", results[4]);
+    assert!(results[4].contains("Read-only file system"), "it declares that it only reads: {}", results[4]);
+    assert!(!place.work.join("made.txt").exists());
+    // From the turn after its selection on, the text stands there, after the results.
+    let third = requests[2].body()["messages"].as_array().unwrap();
+    let last = third.last().unwrap();
+    assert_eq!(last["role"], "user");
+    assert!(last["content"].to_string().contains("Tick every box."), "{last}");
+    let events = place.events(&trace);
+    let selected = named(&events, "skill_selected");
+    assert_eq!(selected.len(), 1);
+    let of = ["skill", "source", "by", "reason"].map(|field| selected[0][field].as_str().unwrap());
+    assert_eq!(of, ["forms", "user", "model", "it fits"]);
+    let loaded = named(&events, "resource_loaded");
+    assert_eq!(loaded.len(), 1);
+    assert_eq!(
+        (loaded[0]["path"].as_str(), loaded[0]["section"].as_str()),
+        (Some("references/guide.md"), Some("Boxes"))
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(place.ok(&["replay", &trace]).contains("rebuilt identically"));
+    assert!(place.ok(&["show", &trace]).contains("forms (user)"));
+}
+
+#[test]
+fn a_script_is_asked_about_with_its_content_and_runs_only_with_that_content() {
+    let place = Place::new();
+    let folder = forms(&place, "");
+    let server = scripted(vec![select("forms"), script(&[]), Answer::text("The end.")]);
+    let done = place.run_on(&server, &["--park", "--mode", "workspace-write", "Fill it in."]);
+    done.fails(5, "needs approval");
+    assert!(done.err.contains("it runs sha256:") && done.err.contains("scripts/fill.sh"), "{}", done.err);
+    assert!(!done.err.contains("--for"), "a rule knows no content: {}", done.err);
+    let trace = place.trace();
+    let told = place.events(&trace);
+    let calls = named(&told, "model_finished");
+    let places = calls[1]["calls"][0]["places"].as_array().unwrap();
+    assert!(places[0].as_str().unwrap().starts_with("sha256:"), "{places:?}");
+    // Somebody changes what lies beside the script, and then the approval comes.
+    std::fs::write(folder.join("references/guide.md"), "# Other\n").unwrap();
+    place.ok(&["approve", &trace]);
+    let done = place.run(&["resume", &trace, "--park"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The end.\n"), "{done:#?}");
+    assert!(observed(&server).contains("changed since it was judged"), "{}", observed(&server));
+    assert!(!place.work.join("made.txt").exists());
+}
+
+#[test]
+fn an_approved_script_runs_in_the_workspace_and_changes_nothing_of_its_skill() {
+    let place = Place::new();
+    let folder = forms(&place, "");
+    std::fs::write(folder.join("scripts/fill.sh"), "echo made > made.txt; echo x >> \"$0\"; exit 3\n").unwrap();
+    let server = scripted(vec![select("forms"), script(&[]), Answer::text("The end.")]);
+    place.run_on(&server, &["--park", "Fill it in."]).fails(5, "needs approval");
+    let trace = place.trace();
+    place.ok(&["approve", &trace]);
+    assert_eq!(place.run(&["resume", &trace, "--park"]).out, "The end.\n");
+    assert_eq!(place.text("made.txt"), "made\n");
+    assert!(!std::fs::read_to_string(folder.join("scripts/fill.sh")).unwrap().contains("\nx"));
+    assert!(observed(&server).contains("exit code 3"), "{}", observed(&server));
+    let left = std::fs::read_dir(place.root().join("tmp")).unwrap().count();
+    assert_eq!(left, 0, "no copy is left");
+}
+
+#[test]
+fn rules_on_commands_and_tools_hold_for_scripts() {
+    for deny in ["bash(bash *)", "run_script"] {
+        let place = Place::new();
+        forms(&place, "local-write");
+        let server = scripted(vec![select("forms"), script(&[]), Answer::text("The end.")]);
+        let done = place.run_on(&server, &["--yes", "--deny", deny, "Fill it in."]);
+        assert_eq!(done.out, "The end.\n", "{done:#?}");
+        assert!(!place.work.join("made.txt").exists(), "{deny}");
+    }
+}
+
+#[test]
+fn a_run_ends_for_its_scripts() {
+    let place = Place::new();
+    forms(&place, "local-write");
+    let server = scripted(vec![select("forms"), script(&["1"]), script(&["2"]), Answer::text("no")]);
+    let done = place.run_on(&server, &["--yes", "--max-script-runs", "1", "Fill it in."]);
+    assert_eq!(done.code, 4, "{done:#?}");
+    let events = place.events(&place.trace());
+    assert_eq!(named(&events, "run_finished")[0]["reason"], "max_script_runs");
+}
+
+#[test]
+fn a_projects_skills_are_not_shown_until_they_are_trusted_and_not_after_they_changed() {
+    let place = Place::new();
+    let folder = skill(&place, "work/.agents/skills", "local", "", "Do it so.");
+    let run = || {
+        let server = scripted(vec![select("local"), Answer::text("The end.")]);
+        let done = place.run_on(&server, &["Do it."]);
+        assert_eq!(done.code, 0, "{done:#?}");
+        (server, done)
+    };
+    let (server, done) = run();
+    assert!(done.err.contains("you have not trusted skills of this project"), "{}", done.err);
+    assert!(!system(&server).contains("Fills in local"), "{}", system(&server));
+    assert!(observed(&server).contains("you have not trusted it"), "{}", observed(&server));
+    assert!(place.ok(&["skills", "list"]).contains("! local"));
+    assert!(place.ok(&["skills", "show", "local"]).contains("not trusted"));
+    let trusted = place.ok(&["skills", "trust", "local"]);
+    assert!(trusted.contains("local: trusted as it is now"), "{trusted}");
+    let (server, done) = run();
+    assert!(!done.err.contains("not trusted"), "{}", done.err);
+    assert!(system(&server).contains("- local: Fills in local for people."), "{}", system(&server));
+    assert!(observed(&server).contains("local (project): loaded"), "{}", observed(&server));
+    std::fs::write(folder.join("scripts/new.sh"), "").unwrap();
+    let (server, _) = run();
+    assert!(observed(&server).contains("it has changed since you trusted it"), "{}", observed(&server));
+    place.ok(&["skills", "trust", "local"]);
+    assert!(place.ok(&["skills", "trust", "--revoke", "--all"]).contains("local: no longer trusted"));
+    assert!(place.ok(&["skills", "list"]).contains("! local"));
+}
+
+#[test]
+fn a_person_names_a_skill_also_one_that_models_cannot_select() {
+    let place = Place::new();
+    forms(&place, "read-only");
+    skill(&place, ".claude/skills", "secret", "disable-model-invocation: true\n", "Say the word.");
+    let server = scripted(vec![select("secret"), Answer::text("The end.")]);
+    place.run_on(&server, &["Do it."]);
+    assert!(!system(&server).contains("secret"), "{}", system(&server));
+    assert!(observed(&server).contains("only a person can select it, by /secret"), "{}", observed(&server));
+    let server = scripted(vec![Answer::text("The word.")]);
+    let done = place.run_on(&server, &["/secret and loudly"]);
+    assert_eq!(done.out, "The word.\n", "{done:#?}");
+    assert!(done.err.contains("skill secret (user) is loaded"), "{}", done.err);
+    let request = server.requests()[0].body()["messages"].clone();
+    assert!(request[1]["content"].to_string().contains("Say the word."), "{request}");
+    assert_eq!(request[2]["content"], "and loudly");
+    let events = place.events(&newest(&place));
+    assert_eq!(named(&events, "skill_selected")[0]["by"], "person");
+    // It goes on with what is said there, too.
+    let server = scripted(vec![Answer::text("One."), Answer::text("Two.")]);
+    place.run_on(&server, &["First."]);
+    let trace = newest(&place);
+    let done = place.run_on(&server, &["--trace", &trace, "/forms"]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    let last = server.requests().pop().unwrap().body()["messages"].to_string();
+    assert!(last.contains("Tick every box.") && last.contains("Follow the skill forms now."), "{last}");
+    // What is no skill is said as it is.
+    let server = scripted(vec![Answer::text("A path.")]);
+    place.run_on(&server, &["/etc is a folder"]);
+    assert!(server.requests()[0].body()["messages"].to_string().contains("/etc is a folder"));
+}
+
+#[test]
+fn skills_that_a_call_names_are_loaded_from_the_beginning_and_no_others_can_be_used() {
+    let place = Place::new();
+    forms(&place, "read-only");
+    skill(&place, ".claude/skills", "other", "", "Otherwise.");
+    let server = scripted(vec![select("other"), Answer::text("The end.")]);
+    let done = place.run_on(&server, &["--skill", "forms", "Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(!system(&server).contains("- other"), "{}", system(&server));
+    assert!(observed(&server).contains("not among the skills of this run"), "{}", observed(&server));
+    let first = server.requests()[0].body()["messages"][1]["content"].to_string();
+    assert!(first.contains("is loaded from the beginning") && first.contains("Tick every box."), "{first}");
+    let events = place.events(&place.trace());
+    assert_eq!(named(&events, "skill_selected")[0]["by"], "preset");
+    place.run_on(&server, &["--skill", "form", "Do it."]).fails(2, "--skill: there is no skill \"form\"");
+    let none = scripted(vec![Answer::text("The end.")]);
+    place.run_on(&none, &["--no-skills", "Do it."]);
+    assert!(!tools(&none).iter().any(|tool| tool.contains("skill")), "{:?}", tools(&none));
+    assert!(!system(&none).contains("select_skills"));
+}
+
+#[test]
+fn beyond_its_budget_the_list_is_shortened_and_can_be_searched() {
+    let place = Place::new();
+    let server = scripted(vec![Answer::text("The end.")]);
+    place.run_on(&server, &["Do it."]);
+    // Without files to read, there is nothing to read them with.
+    let about_skills: Vec<String> = tools(&server).into_iter().filter(|tool| tool.contains("skill")).collect();
+    assert_eq!(about_skills, ["select_skills"]);
+    for number in 0..300 {
+        let name = format!("skill-{number:03}");
+        let text =
+            format!("---\nname: {name}\ndescription: {} number {number}.\n---\nText\n", "Does something ".repeat(8));
+        let folder = place.root().join(".claude/skills").join(&name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("SKILL.md"), text).unwrap();
+    }
+    forms(&place, "read-only");
+    let server =
+        scripted(vec![Answer::call("find_skill", json!({"query": "fill in a form"})), Answer::text("The end.")]);
+    let done = place.run_on(&server, &["Do it."]);
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(tools(&server).contains(&"find_skill".to_string()), "{:?}", tools(&server));
+    assert!(observed(&server).contains("- forms (user): Fills in forms for people."), "{}", observed(&server));
+    let context = place.ok(&["context", &newest(&place)]);
+    assert!(context.contains("skills in the system text") && context.contains("by name only"), "{context}");
+    let report: Value = serde_json::from_str(&place.ok(&["context", &newest(&place), "--json"])).unwrap();
+    assert_eq!(report["skills"].as_array().unwrap().len(), 302, "the list has all of them");
+}
+
+#[test]
+fn the_text_protocol_selects_and_runs_by_actions_of_its_own() {
+    let place = Place::new();
+    forms(&place, "read-only");
+    let say = |turn: Value| Answer::text(&turn.to_string());
+    let server = scripted(vec![
+        say(json!({"action": {"type": "select_skills", "skills": [{"name": "forms"}], "reason": "a form"}})),
+        say(
+            json!({"action": {"type": "run_script", "skill": "forms", "path": "scripts/fill.sh", "args": ["x"], "reason": "now"}}),
+        ),
+        say(json!({"action": {"type": "final_answer"}, "final_answer": {"content": "Filled in."}})),
+    ]);
+    let done = place.run_on(&server, &["--yes", "--profile", "skills", "Fill it in."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Filled in.\n"), "{done:#?}");
+    let events = place.events(&place.trace());
+    let selected = named(&events, "skill_selected");
+    assert_eq!((selected[0]["by"].as_str(), selected[0]["reason"].as_str()), (Some("model"), Some("a form")));
+    let last = server.requests().pop().unwrap().body()["messages"].to_string();
+    assert!(last.contains("ran with x"), "{last}");
+}
+
+#[test]
+fn skills_are_made_shown_and_checked() {
+    let place = Place::new();
+    let made = place.ok(&["skills", "new", "my-skill", "--description", "Does: it all"]);
+    assert!(made.contains(".mainpath/skills/my-skill/SKILL.md"), "{made}");
+    let folder = place.work.join(".mainpath/skills/my-skill");
+    let folder = folder.to_str().unwrap();
+    assert_eq!(place.ok(&["skills", "validate", "--spec", folder]), format!("ok   {folder}\n"));
+    place.run(&["skills", "new", "my-skill"]).fails(1, "is there already");
+    place.run(&["skills", "new", "My_Skill"]).fails(2, "lower case");
+    place.run(&["skills", "new", "../x"]).fails(2, "letters, digits and hyphens");
+    let ours =
+        "---\nname: my-skill\ndescription: x\ndisable-model-invocation: true\nmetadata:\n  effect: read-only\n---\n";
+    std::fs::write(place.work.join(".mainpath/skills/my-skill/SKILL.md"), ours).unwrap();
+    let told = place.ok(&["skills", "validate", folder]);
+    assert!(told.starts_with("ok ") && told.matches("extension: ").count() == 2, "{told}");
+    let strict = place.run(&["skills", "validate", "--spec", folder]);
+    strict.fails(1, "1 skill of 1 not valid");
+    assert!(strict.out.contains("unknown field \"disable-model-invocation\""), "{}", strict.out);
+    place.run(&["skills", "validate", "missing"]).fails(1, "not valid");
+    place.run(&["skills", "show", "nothing"]).fails(2, "there is no skill \"nothing\"");
+    place.run(&["skills", "trust", "planning"]).fails(2, "this project has no skill \"planning\"");
+    place.ok(&["skills", "trust", "my-skill"]);
+    let shown = place.ok(&["skills", "show", "my-skill"]);
+    assert!(shown.starts_with("/ my-skill (person only, project)"), "{shown}");
+    let listed = place.ok(&["skills", "list", "--json"]);
+    let names: Vec<Value> = listed.lines().map(|line| parsed(line)["name"].clone()).collect();
+    assert_eq!(names, ["my-skill", "planning", "research", "browser"]);
+    // What shadows a built-in is named, and what is broken told.
+    skill(&place, ".claude/skills", "planning", "", "My way.");
+    std::fs::create_dir_all(place.root().join(".claude/skills/broken")).unwrap();
+    std::fs::write(place.root().join(".claude/skills/broken/SKILL.md"), "").unwrap();
+    let listed = place.ok(&["skills", "list"]);
+    assert!(
+        listed.contains("hides the built-in one") && listed.contains("broken/SKILL.md: it has no description"),
+        "{listed}"
+    );
+    place.config("skills = false\n");
+    place.run(&["skills", "list"]).fails(1, "skills are off");
+}

@@ -1,0 +1,249 @@
+//! The tools that find, select and read skills.
+
+use crate::skills::Shelf;
+use crate::skills::catalogue::is_allowed;
+use crate::skills::selected::selected;
+use mainpath_skills::{Layer, Search, Skill, Skills, load_resource};
+use mainpath_tools::{Fut, Problem, Tool, ToolContext, ToolDoc};
+use mainpath_types::{
+    EffectClass, FIND_SKILL, LOAD_RESOURCE, LoadedSkill, ResourceLoaded, SELECT_SKILLS, SkillBy, ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// So many skills are found.
+const FOUND: usize = 5;
+/// The most of a file that is shown, in characters.
+const MOST: usize = 24_000;
+/// Outputs of calls that could not be done.
+const FAILED: &str = "skill";
+
+/// The skills for a call.
+fn read(shelf: &Shelf, ctx: &ToolContext) -> Skills {
+    shelf.read(ctx.workspace.root())
+}
+
+/// The skill that was loaded under a name.
+pub(super) fn loaded<'s>(skills: &'s [LoadedSkill], name: &str) -> Result<&'s LoadedSkill, String> {
+    skills.iter().find(|loaded| loaded.skill == name).ok_or_else(|| {
+        let names: Vec<&str> = skills.iter().map(|loaded| loaded.skill.as_str()).collect();
+        let there = if names.is_empty() { "none is".into() } else { format!("selected are: {}", names.join(", ")) };
+        format!("The skill {name:?} is not selected; {there}. Select it first, with {SELECT_SKILLS}.")
+    })
+}
+
+/// Nothing of a skill is used without a word why.
+pub(super) fn check_reason(reason: &str) -> Result<(), Problem> {
+    match reason.trim() {
+        "" => Err(Problem::new("invalid_arguments", "A reason is missing: say why it is needed.")),
+        _ => Ok(()),
+    }
+}
+
+/// The layer of a name.
+pub(super) fn layer(name: &str) -> Option<Layer> {
+    [Layer::Project, Layer::User, Layer::Builtin].into_iter().find(|layer| layer.name() == name)
+}
+
+/// `select_skills`
+pub(super) struct SelectSkills(pub Shelf);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SelectArgs {
+    /// The skills, at most two in a turn: one for the way of working before one for the subject.
+    skills: Vec<Wanted>,
+    /// Why, where that is the same for all of them.
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Its name.
+    name: String,
+    /// Whose it is, where several have this name.
+    source: Option<Source>,
+    /// Why it fits the work.
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    Project,
+    User,
+    Builtin,
+}
+
+impl From<Source> for Layer {
+    fn from(source: Source) -> Layer {
+        match source {
+            Source::Project => Layer::Project,
+            Source::User => Layer::User,
+            Source::Builtin => Layer::Builtin,
+        }
+    }
+}
+
+impl Tool for SelectSkills {
+    type Args = SelectArgs;
+    const NAME: &'static str = SELECT_SKILLS;
+
+    fn describe(&self) -> ToolDoc {
+        let text = "Loads skills: their instructions are shown from the next turn on and stay in sight. Each needs a reason; at \
+                    most two in a turn.";
+        ToolDoc::new(text, EffectClass::ReadOnly)
+    }
+
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: SelectArgs) -> Fut<'a, ToolOutput> {
+        Box::pin(async move {
+            if args.skills.is_empty() {
+                return ToolOutput::failed(FAILED, "Name at least one skill.");
+            }
+            let found = read(&self.0, ctx);
+            let (mut lines, mut done) = (Vec::new(), Vec::new());
+            for wanted in &args.skills {
+                match select(ctx, &found, wanted, args.reason.as_deref()).await {
+                    Ok(line) => {
+                        done.push(wanted.name.as_str());
+                        lines.push(line);
+                    }
+                    Err(why) => lines.push(format!("{}: not loaded: {why}", wanted.name)),
+                }
+            }
+            let text = lines.join("\n");
+            match done.is_empty() {
+                true => ToolOutput::failed(FAILED, text),
+                false => ToolOutput { title: Some(done.join(", ")), ..ToolOutput::text(text) },
+            }
+        })
+    }
+}
+
+/// Loads a skill; what to say of it. Errors: why not.
+async fn select(ctx: &ToolContext, found: &Skills, wanted: &Wanted, reason: Option<&str>) -> Result<String, String> {
+    let name = &wanted.name;
+    let reason = wanted.reason.as_deref().or(reason).map(str::trim).filter(|reason| !reason.is_empty());
+    let reason = reason.ok_or("a reason is missing: say why it fits the work")?;
+    let skill = found.choose(name, wanted.source.map(Layer::from)).map_err(|why| why.to_string())?;
+    if skill.card.front.disable_model_invocation {
+        return Err(format!("only a person can select it, by /{name}"));
+    }
+    if !is_allowed(ctx.skills.terms(), skill) {
+        return Err("it is not among the skills of this run".into());
+    }
+    let chosen = selected(skill, SkillBy::Model, reason).map_err(|why| why.to_string())?;
+    if let Err(why) = ctx.skills.select(chosen).await {
+        let is_loaded = why.ends_with("is loaded already");
+        return if is_loaded {
+            Ok(format!("{name}: it is loaded already; its instructions are above."))
+        } else {
+            Err(why)
+        };
+    }
+    Ok(format!("{name} ({}): loaded; its instructions follow.", skill.layer.name()))
+}
+
+/// `load_resource`
+pub(super) struct LoadResource(pub Shelf);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResourceArgs {
+    /// A selected skill.
+    skill: String,
+    /// The file, from the skill's folder, such as references/forms.md.
+    path: String,
+    /// What it is wanted for, in the words of a heading: of a long file that section is shown.
+    section: Option<String>,
+    /// Why.
+    reason: String,
+}
+
+impl Tool for LoadResource {
+    type Args = ResourceArgs;
+    const NAME: &'static str = LOAD_RESOURCE;
+
+    fn describe(&self) -> ToolDoc {
+        let text =
+            "Reads a text file of a selected skill: all of it, the section that a hint leads to, or as much as fits.";
+        ToolDoc::new(text, EffectClass::ReadOnly)
+    }
+
+    fn check(&self, args: &ResourceArgs) -> Result<(), Problem> {
+        check_reason(&args.reason)
+    }
+
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: ResourceArgs) -> Fut<'a, ToolOutput> {
+        Box::pin(
+            async move { resource(&self.0, ctx, args).await.unwrap_or_else(|why| ToolOutput::failed(FAILED, why)) },
+        )
+    }
+}
+
+async fn resource(shelf: &Shelf, ctx: &ToolContext, args: ResourceArgs) -> Result<ToolOutput, String> {
+    let ResourceArgs { skill: name, path, section, reason: _ } = args;
+    let known = loaded(ctx.skills.loaded(), &name)?;
+    let found = read(shelf, ctx);
+    let skill = found.choose(&name, layer(&known.source)).map_err(|why| why.to_string())?;
+    let excerpt = load_resource(skill, &path, section.as_deref(), MOST).map_err(|why| why.to_string())?;
+    let hash = Sha256::digest(&excerpt.text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let loaded = ResourceLoaded {
+        call: ctx.grant.call(),
+        skill: name.clone(),
+        path: path.clone(),
+        section: excerpt.section.clone(),
+        hash,
+        partial: excerpt.is_partial,
+    };
+    ctx.skills.note_resource(loaded).await?;
+    let at = excerpt.section.map(|section| format!(", section {section:?}")).unwrap_or_default();
+    Ok(ToolOutput {
+        title: Some(format!("{name}/{path}{at}")),
+        long_term_memory: Some(format!("{path}{at} of the skill {name} was read; {LOAD_RESOURCE} shows it again.")),
+        ..ToolOutput::text(excerpt.text)
+    })
+}
+
+/// `find_skill`
+pub(super) struct FindSkill(pub Shelf);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FindArgs {
+    /// What is to be done, in a few words.
+    query: String,
+}
+
+impl Tool for FindSkill {
+    type Args = FindArgs;
+    const NAME: &'static str = FIND_SKILL;
+
+    fn describe(&self) -> ToolDoc {
+        let text = "Finds skills by what you want to do, also those that the list shows by name only or not at all.";
+        ToolDoc::new(text, EffectClass::ReadOnly)
+    }
+
+    fn run<'a>(&'a self, ctx: &'a ToolContext, args: FindArgs) -> Fut<'a, ToolOutput> {
+        Box::pin(async move {
+            let found = read(&self.0, ctx);
+            let usable: Vec<&Skill> =
+                found.for_models().filter(|skill| is_allowed(ctx.skills.terms(), skill)).collect();
+            let hits = Search::new(usable.iter().copied()).find(&args.query, FOUND);
+            if hits.is_empty() {
+                return ToolOutput::text(
+                    "No skill has anything in common with that. Try other words, or go on without one.",
+                );
+            }
+            let line = |name: &str| {
+                let skill = usable.iter().find(|skill| skill.card.name == name)?;
+                let description = skill.card.description.split_whitespace().collect::<Vec<_>>().join(" ");
+                Some(format!("- {name} ({}): {description}", skill.layer.name()))
+            };
+            let lines: Vec<String> = hits.iter().filter_map(|hit| line(&hit.name)).collect();
+            ToolOutput::text(lines.join("\n"))
+        })
+    }
+}
