@@ -97,6 +97,7 @@ impl Agents {
                 Policy::builtin(folders).map(Arc::new).map_err(|error| error.to_string())
             }),
             hooks: Hooks::default(),
+            children: Arc::new(mainpath_runtime::Narrowed),
             clock: system_clock,
         });
         Ok(Agents { runtime, store, disk, scope: Scope::local(), workspace })

@@ -1,7 +1,7 @@
 //! Effects: obligations derived from the state.
 
 use mainpath_policy::Grant;
-use mainpath_types::{CallId, EventId, Keeps, Millis, Seq, TraceId};
+use mainpath_types::{CallId, EventId, Keeps, Millis, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,8 +19,10 @@ pub enum EffectKey {
     Approval(CallId),
     /// A call waits for a person's answer.
     Answer(CallId),
-    /// A call waits for a child agent.
-    Child(CallId),
+    /// A call starts child agent N of its own, or waits for it.
+    Child(CallId, u16),
+    /// What the children of a call came to is handed back to it.
+    HandBack(CallId),
     /// An attempt is to be ended.
     Kill(CallId, u32),
     /// An attempt of an earlier process is to be looked into.
@@ -52,7 +54,8 @@ impl fmt::Display for EffectKey {
             EffectKey::Tool(call, attempt) => write!(f, "tool/{call}/{attempt}"),
             EffectKey::Approval(call) => write!(f, "approval/{call}"),
             EffectKey::Answer(call) => write!(f, "answer/{call}"),
-            EffectKey::Child(call) => write!(f, "child/{call}"),
+            EffectKey::Child(call, nth) => write!(f, "child/{call}/{nth}"),
+            EffectKey::HandBack(call) => write!(f, "hand-back/{call}"),
             EffectKey::Kill(call, attempt) => write!(f, "kill/{call}/{attempt}"),
             EffectKey::Probe(call, attempt) => write!(f, "probe/{call}/{attempt}"),
             EffectKey::Hooks(turn) => write!(f, "hooks/{turn}"),
@@ -74,11 +77,12 @@ impl EffectKey {
     /// Whether this only waits: for a person, a child, a time. A trace with nothing but these can be parked.
     pub fn is_waiting(self) -> bool {
         match self {
-            EffectKey::Approval(_) | EffectKey::Answer(_) | EffectKey::Child(_) | EffectKey::Timer(_) => true,
+            EffectKey::Approval(_) | EffectKey::Answer(_) | EffectKey::Child(..) | EffectKey::Timer(_) => true,
             EffectKey::Model(_)
             | EffectKey::Tool(..)
             | EffectKey::Kill(..)
             | EffectKey::Probe(..)
+            | EffectKey::HandBack(_)
             | EffectKey::Hooks(_)
             | EffectKey::Summary(_) => false,
         }
@@ -102,14 +106,30 @@ pub enum Effect {
         /// The event that holds the arguments: the model's answer, or the approval that changed them.
         arguments: EventId,
     },
-    /// Start a child agent, or attach to it if it exists.
+    /// Find out what a child agent is to do, and report with [`crate::InputKind::ChildStarting`], or with
+    /// [`crate::InputKind::ChildEnded`] where there can be none.
     StartChild {
         /// The call.
         call: CallId,
-        /// The child's id, derived from the call.
-        child: TraceId,
+        /// Which of its children, from 0.
+        nth: u16,
         /// The event that holds the task.
         arguments: EventId,
+    },
+    /// Begin a child's trace, or attach to it if it exists, and report with [`crate::InputKind::ChildEnded`] when its run has ended.
+    /// Its row in [`crate::Children`] says what it is given.
+    AwaitChild {
+        /// The call.
+        call: CallId,
+        /// Which of its children, from 0.
+        nth: u16,
+        /// The event that holds the task.
+        arguments: EventId,
+    },
+    /// All children of a call have ended: put together what they came to, and report with [`crate::InputKind::HandedBack`].
+    HandBack {
+        /// The call.
+        call: CallId,
     },
     /// Tell people that a call waits for them.
     AwaitApproval {

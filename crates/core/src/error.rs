@@ -44,6 +44,9 @@ pub enum Refusal {
     /// The call does not wait for that.
     #[error("call {0} is not waiting for that")]
     NotWaiting(CallId),
+    /// The call has no such child, or not any more.
+    #[error("call {0} has no child {1} that this could be said of")]
+    NoSuchChild(CallId, u16),
     /// The timer's time has not come.
     #[error("that time comes at {0} ms")]
     NotDue(Millis),

@@ -2,9 +2,10 @@
 
 use crate::{TimerKey, estimate_parts};
 use mainpath_types::{
-    Breach, CallId, Delta, EventId, FileChange, GoalOp, HookText, MailId, MessageImported, MessageQueued, Millis,
-    ModelError, Part, PlannedCall, Principal, ResourceLoaded, RewindRequested, SkillSelected, Spec, StopReason,
-    TailCut, ToolOutput, TraceNamed, Usage, Verdict, WrittenCall, written_calls,
+    Breach, CallId, ChildMode, ChildOutcome, ChildPlace, Delta, EventId, FileChange, GoalOp, HandedBack, HookText,
+    MailId, MessageImported, MessageQueued, Millis, ModelError, Part, PlannedCall, Principal, ResourceLoaded,
+    RewindRequested, SkillSelected, Spec, StopReason, TailCut, ToolOutput, TraceId, TraceNamed, Usage, Verdict,
+    WrittenCall, written_calls,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -176,7 +177,20 @@ pub enum InputKind {
         /// What it said.
         answer: Probed,
     },
-    /// A person or a child agent has answered a call.
+    /// A child agent is to start: this is its task.
+    ChildStarting(ChildStarting),
+    /// A child agent has ended, or could not be started.
+    ChildEnded(ChildEnded),
+    /// All children of a call have ended: this is its result.
+    HandedBack {
+        /// The call.
+        call: CallId,
+        /// Its result.
+        output: ToolOutput,
+        /// The result's estimated size.
+        tokens: u32,
+    },
+    /// A person has answered a call.
     Answered(Answered),
     /// Somebody approved a call.
     Approve {
@@ -357,7 +371,45 @@ pub enum Probed {
     Unknown,
 }
 
-/// A person's or a child agent's answer to a call.
+/// A child agent that is to start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildStarting {
+    /// The call that asks for it.
+    pub call: CallId,
+    /// Which of the call's children, from 0.
+    pub nth: u16,
+    /// How many the call asks for.
+    pub of: u16,
+    /// What it is for.
+    pub mode: ChildMode,
+    /// Where it works.
+    pub place: ChildPlace,
+    /// The child that goes on, where none is to be begun.
+    #[serde(default)]
+    pub continues: Option<TraceId>,
+    /// The last event of that trace.
+    #[serde(default)]
+    pub after: EventId,
+    /// Its task in short, for people.
+    pub task: String,
+}
+
+/// A child agent that has ended, or could not be started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildEnded {
+    /// The call that asked for it.
+    pub call: CallId,
+    /// Which of the call's children, from 0.
+    pub nth: u16,
+    /// How many the call asks for.
+    pub of: u16,
+    /// How it ended.
+    pub outcome: ChildOutcome,
+    /// What it came to.
+    pub handed: HandedBack,
+}
+
+/// A person's answer to a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
     /// The call.

@@ -24,6 +24,7 @@
 mod action;
 mod apply;
 mod calls;
+mod children;
 mod context;
 mod conversation;
 mod decide;
@@ -46,6 +47,7 @@ pub use calls::kept::artifact_files;
 pub use calls::rate::Window;
 pub use calls::reopen::{is_denied, reopened_text, result_in_words};
 pub use calls::table::{Approvals, Call, CallState, Calls, Judged, Reopened, Turn, arguments_in};
+pub use children::{Child, Children};
 pub use context::aside::{free_tokens, older};
 pub use context::bodies::{message, result_text};
 pub use context::compact::{earlier_summary, model_summary, summarise, summary_input, summary_messages, summary_text};
@@ -74,7 +76,7 @@ pub use goals::news::Reminders;
 pub use goals::reminders::reminder;
 pub use goals::stats::{GoalStats, cumulative_stats, own_stats, serves};
 pub use goals::view::LEGEND;
-pub use input::{Answered, Edit, Input, InputKind, Probed, Reply, ReplyCall};
+pub use input::{Answered, ChildEnded, ChildStarting, Edit, Input, InputKind, Probed, Reply, ReplyCall};
 pub use machine::{Draft, Machine};
 pub use model::call::ModelCall;
 pub use next::next_step;
@@ -95,7 +97,30 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ($($name:ident),* $(,)?) => { vec![$((stringify!($name), schemars::schema_for!($name))),*] };
     }
     list![
-        Input, InputKind, Reply, Probed, Answered, Edit, TimerKey, State, Call, Calls, CallState, Run, Queues, Tree,
-        Node, Cut, Goals, Effect, EffectKey, Packed, Item,
+        Input,
+        InputKind,
+        Reply,
+        Probed,
+        Answered,
+        Edit,
+        TimerKey,
+        State,
+        Call,
+        Calls,
+        CallState,
+        Run,
+        Queues,
+        Tree,
+        Node,
+        Cut,
+        Goals,
+        Effect,
+        EffectKey,
+        Packed,
+        Item,
+        Child,
+        Children,
+        ChildStarting,
+        ChildEnded,
     ]
 }

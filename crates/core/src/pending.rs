@@ -1,10 +1,11 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
+use crate::children;
 use crate::context::compact::{self, Wanted};
 use crate::next::asks_hooks;
 use crate::{Call, CallState, Effect, EffectKey, Judged, State, TimerKey};
 use mainpath_policy::{Attempt, Grant};
-use mainpath_types::{CallId, EffectClass, Millis, TraceId};
+use mainpath_types::{CallId, EffectClass, Millis};
 use std::collections::BTreeMap;
 
 /// Everything that is to be going on now. Keys are stable across restarts; a value may change under its key (a deadline
@@ -24,6 +25,9 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
             effects.insert(EffectKey::Timer(TimerKey::Call(call.id)), Effect::Timer { at });
         }
         effects.extend(of_call(state, call));
+        if call.effect == EffectClass::StartChild && call.state == CallState::Started {
+            effects.extend(children::pending_of(state, call));
+        }
     }
     if let Some(at) = state.limits().and_then(|limits| run.deadline(limits)) {
         effects.insert(EffectKey::Timer(TimerKey::Run), Effect::Timer { at });
@@ -43,9 +47,7 @@ fn of_call(state: &State, call: &Call) -> Option<(EffectKey, Effect)> {
         CallState::Asked => (EffectKey::Approval(id), Effect::AwaitApproval { call: id }),
         CallState::Started => match call.effect {
             EffectClass::AskPerson => (EffectKey::Answer(id), Effect::AwaitAnswer { call: id, arguments }),
-            EffectClass::StartChild => {
-                (EffectKey::Child(id), Effect::StartChild { call: id, child: child_id(&state.trace, call)?, arguments })
-            }
+            EffectClass::StartChild => return None,
             _ => (EffectKey::Tool(id, attempt), Effect::RunTool { grant: grant(state, call)?, arguments }),
         },
         CallState::Cancelling(_) => (EffectKey::Kill(id, attempt), Effect::Kill { call: id, attempt }),
@@ -61,11 +63,6 @@ fn grant(state: &State, call: &Call) -> Option<Grant> {
     let of = Attempt { trace: &state.trace, call: call.id, number: call.attempt, tool, effect: call.effect };
     let grant = Grant::issue(of, confinement, &judged.verdict, call.approved);
     grant.map(|grant| grant.at(judged.places.clone()))
-}
-
-/// The id of a call's child: derived from the call, so starting it twice is starting it once.
-fn child_id(parent: &TraceId, call: &Call) -> Option<TraceId> {
-    format!("{parent}@delegate-{}-{:03}", call.started, call.id.index + 1).parse().ok()
 }
 
 /// When the approval that a call waits for comes too late. `None` if it waits for none, or for as long as it takes.

@@ -1,6 +1,7 @@
 //! A host put together by hand.
 
 #[cfg(feature = "home")]
+use crate::children::Kin;
 use crate::experience::{Experiences, Lookup, USUAL, offer, scoring};
 use crate::host::{Host, Inner, Kept};
 use crate::rules::{MakePolicy, Sources};
@@ -207,7 +208,7 @@ impl HostBuilder {
         }
         let elsewhere = || -> Result<Kept, Error> {
             let folder = tempfile::tempdir()?;
-            let home = Home::by_hand(&folder.path().canonicalize()?);
+            let home = Arc::new(Home::by_hand(&folder.path().canonicalize()?));
             Ok(Kept::Elsewhere { home, scope: Scope::local(), _own: folder })
         };
         let (kept, store, scheduler): (Kept, Arc<dyn Store>, Arc<dyn Scheduler>) = match self.place {
@@ -217,7 +218,7 @@ impl HostBuilder {
                 ));
             }
             Place::Folder(folder) => {
-                let home = Home::by_hand(&std::path::absolute(folder)?);
+                let home = Arc::new(Home::by_hand(&std::path::absolute(folder)?));
                 let options = Options { clock: self.clock, ..Options::default() };
                 let store = Arc::new(FilesStore::open(&home.data, options)?);
                 let scheduler = store.scheduler();
@@ -230,7 +231,7 @@ impl HostBuilder {
             }
             Place::Store(store, scheduler) => (elsewhere()?, store, scheduler),
         };
-        let home = kept.home();
+        let home = Arc::clone(kept.home());
         let mut models = EnvModels::new(Arc::new(self.registry));
         for (provider, key) in &self.keys {
             check_key(provider, key, models.registry())?;
@@ -270,8 +271,10 @@ impl HostBuilder {
             ByHand { tools: &self.tools, launcher: launcher.clone(), vault: &vault, protected: protected.clone() };
         #[cfg(feature = "mcp")]
         let servers = start_all(self.servers, with).await?;
-        let sources = Sources::new(home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
+        let sources = Sources::new(&home).with_host(self.rules, &self.tools)?.with_instead(self.policy);
         let policies = sources.clone();
+        let tools = self.tools.clone();
+        let children = Arc::new(Kin { home, tools, models: Arc::clone(&models), shelf: shelf.clone() });
         let runtime = Runtime::new(Config {
             store,
             scheduler,
@@ -285,6 +288,7 @@ impl HostBuilder {
                 loaded.map(Arc::new).map_err(|error| error.message().into())
             }),
             hooks,
+            children,
             clock: self.clock,
         });
         let inner = Inner {

@@ -43,7 +43,7 @@ pub(crate) enum Kept {
     Files(Logs),
     /// Elsewhere.
     Elsewhere {
-        home: Home,
+        home: Arc<Home>,
         scope: Scope,
         /// The folder of the home. It goes with the host.
         _own: TempDir,
@@ -147,7 +147,7 @@ impl Kept {
         }
     }
 
-    pub fn home(&self) -> &Home {
+    pub fn home(&self) -> &Arc<Home> {
         match self {
             Kept::Files(logs) => &logs.home,
             Kept::Elsewhere { home, .. } => home,

@@ -1,6 +1,7 @@
 //! What agents are run with on this machine: the parts, put together as the files of its home say.
 
 use crate::agent::{Basis, check_model};
+use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
 use crate::rules::{Checked, Sources};
@@ -53,7 +54,7 @@ impl Installation {
     /// The same for who only looks: nothing need be writable there.
     pub fn look() -> Result<Installation, Error> {
         // What is wrong in the configuration is an error here as well.
-        let home = Home::find()?;
+        let home = Arc::new(Home::find()?);
         Installation::on(Logs::look(|_| {})?.with_home(home))
     }
 
@@ -218,6 +219,12 @@ impl Installation {
                 known.map_or_else(load, |known| Ok(known.policy))
             }),
             hooks: self.hooks.clone(),
+            children: Arc::new(Kin {
+                home: Arc::clone(&self.logs.home),
+                tools: self.tools.clone(),
+                models: Arc::clone(&self.models),
+                shelf: self.shelf.clone(),
+            }),
             clock: system_clock,
         }))
     }

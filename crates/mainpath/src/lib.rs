@@ -25,6 +25,7 @@
 
 pub mod agent;
 mod builder;
+mod children;
 mod error;
 pub mod event;
 #[cfg(feature = "home")]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What commands look at.
 pub struct Logs {
     /// Folders and configuration.
-    pub home: Home,
+    pub home: Arc<Home>,
     /// The logs.
     pub store: Arc<FilesStore>,
     /// Whose, and who asks.
@@ -29,7 +29,7 @@ impl Logs {
     /// Opens the data directory. Errors: the configuration is wrong, among others.
     #[cfg(feature = "home")]
     pub fn open() -> Result<Logs, Error> {
-        let home = Home::find()?;
+        let home = Arc::new(Home::find()?);
         let store = FilesStore::open(&home.data, Options::default())?;
         Ok(Logs { home, store: Arc::new(store), scope: Scope::local(), tell: |_| {} })
     }
@@ -41,15 +41,15 @@ impl Logs {
         let (home, wrong) = Home::look()?;
         wrong.iter().for_each(tell);
         let store = FilesStore::look(&home.data, Options::default())?;
-        Ok(Logs { home, store: Arc::new(store), scope: Scope::local(), tell })
+        Ok(Logs { home: Arc::new(home), store: Arc::new(store), scope: Scope::local(), tell })
     }
 
-    pub(crate) fn by_hand(home: Home, store: Arc<FilesStore>) -> Logs {
+    pub(crate) fn by_hand(home: Arc<Home>, store: Arc<FilesStore>) -> Logs {
         Logs { home, store, scope: Scope::local(), tell: |_| {} }
     }
 
     #[cfg(feature = "home")]
-    pub(crate) fn with_home(self, home: Home) -> Logs {
+    pub(crate) fn with_home(self, home: Arc<Home>) -> Logs {
         Logs { home, ..self }
     }
 

@@ -1,5 +1,6 @@
 //! What a runtime is made of.
 
+use crate::children::ChildSpecs;
 use crate::effects::hooks::Hooks;
 use crate::models::Models;
 use crate::secrets::Vault;
@@ -34,6 +35,8 @@ pub struct Config {
     pub policies: Policies,
     /// What the owner wants asked or told along the way.
     pub hooks: Hooks,
+    /// What the agents are that agents start.
+    pub children: Arc<dyn ChildSpecs>,
     /// The time now, in milliseconds since the Unix epoch.
     pub clock: fn() -> Millis,
 }

@@ -13,6 +13,7 @@
 //! - A trace that only waits has no driver: it is parked, and its next mail or its timer wakes it.
 //! - What a model or a tool says is redacted before anything is decided on it.
 
+mod children;
 mod config;
 mod driver;
 mod effects;
@@ -29,6 +30,7 @@ mod secrets;
 mod shared;
 mod stream;
 
+pub use children::{ChildAgent, ChildSpecs, Narrowed, Parent};
 pub use config::{Config, Policies};
 pub use effects::context_hooks::{ContextHook, NamedContextHook};
 pub use effects::hooks::{Hook, HookPoint, HookRunner, Hooks, OnFailure};

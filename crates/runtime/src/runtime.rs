@@ -52,7 +52,7 @@ impl Runtime {
     /// spec cannot be used, nothing can be written, or there is a trace of this id ([`RuntimeError::Exists`]); of several that are begun
     /// at once under one id, one is.
     pub async fn start(&self, scope: &Scope, trace: &TraceId, spec: Spec, message: Mail) -> Result<(), RuntimeError> {
-        self.start_with(scope, trace, spec, vec![message]).await
+        self.shared.begin(scope, trace, spec, vec![message]).await
     }
 
     /// The same with what comes before the message, such as skills that are loaded from the beginning. A refusal of any of it
@@ -61,45 +61,10 @@ impl Runtime {
         &self,
         scope: &Scope,
         trace: &TraceId,
-        mut spec: Spec,
-        said: Vec<Mail>,
-    ) -> Result<(), RuntimeError> {
-        // What cannot work is said before there is a trace.
-        self.shared.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
-        let prepared = self.shared.specs.prepare(&self.shared.config, &spec).map_err(RuntimeError::Trace)?;
-        prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
-        let handle = self.shared.handle(&scope.tenant, trace);
-        let Some(driving) = Driving::begin(&handle) else {
-            return Err(RuntimeError::Exists(trace.clone()));
-        };
-        let driver = match self.first(scope, trace, spec, said, &handle).await {
-            // Whoever has it has begun it, or is about to.
-            Err(DriveError::Store(StoreError::Held { .. })) => return Err(RuntimeError::Exists(trace.clone())),
-            driver => driver?,
-        };
-        drop(prepared);
-        handle.phase.send_replace(Phase::Running);
-        self.shared.spawn(scope.tenant.clone(), trace.clone(), handle, driving, Some(Box::new(driver)));
-        Ok(())
-    }
-
-    async fn first(
-        &self,
-        scope: &Scope,
-        trace: &TraceId,
         spec: Spec,
         said: Vec<Mail>,
-        handle: &Arc<Handle>,
-    ) -> Result<Driver, DriveError> {
-        let mut driver = Driver::open(Arc::clone(&self.shared), Arc::clone(handle), scope.clone(), trace, true).await?;
-        driver.offer(InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }, None).await?;
-        for mail in said {
-            let said = driver.read(mail, scope.principal.clone()).await?;
-            driver.offer(said, None).await?;
-        }
-        // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.
-        let _ = driver.prepared().await;
-        Ok(driver)
+    ) -> Result<(), RuntimeError> {
+        self.shared.begin(scope, trace, spec, said).await
     }
 
     /// Drives a trace that is not being driven here, if anything is to be done for it. Returns at once; see
@@ -146,8 +111,54 @@ impl Runtime {
 }
 
 impl Shared {
+    /// See [`Runtime::start_with`].
+    pub async fn begin(
+        self: &Arc<Self>,
+        scope: &Scope,
+        trace: &TraceId,
+        mut spec: Spec,
+        said: Vec<Mail>,
+    ) -> Result<(), RuntimeError> {
+        // What cannot work is said before there is a trace.
+        self.config.vault.redact_spec(&mut spec).map_err(RuntimeError::Trace)?;
+        let prepared = self.specs.prepare(&self.config, &spec).map_err(RuntimeError::Trace)?;
+        prepared.model.as_ref().map_err(|problem| RuntimeError::Trace(problem.clone()))?;
+        let handle = self.handle(&scope.tenant, trace);
+        let Some(driving) = Driving::begin(&handle) else {
+            return Err(RuntimeError::Exists(trace.clone()));
+        };
+        let driver = match self.first(scope, trace, spec, said, &handle).await {
+            // Whoever has it has begun it, or is about to.
+            Err(DriveError::Store(StoreError::Held { .. })) => return Err(RuntimeError::Exists(trace.clone())),
+            driver => driver?,
+        };
+        drop(prepared);
+        handle.phase.send_replace(Phase::Running);
+        self.spawn(scope.tenant.clone(), trace.clone(), handle, driving, Some(Box::new(driver)));
+        Ok(())
+    }
+
+    async fn first(
+        self: &Arc<Self>,
+        scope: &Scope,
+        trace: &TraceId,
+        spec: Spec,
+        said: Vec<Mail>,
+        handle: &Arc<Handle>,
+    ) -> Result<Driver, DriveError> {
+        let mut driver = Driver::open(Arc::clone(self), Arc::clone(handle), scope.clone(), trace, true).await?;
+        driver.offer(InputKind::SetSpec { spec: Box::new(spec), by: Some(scope.principal.clone()) }, None).await?;
+        for mail in said {
+            let said = driver.read(mail, scope.principal.clone()).await?;
+            driver.offer(said, None).await?;
+        }
+        // It finds what the caller holds. A message that was refused begins nothing, so there is no spec yet.
+        let _ = driver.prepared().await;
+        Ok(driver)
+    }
+
     /// Wakes a trace that this process knows. One that it does not know is somebody else's.
-    fn wake(self: &Arc<Self>, tenant: &TenantId, trace: &TraceId) {
+    pub fn wake(self: &Arc<Self>, tenant: &TenantId, trace: &TraceId) {
         let Some(handle) = self.known(tenant, trace) else { return };
         handle.wakes.fetch_add(1, Ordering::AcqRel);
         match Driving::begin(&handle) {
@@ -195,6 +206,9 @@ impl Shared {
             };
             handle.phase.send_replace(phase);
             drop(driving);
+            if let Some(parent) = parent_of(&trace) {
+                self.wake(&scope.tenant, &parent);
+            }
             if handle.wakes.load(Ordering::Acquire) == seen {
                 return;
             }
@@ -223,6 +237,12 @@ impl Shared {
         driver.release();
         parked
     }
+}
+
+/// The trace that started this one, by its id.
+fn parent_of(trace: &TraceId) -> Option<TraceId> {
+    let (parent, _) = trace.as_str().rsplit_once('@')?;
+    parent.parse().ok()
 }
 
 /// Sends mail to a trace, as [`Runtime::send`] does: that takes neither models nor tools. Returns when it is durable.

@@ -1,12 +1,12 @@
 //! The invariants of an agent, as checks on states, packs and logs.
 
 use mainpath_core::{
-    Bodies, CallState, Effect, EffectKey, Goals, Item, NodeKind, Packed, SpecHead, State, estimate_parts, message,
-    next_step, pack, pending, schemas,
+    Bodies, Call, CallState, Effect, EffectKey, Goals, Item, NodeKind, Packed, SpecHead, State, estimate_parts,
+    message, next_step, pack, pending, schemas,
 };
 use mainpath_types::{
-    BudgetMode, CallId, Decision, Event, EventId, EventKind, FinishReason, Part, Role, RunFinished, Seq, SkillBy,
-    text_of,
+    BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, FinishReason, Part, Role, RunFinished, Seq,
+    SkillBy, text_of,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,11 @@ pub fn fits_schema(name: &str, value: &serde_json::Value) -> Check {
     schema.validate(value).map_err(|error| format!("{name}, at {}: {error}", error.instance_path()))
 }
 
+/// Whether a call may run beside others: it only reads, or starts agents, which are kept out of each other's way.
+fn goes_with_others(call: &Call) -> bool {
+    call.effect.is_read_only() || call.effect == EffectClass::StartChild
+}
+
 /// What must hold when this event follows this state. `not_done`: calls whose probe found that they were not done.
 pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Check {
     ensure(event.id == before.log.last + 1, || format!("event {} after {}", event.id, before.log.last))?;
@@ -55,11 +60,11 @@ pub fn event(before: &State, event: &Event, not_done: &BTreeSet<CallId>) -> Chec
             let mut others = before.turn_calls().iter().filter(|other| other.id != data.call);
             let alone = others.all(|other| {
                 let runs = !other.state.is_done() && !other.state.is_unstarted();
-                !runs || rerun || (other.effect.is_read_only() && call.effect.is_read_only())
+                !runs || rerun || (goes_with_others(other) && goes_with_others(call))
             });
             ensure(alone, || format!("call {} overlaps with another that does not only read", data.call))?;
             let earlier = before.turn_calls().iter().take_while(|other| other.id < data.call);
-            let ordered = call.effect.is_read_only() || earlier.into_iter().all(|other| other.state.is_done());
+            let ordered = goes_with_others(call) || earlier.into_iter().all(|other| other.state.is_done());
             ensure(ordered || rerun, || format!("call {} overtook an earlier one", data.call))
         }
         EventKind::ModelRequested(data) => {

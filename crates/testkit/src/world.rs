@@ -1,6 +1,7 @@
 //! A seeded simulation of an agent's life: random inputs, crashes after single events, virtual time. No I/O, so the same
 //! seed gives the same life on every machine.
 
+mod children;
 mod drawn;
 mod forks;
 mod said;
@@ -13,9 +14,9 @@ use mainpath_core::{
     Reply, State, TimerKey, apply, model_summary, next_step, pack, pending, summarise, summary_input,
 };
 use mainpath_types::{
-    Breach, BudgetMode, CallId, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange, FileState,
-    Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal, Profile,
-    RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode,
+    Breach, BudgetMode, CallId, ChildLimits, Decision, EffectClass, Event, EventId, EventKind, Fallback, FileChange,
+    FileState, Finished, Limits, MessageMode, Millis, ModelError, ModelErrorKind, Part, PlannedCall, Price, Principal,
+    Profile, RateLimit, Recovery, RewindRequested, Seq, Shares, SkillBy, SkillSelected, Spec, StopReason, SummaryMode,
     ToolOutput, ToolSpec, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +115,7 @@ impl World {
             shares: Shares::default(),
             finished_goals: if rng.bool() { Finished::Lazy } else { Finished::EveryTurn },
             summary: *rng.choice(&[SummaryMode::Rules, SummaryMode::Single, SummaryMode::Agent]).expect("three modes"),
+            children: ChildLimits { depth: rng.u8(0..3), at_once: rng.u16(1..4), in_all: rng.u16(1..8) },
         };
         let window = if rng.bool() { rng.u32(200..900) } else { 100_000 };
         let mut world = World {
@@ -223,8 +225,14 @@ impl World {
                 let tokens = if self.rng.u32(0..12) == 0 { self.rng.u32(60..900) } else { self.rng.u32(1..60) };
                 InputKind::ToolFinished { call, attempt, output, tokens }
             }
-            (EffectKey::Kill(call, attempt), _) if self.rng.u32(0..4) > 0 => {
+            (EffectKey::Kill(call, _), _) if children::has_open(self.machine.state(), call) => {
+                children::stopped(self.machine.state(), call)
+            }
+            (EffectKey::Kill(call, attempt), _) if self.rng.u32(0..4) > 0 || self.starts_agents(call) => {
                 InputKind::ToolDead { call, attempt, output: None, tokens: 0 }
+            }
+            (EffectKey::Child(..) | EffectKey::HandBack(_), effect) => {
+                children::answer(self.machine.state(), effect, &mut self.rng)
             }
             (EffectKey::Kill(call, attempt), _) => {
                 InputKind::ToolFinished { call, attempt, output: ToolOutput::text("late"), tokens: 3 }
@@ -241,7 +249,7 @@ impl World {
                 InputKind::ToolProbed { call, attempt, answer }
             }
             (EffectKey::Approval(call), _) => self.decision(call),
-            (EffectKey::Answer(call) | EffectKey::Child(call), _) => {
+            (EffectKey::Answer(call), _) => {
                 let by = Principal::local_user();
                 InputKind::Answered(Answered { call, output: ToolOutput::text("yes"), tokens: 3, by })
             }
@@ -255,6 +263,10 @@ impl World {
         };
         let outcome = self.offer(kind.clone());
         assert!(outcome.is_ok(), "seed {}: {key} was pending, yet {kind:?} was refused: {outcome:?}", self.seed);
+    }
+
+    fn starts_agents(&self, call: CallId) -> bool {
+        self.machine.state().calls.get(call).is_some_and(|call| call.effect == EffectClass::StartChild)
     }
 
     fn model(&mut self, request: u32) -> InputKind {
@@ -453,12 +465,18 @@ impl World {
                 (EffectKey::Tool(call, attempt), _) => {
                     InputKind::ToolFinished { call, attempt, output: ToolOutput::text("ok"), tokens: 2 }
                 }
+                (EffectKey::Kill(call, _), _) if children::has_open(self.machine.state(), call) => {
+                    children::stopped(self.machine.state(), call)
+                }
+                (EffectKey::Child(..) | EffectKey::HandBack(_), effect) => {
+                    children::answer(self.machine.state(), &effect, &mut self.rng)
+                }
                 (EffectKey::Kill(call, attempt), _) => InputKind::ToolDead { call, attempt, output: None, tokens: 0 },
                 (EffectKey::Probe(call, attempt), _) => {
                     InputKind::ToolProbed { call, attempt, answer: Probed::Unknown }
                 }
                 (EffectKey::Approval(call), _) => InputKind::Deny { call, by: Principal::local_user(), reason: None },
-                (EffectKey::Answer(call) | EffectKey::Child(call), _) => InputKind::Answered(Answered {
+                (EffectKey::Answer(call), _) => InputKind::Answered(Answered {
                     call,
                     output: ToolOutput::text("yes"),
                     tokens: 2,
@@ -478,6 +496,7 @@ impl World {
             self.seed
         );
         assert!(state.calls.iter().all(|call| call.state.is_done()), "seed {}: a call is left over", self.seed);
+        assert_eq!(state.children.open().count(), 0, "seed {}: a child outlives its run", self.seed);
         assert!(state.queues.is_empty() || state.queues.held, "seed {}: mail is left over", self.seed);
         check::log(&self.log).unwrap_or_else(|problem| panic!("seed {}: {problem}", self.seed));
     }

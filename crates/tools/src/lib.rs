@@ -48,6 +48,7 @@
 //! assert_eq!(tools.specs()[1].input_schema["properties"]["text"]["description"], "The text to count in.");
 //! ```
 
+mod agent;
 mod arguments;
 mod bash;
 mod closure;
@@ -85,6 +86,7 @@ mod work;
 mod workspace;
 mod write;
 
+pub use agent::{AgentCall, AgentTool, EvaluateTool};
 pub use bash::{Bash, run_program};
 pub use closure::{FnTool, IntoOutput, IntoTool, Json, tool_fn, tool_fn_with};
 pub use context::ToolContext;

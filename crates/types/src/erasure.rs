@@ -190,6 +190,12 @@ impl EventKind {
                 }
                 data.hooks.iter_mut().for_each(|hook| wipe_text(&mut hook.problem));
             }
+            EventKind::SubTraceStarted(data) => data.task = ERASED.into(),
+            EventKind::SubTraceCompleted(data) => {
+                data.handed.answer = ERASED.into();
+                wipe_text(&mut data.handed.problem);
+                data.handed.files.clear();
+            }
             EventKind::MessageJoined(_)
             | EventKind::RunStarted(_)
             | EventKind::RunFinished(_)
@@ -230,6 +236,7 @@ impl EventKind {
             }
             EventKind::CallResolved(data) => data.output.iter().for_each(|output| in_output(output, &mut found)),
             EventKind::FilesRestored(data) => kept(&data.changes, &mut found),
+            EventKind::SubTraceCompleted(data) => found.extend(data.handed.patch.clone()),
             EventKind::FilesKept(data) => kept(&data.changes, &mut found),
             _ => {}
         }

@@ -9,7 +9,8 @@ use crate::{
     ContinueRequested, Erased, EventId, FilesKept, FilesRestored, Forked, GoalsChanged, Injected, LateResult, MailId,
     MailRefused, MessageImported, MessageJoined, MessageQueued, Millis, ModelAbandoned, ModelFailed, ModelFinished,
     ModelMalformed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested, Rewound, RunClosing,
-    RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, TailCut, TraceNamed, TurnFinished,
+    RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted, SubTraceStarted, TailCut,
+    TraceNamed, TurnFinished,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,10 @@ events! {
     ResourceLoaded = "resource_loaded",
     /// The content of earlier events was taken out of the log.
     Erased = "erased",
+    /// A call starts a child agent. Written before there is one.
+    SubTraceStarted = "sub_trace_started",
+    /// A child agent has ended.
+    SubTraceCompleted = "sub_trace_completed",
     /// The trace was named.
     TraceNamed = "trace_named",
 }

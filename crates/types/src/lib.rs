@@ -9,6 +9,7 @@
 mod access;
 mod applied_preset;
 mod call;
+mod child;
 mod context;
 mod erasure;
 mod event;
@@ -36,6 +37,7 @@ mod usage;
 pub use access::*;
 pub use applied_preset::*;
 pub use call::*;
+pub use child::*;
 pub use context::*;
 pub use erasure::*;
 pub use event::*;

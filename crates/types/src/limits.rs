@@ -1,6 +1,6 @@
 //! What bounds a run, and how what is over a bound is dealt with.
 
-use crate::{Micros, Millis};
+use crate::{ChildLimits, Micros, Millis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,9 @@ pub struct Limits {
     /// Who summarises when the window is nearly full.
     #[serde(skip_serializing_if = "SummaryMode::is_default")]
     pub summary: SummaryMode,
+    /// How many agents it may start.
+    #[serde(skip_serializing_if = "ChildLimits::is_default")]
+    pub children: ChildLimits,
 }
 
 impl Limits {

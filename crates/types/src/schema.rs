@@ -1,12 +1,13 @@
 //! The JSON Schema of every public type.
 
 use crate::{
-    Access, ApprovalMode, Artifact, BlobHash, BudgetMode, CallId, Confinement, CutCause, Decision, Delta, Dialect,
-    EffectClass, Effort, Event, Fallback, FileAccess, FileChange, FileState, FinishReason, Finished, Goal, GoalId,
-    GoalOp, GoalStatus, InstructionPart, Keeps, Left, Limits, Message, ModelError, ModelErrorKind, ModelReply,
-    ModelRequest, Origin, Part, Price, Principal, Profile, Protocol, RateLimit, Recovery, Relations, RequestHead,
-    Resolution, Role, Seq, Shares, Shortened, Signature, Source, Spec, Step, StopReason, SummaryMode, TenantId, Terms,
-    TextForm, ToolOutput, ToolSpec, TraceId, Usage, Verdict,
+    Access, ApprovalMode, Artifact, BlobHash, BudgetMode, CallId, ChildLimits, ChildMode, ChildOutcome, ChildPlace,
+    Confinement, CutCause, Decision, Delta, Dialect, EffectClass, Effort, Event, Fallback, FileAccess, FileChange,
+    FileState, FinishReason, Finished, Goal, GoalId, GoalOp, GoalStatus, HandedBack, InstructionPart, Keeps, Left,
+    Limits, Message, ModelError, ModelErrorKind, ModelReply, ModelRequest, Origin, Part, Price, Principal, Profile,
+    Protocol, RateLimit, Recovery, Relations, RequestHead, Resolution, Role, Seq, Share, Shares, Shortened, Signature,
+    Source, Spec, Step, StopReason, SummaryMode, TenantId, Terms, TextForm, ToolOutput, ToolSpec, TraceId, Usage,
+    Verdict,
 };
 use schemars::{Schema, schema_for};
 
@@ -78,5 +79,11 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         Keeps,
         Shortened,
         CutCause,
+        ChildLimits,
+        ChildMode,
+        ChildPlace,
+        ChildOutcome,
+        Share,
+        HandedBack,
     ]
 }

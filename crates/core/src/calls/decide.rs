@@ -47,6 +47,8 @@ pub(crate) fn finished(
     tokens: u32,
 ) -> Decided {
     match running(state, id, attempt) {
+        // What children came to is handed back.
+        Ok(call) if call.effect == EffectClass::StartChild => Err(Refusal::NotWaiting(id)),
         Ok(call) if is_retried(state, call, output) => {
             Ok(CallRetried { call: id, attempt, output: output.clone() }.into())
         }
@@ -80,6 +82,9 @@ pub(crate) fn dead(
     tokens: u32,
 ) -> Decided {
     let call = running(state, id, attempt)?;
+    if state.children.of(id).any(|child| child.is_open()) {
+        return Err(Refusal::NotWaiting(id));
+    }
     let (resolution, cause) = match call.state {
         CallState::Cancelling(CancelCause::Timeout) => (Resolution::Error, ResolveCause::Timeout),
         CallState::Cancelling(CancelCause::Closing | CancelCause::Interrupt) => {
@@ -110,9 +115,22 @@ pub(crate) fn probed(state: &State, at: Millis, id: CallId, attempt: u32, answer
     }
 }
 
+/// What the children of a call came to. Until all have ended there is nothing to hand back.
+pub(crate) fn handed_back(state: &State, at: Millis, id: CallId, output: &ToolOutput, tokens: u32) -> Decided {
+    let call = find(state, id)?;
+    let mut rows = state.children.of(id);
+    match call.state {
+        CallState::Done(_) => Err(Refusal::AlreadyResolved(id)),
+        CallState::Started if call.effect == EffectClass::StartChild && rows.all(|child| !child.is_open()) => {
+            Ok(with_output(call, at, output, tokens).into())
+        }
+        _ => Err(Refusal::NotWaiting(id)),
+    }
+}
+
 pub(crate) fn person_answered(state: &State, at: Millis, answered: &Answered) -> Decided {
     let call = find(state, answered.call)?;
-    let waits = matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild);
+    let waits = call.effect == EffectClass::AskPerson;
     match call.state {
         CallState::Started | CallState::Cancelling(_) if waits => {
             let event = with_output(call, at, &answered.output, answered.tokens);

@@ -55,10 +55,11 @@ pub(crate) fn in_turn(state: &State, run: &Run, turn: Turn) -> Option<EventKind>
             _ => CallCancelling { call: call.id, cause: CancelCause::Closing }.into(),
         });
     }
-    // Read-only calls run together; any other waits for all before it, and all after it wait for it.
+    // Read-only calls and agents run together; any other waits for all before it, and all after it wait for it.
     let (mut open, mut barrier) = (false, false);
     for call in calls.iter().filter(|call| !call.state.is_done()) {
-        let read_only = call.effect.is_read_only();
+        // Agents work side by side: where they might be in each other's way, each has a copy of the files.
+        let read_only = call.effect.is_read_only() || call.effect == EffectClass::StartChild;
         let may_start = if read_only { !barrier } else { !open };
         if call.state == CallState::Ready && may_start && call.not_before == 0 {
             return Some(match call.tool.as_deref().and_then(|tool| state.wait_for(tool)) {

@@ -1,5 +1,6 @@
 //! What the next request would use at most, and what a spent budget calls for.
 
+use crate::children::share::held;
 use crate::goals::reminders::standing;
 use crate::{PACK_VERSION, Run, SpecHead, State};
 use mainpath_types::{
@@ -21,9 +22,12 @@ pub(crate) fn budget(state: &State, run: &Run, spec: &SpecHead) -> Option<EventK
     let soft = limits.budget == BudgetMode::Soft;
     // A soft budget may be overrun by what is under way; a hard one is never.
     let (more_tokens, more_cost) = if soft { (1, 1) } else { (tokens, cost) };
-    let reason = if limits.tokens.is_some_and(|most| run.usage.total().saturating_add(more_tokens) > most) {
+    // What children hold is not there to be used.
+    let held = held(state);
+    let (used, paid) = (run.usage.total().saturating_add(held.tokens), run.cost.saturating_add(held.money));
+    let reason = if limits.tokens.is_some_and(|most| used.saturating_add(more_tokens) > most) {
         FinishReason::TokenBudget
-    } else if limits.money.is_some_and(|most| run.cost.saturating_add(more_cost) > most) {
+    } else if limits.money.is_some_and(|most| paid.saturating_add(more_cost) > most) {
         FinishReason::MoneyBudget
     } else {
         return None;

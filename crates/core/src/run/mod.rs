@@ -35,7 +35,11 @@ pub struct Run {
     pub asking: bool,
     /// Tool calls that were started.
     pub calls: u32,
-    /// The same by tool.
+    /// Agents that were started, those of its children included.
+    pub children: u16,
+    /// For how long they have worked, while the run's own clock stood: of those side by side the longest.
+    pub children_ms: Millis,
+    /// Tool calls by tool.
     pub tool_calls: BTreeMap<Arc<str>, u32>,
     /// Whether a call had to be skipped for the run's limit.
     pub calls_spent: bool,
@@ -88,6 +92,8 @@ impl Run {
             turns: 0,
             asking: false,
             calls: 0,
+            children: 0,
+            children_ms: 0,
             tool_calls: BTreeMap::new(),
             calls_spent: false,
             scripts_spent: false,
@@ -120,7 +126,8 @@ impl Run {
     pub fn deadline(&self, limits: &Limits) -> Option<Millis> {
         let running = self.waiting_since.is_none() && self.closing.is_none();
         let timeout = limits.run_timeout_ms.filter(|_| running)?;
-        Some(self.started.saturating_add(timeout).saturating_add(self.waited))
+        let until = self.started.saturating_add(timeout).saturating_add(self.waited);
+        Some(until.saturating_sub(self.children_ms))
     }
 
     /// Starts or ends the time that is not counted because only people are waited for.

@@ -5,8 +5,8 @@ pub(crate) mod position;
 pub(crate) mod spec;
 
 use crate::{
-    Approvals, BetweenRuns, Branch, Calls, Context, Counting, Counts, Ended, Goals, ModelCall, Position, Queues,
-    Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
+    Approvals, BetweenRuns, Branch, Calls, Children, Context, Counting, Counts, Ended, Goals, ModelCall, Position,
+    Queues, Reminders, Run, Skills, SpecHead, ToolHead, Tree, Turn, Window,
 };
 use mainpath_types::{BranchKind, EffectClass, FinishReason, Limits, Millis, Seq, Spent, TraceId};
 use schemars::JsonSchema;
@@ -39,6 +39,8 @@ pub struct State {
     pub tree: Tree,
     /// The calls.
     pub calls: Calls,
+    /// The agents that it has started.
+    pub children: Children,
     /// The turn whose calls have not all ended.
     pub turn: Option<Turn>,
     /// The model call in flight.
@@ -84,6 +86,7 @@ impl State {
             next_spec: None,
             tree: Tree::default(),
             calls: Calls::default(),
+            children: Children::default(),
             turn: None,
             model: None,
             branch: None,
@@ -157,7 +160,8 @@ impl State {
         self.turn_calls().iter().all(|call| match call.state {
             Ready => call.not_before == 0,
             Asked | Done(_) => true,
-            Started => call.effect == EffectClass::AskPerson,
+            // The clocks of children go on.
+            Started => matches!(call.effect, EffectClass::AskPerson | EffectClass::StartChild),
             Cancelling(_) | Probing => false,
         }) && self.turn_calls().iter().any(|call| matches!(call.state, Asked | Started))
     }

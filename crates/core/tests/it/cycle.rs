@@ -261,18 +261,16 @@ fn what_a_filtered_answer_used_is_paid_for_and_its_model_is_not_asked_again() {
 }
 
 #[test]
-fn a_person_s_answer_and_a_child_s_end_are_results() {
-    for (tool, key) in [("ask", "answer/2.0"), ("agent", "child/2.0")] {
-        let mut agent = Agent::calling(no_limits(), &[allowed(tool)]);
-        assert_eq!(agent.pending(), [key]);
-        let answered = Answered { call: call("2.0"), output: ToolOutput::text("blue"), tokens: 3, by: user() };
-        agent.gives(
-            InputKind::Answered(answered.clone()),
-            &["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"],
-        );
-        assert_eq!(agent.shown()[2], "Tool: 2.0 blue");
-        agent.refuses(InputKind::Answered(answered), Refusal::AlreadyResolved(call("2.0")));
-    }
+fn a_person_s_answer_is_a_result() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("ask")]);
+    assert_eq!(agent.pending(), ["answer/2.0"]);
+    let answered = Answered { call: call("2.0"), output: ToolOutput::text("blue"), tokens: 3, by: user() };
+    agent.gives(
+        InputKind::Answered(answered.clone()),
+        &["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"],
+    );
+    assert_eq!(agent.shown()[2], "Tool: 2.0 blue");
+    agent.refuses(InputKind::Answered(answered), Refusal::AlreadyResolved(call("2.0")));
 }
 
 #[test]
@@ -287,19 +285,6 @@ fn a_trace_that_only_waits_can_be_parked() {
     assert!(parked(&[allowed("agent")]));
     assert!(!parked(&[allowed("bash"), planned("bash", Decision::Ask)]));
     assert!(!Agent::asked(limits.clone()).machine.pending().unwrap().keys().all(|key| key.is_waiting()));
-}
-
-#[test]
-fn a_child_has_the_same_id_whenever_it_is_asked_for() {
-    let agent = Agent::calling(no_limits(), &[allowed("agent")]);
-    let child = |agent: &Agent| match agent.machine.pending().unwrap().into_values().next() {
-        Some(Effect::StartChild { child, .. }) => child,
-        other => panic!("a child starts, not {other:?}"),
-    };
-    let mut after = agent.crashed();
-    after.gives(recovered(), &[]);
-    assert_eq!(child(&after), child(&agent));
-    assert_eq!(child(&agent).as_str(), "test@delegate-1000-001");
 }
 
 #[test]

@@ -149,7 +149,21 @@ fn life() -> Vec<Event> {
     };
     let by_model = SkillSelected { call: Some(call), ..skill("forms", SkillBy::Model, 9) };
     let by_person = SkillSelected { person: Some(user()), folder: None, ..skill("plans", SkillBy::Person, 9) };
-    for kind in [by_model.into(), by_person.into(), resource.into()] {
+    // What is decided with them is in `children.rs`.
+    let (nth, of, mode, place) = (0, 1, ChildMode::Delegate, ChildPlace::Alone);
+    let (child, task) = ("test@delegate-1000-001".parse::<TraceId>().unwrap(), "look".into());
+    let share = Share { tokens: Some(900), calls: Some(3), ..Share::default() };
+    let started =
+        SubTraceStarted { call, nth, of, child: child.clone(), mode, place, continued: true, after: 9, task, share };
+    let handed = HandedBack {
+        child: Some(child),
+        answer: "found".into(),
+        files: vec!["a".into()],
+        calls: 2,
+        ..HandedBack::default()
+    };
+    let ended = SubTraceCompleted { call, nth, of, outcome: ChildOutcome::Partial, handed };
+    for kind in [by_model.into(), by_person.into(), resource.into(), started.into(), ended.into()] {
         log.push(Event { id: log.len() as u64 + 1, kind, ..last.clone() });
     }
     log

@@ -227,7 +227,7 @@ fn a_call_s_time_is_up_and_the_run_goes_on() {
 #[test]
 fn people_and_children_have_no_deadline() {
     let limits = Limits { call_timeout_ms: Some(300), ..no_limits() };
-    for (tool, key) in [("ask", "answer/2.0"), ("agent", "child/2.0")] {
+    for (tool, key) in [("ask", "answer/2.0"), ("agent", "child/2.0/0")] {
         assert_eq!(Agent::calling(limits.clone(), &[allowed(tool)]).pending(), [key]);
     }
 }

@@ -4,6 +4,7 @@
 mod artifacts;
 mod asides;
 mod boundaries;
+mod children;
 mod clearing;
 mod compacting;
 mod conversation;

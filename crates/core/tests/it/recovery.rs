@@ -98,7 +98,7 @@ fn who_is_waited_for_is_announced_again() {
     let waits = [
         (planned("bash", Decision::Ask), "approval/2.0"),
         (allowed("ask"), "answer/2.0"),
-        (allowed("agent"), "child/2.0"),
+        (allowed("agent"), "child/2.0/0"),
     ];
     for (call, key) in waits {
         let before = Agent::calling(no_limits(), &[call]);
@@ -167,7 +167,11 @@ fn serve(agent: &mut Agent) {
                 drop(agent.takes(InputKind::ToolProbed { call, attempt, answer: Probed::Unknown }));
             }
             EffectKey::Approval(call) => drop(agent.takes(approve(&call.to_string()))),
-            EffectKey::Answer(call) | EffectKey::Child(call) => {
+            EffectKey::Child(call, nth) => drop(agent.takes(child_next(agent, call, nth))),
+            EffectKey::HandBack(call) => {
+                drop(agent.takes(InputKind::HandedBack { call, output: ToolOutput::text("found"), tokens: 3 }));
+            }
+            EffectKey::Answer(call) => {
                 let answered = Answered { call, output: ToolOutput::text("yes"), tokens: 3, by: user() };
                 agent.takes(InputKind::Answered(answered));
             }

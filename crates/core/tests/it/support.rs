@@ -412,6 +412,28 @@ pub fn model_failed(request: u32, kind: ModelErrorKind, retry_at: Option<Millis>
     InputKind::ModelFailed { request, error, retry_at, usage: None, received: 0 }
 }
 
+/// What comes next for a child: it begins, as one of `of`, or has done its task.
+pub fn child_next(agent: &Agent, call: CallId, nth: u16) -> InputKind {
+    match agent.state().children.get(call, nth) {
+        None => InputKind::ChildStarting(child(call, nth, 1)),
+        Some(_) => child_ended(call, nth, ChildOutcome::Result, HandedBack::default()),
+    }
+}
+
+/// A child that is to start, one of so many.
+pub fn child(call: CallId, nth: u16, of: u16) -> ChildStarting {
+    let (mode, place) = match of {
+        1 => (ChildMode::Delegate, ChildPlace::Alone),
+        _ => (ChildMode::Explore, ChildPlace::Reading),
+    };
+    ChildStarting { call, nth, of, mode, place, continues: None, after: 0, task: "look".into() }
+}
+
+/// A child that has ended.
+pub fn child_ended(call: CallId, nth: u16, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
+    InputKind::ChildEnded(ChildEnded { call, nth, of: 1, outcome, handed })
+}
+
 /// A crash lost everything that was in flight.
 pub fn recovered() -> InputKind {
     InputKind::Recovered { lost: true, tail_cut: None }
@@ -470,6 +492,8 @@ pub fn show(event: &Event) -> String {
         EventKind::SkillSelected(data) => format!("{name} {} by {:?}", data.skill, data.by),
         EventKind::ResourceLoaded(data) => format!("{name} {} {}/{}", data.call, data.skill, data.path),
         EventKind::Injected(data) => format!("{name} {}", data.seq),
+        EventKind::SubTraceStarted(data) => format!("{name} {}/{} {}", data.call, data.nth, data.child),
+        EventKind::SubTraceCompleted(data) => format!("{name} {}/{} {:?}", data.call, data.nth, data.outcome),
         EventKind::SpecChanged(_)
         | EventKind::CompactionRequested(_)
         | EventKind::ContinueRequested(_)

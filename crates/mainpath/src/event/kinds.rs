@@ -12,8 +12,8 @@ use mainpath_types::{
     CallRetried, CallsRecalled, ClearRequested, Compacted, CompactionRequested, ContextCut, ContinueRequested, Erased,
     EventId, FilesKept, FilesRestored, Forked, Injected, LateResult, MailRefused, MessageImported, MessageJoined,
     MessageQueued, ModelAbandoned, ModelFailed, ModelRequested, Omitted, ResourceLoaded, RetryDue, RewindRequested,
-    Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, TailCut, TraceNamed,
-    TurnFinished,
+    Rewound, RunClosing, RunFinished, RunStarted, SessionCleared, SkillSelected, SpecChanged, SubTraceCompleted,
+    SubTraceStarted, TailCut, TraceNamed, TurnFinished,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -169,6 +169,10 @@ events! {
     GoalAdded(GoalChanged) = "goal_added",
     /// A goal changed.
     GoalUpdated(GoalChanged) = "goal_updated",
+    /// A call starts another agent.
+    SubTraceStarted(SubTraceStarted) = "sub_trace_started",
+    /// An agent that was started has ended.
+    SubTraceCompleted(SubTraceCompleted) = "sub_trace_completed",
     /// A torn last line was cut off the log.
     TailCut(TailCut) = "tail_cut",
     /// The trace was named.

@@ -8,17 +8,26 @@ use crate::agent::workspace;
 #[cfg(feature = "home")]
 use crate::home::OPTIONAL;
 use crate::{Error, ErrorKind, Home, Host};
+use mainpath_runtime::EnvModels;
 use mainpath_tools::Tools;
 use mainpath_types::Spec;
 use std::path::Path;
+
+/// The presets that there are in a workspace. Errors: the workspace is no folder, or which presets are trusted cannot be read.
+pub(crate) fn presets_in(folder: &Path, home: &Home, tools: &Tools, models: &EnvModels) -> Result<Presets, Error> {
+    let folder = workspace(Some(folder))?;
+    // Those that were added by hand are in no registry.
+    let model = |name: &str| {
+        if models.has(name) { Ok(()) } else { in_words(crate::agent::check_model(name, models.registry())) }
+    };
+    Presets::find(&folder, home, &Known { tools: &names(home, tools), model: &model })
+}
 
 impl Host {
     /// The presets that there are in a workspace: its repository's, those of this host's home, those that come with Mainpath. Errors:
     /// the workspace is no folder, or which presets are trusted cannot be read.
     pub fn presets(&self, folder: impl AsRef<Path>) -> Result<Presets, Error> {
-        let model = |name: &str| in_words(self.check_model(name));
-        let folder = workspace(Some(folder.as_ref()))?;
-        Presets::find(&folder, self.home(), &Known { tools: &names(self.home(), self.tools()), model: &model })
+        presets_in(folder.as_ref(), self.home(), self.tools(), self.models())
     }
 
     /// The spec of a child that an agent starts in its run of this number: the agent's own, narrowed by a preset. See
@@ -33,10 +42,7 @@ impl Host {
 impl Installation {
     /// The presets that there are in a workspace. Errors: as [`Host::presets`].
     pub fn presets(&self, folder: &Path) -> Result<Presets, Error> {
-        let model = |name: &str| in_words(crate::agent::check_model(name, self.models.registry()));
-        let home = &self.logs.home;
-        let folder = workspace(Some(folder))?;
-        Presets::find(&folder, home, &Known { tools: &names(home, &self.tools), model: &model })
+        presets_in(folder, &self.logs.home, &self.tools, &self.models)
     }
 }
 

@@ -20,6 +20,7 @@ mod trust;
 
 pub(crate) use apply::set_limits;
 pub use apply::{Given, check_kept};
+pub(crate) use host::presets_in;
 pub use list::{Presets, Standing};
 pub(crate) use narrow::within;
 pub use preset::{Layer, Listed, Preset, PresetLimits, Remark};

@@ -8,7 +8,7 @@ use crate::{Error, Trace};
 use mainpath_core::{EffectKey, pending};
 use mainpath_runtime::wire::Projector;
 use mainpath_runtime::{Live, Phase, Streamed, Waiting, Watcher, rest_of};
-use mainpath_types::{CallId, Delta, Event, EventId, EventKind, ModelFinished, text_of};
+use mainpath_types::{CallId, Delta, Event, EventId, EventKind, ModelFinished, TraceId, text_of};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,6 +16,13 @@ use tokio::sync::watch;
 
 /// So often it is looked whether another program still drives a trace of which nothing new is heard.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// A call of a child.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct ChildCall {
+    trace: TraceId,
+    call: CallId,
+}
 
 pub(super) struct Following {
     trace: Trace,
@@ -29,6 +36,8 @@ pub(super) struct Following {
     calls: Known,
     /// The calls that wait for an approval of which that was told.
     told: BTreeSet<CallId>,
+    /// The same of calls of children.
+    told_of_children: BTreeSet<ChildCall>,
     /// Calls that wait for an answer of which that was told.
     questions: BTreeSet<CallId>,
     /// Where the log ends, as its store tells: for what another program drives.
@@ -57,6 +66,7 @@ impl Following {
             queue: VecDeque::new(),
             calls: Known::default(),
             told: BTreeSet::new(),
+            told_of_children: BTreeSet::new(),
             questions: BTreeSet::new(),
             heads: None,
             streamed: Streamed::default(),
@@ -96,6 +106,7 @@ impl Following {
             Phase::Parked(waiting) => {
                 self.catch_up().await?;
                 waiting.iter().for_each(|one| self.ask(one));
+                self.ask_of_children(&waiting).await?;
                 if !self.queue.is_empty() {
                     return Ok(());
                 }
@@ -117,6 +128,7 @@ impl Following {
         self.catch_up().await?;
         let waiting = Waiting::among(&pending(self.projector.state()));
         waiting.iter().for_each(|one| self.ask(one));
+        self.ask_of_children(&waiting).await?;
         if !self.queue.is_empty() {
             return Ok(());
         }
@@ -221,6 +233,23 @@ impl Following {
             Waiting::Answer(call) => self.question(*call),
             Waiting::Child(_) | Waiting::Timer => {}
         }
+    }
+
+    /// What children wait for is asked here, under their own names.
+    async fn ask_of_children(&mut self, waiting: &[Waiting]) -> Result<(), Error> {
+        if !waiting.iter().any(|one| matches!(one, Waiting::Child(_))) {
+            return Ok(());
+        }
+        let children: Vec<TraceId> =
+            self.projector.state().children.open().filter_map(|child| child.trace.clone()).collect();
+        for child in children {
+            for pending in Trace::new(self.trace.host().clone(), child).approvals().await? {
+                if self.told_of_children.insert(ChildCall { trace: pending.trace_id.clone(), call: pending.call }) {
+                    self.queue.push_back(Ok(RunEvent::ApprovalRequired(pending)));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn announce(&mut self, call: CallId) {

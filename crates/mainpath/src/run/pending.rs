@@ -8,15 +8,25 @@ use mainpath_types::{CallId, LOG_VERSION, Millis, Verdict, format_time};
 use std::collections::BTreeMap;
 
 impl Trace {
-    /// The calls that wait for an approval, in their order: what a person has to decide on.
+    /// The calls that wait for an approval, in their order: what a person has to decide on. Those of agents that it has started come
+    /// last, each under the id of its own trace.
     pub async fn approvals(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
+        // Generations are few: an agent of the last starts none.
+        Box::pin(self.approvals_below()).await
+    }
+
+    async fn approvals_below(&self) -> Result<Vec<Stamped<PendingCall>>, Error> {
         let (mut projector, mut calls) = (Projector::new(self.id().clone()), Known::default());
         for event in self.events(1).await? {
             for line in projector.project(&event) {
                 let _ = calls.note(&RunEvent::read(line)?, self);
             }
         }
-        Ok(calls.asked.into_values().collect())
+        let mut asked: Vec<_> = calls.asked.into_values().collect();
+        for child in projector.state().children.open().filter_map(|child| child.trace.clone()) {
+            asked.extend(Box::pin(Trace::new(self.host().clone(), child).approvals_below()).await?);
+        }
+        Ok(asked)
     }
 }
 

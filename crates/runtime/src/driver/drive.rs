@@ -56,6 +56,7 @@ impl Driver {
     /// Reads mail, and puts on record what running calls are about to do.
     async fn receive(&mut self) -> Result<(), DriveError> {
         if self.handle.wakes.load(Ordering::Acquire) != self.mail.seen_wakes {
+            self.resting.clear();
             Box::pin(self.read_mail()).await?;
         }
         for announced in self.handle.take_announced() {
@@ -86,7 +87,10 @@ impl Driver {
         tokio::select! {
             // Mail and times are looked at in every round, so nothing starves, and the same world is the same life.
             biased;
-            Ended { came_to, .. } = self.in_flight.next() => {
+            Ended { key, came_to, rests } = self.in_flight.next() => {
+                if rests {
+                    self.resting.insert(key);
+                }
                 if let Some(kind) = came_to {
                     Box::pin(self.report(kind)).await?;
                 }

@@ -14,6 +14,8 @@ type Work = Pin<Box<dyn Future<Output = Ended> + Send>>;
 pub(super) struct Ended {
     pub key: EffectKey,
     pub came_to: Option<InputKind>,
+    /// Whether it is to be looked at again when its trace is woken.
+    pub rests: bool,
 }
 
 /// How an effect under way is ended.
@@ -46,10 +48,30 @@ impl InFlight {
         key: EffectKey,
         work: impl FnOnce(CancellationToken) -> F,
     ) {
-        let (abort, registration) = AbortHandle::new_pair();
         let cancel = CancellationToken::new();
-        let work = Abortable::new(work(cancel.clone()), registration);
-        self.work.push(Box::pin(async move { Ended { key, came_to: work.await.ok() } }));
+        let work = work(cancel.clone());
+        self.push(key, cancel, async move { Some(work.await) });
+    }
+
+    /// Starts an effect that may come to nothing for now.
+    pub fn wait(&mut self, key: EffectKey, work: impl Future<Output = Option<InputKind>> + Send + 'static) {
+        self.push(key, CancellationToken::new(), work);
+    }
+
+    fn push(
+        &mut self,
+        key: EffectKey,
+        cancel: CancellationToken,
+        work: impl Future<Output = Option<InputKind>> + Send + 'static,
+    ) {
+        let (abort, registration) = AbortHandle::new_pair();
+        let work = Abortable::new(work, registration);
+        self.work.push(Box::pin(async move {
+            match work.await {
+                Ok(came_to) => Ended { key, rests: came_to.is_none(), came_to },
+                Err(_) => Ended { key, rests: false, came_to: None },
+            }
+        }));
         self.running.insert(key, Running { abort, cancel });
     }
 

@@ -2,6 +2,7 @@
 //! but waiting.
 
 mod append;
+mod children;
 pub(crate) mod drive;
 pub(crate) mod error;
 mod in_flight;
@@ -24,7 +25,7 @@ use crate::prepared::Prepared;
 use crate::prompt::prefix::Prefix;
 use crate::shared::Shared;
 use crate::stream::hub::Handle;
-use mainpath_core::{Bodies, InputKind, Log, Machine, Packer, TimerKey, arguments_in};
+use mainpath_core::{Bodies, EffectKey, InputKind, Log, Machine, Packer, TimerKey, arguments_in};
 use mainpath_store::{Lease, Opened, Scope, ScopedStore, TraceStore};
 use mainpath_types::{BlobHash, CallId, EventId, EventKind, MailId, Millis, TraceId};
 use std::collections::BTreeSet;
@@ -41,6 +42,8 @@ pub(crate) struct Driver {
     encoded: EncodedConversation,
     prepared: Option<PreparedFor>,
     in_flight: InFlight,
+    /// The children that wait for people: they are looked at again when the trace is woken.
+    resting: BTreeSet<EffectKey>,
     timer: Option<Timer>,
     mail: MailCursor,
     provenance: Provenance,
@@ -136,6 +139,7 @@ impl Driver {
             encoded: EncodedConversation::default(),
             prepared: None,
             in_flight: InFlight::default(),
+            resting: BTreeSet::new(),
             timer: None,
             // It differs from any count: the mailbox is read once in any case.
             mail: MailCursor { seen_wakes: u64::MAX, holding, only: None },

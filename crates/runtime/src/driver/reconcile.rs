@@ -6,7 +6,7 @@ use crate::effects::context_texts::{ask_hooks, standing};
 use crate::effects::tool::{ToolRun, probe_tool, run_tool};
 use mainpath_core::{Effect, EffectKey, InputKind, call_time};
 use mainpath_policy::Grant;
-use mainpath_types::{CallId, EventId};
+use mainpath_types::{CallId, EffectClass, EventId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ impl Driver {
         self.in_flight.cancel_all_but(&pending);
         self.arm(&pending);
         for (key, effect) in pending {
-            if !self.in_flight.has(&key) {
+            if !self.in_flight.has(&key) && !self.resting.contains(&key) {
                 self.start(key, effect).await?;
             }
         }
@@ -44,14 +44,15 @@ impl Driver {
                 self.in_flight.start(key, |_| async move { summary });
                 Ok(())
             }
+            Effect::Kill { call, attempt } if self.starts_agents(call) => self.end_children(key, call, attempt).await,
             Effect::Kill { call, attempt } => {
                 self.kill(key, call, attempt);
                 Ok(())
             }
-            Effect::Timer { .. }
-            | Effect::AwaitApproval { .. }
-            | Effect::AwaitAnswer { .. }
-            | Effect::StartChild { .. } => Ok(()),
+            Effect::StartChild { call, nth, arguments } => self.start_child(key, call, nth, arguments).await,
+            Effect::AwaitChild { call, nth, arguments } => self.await_child(key, call, nth, arguments).await,
+            Effect::HandBack { call } => self.hand_back(key, call).await,
+            Effect::Timer { .. } | Effect::AwaitApproval { .. } | Effect::AwaitAnswer { .. } => Ok(()),
         }
     }
 
@@ -79,6 +80,11 @@ impl Driver {
         let trace = standing(self.machine.state(), &task, &workspace);
         self.in_flight.start(key, |_| ask_hooks(context, turn, trace));
         Ok(())
+    }
+
+    /// Whether a call starts agents.
+    fn starts_agents(&self, call: CallId) -> bool {
+        self.machine.state().calls.get(call).is_some_and(|call| call.effect == EffectClass::StartChild)
     }
 
     /// Confirms the end of a call that does not run here. One that runs is cancelled, and confirms its end itself.

@@ -63,12 +63,13 @@ impl Waiting {
             .filter_map(|key| match key {
                 EffectKey::Approval(call) => Some(Waiting::Approval(*call)),
                 EffectKey::Answer(call) => Some(Waiting::Answer(*call)),
-                EffectKey::Child(call) => Some(Waiting::Child(*call)),
+                EffectKey::Child(call, _) => Some(Waiting::Child(*call)),
                 EffectKey::Timer(_) => Some(Waiting::Timer),
                 EffectKey::Model(_)
                 | EffectKey::Tool(..)
                 | EffectKey::Kill(..)
                 | EffectKey::Probe(..)
+                | EffectKey::HandBack(_)
                 | EffectKey::Hooks(_)
                 | EffectKey::Summary(_) => None,
             })

@@ -1,0 +1,63 @@
+//! A child enters the table, and ends.
+
+use crate::children::decide::time_in;
+use crate::{Child, State};
+use mainpath_types::{CallId, Millis, Share, SubTraceCompleted, SubTraceStarted};
+
+impl State {
+    /// Its share is set aside.
+    pub(crate) fn start_child(&mut self, data: &SubTraceStarted) {
+        self.children.latest = self.children.latest.max(time_in(&data.child).unwrap_or_default());
+        self.children.list.push(Child {
+            call: data.call,
+            nth: data.nth,
+            of: data.of,
+            trace: Some(data.child.clone()),
+            mode: data.mode,
+            place: data.place,
+            after: data.after,
+            share: data.share,
+            outcome: None,
+            active_ms: 0,
+        });
+        self.with_run(|run| run.children = run.children.saturating_add(1));
+    }
+
+    /// What it left of its share is the run's again.
+    pub(crate) fn end_child(&mut self, data: &SubTraceCompleted) {
+        let handed = &data.handed;
+        let longest = self.longest_of(data.call);
+        match self.children.list.iter_mut().rev().find(|child| child.call == data.call && child.nth == data.nth) {
+            Some(child) => {
+                child.share = Share::default();
+                child.outcome = Some(data.outcome);
+                child.active_ms = handed.active_ms;
+            }
+            None => self.children.list.push(Child {
+                call: data.call,
+                nth: data.nth,
+                of: data.of,
+                trace: handed.child.clone(),
+                mode: Default::default(),
+                place: Default::default(),
+                after: 0,
+                share: Share::default(),
+                outcome: Some(data.outcome),
+                active_ms: 0,
+            }),
+        }
+        // The run's clock stood while children worked: the longest of those that worked side by side counts.
+        let more = handed.active_ms.saturating_sub(longest);
+        self.spent += handed.spent;
+        self.with_run(|run| {
+            run.settle(handed.usage, handed.cost, handed.spent);
+            run.calls = run.calls.saturating_add(handed.calls);
+            run.children = run.children.saturating_add(handed.children);
+            run.children_ms = run.children_ms.saturating_add(more);
+        });
+    }
+
+    fn longest_of(&self, call: CallId) -> Millis {
+        self.children.of(call).map(|child| child.active_ms).max().unwrap_or_default()
+    }
+}

@@ -1,0 +1,103 @@
+//! Child agents: the table of them, what each is given of its parent's budgets, and how their work comes back.
+//!
+//! A call that starts agents asks for one or several. Each gets its own row, its own trace and a share of what is left of the run's
+//! budgets; the share is taken from the budgets until the child has ended, and then what it used. Once all have ended their results
+//! are handed back together, as the result of the call.
+
+pub(crate) mod apply;
+pub(crate) mod decide;
+pub(crate) mod share;
+
+use crate::{Call, CallState, Effect, EffectKey, State};
+use mainpath_types::{CallId, ChildMode, ChildOutcome, ChildPlace, EffectClass, Millis, Share, TraceId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All children of a trace, in the order in which they were started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Children {
+    /// Their rows.
+    pub list: Vec<Child>,
+    /// The time in the newest id: ids of children never repeat.
+    pub latest: Millis,
+}
+
+/// One child, for one call: a trace that several calls go on with has several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Child {
+    /// The call that started it.
+    pub call: CallId,
+    /// Which of the call's children, from 0.
+    pub nth: u16,
+    /// How many the call asks for.
+    pub of: u16,
+    /// Its trace; `None` where none could be started.
+    pub trace: Option<TraceId>,
+    /// What it is for.
+    pub mode: ChildMode,
+    /// Where it works.
+    pub place: ChildPlace,
+    /// The event of its log after which this work begins.
+    pub after: u64,
+    /// What it holds of its parent's budgets; nothing once it has ended.
+    pub share: Share,
+    /// How it ended; `None` while it has not.
+    pub outcome: Option<ChildOutcome>,
+    /// For how long it has worked, once it has ended.
+    pub active_ms: Millis,
+}
+
+impl Child {
+    /// Whether it has not ended.
+    pub fn is_open(&self) -> bool {
+        self.outcome.is_none()
+    }
+}
+
+impl Children {
+    /// The children of a call, in order.
+    pub fn of(&self, call: CallId) -> impl Iterator<Item = &Child> {
+        // The newest turn is asked about; its calls start children side by side.
+        let from = self.list.iter().rposition(|child| child.call.seq < call.seq).map_or(0, |at| at + 1);
+        self.list.iter().skip(from).filter(move |child| child.call == call)
+    }
+
+    /// A child of a call.
+    pub fn get(&self, call: CallId, nth: u16) -> Option<&Child> {
+        self.of(call).find(|child| child.nth == nth)
+    }
+
+    /// Those that have not ended.
+    pub fn open(&self) -> impl Iterator<Item = &Child> {
+        self.list.iter().filter(|child| child.is_open())
+    }
+}
+
+/// What is to be going on for a call that starts agents and has not ended.
+pub(crate) fn pending_of(state: &State, call: &Call) -> Vec<(EffectKey, Effect)> {
+    let (id, arguments) = (call.id, call.arguments);
+    let mut effects: Vec<(EffectKey, Effect)> = state
+        .children
+        .of(id)
+        .filter(|child| child.is_open())
+        .map(|child| (EffectKey::Child(id, child.nth), Effect::AwaitChild { call: id, nth: child.nth, arguments }))
+        .collect();
+    let started = u16::try_from(state.children.of(id).count()).unwrap_or(u16::MAX);
+    // Before the first has started, nobody knows how many there are.
+    let of = state.children.of(id).next().map_or(1, |child| child.of);
+    let most = state.limits().map_or(1, |limits| limits.children.at_once).max(1);
+    let free = usize::from(most).saturating_sub(state.children.open().count());
+    if started < of && free > 0 {
+        effects.push((EffectKey::Child(id, started), Effect::StartChild { call: id, nth: started, arguments }));
+    } else if started >= of && effects.is_empty() {
+        effects.push((EffectKey::HandBack(id), Effect::HandBack { call: id }));
+    }
+    effects
+}
+
+/// Whether a call starts agents and has not ended.
+pub(crate) fn is_at_work(call: &Call) -> bool {
+    call.effect == EffectClass::StartChild && matches!(call.state, CallState::Started | CallState::Cancelling(_))
+}

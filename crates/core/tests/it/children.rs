@@ -1,0 +1,127 @@
+//! Agents that agents start: their ids, their shares, and how they end.
+
+use crate::support::{Agent, allowed, call, child, child_ended, no_limits, recovered, stop};
+use mainpath_core::{ChildStarting, InputKind, Refusal};
+use mainpath_types::{ChildLimits, ChildOutcome, ChildPlace, HandedBack, Limits, Share, Spent, ToolOutput, Usage};
+
+fn starting(nth: u16, of: u16) -> InputKind {
+    InputKind::ChildStarting(child(call("2.0"), nth, of))
+}
+
+fn ended(nth: u16, handed: HandedBack) -> InputKind {
+    child_ended(call("2.0"), nth, ChildOutcome::Result, handed)
+}
+
+fn share(agent: &Agent, nth: u16) -> Share {
+    agent.state().children.get(call("2.0"), nth).unwrap().share
+}
+
+fn used(tokens: u64) -> HandedBack {
+    let usage = Usage { input: tokens, ..Usage::default() };
+    HandedBack { usage, spent: Spent { usage, cost: 7, about: false }, cost: 7, calls: 2, ..HandedBack::default() }
+}
+
+#[test]
+fn a_child_begins_with_its_event_and_its_end_is_the_result_of_its_call() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    assert_eq!(agent.pending(), ["child/2.0/0"]);
+    agent.gives(starting(0, 1), &["sub_trace_started 2.0/0 test@delegate-1000-001"]);
+    assert_eq!(agent.pending(), ["child/2.0/0"]);
+    agent.refuses(starting(0, 1), Refusal::NoSuchChild(call("2.0"), 0));
+    agent.gives(ended(0, HandedBack::default()), &["sub_trace_completed 2.0/0 Result"]);
+    assert_eq!(agent.pending(), ["hand-back/2.0"]);
+    let handed = InputKind::HandedBack { call: call("2.0"), output: ToolOutput::text("found"), tokens: 3 };
+    let events = ["call_resolved 2.0 Ok Result", "turn_finished 3 results=1", "model_requested 2 at 3"];
+    agent.gives(handed.clone(), &events);
+    assert_eq!(agent.shown()[2], "Tool: 2.0 found");
+    agent.refuses(handed, Refusal::AlreadyResolved(call("2.0")));
+    agent.refuses(ended(0, HandedBack::default()), Refusal::AlreadyResolved(call("2.0")));
+}
+
+#[test]
+fn a_child_has_the_same_id_after_a_crash_and_two_calls_of_a_moment_have_different_ones() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent"), allowed("agent")]);
+    assert_eq!(agent.pending(), ["child/2.0/0", "child/2.1/0"], "agents work side by side");
+    let mut after = agent.crashed();
+    after.gives(recovered(), &[]);
+    after.gives(starting(0, 1), &["sub_trace_started 2.0/0 test@delegate-1000-001"]);
+    agent.gives(starting(0, 1), &["sub_trace_started 2.0/0 test@delegate-1000-001"]);
+    let second = ChildStarting { place: ChildPlace::Reading, ..child(call("2.1"), 0, 1) };
+    agent.gives(InputKind::ChildStarting(second), &["sub_trace_started 2.1/0 test@delegate-1001-001"]);
+}
+
+#[test]
+fn several_children_share_what_is_left_and_hand_back_the_rest_in_the_order_of_their_tasks() {
+    let limits = Limits { tokens: Some(10_000), calls: Some(50), ..no_limits() };
+    let mut agent = Agent::calling(limits, &[allowed("agent")]);
+    let run = agent.state().run.clone().unwrap();
+    let (left, paid) = (10_000 - run.usage.total(), run.cost);
+    agent.gives(starting(0, 2), &["sub_trace_started 2.0/0 test@explore-001-1000-001"]);
+    assert_eq!(share(&agent, 0).tokens, Some(left * 80 / 100 / 2));
+    assert_eq!(agent.pending(), ["child/2.0/0", "child/2.0/1"]);
+    agent.gives(starting(1, 2), &["sub_trace_started 2.0/1 test@explore-002-1000-001"]);
+    let rest = left - left * 80 / 100 / 2;
+    assert_eq!(share(&agent, 1).tokens, Some(rest * 80 / 100));
+    agent.gives(ended(1, used(100)), &["sub_trace_completed 2.0/1 Result"]);
+    assert_eq!(agent.pending(), ["child/2.0/0"]);
+    agent.gives(ended(0, used(50)), &["sub_trace_completed 2.0/0 Result"]);
+    let run = agent.state().run.clone().unwrap();
+    assert_eq!((10_000 - run.usage.total(), run.calls, run.children, run.cost - paid), (left - 150, 5, 2, 14));
+    assert_eq!(agent.pending(), ["hand-back/2.0"]);
+}
+
+#[test]
+fn only_so_many_children_work_at_a_time_and_there_are_only_so_many() {
+    let children = ChildLimits { depth: 1, at_once: 1, in_all: 2 };
+    let mut agent = Agent::calling(Limits { children, ..no_limits() }, &[allowed("agent")]);
+    agent.takes(starting(0, 3));
+    assert_eq!(agent.pending(), ["child/2.0/0"], "the second waits for the first");
+    agent.takes(ended(0, used(1)));
+    agent.takes(starting(1, 3));
+    agent.takes(ended(1, used(1)));
+    agent.gives(starting(2, 3), &["sub_trace_completed 2.0/2 Failed"]);
+    assert_eq!(agent.pending(), ["hand-back/2.0"]);
+}
+
+#[test]
+fn an_agent_below_the_last_generation_starts_none_and_one_at_a_time_writes_where_its_parent_does() {
+    let children = ChildLimits { depth: 0, ..ChildLimits::default() };
+    let mut agent = Agent::calling(Limits { children, ..no_limits() }, &[allowed("agent")]);
+    agent.gives(starting(0, 1), &["sub_trace_completed 2.0/0 Failed"]);
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent"), allowed("agent")]);
+    agent.takes(starting(0, 1));
+    agent.gives(InputKind::ChildStarting(child(call("2.1"), 0, 1)), &["sub_trace_completed 2.1/0 Failed"]);
+}
+
+#[test]
+fn a_run_ends_only_when_its_children_have() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    agent.takes(starting(0, 1));
+    agent.gives(stop(), &["run_closing stopped", "call_cancelling 2.0 Closing"]);
+    assert_eq!(agent.pending(), ["kill/2.0/1"]);
+    let dead = InputKind::ToolDead { call: call("2.0"), attempt: 1, output: None, tokens: 0 };
+    agent.refuses(dead.clone(), Refusal::NotWaiting(call("2.0")));
+    agent.gives(child_ended(call("2.0"), 0, ChildOutcome::Stopped, used(9)), &["sub_trace_completed 2.0/0 Stopped"]);
+    let events =
+        ["call_resolved 2.0 Interrupted Stopped", "turn_finished 3 results=1", "run_finished stopped turns=1 calls=3"];
+    agent.gives(dead, &events);
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    agent.gives(InputKind::Interrupt { call: call("2.0") }, &["call_cancelling 2.0 Interrupt"]);
+    assert_eq!(agent.pending(), ["kill/2.0/1"]);
+}
+
+#[test]
+fn the_clock_of_a_run_counts_the_longest_of_its_children_and_not_their_waiting_for_people() {
+    let limits = Limits { run_timeout_ms: Some(10_000), ..no_limits() };
+    let mut agent = Agent::calling(limits, &[allowed("agent")]);
+    agent.takes(starting(0, 2));
+    agent.takes(starting(1, 2));
+    assert_eq!(share(&agent, 1).time_ms, Some(10_000));
+    agent.now += 500_000;
+    agent.takes(ended(0, HandedBack { active_ms: 3_000, ..used(1) }));
+    agent.takes(ended(1, HandedBack { active_ms: 4_000, ..used(1) }));
+    let handed = InputKind::HandedBack { call: call("2.0"), output: ToolOutput::text("found"), tokens: 3 };
+    agent.takes(handed);
+    let run = agent.state().run.as_ref().unwrap();
+    assert_eq!(run.deadline(agent.state().limits().unwrap()), Some(agent.now + 6_000));
+}

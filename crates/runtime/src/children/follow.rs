@@ -1,0 +1,256 @@
+//! A child's trace: begun or gone on with, followed until its run has ended, and ended with its parent.
+
+use crate::children::ChildAgent;
+use crate::effects::context::EffectContext;
+use crate::mail::Mail;
+use crate::runtime::post;
+use crate::stream::hub::Phase;
+use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply};
+use mainpath_store::{Scope, StoreError, TraceStore};
+use mainpath_types::{
+    ChildOutcome, Event, EventKind, FinishReason, HandedBack, MessageMode, Part, Principal, TraceId, text_of,
+};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// So many characters of an answer are handed back; the child's trace has the rest.
+const MOST_ANSWERED: usize = 30_000;
+/// How often it is looked what became of a child that another process drives.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What is asked of a child.
+pub(crate) struct Asked {
+    /// Its row in the parent's table.
+    pub child: Child,
+    /// What it is. Errors: why it cannot be.
+    pub agent: Result<ChildAgent, String>,
+    /// What it is told.
+    pub message: String,
+}
+
+/// Begins a child or attaches to it, and waits until its run has ended. `None`: it waits for people; look again when its parent is woken.
+pub(crate) async fn follow(context: EffectContext, asked: Asked) -> Option<InputKind> {
+    let Some(trace) = asked.child.trace.clone() else { return Some(unstarted(&asked.child, "it has no trace")) };
+    let agent = match &asked.agent {
+        Ok(agent) => agent,
+        Err(problem) => return Some(unstarted(&asked.child, problem)),
+    };
+    if let Err(problem) = begin(&context, &trace, &asked, agent).await {
+        return Some(unstarted(&asked.child, &problem));
+    }
+    loop {
+        let phase = driven(&context, &trace).await;
+        let seen = match look(&context, &trace, asked.child.after).await {
+            Ok(seen) => seen,
+            Err(problem) => return Some(failed(&asked.child, Seen::default(), problem.to_string())),
+        };
+        match phase {
+            _ if seen.ended.is_some() => return Some(ended(&asked.child, seen)),
+            Phase::Parked(_) => return None,
+            Phase::Elsewhere(_) => tokio::time::sleep(LOOK).await,
+            Phase::Failed(problem) => return Some(failed(&asked.child, seen, problem)),
+            Phase::Idle | Phase::Running => {
+                return Some(failed(&asked.child, seen, "its run came to no end".into()));
+            }
+        }
+    }
+}
+
+/// Ends a child's run, if there is one, and says what it came to until then.
+pub(crate) async fn end(context: EffectContext, child: Child) -> InputKind {
+    let Some(trace) = child.trace.clone() else { return unstarted(&child, "it has no trace") };
+    let mut sent = false;
+    loop {
+        let seen = match look(&context, &trace, child.after).await {
+            Ok(seen) => seen,
+            Err(problem) => return failed(&child, Seen::default(), problem.to_string()),
+        };
+        if seen.ended.is_some() {
+            return ended(&child, seen);
+        }
+        if seen.run.is_none() && sent {
+            // It was told to stop before it had begun.
+            return stopped(&child, seen);
+        }
+        if seen.is_empty {
+            return stopped(&child, seen);
+        }
+        if !sent {
+            let vault = &context.shared.config.vault;
+            let scope = speaking(&context);
+            let at = TraceStore::new(&*context.shared.config.store, &scope, &trace);
+            if let Err(problem) = post(at, vault, &Mail::Stop).await {
+                return failed(&child, seen, problem.to_string());
+            }
+            sent = true;
+        }
+        if let Phase::Elsewhere(_) = driven(&context, &trace).await {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// Wakes a child and waits until it is not being driven in this process.
+async fn driven(context: &EffectContext, trace: &TraceId) -> Phase {
+    let handle = context.shared.handle(&context.scope.tenant, trace);
+    let mut phases = handle.phase.subscribe();
+    if matches!(*phases.borrow(), Phase::Parked(_)) {
+        return phases.borrow().clone();
+    }
+    context.shared.wake(&context.scope.tenant, trace);
+    loop {
+        let phase = phases.borrow_and_update().clone();
+        if phase != Phase::Running || phases.changed().await.is_err() {
+            return phase;
+        }
+    }
+}
+
+/// Makes the child's trace, or says to one that is there what it is to do now; once, whatever ended in between.
+async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, agent: &ChildAgent) -> Result<(), String> {
+    let scope = speaking(context);
+    let said = Mail::Message { mode: MessageMode::Message, parts: vec![Part::text(&asked.message)], typed: None };
+    let at = TraceStore::new(&*context.shared.config.store, &scope, trace);
+    let is_new = asked.child.after == 0;
+    let events = events_of(at).await.map_err(|error| error.to_string())?;
+    if events.is_empty() && is_new {
+        let told = agent.told.iter().cloned().chain([said]).collect();
+        return match context.shared.begin(&scope, trace, agent.spec.clone(), told).await {
+            Ok(()) | Err(crate::RuntimeError::Exists(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
+    }
+    let begun = events.iter().any(|event| {
+        event.id > asked.child.after && matches!(event.kind, EventKind::RunStarted(_) | EventKind::MessageQueued(_))
+    });
+    if is_new || begun {
+        return Ok(());
+    }
+    let read = events.iter().filter_map(|event| event.mail).collect::<BTreeSet<_>>();
+    let waiting = at.mail(0).await.map_err(|error| error.to_string())?;
+    let mut waiting = waiting.iter().filter(|mail| !read.contains(&mail.id));
+    if waiting.any(|mail| matches!(serde_json::from_str(&mail.body), Ok(Mail::Message { .. }))) {
+        return Ok(());
+    }
+    let vault = &context.shared.config.vault;
+    for mail in [Mail::SetSpec { spec: Box::new(agent.spec.clone()) }, said] {
+        post(at, vault, &mail).await.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Whoever speaks to a child is its parent: no person.
+fn speaking(context: &EffectContext) -> Scope {
+    let name: String = format!("agent.{}", context.trace).chars().take(200).collect();
+    let principal = name.parse().unwrap_or_else(|_| Principal::system());
+    Scope { tenant: context.scope.tenant.clone(), principal }
+}
+
+/// What the log of a child says of its work for a call.
+#[derive(Default)]
+struct Seen {
+    /// Whether there is no log.
+    is_empty: bool,
+    /// The run that began after it was asked, as it stood last.
+    run: Option<Box<Run>>,
+    /// Why that ended.
+    ended: Option<FinishReason>,
+    /// When that was, or when the last event came.
+    at: u64,
+    answer: String,
+    files: BTreeSet<String>,
+}
+
+/// The log of a trace; nothing where there is none yet.
+async fn events_of(at: TraceStore<'_>) -> Result<Vec<Event>, StoreError> {
+    match at.read(1).await {
+        Ok(log) => Ok(log.events),
+        Err(StoreError::NotFound { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Seen, StoreError> {
+    let events = events_of(TraceStore::new(&*context.shared.config.store, &context.scope, trace)).await?;
+    let mut state = State::new(trace.clone());
+    let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
+    for event in &events {
+        if event.id > after && seen.ended.is_none() {
+            note(&mut seen, &state, event);
+        }
+        apply(&mut state, event);
+        if event.id > after && seen.ended.is_none() && state.run.is_some() {
+            seen.run = state.run.clone().map(Box::new);
+        }
+    }
+    Ok(seen)
+}
+
+fn note(seen: &mut Seen, state: &State, event: &Event) {
+    seen.at = event.ts;
+    match &event.kind {
+        EventKind::ModelFinished(data) if state.branch.is_none() => {
+            let text = text_of(&data.parts);
+            if !text.trim().is_empty() {
+                seen.answer = text;
+            }
+        }
+        EventKind::FilesKept(data) => seen.files.extend(data.changes.iter().map(|change| change.path.clone())),
+        EventKind::SubTraceCompleted(data) => seen.files.extend(data.handed.files.iter().cloned()),
+        EventKind::RunFinished(data) => seen.ended = Some(data.reason),
+        _ => {}
+    }
+}
+
+fn handed(child: &Child, seen: Seen) -> HandedBack {
+    let run = seen.run.unwrap_or_else(|| Box::new(Run::new(0, mainpath_types::RunCause::New, seen.at, None)));
+    let left_out = seen.answer.chars().count().saturating_sub(MOST_ANSWERED);
+    let waits = run.waiting_since.map_or(0, |since| seen.at.saturating_sub(since));
+    HandedBack {
+        child: child.trace.clone(),
+        reason: seen.ended,
+        answer: seen.answer.chars().take(MOST_ANSWERED).collect(),
+        left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
+        problem: None,
+        files: seen.files.into_iter().collect(),
+        patch: None,
+        usage: run.usage,
+        cost: run.cost,
+        spent: run.spent,
+        turns: run.turns,
+        calls: run.calls,
+        children: run.children,
+        active_ms: seen.at.saturating_sub(run.started).saturating_sub(run.waited).saturating_sub(waits),
+    }
+}
+
+fn ended(child: &Child, seen: Seen) -> InputKind {
+    use FinishReason::*;
+    let outcome = match seen.ended {
+        Some(Final) => ChildOutcome::Result,
+        Some(Stopped) | None => ChildOutcome::Stopped,
+        Some(Denied | ModelError | ToolError | InternalError | ProtocolError | SchemaError | ApprovalNeeded) => {
+            ChildOutcome::Failed
+        }
+        Some(_) => ChildOutcome::Partial,
+    };
+    input(child, outcome, handed(child, seen))
+}
+
+fn stopped(child: &Child, seen: Seen) -> InputKind {
+    input(child, ChildOutcome::Stopped, handed(child, seen))
+}
+
+fn failed(child: &Child, seen: Seen, problem: String) -> InputKind {
+    input(child, ChildOutcome::Failed, HandedBack { problem: Some(problem), ..handed(child, seen) })
+}
+
+fn unstarted(child: &Child, problem: &str) -> InputKind {
+    let handed = HandedBack { child: child.trace.clone(), problem: Some(problem.into()), ..HandedBack::default() };
+    input(child, ChildOutcome::Failed, handed)
+}
+
+fn input(child: &Child, outcome: ChildOutcome, handed: HandedBack) -> InputKind {
+    let Child { call, nth, of, .. } = *child;
+    InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
+}

@@ -1,0 +1,101 @@
+//! What the children of a call came to, as the result of the call: one object for each, in the order of the tasks.
+
+use mainpath_core::in_brief;
+use mainpath_types::{ChildOutcome, Part, SubTraceCompleted, ToolOutput};
+use serde_json::{Map, Value, json};
+
+/// So much of each answer is in the line that stands for the result once it is shown no more.
+const GIST_CHARS: usize = 300;
+
+/// The result of a call, of what its children came to in their order.
+pub(crate) fn hand_back(children: &[SubTraceCompleted]) -> ToolOutput {
+    let whole = children.iter().map(|child| object(child, usize::MAX)).collect();
+    let brief = children.iter().map(|child| object(child, GIST_CHARS)).collect();
+    let failed = children.iter().all(|child| child.outcome == ChildOutcome::Failed);
+    ToolOutput {
+        content: vec![Part::text(text(whole))],
+        long_term_memory: Some(text(brief)),
+        error: failed.then(|| "agent_failed".into()),
+        ..ToolOutput::default()
+    }
+}
+
+fn text(mut objects: Vec<Value>) -> String {
+    match objects.len() {
+        1 => objects.remove(0).to_string(),
+        _ => json!({ "results": objects }).to_string(),
+    }
+}
+
+fn object(child: &SubTraceCompleted, most: usize) -> Value {
+    let handed = &child.handed;
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| object.insert(name.into(), value);
+    put("status", json!(child.outcome));
+    if let Some(trace) = &handed.child {
+        put("sub_trace_id", json!(trace));
+    }
+    if let Some(problem) = &handed.problem {
+        put("problem", json!(problem));
+    }
+    if let Some(reason) = handed.reason.filter(|_| child.outcome != ChildOutcome::Result) {
+        put("reason", json!(reason));
+    }
+    put("answer", json!(if most == usize::MAX { handed.answer.clone() } else { in_brief(&handed.answer, most) }));
+    if handed.left_out > 0 {
+        put("left_out", json!(format!("{} more characters are in its trace", handed.left_out)));
+    }
+    if !handed.files.is_empty() {
+        put("files_changed", json!(handed.files));
+    }
+    put("calls", json!(handed.calls));
+    put("tokens", json!(handed.spent.usage.total()));
+    if handed.is_empty() && child.outcome == ChildOutcome::Result {
+        put("note", json!("it returned nothing: no words, and no file changed"));
+    }
+    if matches!(child.outcome, ChildOutcome::Partial | ChildOutcome::Stopped) && handed.child.is_some() {
+        put("note", json!("it can go on from where it is: call agent with continue_from"));
+    }
+    Value::Object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainpath_types::{CallId, FinishReason, HandedBack, Seq, Usage};
+
+    fn child(outcome: ChildOutcome, handed: HandedBack) -> SubTraceCompleted {
+        SubTraceCompleted { call: CallId { seq: Seq(2), index: 0 }, nth: 0, of: 1, outcome, handed }
+    }
+
+    #[test]
+    fn a_result_is_one_object_and_what_is_empty_or_not_all_is_marked() {
+        let id = "t@delegate-5-001".parse().ok();
+        let mut handed = HandedBack { child: id, answer: "Done.".into(), calls: 2, ..HandedBack::default() };
+        handed.spent.usage = Usage { input: 30, output: 4, ..Usage::default() };
+        let output = hand_back(&[child(ChildOutcome::Result, handed.clone())]);
+        let text = mainpath_types::text_of(&output.content);
+        assert_eq!(
+            serde_json::from_str::<Value>(&text).unwrap(),
+            json!({"status": "result", "sub_trace_id": "t@delegate-5-001", "answer": "Done.", "calls": 2, "tokens": 34})
+        );
+        handed.answer = String::new();
+        let text = hand_back(&[child(ChildOutcome::Result, handed.clone())]);
+        assert!(mainpath_types::text_of(&text.content).contains("it returned nothing"));
+        handed.reason = Some(FinishReason::MaxTurns);
+        let text = hand_back(&[child(ChildOutcome::Partial, handed)]);
+        let text = mainpath_types::text_of(&text.content);
+        assert!(text.contains("\"reason\":\"max_turns\"") && text.contains("continue_from"), "{text}");
+    }
+
+    #[test]
+    fn several_results_stand_in_their_order_and_only_all_failed_is_a_failure() {
+        let failed = HandedBack { problem: Some("no".into()), ..HandedBack::default() };
+        let both = [child(ChildOutcome::Failed, failed.clone()), child(ChildOutcome::Result, HandedBack::default())];
+        let output = hand_back(&both);
+        assert_eq!(output.error, None);
+        let value: Value = serde_json::from_str(&mainpath_types::text_of(&output.content)).unwrap();
+        assert_eq!(value["results"][0]["problem"], "no");
+        assert_eq!(hand_back(&[child(ChildOutcome::Failed, failed)]).error.as_deref(), Some("agent_failed"));
+    }
+}

@@ -1,0 +1,205 @@
+//! The driver's part of child agents: what a call asks for, who is followed, what is handed back.
+
+use crate::children::follow::{self, Asked};
+use crate::children::{ChildAgent, Parent, hand_back};
+use crate::driver::Driver;
+use crate::driver::error::DriveError;
+use mainpath_core::{Child, ChildEnded, ChildStarting, EffectKey, InputKind, estimate_parts, in_brief};
+use mainpath_tools::{AgentCall, EvaluateTool, Tool};
+use mainpath_types::{
+    CallId, ChildMode, ChildOutcome, ChildPlace, EventId, EventKind, GoalId, HandedBack, SubTraceCompleted, ToolOutput,
+    TraceId,
+};
+use serde_json::Value;
+
+/// So many characters of its task are shown of a child.
+const TASK_CHARS: usize = 160;
+
+impl Driver {
+    /// Finds out what a child is to do.
+    pub(super) async fn start_child(
+        &mut self,
+        key: EffectKey,
+        call: CallId,
+        nth: u16,
+        arguments: EventId,
+    ) -> Result<(), DriveError> {
+        let asked = self.agent_call(call, arguments).await?;
+        let (of, mode) = asked.as_ref().map_or((1, ChildMode::Delegate), |asked| (asked.count(), asked.mode));
+        let starting = match asked {
+            Ok(asked) => self.starting(call, nth, &asked).await?,
+            Err(problem) => Err(problem),
+        };
+        let input = match starting {
+            Ok(starting) => InputKind::ChildStarting(ChildStarting { mode, of, ..starting }),
+            Err(problem) => {
+                let handed = HandedBack { problem: Some(problem), ..HandedBack::default() };
+                let outcome = ChildOutcome::Failed;
+                InputKind::ChildEnded(ChildEnded { call, nth, of, outcome, handed })
+            }
+        };
+        self.in_flight.start(key, |_| async move { input });
+        Ok(())
+    }
+
+    async fn starting(
+        &mut self,
+        call: CallId,
+        nth: u16,
+        asked: &AgentCall,
+    ) -> Result<Result<ChildStarting, String>, DriveError> {
+        let (task, after) = match (self.task_of(asked, nth), &asked.continue_from) {
+            (Err(problem), _) => return Ok(Err(problem)),
+            (Ok(task), None) => (task, 0),
+            (Ok(task), Some(child)) => match self.last_of(child).await? {
+                Ok(last) => (task, last),
+                Err(problem) => return Ok(Err(problem)),
+            },
+        };
+        let place = if asked.mode.is_read_only() { ChildPlace::Reading } else { ChildPlace::Alone };
+        let (mode, of, continues) = (asked.mode, asked.count(), asked.continue_from.clone());
+        Ok(Ok(ChildStarting { call, nth, of, mode, place, continues, after, task: in_brief(&task, TASK_CHARS) }))
+    }
+
+    /// The last event of a child that is to go on. Errors: it is none of this trace.
+    async fn last_of(&mut self, child: &TraceId) -> Result<Result<EventId, String>, DriveError> {
+        let mut children = self.machine.state().children.list.iter();
+        if !children.any(|row| row.trace.as_ref() == Some(child)) {
+            return Ok(Err(format!("there is no agent {child} that this one has started")));
+        }
+        Ok(Ok(self.store().of(child).read(1).await?.head))
+    }
+
+    /// Begins a child or attaches to it.
+    pub(super) async fn await_child(
+        &mut self,
+        key: EffectKey,
+        call: CallId,
+        nth: u16,
+        arguments: EventId,
+    ) -> Result<(), DriveError> {
+        let Some(child) = self.machine.state().children.get(call, nth).cloned() else { return Ok(()) };
+        let asked = self.agent_call(call, arguments).await?;
+        let message = asked.as_ref().map_err(Clone::clone).and_then(|asked| self.message_of(asked, nth));
+        let agent = match (&asked, &message) {
+            (Ok(asked), Ok(_)) => self.child_spec(&child, asked).await?,
+            (Err(problem), _) | (_, Err(problem)) => Err(problem.clone()),
+        };
+        let asked = Asked { child, agent, message: message.unwrap_or_default() };
+        let context = self.context().await?;
+        self.in_flight.wait(key, follow::follow(context, asked));
+        Ok(())
+    }
+
+    async fn child_spec(&mut self, child: &Child, asked: &AgentCall) -> Result<Result<ChildAgent, String>, DriveError> {
+        let Some(head) = self.machine.state().spec.as_ref().map(|spec| (spec.event, spec.using)) else {
+            return Ok(Err("the trace has no spec".into()));
+        };
+        let spec = match self.event(head.0).await? {
+            Some(EventKind::SpecChanged(data)) => data.spec.on_model(head.1),
+            _ => return Ok(Err("the trace's spec was erased".into())),
+        };
+        let child_run = match child.trace.as_ref().filter(|_| child.after > 0) {
+            Some(trace) => {
+                let log = self.store().of(trace).read(1).await?;
+                let runs = log.events.iter().filter(|event| matches!(event.kind, EventKind::RunStarted(_)));
+                let before = runs.filter(|event| event.id <= child.after).count();
+                u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+            }
+            None => 1,
+        };
+        let (trace, run) = (&self.machine.state().trace, self.machine.state().counts.runs);
+        let parent = Parent { trace, spec: &spec, run, share: &child.share, child_run };
+        Ok(self.shared.config.children.child(parent, asked))
+    }
+
+    /// Puts together what the children of a call came to.
+    pub(super) async fn hand_back(&mut self, key: EffectKey, call: CallId) -> Result<(), DriveError> {
+        let output = self.handed_back(call).await?;
+        let tokens = estimate_parts(&output.content);
+        self.in_flight.start(key, |_| async move { InputKind::HandedBack { call, output, tokens } });
+        Ok(())
+    }
+
+    async fn handed_back(&mut self, call: CallId) -> Result<ToolOutput, DriveError> {
+        let from = self.machine.state().calls.get(call).map_or(1, |call| call.arguments);
+        let log = self.trace_store().read(from).await?;
+        let mut ended: Vec<SubTraceCompleted> = log
+            .events
+            .into_iter()
+            .filter_map(|event| match event.kind {
+                EventKind::SubTraceCompleted(data) if data.call == call => Some(data),
+                _ => None,
+            })
+            .collect();
+        ended.sort_by_key(|child| child.nth);
+        let mut output = hand_back::hand_back(&ended);
+        self.shared.config.vault.redact_output(&mut output);
+        Ok(output)
+    }
+
+    /// Ends the children of a call, one after another; then the call is ended with what they came to.
+    pub(super) async fn end_children(&mut self, key: EffectKey, call: CallId, attempt: u32) -> Result<(), DriveError> {
+        let open = self.machine.state().children.of(call).find(|child| child.is_open()).cloned();
+        if let Some(child) = open {
+            let context = self.context().await?;
+            self.in_flight.start(key, |_| follow::end(context, child));
+            return Ok(());
+        }
+        let has_any = self.machine.state().children.of(call).next().is_some();
+        let output = if has_any { Some(self.handed_back(call).await?) } else { None };
+        let tokens = output.as_ref().map_or(0, |output| estimate_parts(&output.content));
+        self.in_flight.start(key, |_| async move { InputKind::ToolDead { call, attempt, output, tokens } });
+        Ok(())
+    }
+
+    /// What a call asks of other agents. Errors: what is wrong with it, for the model.
+    async fn agent_call(&mut self, call: CallId, arguments: EventId) -> Result<Result<AgentCall, String>, DriveError> {
+        let text = self.arguments(call, arguments).await?;
+        let tool = self.machine.state().calls.get(call).and_then(|call| call.tool.clone());
+        Ok(AgentCall::read(tool.as_deref().unwrap_or_default(), &text))
+    }
+
+    /// The task of one child.
+    fn task_of(&self, asked: &AgentCall, nth: u16) -> Result<String, String> {
+        if asked.mode != ChildMode::Evaluate {
+            return asked.tasks.get(usize::from(nth)).cloned().ok_or_else(|| "it has no task".into());
+        }
+        let goals = &self.machine.state().goals;
+        let id = asked.target_goal.map(GoalId).or(goals.focus);
+        let id = id.ok_or_else(|| format!("there is no goal in focus; name one in {}", EvaluateTool::NAME))?;
+        let goal = goals.list().iter().find(|goal| goal.id == id);
+        let goal = goal.ok_or_else(|| format!("there is no goal {}", id.0))?;
+        Ok(format!("Judge whether this goal was reached: {}", goal.description))
+    }
+
+    /// All that a child is told: what else it should know, and its task.
+    fn message_of(&self, asked: &AgentCall, nth: u16) -> Result<String, String> {
+        let task = self.task_of(asked, nth)?;
+        // One list for all, or a list for each.
+        let lists = !asked.messages.is_empty() && asked.messages.iter().all(Value::is_array);
+        let known: Vec<&Value> = match (lists, asked.messages.get(usize::from(nth))) {
+            (true, Some(Value::Array(own))) => own.iter().collect(),
+            (true, _) => Vec::new(),
+            (false, _) => asked.messages.iter().collect(),
+        };
+        let known = known.into_iter().map(in_words).collect::<Vec<_>>().join("\n\n");
+        Ok(if known.is_empty() { task } else { format!("{known}\n\n{task}") })
+    }
+}
+
+/// A message in OpenAI's form, or a plain text, as words.
+fn in_words(message: &Value) -> String {
+    let text = |content: &Value| match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    };
+    match (message.get("role").and_then(Value::as_str), message.get("content")) {
+        (Some("user") | None, Some(content)) => text(content),
+        (Some(role), Some(content)) => format!("{role}: {}", text(content)),
+        _ => text(message),
+    }
+}
