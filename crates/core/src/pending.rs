@@ -1,6 +1,6 @@
 //! From a state to what it obliges the caller to. Start, resume, interrupt and recovery all read this one map.
 
-use crate::children;
+use crate::children::pending::pending_of;
 use crate::context::compact::{self, Wanted};
 use crate::next::asks_hooks;
 use crate::{Call, CallState, Effect, EffectKey, Judged, State, TimerKey};
@@ -26,7 +26,7 @@ pub fn pending(state: &State) -> BTreeMap<EffectKey, Effect> {
         }
         effects.extend(of_call(state, call));
         if call.effect == EffectClass::StartChild && call.state == CallState::Started {
-            effects.extend(children::pending_of(state, call));
+            effects.extend(pending_of(state, call));
         }
     }
     if let Some(at) = state.limits().and_then(|limits| run.deadline(limits)) {

@@ -2,7 +2,8 @@
 
 use crate::Home;
 use crate::agent::Basis;
-use crate::presets::{Preset, PresetLimits, presets_in};
+use crate::presets::host::presets_in;
+use crate::presets::{Preset, PresetLimits};
 use crate::skills::{Shelf, preloads};
 use mainpath_runtime::{ChildAgent, ChildSpecs, EnvModels, Parent};
 use mainpath_tools::{AgentCall, Tools};

@@ -4,6 +4,8 @@ use crate::agent::{Basis, check_model};
 use crate::children::Kin;
 use crate::experience::{Experienced, Experiences, Lookup, Meaning, offer, scoring, with_experience};
 use crate::home::{ContextHookEntry, HookEntry, OPTIONAL, Unready};
+use crate::presets::Presets;
+use crate::presets::host::presets_in;
 use crate::rules::{Checked, Sources};
 use crate::skills::Shelf;
 use crate::{Error, Home, LimitOptions, Logs, launcher};
@@ -189,6 +191,11 @@ impl Installation {
         }
         self.models.add(model, Arc::new(recording));
         Ok(())
+    }
+
+    /// The presets that there are in a workspace. Errors: as [`Host::presets`](crate::Host::presets).
+    pub fn presets(&self, folder: &Path) -> Result<Presets, Error> {
+        presets_in(folder, &self.logs.home, &self.tools, &self.models)
     }
 
     /// A runtime on it. Errors: a tool that is configured cannot be used.

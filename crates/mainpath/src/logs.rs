@@ -64,7 +64,11 @@ impl Logs {
     /// The trace that is meant: by its id, by the beginning of it, or the one that changed last.
     pub async fn find(&self, wanted: Option<&str>) -> Result<TraceId, Error> {
         let Some(wanted) = wanted else {
-            let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| entry.trace);
+            // What agents were doing for another is seen from there.
+            let newest = self.store.list(&self.scope).await?.into_iter().next().map(|entry| {
+                let root = entry.trace.root();
+                if self.is_there(&root) { root } else { entry.trace }
+            });
             let lost = || self.store.names(&self.scope).ok()?.into_iter().find(|trace| self.lost(trace).is_some());
             let newest = newest.or_else(lost);
             return newest.ok_or_else(|| Error::failed("there are no traces yet"));
@@ -79,6 +83,10 @@ impl Logs {
         // What begins so comes before what has it anywhere.
         if found.iter().filter(|trace| trace.as_str().starts_with(wanted)).count() == 1 {
             found.retain(|trace| trace.as_str().starts_with(wanted));
+        }
+        // A trace comes before those that belong to it.
+        if found.iter().filter(|trace| trace.parent().is_none()).count() == 1 {
+            found.retain(|trace| trace.parent().is_none());
         }
         match found.len() {
             1 => Ok(found.swap_remove(0)),

@@ -6,7 +6,7 @@ mod drawn;
 mod forks;
 mod said;
 
-use crate::plans::{goal_op, hook_texts};
+use crate::plans::hook_texts;
 use crate::{check, prefix};
 use fastrand::Rng;
 use mainpath_core::{
@@ -324,11 +324,6 @@ impl World {
             let due = self.offer(InputKind::Timer { key });
             assert!(due.is_ok(), "seed {}: {due:?}", self.seed);
         }
-    }
-
-    fn plan(&mut self) {
-        let ops = (0..self.rng.usize(0..3)).map(|_| goal_op(&mut self.rng)).collect();
-        self.offer_any(InputKind::ChangeGoals { ops, by: Principal::local_user() });
     }
 
     /// The process dies inside the last batch: any part of it may be lost, but nothing before.

@@ -68,6 +68,26 @@ name_type! {
     Principal
 }
 
+impl TraceId {
+    /// The trace that this one belongs to, by its name: what comes before the last `@delegate-`, `@explore-`, `@evaluate-` or `@reflect-`
+    /// that a number follows. `None` for a trace of its own.
+    pub fn parent(&self) -> Option<&str> {
+        let (parent, own) = self.0.rsplit_once('@')?;
+        let (kind, number) = own.split_once('-')?;
+        let is_below = matches!(kind, "delegate" | "explore" | "evaluate" | "reflect");
+        (is_below && number.starts_with(|c: char| c.is_ascii_digit())).then_some(parent)
+    }
+
+    /// The trace at the top of those that this one belongs to, by its name; itself if it is one of its own.
+    pub fn root(&self) -> TraceId {
+        let mut root = self.clone();
+        while let Some(parent) = root.parent().and_then(|parent| parent.parse().ok()) {
+            root = parent;
+        }
+        root
+    }
+}
+
 impl TenantId {
     /// The tenant of a single-user installation.
     pub fn local() -> TenantId {

@@ -19,7 +19,7 @@ pub struct ConfigArgs {
 }
 
 /// Every key with what holds where nobody sets it. A test holds the list to what the file may have.
-const KEYS: [(&str, &str); 76] = [
+const KEYS: [(&str, &str); 79] = [
     ("model", "the first one found"),
     ("fallback", "none"),
     ("profile", "trace"),
@@ -47,6 +47,9 @@ const KEYS: [(&str, &str); 76] = [
     ("limits.max_calls", "the profile's"),
     ("limits.max_calls_per_turn", "the profile's"),
     ("limits.max_script_runs", "the profile's"),
+    ("limits.max_agents", "24"),
+    ("limits.max_agents_at_once", "6"),
+    ("limits.max_agent_depth", "1"),
     ("limits.max_context_chars", "no limit"),
     ("limits.max_tokens", "no limit"),
     ("limits.max_cost", "no limit"),

@@ -312,7 +312,7 @@ async fn decided(logs: &Logs, trace: &TraceId, mail: &Mail, done: &str) -> Resul
     if driven_elsewhere(logs, trace)? {
         out(done)?;
     } else {
-        out(&format!("{done}; if it is not running, continue with: mainpath resume {trace}"))?;
+        out(&format!("{done}; if it is not running, continue with: mainpath resume {}", trace.root()))?;
     }
     Ok(Exit::Ok)
 }

@@ -52,7 +52,13 @@ pub async fn run(mut args: RunArgs) -> Result<Exit, Failure> {
 /// `mainpath resume`
 pub async fn resume(mut args: ResumeArgs) -> Result<Exit, Failure> {
     let app = opened(&args.agent)?;
-    let trace = app.logs.find(args.trace.as_deref()).await?;
+    let mut trace = app.logs.find(args.trace.as_deref()).await?;
+    let root = trace.root();
+    // What was started for another goes on with it: only there is what comes of it heard.
+    if root != trace && app.logs.read(&root).await.is_ok_and(|(_, state, _)| state.run.is_some()) {
+        eprintln!("mainpath: {trace} was started by {root}, which is resumed");
+        trace = root;
+    }
     let (log, state) = closed(&app, &trace).await?;
     if let Some(say) = says_first(&app.logs, &log, &state).await? {
         return Err(Failure::error(say));

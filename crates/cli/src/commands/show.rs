@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure, logs};
 use crate::runs::attach::{Sizes, sizes};
 use crate::traces::allow::{leads, offer, offered, why};
 use crate::traces::asked::asked;
+use crate::traces::children::children;
 use crate::traces::mail::says_first;
 use crate::traces::rows::{INTERRUPTED, standing};
 use crate::traces::waits::waiting;
@@ -149,6 +150,9 @@ async fn path(
         spent(Spent { usage: state.spent.usage, cost: state.spent.cost, about: state.spent.about })
     ))?;
     out(&format!("files   {}", logs.store.trace_dir(&logs.scope.tenant, trace).display()))?;
+    for (at, line) in children(logs, trace, events).await?.iter().enumerate() {
+        out(&format!("{}{line}", if at == 0 { "agents  " } else { "        " }))?;
+    }
     let mut path: Vec<(Seq, NodeKind, EventId)> =
         state.tree.up(state.tree.head).map(|(seq, node)| (seq, node.kind, node.event)).collect();
     path.reverse();

@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::runs::signals::{Heard, Signals};
 use crate::traces::asked::with_tool;
 use crate::traces::forget::forget_said;
+use crate::traces::wanted::{CallAt, Wanted};
 use crate::ui::live::Watchers;
 use crate::ui::print::Printer;
 use crate::ui::prompt::Lines;
@@ -39,10 +40,10 @@ pub struct Follow<'a> {
     /// The rules that were given for this trace here: calls that wait already are not judged anew.
     pub rules: Vec<String>,
     /// The call that a question was last asked about, to ask once.
-    pub asked: Option<CallId>,
-    /// The call that was decided last: the word may still be on its way.
-    pub decided: Option<CallId>,
-    /// The calls that were approved here as they were shown.
+    pub asked: Option<Wanted>,
+    /// The calls that were decided here: the word may still be on its way.
+    pub decided: BTreeSet<CallAt>,
+    /// The calls of this trace that were approved here as they were shown.
     pub seen: BTreeSet<CallId>,
     stops: u32,
     /// Why standard output took no more; the run goes on all the same.
@@ -73,7 +74,7 @@ impl<'a> Follow<'a> {
             lines: Lines::default(),
             rules: Vec::new(),
             asked: None,
-            decided: None,
+            decided: BTreeSet::new(),
             seen: BTreeSet::new(),
             stops: 0,
             unheard: None,
@@ -113,7 +114,7 @@ impl<'a> Follow<'a> {
                         self.viewed = self.printer.last;
                     }
                     if !self.allowed_by_rule(&waiting).await?
-                        && let Some(exit) = self.parked(&waiting)
+                        && let Some(exit) = self.parked(&waiting).await?
                     {
                         return Ok(exit);
                     }
@@ -181,7 +182,7 @@ impl<'a> Follow<'a> {
         if let Live::Event(event) = live
             && let EventKind::CallResolved(CallResolved { call, .. })
             | EventKind::ApprovalGranted(ApprovalGranted { call, .. }) = &event.kind
-            && self.asked == Some(*call)
+            && self.asked.as_ref().is_some_and(|asked| asked.at.trace == self.trace && asked.at.call == *call)
         {
             self.asked_no_more();
         }

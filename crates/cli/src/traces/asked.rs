@@ -114,7 +114,7 @@ async fn lacks(logs: &Logs, trace: &TraceId, call: &Call, tool: &str) -> Result<
 /// Why a call that is there does not wait for an approval; `None` if it was denied and can be approved.
 pub async fn why_not(logs: &Logs, state: &State, bodies: &dyn Bodies, call: &Call) -> Result<Option<String>, Failure> {
     let (trace, id, what) = (&state.trace, call.id, what(call, bodies));
-    let then = format!("continue with: mainpath resume {trace}");
+    let then = format!("continue with: mainpath resume {}", trace.root());
     if is_denied(call) {
         if let Some(tool) = lacking(call, bodies) {
             return lacks(logs, trace, call, tool).await.map(Some);
@@ -218,16 +218,16 @@ impl Asked {
     /// A line for people: what is to be done, or what has been.
     pub fn line(&self, trace: &TraceId) -> String {
         let Asked { call, what, standing, .. } = self;
-        let then = format!("continue with: mainpath resume {trace}");
+        let then = format!("continue with: mainpath resume {}", trace.root());
         match standing {
             Standing::Open => {
-                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
+                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {}", trace.root());
                 format!("call {call} ({what}) needs approval: {how}")
             }
             Standing::Approved => format!("call {call} ({what}) has been approved and has not started; {then}"),
             Standing::Denied => format!("call {call} ({what}) has been denied; {then}"),
             Standing::Over => {
-                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {trace}");
+                let how = format!("mainpath approve {trace} --call {call} && mainpath resume {}", trace.root());
                 format!("call {call} ({what}) was denied; to run it after all: {how}")
             }
             Standing::Expired(due) => {

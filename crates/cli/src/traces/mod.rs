@@ -2,9 +2,11 @@
 
 pub mod allow;
 pub mod asked;
+pub mod children;
 pub mod forget;
 pub mod mail;
 pub mod past;
 pub mod rows;
 pub mod waits;
+pub mod wanted;
 pub mod which;

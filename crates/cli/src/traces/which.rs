@@ -2,8 +2,10 @@
 
 use crate::exit::Failure;
 use crate::traces::rows::{refreshed, rows_of_logs};
+use crate::traces::wanted::below;
 use crate::ui::text::{plain, short};
 use mainpath::Logs;
+use mainpath::core::CallState;
 use mainpath::index::Row;
 use mainpath::types::TraceId;
 use std::io::IsTerminal;
@@ -13,8 +15,13 @@ const NAMED: usize = 5;
 /// The most of a task that names a trace.
 const TASK: usize = 60;
 
-/// What is known of all traces, the one that changed last first.
+/// What is known of all traces that belong to no other, the one that changed last first.
 pub async fn rows(logs: &Logs) -> Result<Vec<Row>, Failure> {
+    Ok(all_rows(logs).await?.into_iter().filter(|row| row.trace.parent().is_none()).collect())
+}
+
+/// The same with those that agents were started for.
+async fn all_rows(logs: &Logs) -> Result<Vec<Row>, Failure> {
     match refreshed(logs).and_then(|index| index.newest(usize::MAX)) {
         Ok((rows, _)) => Ok(rows),
         // The index is only a cache.
@@ -24,7 +31,10 @@ pub async fn rows(logs: &Logs) -> Result<Vec<Row>, Failure> {
 
 /// The traces whose calls wait for a decision.
 async fn all_waiting(logs: &Logs) -> Result<Vec<Row>, Failure> {
-    Ok(rows(logs).await?.into_iter().filter(|row| row.status == "waiting").collect())
+    let rows: Vec<Row> = all_rows(logs).await?.into_iter().filter(|row| row.status == "waiting").collect();
+    // One that waits for its agents has nothing to be decided itself.
+    let waits_for = |row: &Row| rows.iter().any(|other| other.trace.parent() == Some(row.trace.as_str()));
+    Ok(rows.iter().filter(|row| !waits_for(row)).cloned().collect())
 }
 
 /// Which others wait, as the end of a sentence; empty where none does.
@@ -33,10 +43,25 @@ pub async fn waiting_elsewhere(logs: &Logs, trace: &TraceId) -> Result<String, F
     Ok(if others.is_empty() { String::new() } else { format!("; waiting elsewhere: {}", names(&others)) })
 }
 
-/// The trace whose calls wait for a decision; the one that changed last where none does. Errors: several wait.
+/// The trace whose calls wait for a decision; the one that changed last where none does. For one that waits for an agent that it has
+/// started, that agent's. Errors: several wait.
 pub async fn waiting(logs: &Logs, named: Option<&str>) -> Result<TraceId, Failure> {
     if named.is_some() {
-        return Ok(logs.find(named).await?);
+        let trace = logs.find(named).await?;
+        let (_, state, _) = logs.read(&trace).await?;
+        if state.turn_calls().iter().any(|call| call.state == CallState::Asked) {
+            return Ok(trace);
+        }
+        let mut agents: Vec<TraceId> = below(logs, &trace).await?.into_iter().map(|wanted| wanted.at.trace).collect();
+        agents.dedup();
+        return match agents.as_slice() {
+            [] => Ok(trace),
+            [one] => Ok(one.clone()),
+            more => {
+                let names: Vec<&str> = more.iter().map(TraceId::as_str).collect();
+                Err(Failure::usage(format!("several agents of {trace} wait; choose one: {}", names.join(", "))))
+            }
+        };
     }
     match all_waiting(logs).await?.as_slice() {
         [] => Ok(logs.find(None).await?),

@@ -14,9 +14,9 @@ use mainpath::runtime::wire::Projector;
 use mainpath::runtime::{Live, Streamed, rest_of};
 use mainpath::store::scheduler::system_clock;
 use mainpath::types::{
-    ApprovalGranted, BranchKind, CallId, CallResolved, Delta, Event, EventId, EventKind, MessageMode, ModelError,
-    ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing, Spent, SummaryMode,
-    TraceId, Verdict, text_of,
+    ApprovalGranted, BranchKind, CallId, CallResolved, ChildOutcome, Delta, Event, EventId, EventKind, MessageMode,
+    ModelError, ModelFinished, Origin, Part, PlannedCall, RecordedCall, Remedy, Resolution, RunClosing, Spent,
+    SummaryMode, TraceId, Verdict, text_of,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -261,6 +261,15 @@ impl Printer {
             }
             EventKind::SkillSelected(data) if !quiet => {
                 self.line("·", &format!("skill {} ({}) is loaded", data.skill, data.source));
+            }
+            EventKind::SubTraceStarted(data) if !quiet => {
+                let line = told::started(&self.projector.state().trace, data);
+                self.line("→", &line);
+            }
+            EventKind::SubTraceCompleted(data) if !quiet => {
+                let mark = if data.outcome == ChildOutcome::Result { "✓" } else { "✗" };
+                let line = told::ended(&self.projector.state().trace, data);
+                self.line(mark, &line);
             }
             EventKind::Injected(_) if !quiet => self.line("·", "reminder sent: plan and budgets"),
             EventKind::GoalsChanged(data) if !quiet => {

@@ -4,16 +4,18 @@ use crate::commands::control::fits;
 use crate::exit::{Exit, Failure};
 use crate::runs::follow::Follow;
 use crate::traces::allow::{in_a_line, keep, leads, offered, why};
+use crate::traces::wanted::{CallAt, Wanted, wanted};
 use crate::ui::print::Made;
 use crate::ui::prompt::{Said, understand};
 use crate::ui::say::tell;
 use crate::ui::term::screen;
 use crate::ui::text::{count, gist, plain, were};
+use crate::ui::told::child_name;
 use crate::ui::whole::whole;
 use mainpath::policy::{EVERY_FILE_HERE, is_asked_by_default, is_for_files_here};
 use mainpath::runtime::{Mail, Waiting};
 use mainpath::spec_of;
-use mainpath::types::{ApprovalMode, CallId, Origin, Spec};
+use mainpath::types::{ApprovalMode, CallId, Origin, Spec, TraceId};
 
 /// So many rows of a call are shown with the question about it; a longer one on demand.
 const ROWS: usize = 60;
@@ -80,85 +82,94 @@ fn fitting(lines: &[String]) -> usize {
 const KEYS: &str = "yndl?";
 
 impl Follow<'_> {
-    /// The calls that nobody has decided on, in order.
-    fn all_undecided(&self, waiting: &[Waiting]) -> impl Iterator<Item = CallId> {
-        let calls = waiting.iter().filter_map(|one| match one {
-            Waiting::Approval(call) => Some(*call),
-            Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
-        });
-        calls.filter(|call| self.decided != Some(*call))
-    }
-
-    /// The first of them.
-    fn undecided(&self, waiting: &[Waiting]) -> Option<CallId> {
-        self.all_undecided(waiting).next()
+    /// The calls that nobody has decided on, in order: those of agents that the run has started come last.
+    async fn undecided(&self, waiting: &[Waiting]) -> Result<Vec<Wanted>, Failure> {
+        let mut wanted = wanted(&self.app.logs, &self.printer, &self.trace, waiting).await?;
+        wanted.retain(|one| !self.decided.contains(&one.at));
+        Ok(wanted)
     }
 
     /// Approves a call that a rule given here covers: it was judged before there was one.
     pub async fn allowed_by_rule(&mut self, waiting: &[Waiting]) -> Result<bool, Failure> {
-        let Some(call) = self.undecided(waiting) else { return Ok(false) };
-        let made = self.printer.call(call);
+        let undecided = self.undecided(waiting).await?;
+        let Some(Wanted { at, made, .. }) = undecided.first() else { return Ok(false) };
         let is_given = |rule: &String| self.rules.contains(rule);
         let by_files = || {
-            (changes_files_here(&made) && self.rules.iter().any(|rule| rule == EVERY_FILE_HERE))
+            (changes_files_here(made) && self.rules.iter().any(|rule| rule == EVERY_FILE_HERE))
                 .then(|| EVERY_FILE_HERE.into())
         };
         let Some(rule) = made.offer.clone().filter(is_given).or_else(by_files) else { return Ok(false) };
         self.printer.line("·", &format!("{} is allowed by {}", made.name, in_a_line(&rule)));
-        self.decided = Some(call);
-        self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::approve(call)).await?;
+        self.decided.insert(at.clone());
+        self.runtime.send(&self.app.logs.scope, &at.trace, &Mail::approve(at.call)).await?;
         Ok(true)
     }
 
     /// A parked trace: ask, or leave it.
-    pub fn parked(&mut self, waiting: &[Waiting]) -> Option<Exit> {
-        let call = self.undecided(waiting)?;
+    pub async fn parked(&mut self, waiting: &[Waiting]) -> Result<Option<Exit>, Failure> {
+        let mut undecided = self.undecided(waiting).await?;
+        if undecided.is_empty() {
+            return Ok(None);
+        }
         if !self.attended {
-            let trace = self.trace.clone();
-            let calls: Vec<CallId> = self.all_undecided(waiting).collect();
-            for call in &calls {
-                let which = if calls.len() > 1 { format!(" --call {call}") } else { String::new() };
-                let made = self.printer.call(*call);
-                self.say(&format!(
-                    "call {call} ({}: {}) needs approval: mainpath approve {trace}{which} && mainpath resume {trace}",
-                    plain(&made.name),
-                    gist(&made.arguments)
-                ));
-                for line in whole(&made.arguments, Some(&self.printer.folder)) {
-                    self.printer.rail(&line);
-                }
-                let why = made.verdict.iter().map(why).chain(leads(&made.places));
-                for line in why.chain(made.offer.as_deref().map(offered)) {
-                    self.printer.line("·", &line);
-                }
-            }
-            return Some(Exit::ApprovalNeeded);
+            let several = undecided.len() > 1;
+            undecided.iter().for_each(|wanted| self.leave(wanted, several));
+            return Ok(Some(Exit::ApprovalNeeded));
         }
-        if self.asked != Some(call) {
-            self.asked = Some(call);
-            screen::ring();
-            let made = self.printer.call(call);
-            self.printer.line("?", &format!("allow {}: {}", made.name, gist(&made.arguments)));
-            let lines = whole(&made.arguments, Some(&self.printer.folder));
-            let shown = fitting(&lines);
-            lines.iter().take(shown).for_each(|line| self.printer.rail(line));
-            self.unseen = lines.len() - shown;
-            if self.unseen > 0 {
-                let more = count(self.unseen as u64, "more line");
-                eprintln!("  │ … {more}: press d to see all before you can allow it");
-            }
-            for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
-                eprintln!("  {line}");
-            }
-            let foreign: Vec<&str> =
-                made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();
-            if !foreign.is_empty() {
-                eprintln!("  contains text from {}", foreign.join(" and "));
-            }
-            made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
-            self.ask_for_word("", &made);
+        let wanted = undecided.swap_remove(0);
+        if self.asked.as_ref().is_some_and(|asked| asked.at == wanted.at) {
+            return Ok(None);
         }
-        None
+        screen::ring();
+        let made = &wanted.made;
+        let who = self.child_of(&wanted).map(|child| format!("agent {child}: ")).unwrap_or_default();
+        self.printer.line("?", &format!("{who}allow {}: {}", made.name, gist(&made.arguments)));
+        let lines = whole(&made.arguments, Some(&wanted.folder));
+        let shown = fitting(&lines);
+        lines.iter().take(shown).for_each(|line| self.printer.rail(line));
+        self.unseen = lines.len() - shown;
+        if self.unseen > 0 {
+            let more = count(self.unseen as u64, "more line");
+            eprintln!("  │ … {more}: press d to see all before you can allow it");
+        }
+        for line in made.verdict.iter().map(why).chain(leads(&made.places)) {
+            eprintln!("  {line}");
+        }
+        let foreign: Vec<&str> =
+            made.origins.iter().filter(|origin| origin.is_foreign()).map(|origin| said_by(*origin)).collect();
+        if !foreign.is_empty() {
+            eprintln!("  contains text from {}", foreign.join(" and "));
+        }
+        made.offer.iter().flat_map(|rule| rule.lines()).for_each(|line| eprintln!("  rule: {}", plain(line)));
+        self.ask_for_word("", made);
+        self.asked = Some(wanted);
+        Ok(None)
+    }
+
+    /// Says what is to be decided where nobody can be asked.
+    fn leave(&mut self, wanted: &Wanted, several: bool) {
+        let Wanted { at: CallAt { trace, call }, made, folder } = wanted;
+        let which = if several { format!(" --call {call}") } else { String::new() };
+        let who = self.child_of(wanted).map(|child| format!(" of agent {child}")).unwrap_or_default();
+        let root = self.trace.clone();
+        self.say(&format!(
+            "call {call}{who} ({}: {}) needs approval: mainpath approve {trace}{which} && mainpath resume {root}",
+            plain(&made.name),
+            gist(&made.arguments)
+        ));
+        for line in whole(&made.arguments, Some(folder)) {
+            self.printer.rail(&line);
+        }
+        let why = made.verdict.iter().map(why).chain(leads(&made.places));
+        for line in why.chain(made.offer.as_deref().map(offered)) {
+            self.printer.line("·", &line);
+        }
+    }
+
+    /// The agent whose call it is, if it is none of this run's own.
+    fn child_of(&self, wanted: &Wanted) -> Option<String> {
+        let child = &wanted.at.trace;
+        (*child != self.trace).then(|| child_name(&self.trace, child).into())
     }
 
     /// Asks at the lower edge of the terminal, or else in a line that stays open.
@@ -170,7 +181,7 @@ impl Follow<'_> {
 
     /// Asks again for one of the words.
     pub fn ask_again(&self) {
-        let made = self.asked.map(|call| self.printer.call(call)).unwrap_or_default();
+        let made = self.asked.as_ref().map(|asked| asked.made.clone()).unwrap_or_default();
         self.ask(&format!("  {}: ", letters(&made)));
     }
 
@@ -193,13 +204,13 @@ impl Follow<'_> {
     }
 
     pub async fn decide(&mut self, line: Option<String>) -> Result<Option<Exit>, Failure> {
-        let Some(call) = self.asked else { return Ok(None) };
+        let Some(Wanted { at, made, folder }) = self.asked.clone() else { return Ok(None) };
+        let CallAt { trace, call } = at.clone();
         let said = line.as_deref().map_or(Said::Later, understand);
-        let made = self.printer.call(call);
         let allows = matches!(said, Said::Yes | Said::Trace | Said::Files | Said::Always | Said::All | Said::Edit(_));
         let mail = match said {
             Said::Details => {
-                let lines = whole(&made.arguments, Some(&self.printer.folder));
+                let lines = whole(&made.arguments, Some(&folder));
                 lines.iter().for_each(|line| self.printer.rail(line));
                 self.unseen = 0;
                 self.ask_for_word("", &made);
@@ -219,7 +230,7 @@ impl Follow<'_> {
                 self.ask_for_word(&unseen, &made);
                 return Ok(None);
             }
-            Said::Trace | Said::Always if self.printer.call(call).offer.is_none() => {
+            Said::Trace | Said::Always if made.offer.is_none() => {
                 self.ask(&format!("  no narrow rule can cover this call; {}: ", letters(&made)));
                 return Ok(None);
             }
@@ -230,8 +241,8 @@ impl Follow<'_> {
             Said::Files => self.with_rule(call, Some(EVERY_FILE_HERE.into())),
             Said::Trace => self.with_rule(call, made.offer),
             Said::Always => {
-                let rule = self.printer.call(call).offer.unwrap_or_default();
-                let file = keep(&self.app.logs.home, &rule, &self.trace, call)?;
+                let rule = made.offer.unwrap_or_default();
+                let file = keep(&self.app.logs.home, &rule, &trace, call)?;
                 self.say(&format!(
                     "{} is allowed in every trace from now on; the rule is in {}",
                     in_a_line(&rule),
@@ -240,7 +251,7 @@ impl Follow<'_> {
                 self.with_rule(call, Some(rule))
             }
             Said::Edit(text) => match edited(&made.arguments, &text) {
-                Some(arguments) => match fits(self.app, &self.trace, call, &arguments).await {
+                Some(arguments) => match fits(self.app, &trace, call, &arguments).await {
                     Ok(()) => Mail::Approve { call, arguments: Some(arguments), rule: None },
                     Err(problem) => {
                         self.ask(&format!("  {}: ", plain(&problem.message)));
@@ -254,24 +265,23 @@ impl Follow<'_> {
             },
             Said::Later => {
                 self.say(&format!(
-                    "left pending; decide later with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}",
-                    trace = self.trace
+                    "left pending; decide later with mainpath approve {trace} --call {call} or mainpath deny {trace} --call {call}"
                 ));
                 return Ok(Some(Exit::ApprovalNeeded));
             }
             Said::No(reason) => Mail::Deny { call, reason },
             Said::Yes => Mail::approve(call),
             Said::All => {
-                self.allow_all().await?;
+                self.allow_all(&trace).await?;
                 Mail::approve(call)
             }
         };
         self.asked_no_more();
-        self.decided = Some(call);
-        if !matches!(mail, Mail::Approve { arguments: Some(_), .. }) {
+        self.decided.insert(at);
+        if trace == self.trace && !matches!(mail, Mail::Approve { arguments: Some(_), .. }) {
             self.seen.insert(call);
         }
-        self.runtime.send(&self.app.logs.scope, &self.trace, &mail).await?;
+        self.runtime.send(&self.app.logs.scope, &trace, &mail).await?;
         Ok(None)
     }
 
@@ -282,11 +292,11 @@ impl Follow<'_> {
     }
 
     /// From the next turn on the spec says yes, up to the end of this run.
-    async fn allow_all(&mut self) -> Result<(), Failure> {
-        let (log, state, _) = self.app.logs.read(&self.trace).await?;
+    async fn allow_all(&mut self, trace: &TraceId) -> Result<(), Failure> {
+        let (log, state, _) = self.app.logs.read(trace).await?;
         if let Some(spec) = spec_of(&log) {
             let spec = Box::new(Spec { mode: ApprovalMode::Yes, mode_for: Some(state.counts.runs), ..spec.clone() });
-            self.runtime.send(&self.app.logs.scope, &self.trace, &Mail::SetSpec { spec }).await?;
+            self.runtime.send(&self.app.logs.scope, trace, &Mail::SetSpec { spec }).await?;
         }
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! What changes of calls, limits, plans and answers are told in a line.
 
-use crate::ui::text::{gist, plain};
-use mainpath::types::{EventKind, GoalOp, ModelFinished, PlannedCall, ResolveCause};
+use crate::ui::text::{count, gist, plain, short, spent};
+use mainpath::types::{
+    ChildOutcome, EventKind, GoalOp, HandedBack, ModelFinished, PlannedCall, ResolveCause, SubTraceCompleted,
+    SubTraceStarted, TraceId,
+};
 
 /// Why a call ended as it did, where neither its output nor anybody's reason says so.
 pub fn why_ended(cause: ResolveCause) -> Option<&'static str> {
@@ -70,4 +73,40 @@ pub fn plans(kind: &EventKind) -> bool {
 pub fn begins_with_the_task(data: &ModelFinished) -> bool {
     let is_asked = data.calls.iter().any(|planned| planned.tool.as_deref() == Some("goal"));
     !is_asked && data.goals.iter().all(|op| matches!(op, GoalOp::Add { .. } | GoalOp::Focus { .. }))
+}
+
+/// An agent by the part of its id that says which it is of those that a trace has started.
+pub fn child_name<'a>(parent: &TraceId, child: &'a TraceId) -> &'a str {
+    let below = child.as_str().strip_prefix(parent.as_str()).and_then(|rest| rest.strip_prefix('@'));
+    below.unwrap_or(child.as_str())
+}
+
+/// That an agent was started, and for what.
+pub fn started(parent: &TraceId, data: &SubTraceStarted) -> String {
+    let of = if data.of > 1 { format!(" ({} of {})", data.nth + 1, data.of) } else { String::new() };
+    let verb = if data.continued { "continues" } else { "starts" };
+    format!("agent {}{of} {verb}: {}", child_name(parent, &data.child), short(&data.task, 100))
+}
+
+/// How an agent ended, and what it used.
+pub fn ended(parent: &TraceId, data: &SubTraceCompleted) -> String {
+    let HandedBack { child, answer, problem, files, turns, spent: used, .. } = &data.handed;
+    let who = child
+        .as_ref()
+        .map_or_else(|| format!("{} of {}", data.nth + 1, data.of), |child| child_name(parent, child).into());
+    let how = match data.outcome {
+        ChildOutcome::Result => "is done",
+        ChildOutcome::Partial => "came to a limit",
+        ChildOutcome::Failed => "failed",
+        ChildOutcome::Stopped => "was stopped",
+    };
+    let what = match (problem, answer.trim()) {
+        (Some(problem), _) => short(problem, 200),
+        (None, "") if files.is_empty() => "it said nothing".into(),
+        (None, "") => format!("it changed {}", count(files.len() as u64, "file")),
+        (None, answer) => short(answer, 100),
+    };
+    let took =
+        if *turns == 0 { String::new() } else { format!(" ({}, {})", count((*turns).into(), "turn"), spent(*used)) };
+    format!("agent {who} {how}{took}: {what}")
 }

@@ -1,7 +1,7 @@
 //! A child is to start, or has ended.
 
 use crate::calls::decide::find;
-use crate::children::is_at_work;
+use crate::children::pending::is_at_work;
 use crate::children::share::{carve, children_left};
 use crate::error::Decided;
 use crate::{Call, CallState, ChildEnded, ChildStarting, Refusal, State};

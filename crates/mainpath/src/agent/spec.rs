@@ -16,7 +16,7 @@ use mainpath_policy::Policy;
 use mainpath_providers::ModelFacts;
 use mainpath_runtime::{check_schema, text_protocol_prompt};
 use mainpath_tools::{GoalTool, Tool};
-use mainpath_types::{ApprovalMode, Fallback, Limits, Profile, Protocol, RunMode, Spec};
+use mainpath_types::{ApprovalMode, EffectClass, Fallback, Limits, Profile, Protocol, RunMode, Spec};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,9 @@ const MOST_RESERVED: u32 = 16_384;
 /// By how much a request may be larger than it is estimated until the vendor has counted one, in hundredths: four letters a token
 /// leave out most of the JSON around messages.
 const SIZE_MARGIN: u16 = 25;
+
+/// From this window on, in tokens, an agent is offered to start others.
+const FOR_AGENTS: u32 = 16_384;
 
 /// What happens to calls that need a person, and in which run alone, counted from 1; `None`: in all.
 pub struct ModeFor {
@@ -99,6 +102,7 @@ pub fn spec(
     set_model(&mut spec, model, given, basis);
     set_form(&mut spec, given, basis)?;
     priced(&spec, basis)?;
+    offer_agents(&mut spec);
     let skills = offer_skills(&mut spec, basis, policy);
     let notes = notes(&mut spec, basis.home, &skills);
     spec.instructions = system_text(&spec, basis.home, &notes, &skills)?;
@@ -114,6 +118,16 @@ fn offer_tools(spec: &mut Spec, given: &AgentOptions, basis: Basis<'_>) -> Resul
         spec.tools.clear();
     }
     limit_tools(&mut spec.tools, &given.limits, basis.home)
+}
+
+/// Takes out the tools that start agents where it may start none, and where their description would take too much of the window, unless
+/// the caller names them.
+fn offer_agents(spec: &mut Spec) {
+    let may_start = spec.limits.children.depth > 0 && spec.limits.children.in_all > 0;
+    let has_room = spec.context_window >= FOR_AGENTS && spec.profile == Profile::Trace;
+    let named = &spec.allowed_tools;
+    spec.tools
+        .retain(|tool| tool.effect != EffectClass::StartChild || may_start && (has_room || named.contains(&tool.name)));
 }
 
 /// What can be said of a run besides. Errors: there is no such prompt.
@@ -220,6 +234,7 @@ pub fn changed(
     }
     new.context_hooks = basis.home.config.context_hook_names();
     new.agents_md &= !given.prompt.ignore_agents_md;
+    offer_agents(&mut new);
     let skills = offer_skills(&mut new, basis, policy);
     let notes = notes(&mut new, basis.home, &skills);
     if new == *old {

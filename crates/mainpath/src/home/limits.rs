@@ -18,6 +18,12 @@ pub struct LimitsConfig {
     max_calls_per_turn: Option<u32>,
     /// Scripts of skills in a run.
     max_script_runs: Option<u32>,
+    /// Agents that a run may start, those of its agents included; 0: none.
+    max_agents: Option<u16>,
+    /// How many of them work at a time.
+    max_agents_at_once: Option<u16>,
+    /// Generations of agents below a run; 0: it starts none, 1: those that it starts start none.
+    max_agent_depth: Option<u8>,
     /// Characters of one request. It comes before the key of the same name at the top.
     max_context_chars: Option<u32>,
     /// Tokens of a run, in and out.
@@ -78,6 +84,10 @@ impl LimitsConfig {
         limits.calls = self.max_calls.or(limits.calls);
         limits.calls_per_turn = self.max_calls_per_turn.or(limits.calls_per_turn);
         limits.script_runs = self.max_script_runs.or(limits.script_runs);
+        let children = &mut limits.children;
+        children.in_all = self.max_agents.unwrap_or(children.in_all);
+        children.at_once = self.max_agents_at_once.unwrap_or(children.at_once);
+        children.depth = self.max_agent_depth.unwrap_or(children.depth);
         limits.context_chars = self.max_context_chars.or(limits.context_chars);
         limits.tokens = self.max_tokens.or(limits.tokens);
         limits.money = self.max_cost.map(|Dollars(micros)| micros).or(limits.money);

@@ -2,8 +2,6 @@
 
 use super::fields::Known;
 use super::list::Presets;
-#[cfg(feature = "home")]
-use crate::Installation;
 use crate::agent::workspace;
 #[cfg(feature = "home")]
 use crate::home::OPTIONAL;
@@ -35,14 +33,6 @@ impl Host {
     pub fn child_spec(&self, preset: &str, parent: &Spec, run: u32) -> Result<Spec, Error> {
         let presets = self.presets(&parent.workspace)?;
         presets.choose(preset)?.child(parent, run, self.basis(&parent.rules))
-    }
-}
-
-#[cfg(feature = "home")]
-impl Installation {
-    /// The presets that there are in a workspace. Errors: as [`Host::presets`].
-    pub fn presets(&self, folder: &Path) -> Result<Presets, Error> {
-        presets_in(folder, &self.logs.home, &self.tools, &self.models)
     }
 }
 

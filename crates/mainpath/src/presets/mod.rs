@@ -9,7 +9,7 @@ mod builtin;
 mod child;
 mod fields;
 mod formats;
-mod host;
+pub(crate) mod host;
 mod list;
 mod narrow;
 mod places;
@@ -20,7 +20,6 @@ mod trust;
 
 pub(crate) use apply::set_limits;
 pub use apply::{Given, check_kept};
-pub(crate) use host::presets_in;
 pub use list::{Presets, Standing};
 pub(crate) use narrow::within;
 pub use preset::{Layer, Listed, Preset, PresetLimits, Remark};

@@ -3,39 +3,7 @@
 pub(crate) mod follow;
 pub(crate) mod hand_back;
 mod narrowed;
+mod specs;
 
 pub use narrowed::Narrowed;
-
-use crate::mail::Mail;
-use mainpath_tools::AgentCall;
-use mainpath_types::{Share, Spec, TraceId};
-
-/// Who starts a child, and what it is given.
-#[derive(Clone, Copy, Debug)]
-pub struct Parent<'a> {
-    /// The parent's trace.
-    pub trace: &'a TraceId,
-    /// What the parent is.
-    pub spec: &'a Spec,
-    /// The run in which it starts the child, counted from 1.
-    pub run: u32,
-    /// What the child is given of the parent's budgets.
-    pub share: &'a Share,
-    /// The run of the child, counted from 1, that it is given for.
-    pub child_run: u32,
-}
-
-/// A child that is to begin.
-#[derive(Clone, Debug)]
-pub struct ChildAgent {
-    /// What it is.
-    pub spec: Spec,
-    /// What comes before its task, such as skills that are loaded from the beginning.
-    pub told: Vec<Mail>,
-}
-
-/// Says what child agents are. A child never has more than its parent: fewer tools or the same, the same rules or stricter ones.
-pub trait ChildSpecs: Send + Sync {
-    /// What a child is. Errors: there can be none; one line for the parent's model, such as that there is no preset of that name.
-    fn child(&self, parent: Parent<'_>, asked: &AgentCall) -> Result<ChildAgent, String>;
-}
+pub use specs::{ChildAgent, ChildSpecs, Parent};

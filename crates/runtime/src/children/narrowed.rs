@@ -1,6 +1,6 @@
 //! A child without presets: its parent, narrowed to what it is for.
 
-use crate::children::{ChildAgent, ChildSpecs, Parent};
+use super::specs::{ChildAgent, ChildSpecs, Parent};
 use mainpath_tools::AgentCall;
 use mainpath_types::{ChildLimits, ChildMode, EffectClass, Limits, Relations, Spec};
 

@@ -3,8 +3,9 @@
 use super::{
     Answered, CallId, CallState, Decision, Edit, Effect, EffectClass, FileChange, FileState, InputKind, Part,
     PlannedCall, Principal, Reply, RewindRequested, Seq, SkillBy, SkillSelected, StopReason, TOOLS, TimerKey,
-    ToolOutput, Usage, Verdict, World, goal_op, hook_texts, model_summary, pending, summarise, summary_input,
+    ToolOutput, Usage, Verdict, World, hook_texts, model_summary, pending, summarise, summary_input,
 };
+use crate::plans::goal_op;
 
 impl World {
     /// A skill is loaded: by a running call, by a person, or by whoever set the agent up.

@@ -1,12 +1,18 @@
 //! What people say and take in, one by one and at once.
 
 use super::World;
+use crate::plans::goal_op;
 use mainpath_core::{InputKind, demands_of};
 use mainpath_types::{
     CallId, Event, EventKind, MessageImported, MessageMode, MessageQueued, Part, Principal, RewindRequested, Role, Seq,
 };
 
 impl World {
+    pub(super) fn plan(&mut self) {
+        let ops = (0..self.rng.usize(0..3)).map(|_| goal_op(&mut self.rng)).collect();
+        self.offer_any(InputKind::ChangeGoals { ops, by: Principal::local_user() });
+    }
+
     pub(super) fn say(&mut self, mode: MessageMode) {
         let mut text = format!("message at {}.", self.now);
         let demand = match self.rng.u32(0..8) {

@@ -1,0 +1,71 @@
+//! The calls that a run waits with for a person's decision: its own, and those of the agents that it has started.
+
+use crate::exit::Failure;
+use crate::ui::print::{Made, Printer};
+use mainpath::Logs;
+use mainpath::core::pending;
+use mainpath::runtime::{Live, Waiting};
+use mainpath::types::{CallId, EventId, TraceId};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A call, whichever trace it is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallAt {
+    /// The trace.
+    pub trace: TraceId,
+    /// The call.
+    pub call: CallId,
+}
+
+/// A call that waits for a person's decision.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Which.
+    pub at: CallAt,
+    /// As the model made it.
+    pub made: Made,
+    /// The folder that it works in.
+    pub folder: PathBuf,
+}
+
+/// The calls that wait in what a trace waits for; `own` has read the trace's log.
+pub async fn wanted(logs: &Logs, own: &Printer, trace: &TraceId, waiting: &[Waiting]) -> Result<Vec<Wanted>, Failure> {
+    let mut found = calls_of(own, trace, waiting);
+    if waiting.iter().any(|one| matches!(one, Waiting::Child(_))) {
+        found.extend(below(logs, trace).await?);
+    }
+    Ok(found)
+}
+
+/// The calls that wait in the agents that a trace has started, and in theirs.
+pub async fn below(logs: &Logs, trace: &TraceId) -> Result<Vec<Wanted>, Failure> {
+    let (mut found, mut above) = (Vec::new(), vec![trace.clone()]);
+    while let Some(trace) = above.pop() {
+        let (_, state, _) = logs.read(&trace).await?;
+        for child in state.children.open().filter_map(|child| child.trace.as_ref()) {
+            // One that was only just started has no log yet.
+            let Ok((log, state, _)) = logs.read(child).await else { continue };
+            let mut reader = Printer::new(child, false, EventId::MAX);
+            for event in log.events {
+                reader.print(&Live::Event(Arc::new(event)))?;
+            }
+            found.extend(calls_of(&reader, child, &Waiting::among(&pending(&state))));
+            above.push(child.clone());
+        }
+    }
+    Ok(found)
+}
+
+fn calls_of(printer: &Printer, trace: &TraceId, waiting: &[Waiting]) -> Vec<Wanted> {
+    let calls = waiting.iter().filter_map(|one| match one {
+        Waiting::Approval(call) => Some(*call),
+        Waiting::Answer(_) | Waiting::Child(_) | Waiting::Timer => None,
+    });
+    let wanted = |call| Wanted {
+        at: CallAt { trace: trace.clone(), call },
+        made: printer.call(call),
+        folder: printer.folder.clone(),
+    };
+    calls.map(wanted).collect()
+}
