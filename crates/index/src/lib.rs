@@ -175,6 +175,12 @@ impl Index {
         read.map_err(|source| say(&self.path, source))
     }
 
+    /// The same of traces that belong to no other: without those of agents that other agents started, and without reflections.
+    pub fn newest_own(&self, most: usize) -> Result<(Vec<Row>, usize), IndexError> {
+        let read = tables::newest_own(&self.db, most);
+        read.map_err(|source| say(&self.path, source))
+    }
+
     /// Folders that are not in the list: without a log, or with one that cannot be read.
     pub fn unlisted(&self) -> Result<Vec<TraceId>, IndexError> {
         let read = names::awaited(&self.db).map(|names| names.into_iter().collect());

@@ -281,6 +281,26 @@ pub(crate) fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
     })
 }
 
+/// The names of traces that belong to others; see [`TraceId::parent`](mainpath_types::TraceId::parent).
+const OWN: &str = "id NOT GLOB '*@delegate-[0-9]*' AND id NOT GLOB '*@explore-[0-9]*' \
+                   AND id NOT GLOB '*@evaluate-[0-9]*' AND id NOT GLOB '*@reflect-[0-9]*'";
+
+/// The newest of the traces that belong to no other, and how many of these there are.
+pub(crate) fn newest_own(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut query =
+        db.prepare(&format!("SELECT {COLUMNS} FROM trace WHERE {OWN} ORDER BY modified DESC, id LIMIT ?1"))?;
+    let rows: Vec<Row> = query.query_map([limit], row)?.collect::<Result<_>>()?;
+    let all = match rows.len() < most {
+        true => rows.len(),
+        false => {
+            let all: i64 = db.query_row(&format!("SELECT COUNT(*) FROM trace WHERE {OWN}"), [], |row| row.get(0))?;
+            usize::try_from(all).unwrap_or(0)
+        }
+    };
+    Ok((rows, all))
+}
+
 pub(crate) fn newest(db: &Connection, most: usize) -> Result<(Vec<Row>, usize)> {
     let mut query = db.prepare(&format!("SELECT {COLUMNS} FROM trace ORDER BY modified DESC, id LIMIT ?1"))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);

@@ -22,7 +22,7 @@ use std::time::Instant;
 /// `mainpath ls`
 #[derive(Args, Debug)]
 pub struct LsArgs {
-    /// List all traces, not only the newest 20
+    /// List all traces, not only the newest 20; also those of agents that other agents started
     #[arg(short, long)]
     pub all: bool,
     /// Find messages that contain all these words, in any script
@@ -51,7 +51,10 @@ pub async fn ls(args: LsArgs) -> Result<Exit, Failure> {
         return search(&logs, query, &args).await;
     }
     let most = if args.all { usize::MAX } else { SHOWN };
-    let listed = refreshed(&logs).and_then(|index| Ok((index.newest(most)?, index.unlisted()?)));
+    let listed = refreshed(&logs).and_then(|index| {
+        let listed = if args.all { index.newest(most) } else { index.newest_own(most) };
+        Ok((listed?, index.unlisted()?))
+    });
     let ((rows, all), unlisted) = match listed {
         Ok(found) => found,
         // The index is only a cache: without it, it takes longer.

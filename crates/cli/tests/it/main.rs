@@ -10,6 +10,7 @@ mod attachments;
 mod background;
 mod bad_input;
 mod chat;
+mod children;
 mod commands;
 mod configuration;
 mod context;

@@ -16,8 +16,23 @@ pub(crate) fn hand_back(children: &[SubTraceCompleted]) -> ToolOutput {
         content: vec![Part::text(text(whole))],
         long_term_memory: Some(text(brief)),
         error: failed.then(|| "agent_failed".into()),
+        title: Some(title(children)),
         ..ToolOutput::default()
     }
+}
+
+/// What came of them, for people.
+fn title(children: &[SubTraceCompleted]) -> String {
+    let of = |outcome| children.iter().filter(|child| child.outcome == outcome).count();
+    let named = [
+        (of(ChildOutcome::Result), "done"),
+        (of(ChildOutcome::Partial), "came to a limit"),
+        (of(ChildOutcome::Failed), "failed"),
+        (of(ChildOutcome::Stopped), "stopped"),
+    ];
+    let parts: Vec<String> =
+        named.iter().filter(|(count, _)| *count > 0).map(|(n, how)| format!("{n} {how}")).collect();
+    parts.join(", ")
 }
 
 fn text(mut objects: Vec<Value>) -> String {

@@ -1,0 +1,174 @@
+//! Agents that agents start, as people see them: asked about, shown, killed and gone on with.
+
+use crate::pty::Terminal;
+use crate::support::*;
+use mainpath_testkit::model_server::{Answer, ModelServer};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What the first message of a request's conversation says.
+fn task(body: &Value) -> String {
+    let messages = body["messages"].as_array().unwrap();
+    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
+    match &first["content"] {
+        Value::String(text) => text.clone(),
+        parts => parts[0]["text"].as_str().unwrap().into(),
+    }
+}
+
+fn delegates() -> Answer {
+    Answer { text: "I hand this on.".into(), ..Answer::call("agent", json!({"task": "Write the greeting."})) }
+}
+
+/// A model that has another agent write a file.
+fn delegating() -> ModelServer {
+    server(|request| {
+        let turn = request.count("assistant");
+        let answer = match (task(request.body()).as_str(), turn) {
+            ("Write the greeting.", 0) => {
+                Answer::call("write_text_file", json!({"path": "new.txt", "content": "hello"}))
+            }
+            ("Write the greeting.", _) => Answer::text("It is written."),
+            (_, 0) => delegates(),
+            _ => Answer::text("The agent wrote it."),
+        };
+        answer.into()
+    })
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.config("context_window = 64000\n");
+    place
+}
+
+fn children(place: &Place) -> Vec<String> {
+    place.traces().into_iter().filter(|trace| trace.contains('@')).collect()
+}
+
+#[test]
+fn a_childs_question_is_asked_at_the_terminal_of_its_root_with_its_name() {
+    let (place, server) = (place(), delegating());
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("[l]ater, [?]:", 1);
+    let screen = terminal.screen();
+    let child = children(&place).remove(0);
+    let name = child.split_once('@').unwrap().1;
+    assert!(screen.contains(&format!("? agent {name}: allow write_text_file: new.txt")), "{screen}");
+    assert!(screen.contains("│ + hello"), "{screen}");
+    terminal.types("y\n");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, place.text("new.txt").as_str()), (0, "hello"), "{screen}");
+    assert!(screen.contains(&format!("✓ agent {name} is done (2 turns, ")), "{screen}");
+    // Whoever looks sees one trace with one agent; the list of all has both.
+    assert_eq!(place.ok(&["ls"]).lines().count(), 1);
+    assert_eq!(place.ok(&["ls", "--all"]).lines().count(), 2);
+    let shown = place.ok(&["show"]);
+    assert!(shown.contains(&format!("agents  ✓ {name}  Write the greeting.  (2 turns, ")), "{shown}");
+    assert!(!shown.starts_with(&format!("trace   {child}")), "{shown}");
+}
+
+#[test]
+fn what_is_left_for_later_is_approved_by_the_roots_name_and_goes_on_with_the_root() {
+    let (place, server) = (place(), delegating());
+    let mut terminal = Terminal::run(&place, &server);
+    terminal.shows("[l]ater, [?]:", 1);
+    terminal.types("l\n");
+    let (code, screen) = terminal.end();
+    let child = children(&place).remove(0);
+    let root = child.split_once('@').unwrap().0.to_string();
+    assert_eq!(code, 5, "{screen}");
+    let joined = screen.replace("\r\n", "");
+    assert!(joined.contains(&format!("mainpath approve {child} --call 2.0")), "{screen}");
+    let approved = place.ok(&["approve", &root]);
+    assert!(approved.contains(&format!("approved call 2.0 of {child} (write_text_file: new.txt)")), "{approved}");
+    assert!(approved.contains(&format!("mainpath resume {root}\n")), "{approved}");
+    // Also where the agent is named.
+    let done = place.run(&["resume", &child, "--model", &server.model()]);
+    assert_eq!((done.code, done.out.as_str()), (0, "The agent wrote it.\n"), "{done:#?}");
+    assert!(done.err.contains(&format!("{child} was started by {root}, which is resumed")), "{done:#?}");
+    assert_eq!(place.text("new.txt"), "hello");
+    place.ok(&["verify", &root]);
+    place.ok(&["verify", &child]);
+    place.ok(&["replay", &child]);
+}
+
+/// A model that has five agents look at once.
+fn exploring() -> ModelServer {
+    server(|request| {
+        let (task, turn) = (task(request.body()), request.count("assistant"));
+        let answer = match (task.strip_prefix("Look at "), turn) {
+            (Some(_), 0) => Answer::call("list_files", json!({"path": "."})),
+            (Some(what), _) => Answer::text(&format!("{what} is there.")),
+            (None, 0) => {
+                let tasks: Vec<String> = (1..=5).map(|n| format!("Look at {n}")).collect();
+                Answer::call("agent", json!({ "task": tasks }))
+            }
+            (None, _) => Answer::text("All five are there."),
+        };
+        answer.into()
+    })
+}
+
+#[test]
+fn five_agents_and_their_root_killed_at_any_moment_come_to_the_same_end() {
+    for wait in [5, 15, 25, 40, 60, 90, 130, 200] {
+        let (place, server) = (place(), exploring());
+        let process = place.start_run(&server, &["--yes", "--json", "Find it all."]);
+        std::thread::sleep(Duration::from_millis(wait));
+        let (_, killed) = process.kill();
+        if place.traces().is_empty() {
+            continue;
+        }
+        if killed {
+            let done = place.run(&["resume", "--model", &server.model()]);
+            // It may have been killed after its end.
+            assert!(
+                done.out == "All five are there.\n" || done.err.contains("ended with its final answer"),
+                "{done:#?}"
+            );
+        }
+        let traces = place.traces();
+        let root = traces.iter().find(|trace| !trace.contains('@')).unwrap();
+        let events = place.events(root);
+        let of = |name: &str| events.iter().filter(|event| event["type"] == name).count();
+        assert_eq!((of("sub_trace_started"), of("sub_trace_completed")), (5, 5), "after {wait} ms");
+        assert_eq!(traces.len(), 6, "after {wait} ms");
+        let told = events.iter().find(|event| event["type"] == "call_resolved").unwrap();
+        let told = told["data"]["output"]["content"][0]["text"].as_str().unwrap();
+        let told: Value = serde_json::from_str(told).unwrap();
+        let answers: Vec<&str> =
+            told["results"].as_array().unwrap().iter().map(|one| one["answer"].as_str().unwrap()).collect();
+        let expected: Vec<String> = (1..=5).map(|n| format!("{n} is there.")).collect();
+        assert_eq!(answers, expected, "after {wait} ms");
+        for trace in &traces {
+            place.ok(&["verify", trace]);
+        }
+    }
+}
+
+#[test]
+fn a_root_of_two_generations_is_drawn_as_a_tree() {
+    let place = place();
+    place.config("context_window = 64000\n[limits]\nmax_agent_depth = 2\n");
+    let server = server(|request| {
+        let answer = match (task(request.body()).as_str(), request.count("assistant")) {
+            ("Ask another.", 0) => Answer::call("agent", json!({"task": "Say why."})),
+            ("Say why.", _) => Answer::text("Because."),
+            ("Ask another.", _) => Answer::text("It says because."),
+            (_, 0) => Answer::call("agent", json!({"task": "Ask another."})),
+            _ => Answer::text("Now I know."),
+        };
+        answer.into()
+    });
+    let done = place.run_on(&server, &["Find out."]);
+    assert_eq!((done.code, done.out.as_str()), (0, "Now I know.\n"), "{done:#?}");
+    let shown = place.ok(&["show"]);
+    let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("agents")).take(2).collect();
+    assert!(lines[0].starts_with("agents  ✓ delegate-") && lines[0].contains("  Ask another.  ("), "{shown}");
+    assert!(lines[1].starts_with("          ✓ delegate-") && lines[1].contains("  Say why.  ("), "{shown}");
+    // The last generation is not offered to start any.
+    let requests = server.requests();
+    let last = requests.iter().find(|request| task(request.body()) == "Say why.").unwrap();
+    assert!(!last.body()["tools"].to_string().contains("\"agent\""), "{}", last.body()["tools"]);
+}
