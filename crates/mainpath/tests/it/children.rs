@@ -167,3 +167,51 @@ async fn a_child_that_waits_for_days_is_found_again_by_another_process_and_goes_
     assert_eq!(completed(&trace.events(1).await.unwrap()).len(), 1);
     assert_eq!(std::fs::read_to_string(place.work().join("new.txt")).unwrap(), "hello");
 }
+
+const ANALYST: &str = r#"
+[[turn]]
+when = "Start."
+calls = [{ tool = "agent", args = { task = "Look into it.", agent_type = "analyst" } }]
+[[turn]]
+when = "Look into it."
+final = "It is so."
+[[turn]]
+when = "It is so."
+calls = [{ tool = "agent", args = { task = "Again.", agent_type = "nobody" } }]
+[[turn]]
+when = "nobody"
+calls = [{ tool = "agent", args = { task = "Again.", skills = ["planing"] } }]
+[[turn]]
+when = "planing"
+final = "Enough."
+"#;
+
+#[tokio::test]
+async fn a_preset_makes_a_child_what_it_says_and_one_that_is_not_there_is_a_line_for_the_model() {
+    let place = Place::new(ANALYST);
+    let data = place.work().join("../data");
+    let host = Host::builder().data_dir(data).skills(None).tool(AgentTool).tool(EvaluateTool).build().await.unwrap();
+    let run = host.agent(place.model()).workspace(place.work()).start("Start.").await.unwrap();
+    let trace = run.trace().clone();
+    assert_eq!(run.outcome().await.unwrap().answer, "Enough.");
+    let ended = completed(&trace.events(1).await.unwrap());
+    let said: Vec<(ChildOutcome, Option<&str>)> =
+        ended.iter().map(|one| (one.outcome, one.handed.problem.as_deref())).collect();
+    let no_preset = "there is no preset \"nobody\"; they are: analyst, default, evaluate, explore";
+    let no_skill = "skills: there is no skill \"planing\"; did you mean planning?";
+    assert_eq!(
+        said,
+        [(ChildOutcome::Result, None), (ChildOutcome::Failed, Some(no_preset)), (ChildOutcome::Failed, Some(no_skill))]
+    );
+    let child = host.trace(ended[0].handed.child.as_ref().unwrap()).await.unwrap();
+    let events = child.events(1).await.unwrap();
+    let skills: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::SkillSelected(data) => Some(data.skill.as_str()),
+            _ => None,
+        })
+        .collect();
+    // There are no tools for the web here, so what is said of research is of no use.
+    assert_eq!(skills, ["planning"]);
+}

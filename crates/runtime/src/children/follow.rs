@@ -123,7 +123,7 @@ async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, agent: &
     let begun = events.iter().any(|event| {
         event.id > asked.child.after && matches!(event.kind, EventKind::RunStarted(_) | EventKind::MessageQueued(_))
     });
-    if is_new || begun {
+    if begun {
         return Ok(());
     }
     let read = events.iter().filter_map(|event| event.mail).collect::<BTreeSet<_>>();
@@ -133,6 +133,19 @@ async fn begin(context: &EffectContext, trace: &TraceId, asked: &Asked, agent: &
         return Ok(());
     }
     let vault = &context.shared.config.vault;
+    // One that was cut off while it began lacks what follows what its log has.
+    if is_new {
+        let setup = Scope { tenant: scope.tenant.clone(), principal: Principal::system() };
+        let by_setup = TraceStore::new(&*context.shared.config.store, &setup, trace);
+        let is_loaded = |skill: &str| {
+            events.iter().any(|event| matches!(&event.kind, EventKind::SkillSelected(data) if data.skill == skill))
+        };
+        for mail in &agent.told {
+            if !matches!(mail, Mail::SelectSkill { skill } if is_loaded(&skill.skill)) {
+                post(by_setup, vault, mail).await.map_err(|error| error.to_string())?;
+            }
+        }
+    }
     for mail in [Mail::SetSpec { spec: Box::new(agent.spec.clone()) }, said] {
         post(at, vault, &mail).await.map_err(|error| error.to_string())?;
     }
