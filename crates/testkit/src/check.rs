@@ -111,7 +111,8 @@ pub fn finished(state: &State, finished: &RunFinished) -> Check {
     // A run that only summarised keeps the reason of the one before it.
     if matches!(finished.reason, FinishReason::Final | FinishReason::MaxOutput) && finished.turns > 0 {
         let mut path = state.tree.up(state.tree.head).map(|(_, node)| node.kind);
-        let tip = path.find(|kind| *kind != NodeKind::Cut);
+        // In a fork a skill may have joined after the answer, for a message that the fork has not.
+        let tip = path.find(|kind| !matches!(kind, NodeKind::Cut | NodeKind::Skill));
         ensure(tip == Some(NodeKind::Assistant { calls: 0 }), || format!("final, but the tip is {tip:?}"))?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The plan as data: goals, the operations that change them, and the events about them.
 
-use crate::{Principal, Seq};
+use crate::{CallId, ChildMode, Principal, Seq, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,20 @@ pub struct Goal {
     /// What the model calls it, where it named it: the id of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// The agents that it was handed to, if a call that starts agents made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_call: Option<AgentCallGoal>,
+}
+
+/// What a goal is that was handed to other agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentCallGoal {
+    /// The call.
+    pub call: CallId,
+    /// What the agents are for.
+    pub mode: ChildMode,
+    /// Their traces.
+    pub sub_trace_ids: Vec<TraceId>,
 }
 
 impl Goal {

@@ -2,7 +2,7 @@
 
 use crate::children::decide::time_in;
 use crate::{Child, State};
-use mainpath_types::{CallId, Millis, Share, SubTraceCompleted, SubTraceStarted};
+use mainpath_types::{CallId, ChildOutcome, Millis, Share, SubTraceCompleted, SubTraceStarted};
 
 impl State {
     /// Its share is set aside.
@@ -21,6 +21,7 @@ impl State {
             active_ms: 0,
         });
         self.with_run(|run| run.children = run.children.saturating_add(1));
+        self.reminders.plan_changed |= self.goals.hand_on(data, self.tree.head);
     }
 
     /// What it left of its share is the run's again.
@@ -46,6 +47,10 @@ impl State {
                 active_ms: 0,
             }),
         }
+        let of = self.children.of(data.call);
+        let outcomes: Vec<ChildOutcome> = of.filter_map(|child| child.outcome).collect();
+        let is_last = outcomes.len() >= usize::from(data.of);
+        self.reminders.plan_changed |= self.goals.take_back(data, is_last.then_some(&outcomes));
         // The run's clock stood while children worked: the longest of those that worked side by side counts.
         let more = handed.active_ms.saturating_sub(longest);
         self.spent += handed.spent;

@@ -1,5 +1,6 @@
 //! The plan: a tree of goals and what it is held to, changed by recorded operations only.
 
+mod agent_call;
 pub(crate) mod apply;
 pub(crate) mod decide;
 mod former;
@@ -353,6 +354,7 @@ fn blank() -> Goal {
         summary: None,
         made_after: None,
         step: None,
+        agent_call: None,
     }
 }
 

@@ -57,7 +57,7 @@ impl Goals {
 
 /// Whether a goal is the same in the same place, however far it has come.
 fn is_same(goal: &Goal, now: &Goal) -> bool {
-    let Goal { id, parent, description, reason, made_after, step, status: _, summary: _ } = goal;
+    let Goal { id, parent, description, reason, made_after, step, status: _, summary: _, agent_call: _ } = goal;
     let is_there = (*id, *parent, *made_after) == (now.id, now.parent, now.made_after);
     let says = (description, reason, step) == (&now.description, &now.reason, &now.step);
     is_there && says && is_dropped(goal) == is_dropped(now)

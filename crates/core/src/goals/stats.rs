@@ -2,7 +2,7 @@
 
 use super::Goals;
 use crate::{NodeKind, State};
-use mainpath_types::{Event, EventKind, GoalId, Micros, Seq};
+use mainpath_types::{Event, EventKind, Goal, GoalId, Micros, Seq};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -65,6 +65,16 @@ pub fn own_stats<'a>(state: &State, log: impl IntoIterator<Item = &'a Event>) ->
             }
             EventKind::CallResolved(data) => {
                 (goal_of(data.call.seq), GoalStats { duration_ms: data.elapsed_ms, ..GoalStats::default() })
+            }
+            // What agents used that it was handed to.
+            EventKind::SubTraceCompleted(data) => {
+                let handed = &data.handed;
+                let (tokens, cost_micros) = (handed.usage.total(), handed.cost);
+                let (turns, calls, duration_ms) = (handed.turns, handed.calls, handed.active_ms);
+                let is_it = |goal: &&Goal| goal.agent_call.as_ref().is_some_and(|agents| agents.call == data.call);
+                let own = state.goals.list().iter().find(is_it).map(|goal| Some(goal.id));
+                let spent = GoalStats { turns, calls, tokens, cost_micros, duration_ms, ..GoalStats::default() };
+                (own.or_else(|| goal_of(data.call.seq)), spent)
             }
             _ => continue,
         };

@@ -126,6 +126,10 @@ impl Goals {
         if let Some(step) = &goal.step {
             line.push_str(&format!(" ({})", in_brief(step, MOST_CHARS.0)));
         }
+        if let Some(agents) = &goal.agent_call {
+            let which = if agents.sub_trace_ids.len() == 1 { "another agent" } else { "other agents" };
+            line.push_str(&format!(" (handed to {which})"));
+        }
         if full && !goal.reason.is_empty() {
             line.push_str(&format!(" — because {}", in_brief(&goal.reason, most)));
         }

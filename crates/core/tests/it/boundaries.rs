@@ -331,6 +331,7 @@ fn a_goal_that_is_ended_by_name_leaves_another_in_focus() {
         summary: Some("yes".into()),
         made_after: Some(Seq(1)),
         step: None,
+        agent_call: None,
     };
     assert_eq!((goals.focus, goals.get(GoalId(2)), goals.get(GoalId(3))), (Some(GoalId(1)), Some(&second), None));
 }

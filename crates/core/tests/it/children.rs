@@ -1,8 +1,10 @@
 //! Agents that agents start: their ids, their shares, and how they end.
 
-use crate::support::{Agent, allowed, call, child, child_ended, no_limits, recovered, stop};
-use mainpath_core::{ChildStarting, InputKind, Refusal};
-use mainpath_types::{ChildLimits, ChildOutcome, ChildPlace, HandedBack, Limits, Share, Spent, ToolOutput, Usage};
+use crate::support::{Agent, allowed, call, child, child_ended, no_limits, recovered, stop, user};
+use mainpath_core::{ChildStarting, GoalStats, InputKind, Refusal, own_stats};
+use mainpath_types::{
+    ChildLimits, ChildOutcome, ChildPlace, GoalId, GoalOp, HandedBack, Limits, Share, Spent, ToolOutput, Usage,
+};
 
 fn starting(nth: u16, of: u16) -> InputKind {
     InputKind::ChildStarting(child(call("2.0"), nth, of))
@@ -124,4 +126,36 @@ fn the_clock_of_a_run_counts_the_longest_of_its_children_and_not_their_waiting_f
     agent.takes(handed);
     let run = agent.state().run.as_ref().unwrap();
     assert_eq!(run.deadline(agent.state().limits().unwrap()), Some(agent.now + 6_000));
+}
+
+#[test]
+fn what_agents_are_for_is_a_goal_under_what_is_worked_on_until_they_have_ended() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    let add = |text: &str| GoalOp::Add { description: text.into(), reason: String::new(), under: None, after: None };
+    let ops = vec![add("Find out"), GoalOp::Focus { id: GoalId(1) }];
+    agent.takes(InputKind::ChangeGoals { ops, by: user() });
+    agent.takes(starting(0, 2));
+    agent.takes(starting(1, 2));
+    let view = "[>] 1. Find out\n  [~] 2. look (and 1 more at once) (handed to other agents)";
+    assert_eq!(agent.state().goals.short_view(), view);
+    agent.takes(ended(0, HandedBack { answer: "It is red.".into(), ..HandedBack::default() }));
+    assert_eq!(agent.state().goals.short_view(), view);
+    agent.takes(child_ended(call("2.0"), 1, ChildOutcome::Failed, HandedBack::default()));
+    assert_eq!(
+        agent.state().goals.full_view(),
+        "[>] 1. Find out\n  [x] 2. look (and 1 more at once) (handed to other agents) → It is red."
+    );
+    let goal = agent.state().goals.get(GoalId(2)).unwrap().agent_call.clone().unwrap();
+    let names: Vec<&str> = goal.sub_trace_ids.iter().map(|trace| trace.as_str()).collect();
+    assert_eq!(names, ["test@explore-001-1000-001", "test@explore-002-1000-001"]);
+    // What they used was spent on it.
+    let spent = own_stats(agent.state(), &agent.log);
+    assert_eq!(spent[&Some(GoalId(2))], GoalStats::default());
+}
+
+#[test]
+fn without_a_plan_agents_make_none() {
+    let mut agent = Agent::calling(no_limits(), &[allowed("agent")]);
+    agent.takes(starting(0, 1));
+    assert!(agent.state().goals.is_empty());
 }

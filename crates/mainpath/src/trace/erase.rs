@@ -91,6 +91,7 @@ impl Trace {
 
     /// The same, also in these copies.
     pub async fn erase_with(&self, erasure: Erase<'_>) -> Result<Vec<(TraceId, Done)>, Error> {
+        self.let_go().await?;
         let host = self.host();
         let config = host.runtime().config();
         let everywhere = Everywhere {

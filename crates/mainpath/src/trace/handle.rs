@@ -199,6 +199,18 @@ impl Trace {
         }
     }
 
+    /// Waits until what drove it in this host has let go of it, where its last run has ended: that takes a moment longer than the run. A
+    /// run that goes on is not waited for.
+    pub(crate) async fn let_go(&self) -> Result<(), Error> {
+        let mut phases = self.host.runtime().phase(self.host.scope(), &self.id);
+        loop {
+            let is_driven = *phases.borrow_and_update() == Phase::Running;
+            if !is_driven || self.look().await?.state.run.is_some() || phases.changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
     /// All events from one on. Errors: the log cannot be read.
     pub async fn events(&self, from: EventId) -> Result<Vec<Event>, Error> {
         Ok(self.host.store().read(self.host.scope(), &self.id, from).await?.events)

@@ -92,6 +92,7 @@ impl Trace {
     /// forced. What is overwritten is kept: [`RestoreTo::BeforeLastRestore`] undoes it. Errors: the trace is being driven, it has no
     /// workspace, or there is no such point.
     pub async fn restore(&self, to: impl Into<RestoreTo>, force: bool) -> Result<Restored, Error> {
+        self.let_go().await?;
         let read = self.look().await?;
         self.restoring(&read, to.into())?.run(self.host().runtime(), self.id(), force).await
     }
