@@ -1,6 +1,6 @@
 //! Child agents: how many there may be, what each is given, and how each comes to an end.
 
-use crate::{BlobHash, CallId, FinishReason, Micros, Millis, Spent, TraceId, Usage};
+use crate::{BlobHash, CallId, FinishReason, Micros, Millis, Origin, Spent, TraceId, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +177,9 @@ pub struct HandedBack {
     /// Its changes to files as a patch of git, where it worked in a copy of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<BlobHash>,
+    /// Where what it has read came from, if from outside: its words may be somebody else's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
     /// What the parent's budgets are charged for it: tokens.
     pub usage: Usage,
     /// The same: money in micro-units.

@@ -2,13 +2,14 @@
 
 use crate::children::ChildAgent;
 use crate::effects::context::EffectContext;
+use crate::gate::origins::origin_of;
 use crate::mail::Mail;
 use crate::runtime::post;
 use crate::stream::hub::Phase;
 use mainpath_core::{Child, ChildEnded, InputKind, Run, State, apply};
 use mainpath_store::{Scope, StoreError, TraceStore};
 use mainpath_types::{
-    ChildOutcome, Event, EventKind, FinishReason, HandedBack, MessageMode, Part, Principal, TraceId, text_of,
+    ChildOutcome, Event, EventKind, FinishReason, HandedBack, MessageMode, Origin, Part, Principal, TraceId, text_of,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -172,6 +173,8 @@ struct Seen {
     at: u64,
     answer: String,
     files: BTreeSet<String>,
+    /// Where what it has read came from, if from outside.
+    origins: BTreeSet<Origin>,
 }
 
 /// The log of a trace; nothing where there is none yet.
@@ -188,6 +191,14 @@ async fn look(context: &EffectContext, trace: &TraceId, after: u64) -> Result<Se
     let mut state = State::new(trace.clone());
     let mut seen = Seen { is_empty: events.is_empty(), ..Seen::default() };
     for event in &events {
+        // Also what it read for an earlier call: it may still be in its sight.
+        match &event.kind {
+            EventKind::SubTraceCompleted(data) => seen.origins.extend(&data.handed.origins),
+            EventKind::CallResolved(_) | EventKind::Injected(_) => {
+                seen.origins.extend(Some(origin_of(&event.kind)).filter(|origin| origin.is_foreign()));
+            }
+            _ => {}
+        }
         if event.id > after && seen.ended.is_none() {
             note(&mut seen, &state, event);
         }
@@ -227,6 +238,7 @@ fn handed(child: &Child, seen: Seen) -> HandedBack {
         problem: None,
         files: seen.files.into_iter().collect(),
         patch: None,
+        origins: seen.origins.into_iter().collect(),
         usage: run.usage,
         cost: run.cost,
         spent: run.spent,

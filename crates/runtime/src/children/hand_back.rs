@@ -17,6 +17,7 @@ pub(crate) fn hand_back(children: &[SubTraceCompleted]) -> ToolOutput {
         long_term_memory: Some(text(brief)),
         error: failed.then(|| "agent_failed".into()),
         title: Some(title(children)),
+        origin: children.iter().flat_map(|child| &child.handed.origins).min().copied().unwrap_or_default(),
         ..ToolOutput::default()
     }
 }
@@ -77,7 +78,7 @@ fn object(child: &SubTraceCompleted, most: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainpath_types::{CallId, FinishReason, HandedBack, Seq, Usage};
+    use mainpath_types::{CallId, FinishReason, HandedBack, Origin, Seq, Usage};
 
     fn child(outcome: ChildOutcome, handed: HandedBack) -> SubTraceCompleted {
         SubTraceCompleted { call: CallId { seq: Seq(2), index: 0 }, nth: 0, of: 1, outcome, handed }
@@ -111,6 +112,11 @@ mod tests {
         assert_eq!(output.error, None);
         let value: Value = serde_json::from_str(&mainpath_types::text_of(&output.content)).unwrap();
         assert_eq!(value["results"][0]["problem"], "no");
+        assert_eq!((output.title.as_deref(), output.origin), (Some("1 done, 1 failed"), Origin::Workspace));
+        // What one of them read outside may speak in its words.
+        let web = HandedBack { origins: vec![Origin::Web, Origin::Mcp], ..HandedBack::default() };
+        let both = [child(ChildOutcome::Result, HandedBack::default()), child(ChildOutcome::Result, web)];
+        assert_eq!(hand_back(&both).origin, Origin::Web);
         assert_eq!(hand_back(&[child(ChildOutcome::Failed, failed)]).error.as_deref(), Some("agent_failed"));
     }
 }
